@@ -1,0 +1,3 @@
+//! `criterion-report`.
+
+fn main() {}
