@@ -1,0 +1,112 @@
+//! Cases, groups and plans: the expansion of configs, fully resolved.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{Profiling, Settings};
+use crate::shape::Shape;
+use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+
+/// A criterion benchmark's identity:
+/// `<target>/<config>/<workload>/<device>` (group) `/ <variant>` (function) `/ <parameter>`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CaseId {
+    /// Criterion's group id.
+    pub group: String,
+    /// Criterion's function id: recipe, sparsity, compilation.
+    pub variant: String,
+    /// Criterion's parameter: dtype and shape. Shared by a baseline and its candidates.
+    pub parameter: String,
+}
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.group, self.variant, self.parameter)
+    }
+}
+
+/// What a case is in its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What the others are compared with; exactly one per group.
+    Baseline,
+    /// Compared with the baseline.
+    Candidate,
+}
+
+/// One criterion benchmark, fully resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Identity; `id.to_string()` is criterion's `full_id`.
+    pub id: CaseId,
+    /// Config: the file's stem.
+    pub config: String,
+    /// The `name`s of the `model_params` entries that this case stands for.
+    pub names: Vec<String>,
+    /// Baseline or candidate.
+    pub role: Role,
+    /// Inference or training; also the bench target.
+    pub mode: Mode,
+    /// Model type.
+    pub model: ModelKind,
+    /// Quantization.
+    pub recipe: Recipe,
+    /// Sparse layout, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparsity: Option<Sparsity>,
+    /// `torch.compile` mode, if compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile: Option<CompileMode>,
+    /// Dtype before quantization.
+    pub dtype: Dtype,
+    /// Device.
+    pub device: Device,
+    /// Shape.
+    pub shape: Shape,
+    /// Every shape name that expanded to this shape, in order, without repetition.
+    pub shape_names: Vec<String>,
+    /// Traces asked for.
+    pub profiling: Profiling,
+    /// How it is measured.
+    pub settings: Settings,
+}
+
+impl Case {
+    /// Criterion's `full_id`, the key of every join.
+    pub fn full_id(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+/// Cases that differ only in their variant: a baseline and its candidates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The members, the baseline first.
+    pub cases: Vec<Case>,
+}
+
+impl Group {
+    /// The case that the others are compared with.
+    ///
+    /// # Panics
+    /// Never for a group made by the expansion, which puts the baseline first.
+    pub fn baseline(&self) -> &Case {
+        self.cases.first().expect("the expansion puts a baseline into every group")
+    }
+}
+
+/// Everything that the given configs expand to, in the order of the files.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Groups in the order in which they are measured.
+    pub groups: Vec<Group>,
+}
+
+impl Plan {
+    /// All cases, in the order in which they are measured.
+    pub fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.groups.iter().flat_map(|group| &group.cases)
+    }
+}

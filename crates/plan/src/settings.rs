@@ -1,0 +1,107 @@
+//! How a case is measured: the keys of our own, all optional, and upstream's training keys.
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
+
+/// How much criterion samples. A flag on the command line wins over each of these.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Samples per case, at least 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// Seconds of warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_s: Option<f64>,
+    /// Seconds of sampling that criterion aims at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measurement_s: Option<f64>,
+}
+
+/// What `check` demands of an output before its speed may be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// Smallest signal-to-quantization-noise ratio in dB; the recipe's own gate when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_sqnr_db: Option<f64>,
+}
+
+/// Traces asked for beside the timing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Profiling {
+    /// `enable_profiler`: a Chrome trace.
+    pub profiler: bool,
+    /// `enable_memory_profiler`: a memory snapshot.
+    pub memory: bool,
+}
+
+/// Everything about a case's measurement that its id does not say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Criterion's budget.
+    pub sampling: Sampling,
+    /// Intra-op threads; 1 by default, as upstream.
+    pub threads: u32,
+    /// Host allocator.
+    pub allocator: Allocator,
+    /// Cache state at the start of a step.
+    pub cache: CacheMode,
+    /// Seed of weights and inputs.
+    pub seed: i64,
+    /// Accuracy gate.
+    pub tolerance: Tolerance,
+    /// Upstream's `output_dir`, carried into its CSV.
+    pub output_dir: String,
+    /// Prose that the report prints beside the numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<String>,
+    /// Present in training mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<TrainingSettings>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            sampling: Sampling::default(),
+            threads: 1,
+            allocator: Allocator::Retained,
+            cache: CacheMode::Hot,
+            seed: 42,
+            tolerance: Tolerance::default(),
+            output_dir: "benchmarks/microbenchmarks/results".to_owned(),
+            analysis: None,
+            training: None,
+        }
+    }
+}
+
+/// Upstream's keys of `benchmark_mode: training` (semantics §5).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainingSettings {
+    /// Scaling of the input.
+    pub scaling_type_input: ScalingType,
+    /// Scaling of the weight.
+    pub scaling_type_weight: ScalingType,
+    /// Scaling of the output's gradient.
+    pub scaling_type_grad_output: ScalingType,
+    /// Scales per tensor.
+    pub scaling_granularity: ScalingGranularity,
+    /// Whether float8 GEMMs accumulate in the tensor cores' reduced precision.
+    pub use_fast_accum: bool,
+    /// Steps inside one timed call upstream; kept for its CSV.
+    pub repeat_n: u64,
+}
+
+impl Default for TrainingSettings {
+    fn default() -> Self {
+        Self {
+            scaling_type_input: ScalingType::Dynamic,
+            scaling_type_weight: ScalingType::Dynamic,
+            scaling_type_grad_output: ScalingType::Dynamic,
+            scaling_granularity: ScalingGranularity::Tensorwise,
+            use_fast_accum: true,
+            repeat_n: 100,
+        }
+    }
+}

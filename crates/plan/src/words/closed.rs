@@ -1,0 +1,139 @@
+//! The machinery of a closed set of words.
+
+use thiserror::Error;
+
+/// A word that is not in its set.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown {what} `{found}`")]
+pub struct UnknownWord {
+    /// What the word should have been, e.g. `recipe`.
+    pub what: &'static str,
+    /// What stands there.
+    pub found: String,
+    /// What to write instead: the nearest word, or all of them.
+    pub remedy: String,
+}
+
+impl UnknownWord {
+    /// An error whose remedy is the word of `allowed` nearest to `found`, or the whole list.
+    pub fn new<'a>(
+        what: &'static str,
+        found: &str,
+        allowed: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let allowed: Vec<&str> = allowed.into_iter().collect();
+        let remedy = match closest(found, allowed.iter().copied()) {
+            Some(word) => format!("did you mean `{word}`?"),
+            None => format!("use one of: {}", allowed.join(", ")),
+        };
+        Self { what, found: found.to_owned(), remedy }
+    }
+}
+
+/// The candidate at the smallest edit distance, if that is small enough to be a slip.
+pub(crate) fn closest<'a>(
+    found: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let limit = found.chars().count().div_ceil(3).max(1);
+    candidates
+        .into_iter()
+        .map(|word| (edit_distance(&found.to_lowercase(), &word.to_lowercase()), word))
+        .min_by_key(|&(distance, _)| distance)
+        .filter(|&(distance, _)| distance <= limit)
+        .map(|(_, word)| word)
+}
+
+/// Levenshtein distance, one row at a time.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word.
+macro_rules! closed_set {
+    ($(#[$meta:meta])* $name:ident, $what:literal {
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_meta])* $variant),+ }
+
+        impl $name {
+            /// Every member, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word as a config spells it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::words::UnknownWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| {
+                    let allowed = Self::ALL.iter().map(|word| word.as_str());
+                    $crate::words::UnknownWord::new($what, text, allowed)
+                })
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        $crate::words::closed::serde_as_word!($name);
+    };
+}
+
+/// Serde through `Display` and `FromStr`, so that files hold the words themselves.
+macro_rules! serde_as_word {
+    ($name:ident) => {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = ::std::borrow::Cow::<'de, str>::deserialize(from)?;
+                text.parse().map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use {closed_set, serde_as_word};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_matched_and_nonsense_is_not() {
+        let words = ["int8wo", "int8dq", "float8wo", "baseline"];
+        for (typed, expected) in [
+            ("int8w0", Some("int8wo")),
+            ("INT8WO", Some("int8wo")),
+            ("basline", Some("baseline")),
+            ("my_new_quantization", None),
+            ("", None),
+        ] {
+            assert_eq!(closest(typed, words), expected, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Model types.
+
+use std::{fmt, str::FromStr};
+
+use super::closed::{UnknownWord, closed_set, serde_as_word};
+
+closed_set! {
+    /// The activation of `ln_linear_<activation>`.
+    Activation, "activation" {
+        /// max(x, 0)
+        Relu = "relu",
+        /// 1 / (1 + e^-x)
+        Sigmoid = "sigmoid",
+        /// Slope 0.01 below zero.
+        LeakyRelu = "leakyrelu",
+        /// min(max(x, 0), 6)
+        Relu6 = "relu6",
+        /// The exact (erf) form.
+        Gelu = "gelu",
+        /// x · sigmoid(x)
+        Silu = "silu",
+        /// x · relu6(x + 3) / 6
+        Hardswish = "hardswish",
+    }
+}
+
+/// A model of a benchmark (`model_type`), built from a shape (m, k, n).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ModelKind {
+    /// `Linear(k, n)` without bias on [m, k].
+    Linear,
+    /// `LayerNorm(k)`, `Linear(k, n)` without bias, activation, on [m, k].
+    LnLinear(Activation),
+    /// A pre-norm transformer block of width k on [m, 16, k]; n is ignored.
+    TransformerBlock,
+}
+
+const LN_LINEAR: &str = "ln_linear";
+
+impl ModelKind {
+    /// Every member.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let ln_linear = Activation::ALL.iter().map(|&activation| Self::LnLinear(activation));
+        [Self::Linear].into_iter().chain(ln_linear).chain([Self::TransformerBlock])
+    }
+
+    fn words() -> Vec<String> {
+        Self::all().map(|model| model.to_string()).collect()
+    }
+}
+
+impl fmt::Display for ModelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Linear => f.write_str("linear"),
+            Self::LnLinear(activation) => write!(f, "{LN_LINEAR}_{activation}"),
+            Self::TransformerBlock => f.write_str("transformer_block"),
+        }
+    }
+}
+
+impl FromStr for ModelKind {
+    type Err = UnknownWord;
+
+    /// `ln_linear` alone means `ln_linear_relu`, as upstream.
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        if text == LN_LINEAR {
+            return Ok(Self::LnLinear(Activation::Relu));
+        }
+        Self::all().find(|model| model.to_string() == text).ok_or_else(|| {
+            let words = Self::words();
+            UnknownWord::new("model type", text, words.iter().map(String::as_str))
+        })
+    }
+}
+
+serde_as_word!(ModelKind);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_reads_back_its_own_word() {
+        for model in ModelKind::all() {
+            assert_eq!(model.to_string().parse(), Ok(model));
+        }
+        assert_eq!("ln_linear".parse(), Ok(ModelKind::LnLinear(Activation::Relu)));
+        let error = "ln_linear_gelo".parse::<ModelKind>().unwrap_err();
+        assert_eq!(error.remedy, "did you mean `ln_linear_gelu`?");
+    }
+}

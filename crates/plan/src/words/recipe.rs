@@ -1,0 +1,235 @@
+//! Quantization recipes.
+
+use std::{fmt, str::FromStr};
+
+use super::closed::{UnknownWord, serde_as_word};
+
+/// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Recipe {
+    /// No quantization: the model in its high-precision dtype.
+    Baseline,
+    /// int8 weights, one scale per output channel.
+    Int8wo,
+    /// int8 weights and dynamically quantized int8 activations.
+    Int8dq,
+    /// int8dq for more than one token, int8wo for one.
+    Int8dqPrefillWoDecode,
+    /// 4-bit weights in groups, optionally with HQQ's solver.
+    Int4wo {
+        /// Weights that share a scale: 32, 64, 128 or 256.
+        group: u16,
+        /// Half-quadratic quantization of the group parameters.
+        hqq: bool,
+    },
+    /// float8 (e4m3) weights, one scale per output channel.
+    Float8wo,
+    /// float8 weights and activations, one scale per tensor.
+    Float8dqTensor,
+    /// float8 weights and activations, one scale per row.
+    Float8dqRow,
+    /// gemlite's group-wise dequantizing kernel.
+    Gemlitewo {
+        /// 4 or 8.
+        bits: u8,
+        /// Weights that share a scale.
+        group: u16,
+    },
+    /// Dynamic int8 activations with weights of `bits` bits in groups.
+    Int8DynamicIntx {
+        /// 1 to 8.
+        bits: u8,
+        /// Weights that share a scale.
+        group: u16,
+        /// Whether activations have a zero point.
+        asymmetric: bool,
+    },
+    /// Weights of `bits` unsigned bits in groups, optionally with HQQ's solver.
+    Uintx {
+        /// 1 to 8.
+        bits: u8,
+        /// Weights that share a scale.
+        group: u16,
+        /// Half-quadratic quantization of the group parameters.
+        hqq: bool,
+    },
+    /// 6-bit floating-point weights (3 exponent, 2 mantissa bits).
+    Fp6,
+}
+
+const INT8_DYNAMIC_INTX: &str = "int8_dynamic_activation_intx_weight";
+
+/// One spelling of each family, for suggestions and lists.
+const SPELLINGS: &[&str] = &[
+    "baseline",
+    "int8wo",
+    "int8dq",
+    "int8dq_prefill_wo_decode",
+    "int4wo-32",
+    "int4wo-64",
+    "int4wo-128",
+    "int4wo-256",
+    "int4wo-32-hqq",
+    "int4wo-64-hqq",
+    "int4wo-128-hqq",
+    "int4wo-256-hqq",
+    "float8wo",
+    "float8dq-tensor",
+    "float8dq-row",
+    "gemlitewo-4-64",
+    "gemlitewo-8-64",
+    "int8_dynamic_activation_intx_weight-4-32-false",
+    "uintx-4-64",
+    "uintx-4-64-hqq",
+    "fp6",
+];
+
+impl Recipe {
+    /// Every recipe without parameters, and one of each family with them.
+    pub fn examples() -> impl Iterator<Item = Self> {
+        SPELLINGS.iter().map(|word| word.parse().expect("the list holds valid recipes"))
+    }
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hqq_suffix = |hqq| if hqq { "-hqq" } else { "" };
+        match *self {
+            Self::Baseline => f.write_str("baseline"),
+            Self::Int8wo => f.write_str("int8wo"),
+            Self::Int8dq => f.write_str("int8dq"),
+            Self::Int8dqPrefillWoDecode => f.write_str("int8dq_prefill_wo_decode"),
+            Self::Int4wo { group, hqq } => write!(f, "int4wo-{group}{}", hqq_suffix(hqq)),
+            Self::Float8wo => f.write_str("float8wo"),
+            Self::Float8dqTensor => f.write_str("float8dq-tensor"),
+            Self::Float8dqRow => f.write_str("float8dq-row"),
+            Self::Gemlitewo { bits, group } => write!(f, "gemlitewo-{bits}-{group}"),
+            Self::Int8DynamicIntx { bits, group, asymmetric } => {
+                write!(f, "{INT8_DYNAMIC_INTX}-{bits}-{group}-{asymmetric}")
+            }
+            Self::Uintx { bits, group, hqq } => {
+                write!(f, "uintx-{bits}-{group}{}", hqq_suffix(hqq))
+            }
+            Self::Fp6 => f.write_str("fp6"),
+        }
+    }
+}
+
+impl FromStr for Recipe {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        parse(text).ok_or_else(|| UnknownWord {
+            remedy: remedy(text),
+            ..UnknownWord::new("recipe", text, SPELLINGS.iter().copied())
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Recipe> {
+    let mut parts = text.split('-');
+    let family = parts.next()?;
+    let rest: Vec<&str> = parts.collect();
+    let bits = |text: &str| text.parse().ok().filter(|bits| (1..=8).contains(bits));
+    let group = |text: &str| -> Option<u16> { text.parse().ok().filter(|&group| group > 0) };
+    Some(match (family, rest.as_slice()) {
+        ("baseline", []) => Recipe::Baseline,
+        ("int8wo", []) => Recipe::Int8wo,
+        ("int8dq", []) => Recipe::Int8dq,
+        ("int8dq_prefill_wo_decode", []) => Recipe::Int8dqPrefillWoDecode,
+        // Upstream's default group is 128.
+        ("int4wo", []) => Recipe::Int4wo { group: 128, hqq: false },
+        ("int4wo", [size, hqq @ ..]) if is_hqq(hqq) => Recipe::Int4wo {
+            group: group(size).filter(|group| [32, 64, 128, 256].contains(group))?,
+            hqq: !hqq.is_empty(),
+        },
+        ("float8wo", []) => Recipe::Float8wo,
+        ("float8dq", ["tensor"]) => Recipe::Float8dqTensor,
+        ("float8dq", ["row"]) => Recipe::Float8dqRow,
+        // Upstream's defaults: 4 bits, groups of 64.
+        ("gemlitewo", []) => Recipe::Gemlitewo { bits: 4, group: 64 },
+        ("gemlitewo", [width @ ("4" | "8")]) => {
+            Recipe::Gemlitewo { bits: bits(width)?, group: 64 }
+        }
+        ("gemlitewo", [width @ ("4" | "8"), size]) => {
+            Recipe::Gemlitewo { bits: bits(width)?, group: group(size)? }
+        }
+        (INT8_DYNAMIC_INTX, [width, size, asymmetric]) => Recipe::Int8DynamicIntx {
+            bits: bits(width)?,
+            group: group(size)?,
+            asymmetric: asymmetric.parse().ok()?,
+        },
+        ("uintx", [width, size, hqq @ ..]) if is_hqq(hqq) => {
+            Recipe::Uintx { bits: bits(width)?, group: group(size)?, hqq: !hqq.is_empty() }
+        }
+        ("fp6", []) => Recipe::Fp6,
+        _ => return None,
+    })
+}
+
+fn is_hqq(rest: &[&str]) -> bool {
+    matches!(rest, [] | ["hqq"])
+}
+
+/// A known family with wrong parameters deserves its grammar, anything else the nearest word.
+fn remedy(text: &str) -> String {
+    let grammar = match text.split('-').next() {
+        Some("int4wo") => "int4wo-{32|64|128|256}[-hqq]",
+        Some("float8dq") => "float8dq-{tensor|row}",
+        Some("gemlitewo") => "gemlitewo-{4|8}-<group>",
+        Some("uintx") => "uintx-<1..8 bits>-<group>[-hqq]",
+        Some(INT8_DYNAMIC_INTX) => {
+            "int8_dynamic_activation_intx_weight-<1..8 bits>-<group>-{true|false}"
+        }
+        _ => return UnknownWord::new("recipe", text, SPELLINGS.iter().copied()).remedy,
+    };
+    format!("this family is written {grammar}")
+}
+
+serde_as_word!(Recipe);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_reads_back() {
+        for word in SPELLINGS {
+            assert_eq!(word.parse::<Recipe>().map(|recipe| recipe.to_string()).as_deref(), Ok(*word));
+        }
+    }
+
+    #[test]
+    fn upstreams_defaults_are_filled_in() {
+        for (short, full) in [
+            ("int4wo", "int4wo-128"),
+            ("gemlitewo", "gemlitewo-4-64"),
+            ("gemlitewo-8", "gemlitewo-8-64"),
+        ] {
+            assert_eq!(short.parse::<Recipe>(), full.parse::<Recipe>(), "{short}");
+        }
+    }
+
+    #[test]
+    fn wrong_words_say_what_to_write() {
+        for (typed, remedy) in [
+            ("int8w0", "did you mean `int8wo`?"),
+            ("int4wo-48", "this family is written int4wo-{32|64|128|256}[-hqq]"),
+            ("float8dq", "this family is written float8dq-{tensor|row}"),
+            ("uintx-9-64", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
+            ("gemlitewo-3-64", "this family is written gemlitewo-{4|8}-<group>"),
+        ] {
+            assert_eq!(typed.parse::<Recipe>().unwrap_err().remedy, remedy, "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_asymmetry_flag_means_what_it_says() {
+        let flag = |word: &str| match word.parse() {
+            Ok(Recipe::Int8DynamicIntx { asymmetric, .. }) => asymmetric,
+            other => panic!("{other:?}"),
+        };
+        assert!(flag("int8_dynamic_activation_intx_weight-4-32-true"));
+        assert!(!flag("int8_dynamic_activation_intx_weight-4-32-false"));
+    }
+}

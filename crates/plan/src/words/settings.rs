@@ -1,0 +1,71 @@
+//! Words of the settings: mode, device, allocator, cache state, float8 scaling.
+
+use super::closed::closed_set;
+
+closed_set! {
+    /// What one step is (`benchmark_mode`); also the bench target that runs the config.
+    Mode, "benchmark mode" {
+        /// A forward pass without gradients.
+        Inference = "inference",
+        /// Forward and backward.
+        Training = "training",
+    }
+}
+
+closed_set! {
+    /// Where a case runs. A device that this machine lacks is a skip at run time, never a move.
+    Device, "device" {
+        /// The host processor.
+        Cpu = "cpu",
+        /// An NVIDIA GPU.
+        Cuda = "cuda",
+        /// An Intel GPU.
+        Xpu = "xpu",
+        /// An Apple GPU.
+        Mps = "mps",
+    }
+}
+
+closed_set! {
+    /// Whether the host allocator keeps freed memory mapped between iterations.
+    Allocator, "allocator" {
+        /// Freed blocks stay mapped: steady state, without page faults.
+        Retained = "retained",
+        /// The C library as it comes: large outputs are mapped and faulted in afresh.
+        System = "system",
+    }
+}
+
+closed_set! {
+    /// The state of the last-level cache when a step starts.
+    CacheMode, "cache mode" {
+        /// Left as the previous step left it.
+        Hot = "hot",
+        /// Flushed before every step.
+        Cold = "cold",
+    }
+}
+
+closed_set! {
+    /// How a tensor is scaled for float8 training.
+    ScalingType, "scaling type" {
+        /// The scale is computed at every step.
+        Dynamic = "dynamic",
+        /// The tensor stays in high precision.
+        Disabled = "disabled",
+    }
+}
+
+closed_set! {
+    /// How many scales a tensor has in float8 training.
+    ScalingGranularity, "scaling granularity" {
+        /// One scale per tensor.
+        Tensorwise = "tensorwise",
+        /// One scale per row.
+        Rowwise = "rowwise",
+        /// A synonym of `rowwise` upstream.
+        Axiswise = "axiswise",
+        /// One scale per column (documented upstream, where it raises).
+        Columnwise = "columnwise",
+    }
+}
