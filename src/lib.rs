@@ -1,1 +1,3 @@
 //! criterion-torch.
+
+pub mod native;
