@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use plan::{Case, Outcome, Plan, Record, RunManifest, cost};
+use plan::{Case, LastSample, Outcome, Plan, Record, RunManifest, cost};
 
 use super::args::{Args, Mode};
 use super::case_run::{CaseRun, Findings, settle_allocator};
@@ -77,8 +77,8 @@ impl Session {
         let Some(first) = cases.first() else { return };
         let mut group = criterion.benchmark_group(first.id.group.clone());
         for case in &cases {
-            if self.args.mode == Mode::List {
-                // Criterion prints the id and applies its own filter; nothing is run.
+            if self.args.mode == Mode::List || self.args.loads {
+                // Criterion applies its own filter, and prints the id or reads saved samples.
                 group.bench_function(criterion_id(case), |_| ());
             } else if self.args.selects(&case.full_id()) {
                 self.case(&mut group, case);
@@ -169,7 +169,7 @@ impl Session {
         case: &Case,
         outcome: Outcome,
         findings: Findings,
-        last_sample: Option<plan::LastSample>,
+        last_sample: Option<LastSample>,
     ) {
         self.progress.done(cost::seconds(case));
         *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
@@ -178,27 +178,43 @@ impl Session {
         if let Some(reason) = outcome.reason() {
             eprintln!("{}: {}: {reason}", case.id, outcome.status());
         }
+        let measured = outcome == Outcome::Measured;
+        let last_sample = last_sample.filter(|_| measured);
+        // A record that cannot be written is a run that cannot be trusted: say so and fail.
+        let written = self
+            .record(case, outcome, findings, last_sample)
+            .and_then(|record| self.store.append(&record).map_err(|error| error.to_string()))
+            .and_then(|()| self.write_manifest());
+        if let Err(error) = written {
+            eprintln!("error: {error}");
+            self.failures += 1;
+        }
+    }
+
+    fn record(
+        &self,
+        case: &Case,
+        outcome: Outcome,
+        findings: Findings,
+        last_sample: Option<LastSample>,
+    ) -> Result<Record, String> {
         let allocator = measurement::allocator_label(case.settings.allocator, self.retained);
-        let record = Record {
+        let Findings { accuracy, memory, kernels } = findings;
+        Ok(Record {
             version: Record::VERSION,
             full_id: case.full_id(),
             run_id: self.manifest.run_id.clone(),
             timestamp: now().as_secs(),
             case: case.clone(),
-            last_sample: last_sample.filter(|_| outcome == Outcome::Measured),
             outcome,
-            kernels: findings.kernels,
-            memory: findings.memory,
-            accuracy: findings.accuracy,
+            kernels,
+            last_sample,
+            memory,
+            accuracy,
             notes: notes(case, self.args.quick),
-            environment: measurement::environment(case, allocator),
-        };
-        // A record that cannot be written is a run that cannot be trusted: say so and fail.
-        let written = self.store.append(&record).map_err(|error| error.to_string());
-        if let Err(error) = written.and_then(|()| self.write_manifest()) {
-            eprintln!("error: {error}");
-            self.failures += 1;
-        }
+            environment: measurement::environment(case, allocator)
+                .map_err(|error| error.to_string())?,
+        })
     }
 
     /// Compacts the records, closes the manifest, and says how it went.
