@@ -25,7 +25,7 @@ use super::error::{Error, check};
 ///
 /// Only blocks allocated inside count: a tensor made before and freed inside changes nothing, and tensors that `f`
 /// returns are in `live_bytes`, which is therefore never negative. Scopes nest: an inner one reports its own part, the
-/// outer one everything. A panic of `f` ends the scope and goes on.
+/// outer one everything. A panic of `f` ends the scope and goes on. libtorch's profiler refuses to start inside `f`.
 ///
 /// # Errors
 /// When libtorch's profiler already runs on this thread (both need the same slot), or when memory does not even suffice
