@@ -13,7 +13,8 @@
 //!   tried on 2.11, one breaks that rule: the backward pass of the CPU's flash attention, by 256 bytes.
 //!
 //! Counting costs a lock and a map entry per allocation: never time what is tracked. When a block that was allocated
-//! outside is freed inside, libtorch may warn on stderr that its size is unknown; `TORCH_CPP_LOG_LEVEL=ERROR` silences it.
+//! outside is freed inside, libtorch warns on stderr (at the first of every thousand) that its size is unknown; the
+//! count is right all the same.
 
 use ::native as shim;
 
