@@ -36,7 +36,9 @@ fn build() -> Result<(), String> {
 /// torch-sys exports no include directory, so its rule is repeated here.
 fn include_dir(lib: &Path) -> PathBuf {
     println!("cargo::rerun-if-env-changed=LIBTORCH_INCLUDE");
-    env::var_os("LIBTORCH_INCLUDE").map_or_else(|| lib.join(".."), PathBuf::from).join("include")
+    env::var_os("LIBTORCH_INCLUDE")
+        .map_or_else(|| lib.parent().unwrap_or(lib).to_owned(), PathBuf::from)
+        .join("include")
 }
 
 fn check_version(include: &Path) -> Result<(), String> {

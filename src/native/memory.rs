@@ -7,10 +7,14 @@
 //! Not counted:
 //! - scratch memory that kernels and libraries (oneDNN, MKL) take from `malloc` themselves;
 //! - memory that the CUDA allocator caches but no tensor holds;
-//! - allocations of threads that the work starts itself. The intra-op workers are such threads, but by libtorch's rule
-//!   they work on memory that the calling thread allocated, so the number of threads does not change a report.
+//! - allocations of threads that do not inherit the caller's state: those that the work starts itself, and libtorch's
+//!   intra-op workers. The latter work on memory that the calling thread allocates for them (a sum over two threads
+//!   shows a scratch buffer of two elements), because operators may not be called from them. Of thirty operators
+//!   tried on 2.11, one breaks that rule: the backward pass of the CPU's flash attention, by 256 bytes.
 //!
-//! Counting costs a lock and a map entry per allocation: never time what is tracked.
+//! Counting costs a lock and a map entry per allocation: never time what is tracked. When a block that was allocated
+//! outside is freed inside, libtorch warns on stderr (at the first of every thousand) that its size is unknown; the
+//! count is right all the same.
 
 use ::native as shim;
 
@@ -22,7 +26,7 @@ use super::error::{Error, check};
 ///
 /// Only blocks allocated inside count: a tensor made before and freed inside changes nothing, and tensors that `f`
 /// returns are in `live_bytes`, which is therefore never negative. Scopes nest: an inner one reports its own part, the
-/// outer one everything. A panic of `f` ends the scope and goes on.
+/// outer one everything. A panic of `f` ends the scope and goes on. libtorch's profiler refuses to start inside `f`.
 ///
 /// # Errors
 /// When libtorch's profiler already runs on this thread (both need the same slot), or when memory does not even suffice
@@ -101,8 +105,11 @@ mod tests {
             let output = sum.relu();
             (product, sum, output)
         });
-        println!("{memory:?}");
-        assert_eq!(memory.peak_bytes, 3 * 2 * 1024 * 1024, "{outputs:?}");
+        // The three outputs. A fourth allocation, oneDNN's scratch, depends on the instruction set and is gone by the
+        // time of the peak.
+        assert_eq!(memory.peak_bytes, 6_291_456, "{outputs:?}");
+        assert_eq!(memory.live_bytes, 6_291_456);
+        assert!(memory.allocations >= 3, "{memory:?}");
     }
 
     #[test]
@@ -178,30 +185,34 @@ mod tests {
         assert_eq!(memory.total_bytes, 40);
     }
 
+    /// Memory of `work` with a number of intra-op threads.
+    fn with_threads<T>(threads: i32, work: impl Fn() -> T) -> DeviceMemory {
+        let before = tch::get_num_threads();
+        tch::set_num_threads(threads);
+        // The first call fills caches.
+        drop(work());
+        let (_, memory) = tracked(work);
+        tch::set_num_threads(before);
+        memory
+    }
+
     #[test]
-    fn the_number_of_threads_does_not_change_a_report() {
+    fn work_on_several_threads_is_seen() {
         let x = Tensor::rand([512, 512], FLOATS);
         let image = Tensor::rand([4, 8, 64, 64], FLOATS);
         let kernel = Tensor::rand([16, 8, 3, 3], FLOATS);
-        let work = || {
+        let none: Option<&Tensor> = None;
+        let outputs = || {
             let wide = x.matmul(&x).gelu("none").softmax(-1, Kind::Float);
-            let sorted = wide.sort(-1, true);
-            let none: Option<&Tensor> = None;
             let convolved = image.conv2d(&kernel, none, [1, 1], [1, 1], [1, 1], 1);
-            (sorted, convolved, wide.sum(Kind::Float), wide.cumsum(0, Kind::Float))
+            (wide.sort(-1, true), convolved, wide.cumsum(0, Kind::Float))
         };
-        let threads = tch::get_num_threads();
-        let report_with = |threads| {
-            tch::set_num_threads(threads);
-            // The first call packs weights and fills caches.
-            drop(work());
-            let (_, memory) = tracked(work);
-            memory
-        };
-        let (one, two) = (report_with(1), report_with(2));
-        tch::set_num_threads(threads);
-        assert_eq!(one, two);
-        assert!(one.allocations >= 6, "{one:?}");
+        assert_eq!(with_threads(1, outputs), with_threads(2, outputs));
+
+        // The calling thread allocates what each worker writes its part of the sum to.
+        let sum = || x.sum(Kind::Float);
+        assert_eq!(with_threads(1, sum).total_bytes, 4);
+        assert_eq!(with_threads(2, sum).total_bytes, 4 + 2 * 4);
     }
 
     #[test]
