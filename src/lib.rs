@@ -8,9 +8,19 @@
 //! | 3 | [`measurement`] |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
 
+pub mod device;
+pub mod inputs;
 pub mod native;
+pub mod refusal;
 
 pub mod measurement;
+
+pub mod recipes;
+
+pub mod models;
+
+pub mod verify;
+pub mod workload;
 
 pub mod harness;
 
@@ -23,13 +33,13 @@ pub mod harness;
 #[macro_export]
 macro_rules! bench_target {
     ($target:literal) => {
-        use $crate::harness::{Criterion, Session};
+        use $crate::harness::{Criterion, GroupFn, Session};
 
         include!(concat!(env!("OUT_DIR"), "/", $target, ".rs"));
 
         fn main() -> ::std::process::ExitCode {
             const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $target, ".json"));
-            $crate::harness::main($target, PLAN, GROUPS)
+            $crate::harness::main($target, PLAN, GROUPS, $crate::workload::prepare)
         }
     };
 }
