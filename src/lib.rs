@@ -1,12 +1,18 @@
 //! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
 //!
-//! The modules are floors, lowest first; a file imports only from floors below its own.
+//! The modules are floors, lowest first; a file imports only from floors below its own, and a
+//! test holds it to that.
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`] |
+//! | 2 | [`device`], [`inputs`], [`native`], [`refusal`] |
 //! | 3 | [`measurement`] |
+//! | 4 | [`recipes`] |
+//! | 5 | [`models`] |
+//! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
+//!
+//! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
 
 pub mod device;
 pub mod inputs;
