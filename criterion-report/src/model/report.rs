@@ -1,0 +1,194 @@
+//! Everything a writer needs, computed once.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use plan::{Role, RunManifest};
+use regex::Regex;
+
+use super::circumstances::Circumstances;
+use super::criterion_files::CriterionFiles;
+use super::location::Location;
+use super::records::{Records, RecordsError, read_manifests};
+use super::row::Row;
+use super::speedup::Comparison;
+
+/// A case that a run selected and did not get to, because the run ended before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Criterion's id.
+    pub full_id: String,
+    /// What is known about it.
+    pub reason: String,
+}
+
+/// One case as writers see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The case itself.
+    pub row: &'a Row,
+    /// Against its baseline; absent for a baseline.
+    pub comparison: Option<&'a Comparison>,
+    /// The baseline of its group; the row itself for a baseline.
+    pub baseline: Option<&'a Row>,
+}
+
+/// The rows of one baseline, compared, with what qualifies them.
+#[derive(Debug)]
+pub struct Report {
+    /// Name under which criterion saved the results.
+    pub baseline: String,
+    rows: Vec<Row>,
+    /// Parallel to `rows`.
+    comparisons: Vec<Option<Comparison>>,
+    /// Indices of the rows that the filter lets through, in the records' order.
+    shown: Vec<usize>,
+    /// Cases that the latest run of their target selected and did not reach.
+    pub missing: Vec<Missing>,
+    /// Results of other benchmarks in criterion's folder, which are not ours to show.
+    pub foreign: Vec<String>,
+    /// Files and lines that could not be used.
+    pub warnings: Vec<String>,
+    /// Circumstances of the shown rows.
+    pub circumstances: Vec<Circumstances>,
+}
+
+impl Report {
+    /// Reads and joins everything that runs left at `location` under `baseline`.
+    pub fn read(
+        location: &Location,
+        baseline: &str,
+        filter: Option<&Regex>,
+    ) -> Result<Self, RecordsError> {
+        let Records { records, mut warnings } = Records::read(&location.records, baseline)?;
+        let (manifests, manifest_warnings) = read_manifests(&location.records)?;
+        warnings.extend(manifest_warnings);
+
+        let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
+        let files = CriterionFiles::read(&location.criterion, baseline, &wanted);
+        warnings.extend(files.warnings);
+
+        let rows: Vec<Row> = records
+            .into_iter()
+            .map(|record| {
+                let results = files.results.get(&record.full_id).map_or(&[][..], Vec::as_slice);
+                Row::join(record, results)
+            })
+            .collect();
+        let passes = |id: &str| filter.is_none_or(|filter| filter.is_match(id));
+        let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
+        let mut missing = missing(&manifests, baseline, &rows);
+        missing.retain(|case| passes(&case.full_id));
+        Ok(Self {
+            baseline: baseline.to_owned(),
+            comparisons: compare(&rows),
+            circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
+            rows,
+            shown,
+            missing,
+            foreign: files.foreign,
+            warnings,
+        })
+    }
+
+    /// The shown cases, in the order of their records.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.shown.iter().map(|&place| {
+            let row = &self.rows[place];
+            let comparison = self.comparisons[place].as_ref();
+            let baseline = match comparison {
+                Some(comparison) => comparison.baseline.map(|place| &self.rows[place]),
+                None => Some(row),
+            };
+            Entry { row, comparison, baseline }
+        })
+    }
+
+    /// Number of rows before the filter.
+    pub fn rows_read(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Shown cases by status, in the order of the statuses' names.
+    pub fn outcomes(&self) -> BTreeMap<&'static str, usize> {
+        let mut outcomes = BTreeMap::new();
+        for entry in self.entries() {
+            *outcomes.entry(entry.row.record.outcome.status()).or_insert(0) += 1;
+        }
+        outcomes
+    }
+
+    /// Selected cases without a time of their own, each with the reason: what `--strict` refuses.
+    pub fn unmeasured(&self) -> Vec<(String, String)> {
+        let rows = self.entries().filter(|entry| entry.row.time.is_err()).map(|entry| {
+            let status = entry.row.record.outcome.status();
+            let reason = entry.row.reason().map(|reason| format!(": {reason}"));
+            (entry.row.full_id().to_owned(), format!("{status}{}", reason.unwrap_or_default()))
+        });
+        let missing = self.missing.iter().map(|case| (case.full_id.clone(), case.reason.clone()));
+        rows.chain(missing).collect()
+    }
+}
+
+/// Compares every candidate with the baseline of its group: same group id, same parameter. Where
+/// a config measures both eager and compiled models, like is compared with like.
+fn compare(rows: &[Row]) -> Vec<Option<Comparison>> {
+    let mut baselines: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        if row.is_baseline() {
+            let id = &row.record.case.id;
+            baselines.entry((&id.group, &id.parameter)).or_default().push(place);
+        }
+    }
+    rows.iter()
+        .map(|row| {
+            let case = &row.record.case;
+            (case.role == Role::Candidate).then(|| {
+                let places = baselines
+                    .get(&(case.id.group.as_str(), case.id.parameter.as_str()))
+                    .map_or(&[][..], Vec::as_slice);
+                let alike = |place: &&usize| rows[**place].record.case.compile == case.compile;
+                let place = places.iter().find(alike).or(match places {
+                    [only] => Some(only),
+                    _ => None,
+                });
+                Comparison::of(place.map(|&place| (place, &rows[place])), row)
+            })
+        })
+        .collect()
+}
+
+/// What the latest run of each target selected and left without a record of its own.
+fn missing(manifests: &[RunManifest], baseline: &str, rows: &[Row]) -> Vec<Missing> {
+    let mut latest: BTreeMap<&str, &RunManifest> = BTreeMap::new();
+    for manifest in manifests {
+        // `new` is whatever ran last, under whichever name criterion saved it besides.
+        let saved = match &manifest.baseline {
+            Some(name) => baseline == "new" || name == baseline,
+            None => false,
+        };
+        if saved {
+            latest.insert(&manifest.target, manifest);
+        }
+    }
+    let run_of: HashMap<&str, &str> =
+        rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str())).collect();
+    let mut missing = Vec::new();
+    for manifest in latest.values() {
+        for id in &manifest.selected {
+            let known_run = run_of.get(id.as_str()).copied();
+            if known_run == Some(manifest.run_id.as_str()) {
+                continue;
+            }
+            let mut reason = if manifest.running.as_ref() == Some(id) {
+                format!("run {} ended while this case was running", manifest.run_id)
+            } else {
+                format!("run {} ended before it reached this case", manifest.run_id)
+            };
+            if let Some(run) = known_run {
+                reason.push_str(&format!("; what is shown is from run {run}"));
+            }
+            missing.push(Missing { full_id: id.clone(), reason });
+        }
+    }
+    missing
+}
