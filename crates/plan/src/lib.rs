@@ -4,13 +4,21 @@
 //! Three programs stand on this crate: the build script of a bench target, the benchmarks
 //! themselves, and `criterion-report`. It knows nothing of torch.
 
+pub mod build;
 mod case;
+mod config;
+pub mod cost;
+mod expand;
+mod id;
 mod record;
 mod settings;
 mod shape;
 mod words;
 
 pub use case::{Case, CaseId, Group, Plan, Role};
+pub use config::{Config, Diagnostic, Diagnostics, ModelParams};
+pub use expand::{expand, load};
+pub use id::{MAX_ID, MAX_PART, Variant};
 pub use record::{
     Accuracy, Environment, HostFacts, LastSample, Memory, Outcome, Record, RunManifest, Stat,
     StepMemory, TorchFacts,

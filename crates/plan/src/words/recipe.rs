@@ -148,9 +148,7 @@ fn parse(text: &str) -> Option<Recipe> {
         ("float8dq", ["row"]) => Recipe::Float8dqRow,
         // Upstream's defaults: 4 bits, groups of 64.
         ("gemlitewo", []) => Recipe::Gemlitewo { bits: 4, group: 64 },
-        ("gemlitewo", [width @ ("4" | "8")]) => {
-            Recipe::Gemlitewo { bits: bits(width)?, group: 64 }
-        }
+        ("gemlitewo", [width @ ("4" | "8")]) => Recipe::Gemlitewo { bits: bits(width)?, group: 64 },
         ("gemlitewo", [width @ ("4" | "8"), size]) => {
             Recipe::Gemlitewo { bits: bits(width)?, group: group(size)? }
         }
@@ -195,7 +193,10 @@ mod tests {
     #[test]
     fn every_spelling_reads_back() {
         for word in SPELLINGS {
-            assert_eq!(word.parse::<Recipe>().map(|recipe| recipe.to_string()).as_deref(), Ok(*word));
+            assert_eq!(
+                word.parse::<Recipe>().map(|recipe| recipe.to_string()).as_deref(),
+                Ok(*word)
+            );
         }
     }
 

@@ -1,0 +1,47 @@
+//! The three spellings of "compile this model": `use_torch_compile` with `torch_compile_mode`
+//! (the tutorial) and `compile` (the README). They mean one thing and may not disagree.
+
+use super::node::{Fields, Node};
+use crate::words::CompileMode;
+
+/// The mode that the keys ask for; the outer `None` after an error.
+#[expect(clippy::option_option, reason = "absent after an error is not the same as not compiled")]
+pub(super) fn read(fields: &Fields<'_>) -> Option<Option<CompileMode>> {
+    let short = match fields.get("compile") {
+        Some(node) => Some(mode_or_off(&node)?),
+        None => None,
+    };
+    let mode = match fields.get("torch_compile_mode") {
+        Some(node) => mode_or_off(&node)?,
+        None => Some(CompileMode::Default),
+    };
+    let long = match fields.get("use_torch_compile") {
+        Some(node) => Some(mode.filter(|_| node.boolean().unwrap_or(false))),
+        None => None,
+    };
+    match (short, long) {
+        (Some(short), Some(long)) if short != long => fields.error(
+            format!("`compile` says {}, `use_torch_compile` says {}", word(short), word(long)),
+            "keep one of the two",
+        ),
+        (Some(compile), _) | (None, Some(compile)) => Some(compile),
+        // A mode alone does not compile, as upstream.
+        (None, None) => Some(None),
+    }
+}
+
+fn word(mode: Option<CompileMode>) -> &'static str {
+    mode.map_or("false", CompileMode::as_str)
+}
+
+/// A mode, or `false` in either of its spellings; `true` is the default mode.
+#[expect(clippy::option_option, reason = "absent after an error is not the same as not compiled")]
+fn mode_or_off(node: &Node<'_>) -> Option<Option<CompileMode>> {
+    if let Some(flag) = node.as_boolean() {
+        return Some(flag.then_some(CompileMode::Default));
+    }
+    match node.string()?.as_str() {
+        "false" => Some(None),
+        _ => node.word().map(Some),
+    }
+}

@@ -1,0 +1,191 @@
+//! `matrix_shapes`: named sets of shapes, with upstream's names, order and defaults
+//! (semantics §4.2).
+//!
+//! Generated sets are code; lists are files, `configs/shapes/<name>.yml`. The lists of upstream
+//! are compiled in. Another list is found in `shapes/` beside the config or one folder above it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::node::{Fields, Node};
+use crate::shape::Shape;
+use crate::words::UnknownWord;
+
+/// Largest dimension: beyond it `m × k × n` overflows what anything here can hold.
+const LARGEST_DIMENSION: u64 = 1 << 24;
+const LARGEST_POWER: u64 = 24;
+
+const GENERATED: &[&str] = &["custom", "pow2", "pow2_extended", "small_sweep", "sweep"];
+
+/// The lists that are compiled in.
+const LISTS: &[(&str, &str)] = &[
+    ("llama", include_str!("../../../../configs/shapes/llama.yml")),
+    ("llama4", include_str!("../../../../configs/shapes/llama4.yml")),
+    ("deepseek_v3_236b", include_str!("../../../../configs/shapes/deepseek_v3_236b.yml")),
+    ("deepseek_v3_671b", include_str!("../../../../configs/shapes/deepseek_v3_671b.yml")),
+    ("qwen3_32b", include_str!("../../../../configs/shapes/qwen3_32b.yml")),
+    ("gemma3_27b", include_str!("../../../../configs/shapes/gemma3_27b.yml")),
+];
+
+/// A shape and the name it has in its set.
+pub(super) type NamedShape = (String, Shape);
+
+/// One line of a list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    label: String,
+    shape: [u64; 3],
+}
+
+/// Reads one entry of `matrix_shapes`. `folder` is where the config lies.
+pub(super) fn read(node: &Node<'_>, folder: &Path) -> Option<Vec<NamedShape>> {
+    let fields = node.mapping(&["name", "shapes", "min_power", "max_power"])?;
+    let Some(name_node) = fields.get("name") else {
+        return fields.error("no `name`".to_owned(), "name the shape set, e.g. `name: custom`");
+    };
+    let name = name_node.string()?;
+    match name.as_str() {
+        "custom" => custom(&fields),
+        "pow2" => Some(pow2(powers(&fields, 10, 14)?)),
+        "pow2_extended" => Some(pow2_extended(powers(&fields, 10, 14)?)),
+        "small_sweep" => Some(sweep("small_sweep", powers(&fields, 10, 14)?, true)),
+        "sweep" => Some(sweep("sweep", powers(&fields, 8, 15)?, false)),
+        _ => list(&name_node, &name, folder),
+    }
+}
+
+fn custom(fields: &Fields<'_>) -> Option<Vec<NamedShape>> {
+    let Some(shapes) = fields.get("shapes") else {
+        return fields.error(
+            "the set `custom` has no `shapes`".to_owned(),
+            "list them, e.g. `shapes: [[1024, 1024, 1024]]`  # [m, k, n]",
+        );
+    };
+    // Read all before giving up, so that every wrong shape is reported.
+    let read: Vec<Option<Shape>> = shapes.list()?.iter().map(shape).collect();
+    read.into_iter().map(|shape| Some(("custom".to_owned(), shape?))).collect()
+}
+
+fn shape(node: &Node<'_>) -> Option<Shape> {
+    let dimensions: Vec<Option<u64>> =
+        node.list()?.iter().map(|item| item.integer(1..=LARGEST_DIMENSION)).collect();
+    match dimensions.as_slice() {
+        [m, k, n] => Some(Shape::new((*m)?, (*k)?, (*n)?)),
+        other => node.error(
+            format!("a shape has 3 dimensions, this one has {}", other.len()),
+            "write [m, k, n]",
+        ),
+    }
+}
+
+/// `min_power` to `max_power`, both included.
+fn powers(fields: &Fields<'_>, min: u64, max: u64) -> Option<std::ops::RangeInclusive<u64>> {
+    let power = |key, default| match fields.get(key) {
+        Some(node) => node.integer(0..=LARGEST_POWER),
+        None => Some(default),
+    };
+    let (min, max) = (power("min_power", min), power("max_power", max));
+    let (min, max) = (min?, max?);
+    if min > max {
+        return fields.error(
+            format!("min_power {min} is above max_power {max}"),
+            "a range of powers of two goes upwards",
+        );
+    }
+    Some(min..=max)
+}
+
+fn cube(side: u64) -> Shape {
+    Shape::new(side, side, side)
+}
+
+fn numbered(name: &str, shapes: impl Iterator<Item = Shape>) -> Vec<NamedShape> {
+    shapes.enumerate().map(|(index, shape)| (format!("{name}_{index}"), shape)).collect()
+}
+
+fn pow2(powers: std::ops::RangeInclusive<u64>) -> Vec<NamedShape> {
+    numbered("pow2", powers.map(|power| cube(1 << power)))
+}
+
+/// 2^p and 1.5 · 2^p. Half of 1 is no dimension: p = 0 gives 1 and 1, as upstream's integers do.
+fn pow2_extended(powers: std::ops::RangeInclusive<u64>) -> Vec<NamedShape> {
+    let sides = powers.flat_map(|power| [1 << power, (1 << power) + ((1 << power) >> 1)]);
+    numbered("pow2_extended", sides.map(cube))
+}
+
+fn sweep(
+    name: &str,
+    powers: std::ops::RangeInclusive<u64>,
+    increasing_only: bool,
+) -> Vec<NamedShape> {
+    let sides: Vec<u64> = powers.map(|power| 1 << power).collect();
+    let all = sides.iter().flat_map(|&m| {
+        let sides = &sides;
+        sides.iter().flat_map(move |&k| sides.iter().map(move |&n| Shape::new(m, k, n)))
+    });
+    numbered(
+        name,
+        all.filter(|shape| !increasing_only || (shape.m <= shape.k && shape.k <= shape.n)),
+    )
+}
+
+/// A list by name: compiled in, or a file of the user's.
+fn list(node: &Node<'_>, name: &str, folder: &Path) -> Option<Vec<NamedShape>> {
+    if let Some((_, text)) = LISTS.iter().find(|(known, _)| *known == name) {
+        return Some(parse_list(name, text).expect("the lists that are compiled in are tested"));
+    }
+    let Some((path, text)) = find_file(name, folder) else {
+        let known = GENERATED.iter().copied().chain(LISTS.iter().map(|(known, _)| *known));
+        let unknown = UnknownWord::new("shape set", name, known);
+        let remedy = format!("{} (or add shapes/{name}.yml beside the config)", unknown.remedy);
+        return node.error(unknown.to_string(), remedy);
+    };
+    match parse_list(name, &text) {
+        Ok(shapes) => Some(shapes),
+        Err(error) => node.error(
+            format!("{} does not hold a shape list: {error}", path.display()),
+            "write one `- { label: NAME, shape: [m, k, n] }` per line",
+        ),
+    }
+}
+
+fn find_file(name: &str, folder: &Path) -> Option<(PathBuf, String)> {
+    // A name is a file's stem, not a path to anywhere.
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
+        return None;
+    }
+    let file = format!("{name}.yml");
+    [folder.join("shapes"), folder.join("../shapes")].into_iter().find_map(|shapes| {
+        let path = shapes.join(&file);
+        std::fs::read_to_string(&path).ok().map(|text| (path, text))
+    })
+}
+
+fn parse_list(name: &str, text: &str) -> Result<Vec<NamedShape>, serde_yaml::Error> {
+    let lines: Vec<Line> = serde_yaml::from_str(text)?;
+    let named = |Line { label, shape: [m, k, n] }| (format!("{name}_{label}"), Shape::new(m, k, n));
+    Ok(lines.into_iter().map(named).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_that_are_compiled_in_parse() {
+        for (name, text) in LISTS {
+            let shapes = parse_list(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(shapes.len() >= 4, "{name}");
+        }
+    }
+
+    #[test]
+    fn generated_sets_have_upstreams_counts() {
+        assert_eq!(sweep("small_sweep", 10..=14, true).len(), 35);
+        assert_eq!(sweep("small_sweep", 10..=15, true).len(), 56);
+        assert_eq!(sweep("sweep", 8..=15, false).len(), 512);
+        assert_eq!(pow2_extended(10..=14).len(), 10);
+    }
+}

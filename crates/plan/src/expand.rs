@@ -1,0 +1,182 @@
+//! From configs to a plan: model × shape × (recipe × sparsity × compilation), in upstream's order
+//! of shapes and with the siblings of a shape together (semantics §4.3).
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::case::{Case, Group, Plan, Role};
+use crate::config::{Config, Diagnostic, Diagnostics, ModelParams};
+use crate::id::{self, Variant};
+use crate::shape::Shape;
+use crate::words::Recipe;
+
+/// Reads and expands `files`.
+///
+/// # Errors
+/// Every error of every file.
+pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
+    let mut configs = Vec::new();
+    let mut errors = Vec::new();
+    for file in files {
+        match Config::read(file) {
+            Ok(config) => configs.push(config),
+            Err(found) => errors.extend(found.0),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(Diagnostics(errors));
+    }
+    expand(&configs)
+}
+
+/// Expands `configs` in their order.
+///
+/// # Errors
+/// Cases that share an id but not their settings, or that criterion would write into one place.
+pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
+    let mut expansion = Expansion::default();
+    for config in configs {
+        for model in &config.models {
+            expansion.add(config, model);
+        }
+    }
+    let plan = Plan { groups: expansion.groups };
+    if let Some((first, second)) = id::collision(plan.cases()) {
+        let file = expansion.files.get(&second.id.group).cloned().unwrap_or_default();
+        let message = format!("`{}` and `{}` are one directory", first.id, second.id);
+        expansion.errors.push(whole(file, message, "rename one of the two configs"));
+    }
+    if expansion.errors.is_empty() { Ok(plan) } else { Err(Diagnostics(expansion.errors)) }
+}
+
+fn whole(file: PathBuf, message: String, remedy: &str) -> Diagnostic {
+    let remedy = remedy.to_owned();
+    Diagnostic { file, line: 0, column: 0, key: String::new(), message, remedy }
+}
+
+#[derive(Default)]
+struct Expansion {
+    groups: Vec<Group>,
+    /// Where the group with this id and parameter stands in `groups`.
+    index: HashMap<(String, String), usize>,
+    /// Which file a criterion group came from.
+    files: HashMap<String, PathBuf>,
+    errors: Vec<Diagnostic>,
+}
+
+impl Expansion {
+    fn add(&mut self, config: &Config, model: &ModelParams) {
+        let group = id::group(config.mode, &config.stem, model.model, model.device);
+        if let Some(other) = self.clash(&group, &config.file) {
+            let message = format!("its cases have the same ids as those of {}", other.display());
+            let remedy = "rename one of the two files: the stem is part of every id";
+            self.errors.push(whole(config.file.clone(), message, remedy));
+            return;
+        }
+        let variants = variants(config, model);
+        for (name, shape) in &model.shapes {
+            let parameter = id::parameter(model.dtype, *shape);
+            let slot = self.slot(&group, &parameter);
+            for variant in &variants {
+                let case = case(config, model, *variant, (name, *shape), &group);
+                self.place(slot, case, &config.file);
+            }
+        }
+    }
+
+    /// The other file that already has this criterion group, if there is one.
+    fn clash(&mut self, group: &str, file: &Path) -> Option<PathBuf> {
+        let owner = self.files.entry(group.to_owned()).or_insert_with(|| file.to_owned());
+        (owner != file).then(|| owner.clone())
+    }
+
+    fn slot(&mut self, group: &str, parameter: &str) -> usize {
+        let key = (group.to_owned(), parameter.to_owned());
+        *self.index.entry(key).or_insert_with(|| {
+            self.groups.push(Group { cases: Vec::new() });
+            self.groups.len() - 1
+        })
+    }
+
+    /// Adds the case, or lets the identical case that is there already stand for it too.
+    fn place(&mut self, slot: usize, case: Case, file: &Path) {
+        let cases = &mut self.groups[slot].cases;
+        let Some(twin) = cases.iter_mut().find(|twin| twin.id == case.id) else {
+            cases.push(case);
+            return;
+        };
+        if twin.settings != case.settings {
+            let message = format!("`{}` is asked for twice, with different settings", case.id);
+            let remedy = "put the second model into a config of its own";
+            self.errors.push(whole(file.to_owned(), message, remedy));
+            return;
+        }
+        twin.profiling.profiler |= case.profiling.profiler;
+        twin.profiling.memory |= case.profiling.memory;
+        append(&mut twin.names, case.names);
+        append(&mut twin.shape_names, case.shape_names);
+    }
+}
+
+/// Adds what is not there yet.
+fn append(names: &mut Vec<String>, more: Vec<String>) {
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+}
+
+/// The baseline, then each recipe, then the sparse ones; each of them compiled too if asked for.
+fn variants(config: &Config, model: &ModelParams) -> Vec<Variant> {
+    let recipes = || std::iter::once(Recipe::Baseline).chain(config.recipes.iter().copied());
+    let dense = recipes().map(Variant::eager);
+    let sparse = config.sparsities.iter().flat_map(|&sparsity| {
+        recipes()
+            .filter(move |&recipe| sparsity.pairs_with(recipe))
+            .filter(move |recipe| *recipe != Recipe::Baseline || baseline_listed(config, sparsity))
+            .map(move |recipe| Variant { sparsity: Some(sparsity), ..Variant::eager(recipe) })
+    });
+    let mut variants: Vec<Variant> = Vec::new();
+    for eager in dense.chain(sparse) {
+        let compiled = model.compile.map(|mode| Variant { compile: Some(mode), ..eager });
+        for variant in std::iter::once(eager).chain(compiled) {
+            if !variants.contains(&variant) {
+                variants.push(variant);
+            }
+        }
+    }
+    variants
+}
+
+/// Upstream pairs block sparsity with the baseline always, 2:4 only with recipes that are listed.
+fn baseline_listed(config: &Config, sparsity: crate::words::Sparsity) -> bool {
+    sparsity == crate::words::Sparsity::Block || config.recipes.contains(&Recipe::Baseline)
+}
+
+fn case(
+    config: &Config,
+    model: &ModelParams,
+    variant: Variant,
+    (shape_name, shape): (&str, Shape),
+    group: &str,
+) -> Case {
+    let baseline = variant == Variant::BASELINE;
+    Case {
+        id: id::case_id(group, variant, &id::parameter(model.dtype, shape)),
+        config: config.stem.clone(),
+        names: model.name.iter().cloned().collect(),
+        role: if baseline { Role::Baseline } else { Role::Candidate },
+        mode: config.mode,
+        model: model.model,
+        recipe: variant.recipe,
+        sparsity: variant.sparsity,
+        compile: variant.compile,
+        dtype: model.dtype,
+        device: model.device,
+        shape,
+        shape_names: vec![shape_name.to_owned()],
+        profiling: model.profiling,
+        settings: model.settings.clone(),
+    }
+}

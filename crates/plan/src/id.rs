@@ -1,0 +1,145 @@
+//! Identity: how a case's id is made, and the rules that keep ids readable, runnable and unique.
+//!
+//! Criterion cuts each part of a directory name at 64 bytes and each title at 100, replaces some
+//! characters, and lets equal names overwrite each other. So ids stay inside those limits here,
+//! and two cases that would share a directory are an error. An id depends on its own case alone:
+//! reordering a config changes none.
+
+use std::collections::HashMap;
+
+use crate::case::{Case, CaseId};
+use crate::shape::Shape;
+use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+
+/// Longest part of an id, in bytes.
+pub const MAX_PART: usize = 64;
+/// Longest id, in bytes.
+pub const MAX_ID: usize = 100;
+/// Longest config stem inside an id: leaves room for the longest model and device in a group.
+const MAX_CONFIG: usize = 24;
+/// Bytes of a shortened part after its head: `~` and six hexadecimal digits.
+const TAIL: usize = 7;
+
+/// What distinguishes a case from its siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variant {
+    /// Quantization.
+    pub recipe: Recipe,
+    /// Sparse layout.
+    pub sparsity: Option<Sparsity>,
+    /// Compilation.
+    pub compile: Option<CompileMode>,
+}
+
+impl Variant {
+    /// The recipe, unsparsified and eager.
+    pub const fn eager(recipe: Recipe) -> Self {
+        Self { recipe, sparsity: None, compile: None }
+    }
+
+    /// What the others are compared with.
+    pub const BASELINE: Self = Self::eager(Recipe::Baseline);
+}
+
+impl std::fmt::Display for Variant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.recipe)?;
+        if let Some(sparsity) = self.sparsity {
+            write!(f, "+{sparsity}")?;
+        }
+        if let Some(compile) = self.compile {
+            write!(f, "+{}", compile.suffix())?;
+        }
+        Ok(())
+    }
+}
+
+/// Criterion's group id.
+pub fn group(mode: Mode, config: &str, model: ModelKind, device: Device) -> String {
+    format!("{mode}/{}/{model}/{device}", shorten(config, MAX_CONFIG))
+}
+
+/// Criterion's parameter.
+pub fn parameter(dtype: Dtype, shape: Shape) -> String {
+    format!("{}-{shape}", dtype.short())
+}
+
+/// The whole id; the variant gives way where it would be too long.
+pub fn case_id(group: &str, variant: Variant, parameter: &str) -> CaseId {
+    let room = MAX_ID.saturating_sub(group.len() + parameter.len() + 2).min(MAX_PART);
+    CaseId {
+        group: group.to_owned(),
+        variant: shorten(&variant.to_string(), room),
+        parameter: parameter.to_owned(),
+    }
+}
+
+/// `text` if it fits, else its head and a hash of the whole, so that it stays unique.
+fn shorten(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let mut head = room.saturating_sub(TAIL);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    format!("{}~{:06x}", &text[..head], fnv1a(text) & 0xff_ffff)
+}
+
+/// FNV-1a, 64 bits: stable over platforms and releases, which `std`'s hasher is not.
+fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// The directory that criterion would write, on a file system that ignores case.
+fn directory(id: &CaseId) -> String {
+    let safe = |part: &str| -> String {
+        part.chars()
+            .map(|c| if "?\"/\\*<>:|^".contains(c) { '_' } else { c.to_ascii_lowercase() })
+            .collect()
+    };
+    format!("{}/{}/{}", safe(&id.group), safe(&id.variant), safe(&id.parameter))
+}
+
+/// The first pair of cases that criterion would write into one directory.
+pub(crate) fn collision<'c>(cases: impl Iterator<Item = &'c Case>) -> Option<(&'c Case, &'c Case)> {
+    let mut seen: HashMap<String, &Case> = HashMap::new();
+    for case in cases {
+        if let Some(other) = seen.insert(directory(&case.id), case) {
+            return Some((other, case));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_id_stays_inside_the_limits() {
+        let intx = Recipe::Int8DynamicIntx { bits: 4, group: 128, asymmetric: false };
+        let compile = Some(CompileMode::MaxAutotuneNoCudagraphs);
+        let variant = Variant { recipe: intx, sparsity: None, compile };
+        for model in ModelKind::all() {
+            for stem in ["default", "microbenchmark_quantization_config"] {
+                let group = group(Mode::Inference, stem, model, Device::Cuda);
+                let parameter = parameter(Dtype::BFloat16, Shape::new(128_000, 131_072, 131_072));
+                let id = case_id(&group, variant, &parameter);
+                assert!(group.len() <= MAX_PART, "{group}");
+                assert!(id.variant.len() <= MAX_PART, "{id}");
+                assert!(id.to_string().len() <= MAX_ID, "{id}: {}", id.to_string().len());
+            }
+        }
+    }
+
+    #[test]
+    fn shortened_parts_keep_their_head_and_differ() {
+        let (a, b) = (shorten("a-rather-long-name-1", 16), shorten("a-rather-long-name-2", 16));
+        assert!(a.starts_with("a-rather-") && a.len() == 16, "{a}");
+        assert_ne!(a, b);
+        assert_eq!(shorten("short", 16), "short");
+    }
+}

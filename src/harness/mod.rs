@@ -1,0 +1,68 @@
+//! Running a plan under criterion: the only place that names criterion, and the only timing loop.
+
+mod args;
+mod case_run;
+mod clock;
+mod device_clock;
+mod flush;
+mod panics;
+mod progress;
+mod session;
+mod store;
+mod target_dir;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What generated code names, so that a bench target needs no dependency on criterion.
+pub use criterion::Criterion;
+pub use session::Session;
+
+use plan::{Plan, cost};
+
+/// Runs the groups of a bench target.
+///
+/// `target` is its name, `plan` the JSON that the build script embedded, `groups` the generated
+/// functions. Returns failure when a case failed, ran out of memory or timed out, so that a
+/// script sees it; a skip is not a failure.
+pub fn main(
+    target: &str,
+    plan: &str,
+    groups: &[fn(&mut Criterion, &mut Session)],
+) -> ExitCode {
+    let started = run(target, plan, groups);
+    started.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn run(
+    target: &str,
+    plan: &str,
+    groups: &[fn(&mut Criterion, &mut Session)],
+) -> Result<ExitCode, String> {
+    // Read first, so that a bad filter is one line and not criterion's panic.
+    let args = args::Args::read(std::env::args())?;
+    let plan: Plan = serde_json::from_str(plan)
+        .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))?;
+    let root = target_dir::settle()?;
+    let mut criterion = criterion();
+    let mut session = Session::start(target, plan, args, root)?;
+    for group in groups {
+        group(&mut criterion, &mut session);
+    }
+    criterion.final_summary();
+    session.finish()
+}
+
+/// Criterion with defaults for a suite of many cases; its command line wins.
+fn criterion() -> Criterion {
+    let samples = usize::try_from(cost::DEFAULT_SAMPLES).expect("a small constant");
+    Criterion::default()
+        .sample_size(samples)
+        .warm_up_time(Duration::from_secs_f64(cost::DEFAULT_WARM_UP_S))
+        .measurement_time(Duration::from_secs_f64(cost::DEFAULT_MEASUREMENT_S))
+        .without_plots()
+        .configure_from_args()
+}

@@ -1,0 +1,167 @@
+//! What a run leaves on disk beside criterion's files.
+//!
+//! `target/criterion-torch/<baseline>/<target>.jsonl` holds a record per case, `new` always the
+//! latest; `runs/<run-id>.json` says what the run was asked for. A record is appended and flushed
+//! as soon as its case ends, so that a crash costs one case; the last line of an id is the valid
+//! one, and a run that ends compacts its files to one line per id.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use plan::{Record, RunManifest};
+
+/// The folders of one run.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    target: String,
+    /// `new`, and the name that criterion saves under.
+    baselines: Vec<String>,
+}
+
+impl Store {
+    /// A store for `target` under `root`; nothing is written yet.
+    pub fn new(root: PathBuf, target: &str, saves: bool, saved_as: Option<&str>) -> Self {
+        let new = saves.then_some("new");
+        let baselines = new.into_iter().chain(saved_as).map(str::to_owned).collect();
+        Self { root, target: target.to_owned(), baselines }
+    }
+
+    fn file(&self, baseline: &str) -> PathBuf {
+        self.root.join(baseline).join(format!("{}.jsonl", self.target))
+    }
+
+    /// Appends `record` to every file of this run and flushes it to the disk.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn append(&self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
+        line.push(b'\n');
+        for baseline in &self.baselines {
+            let path = self.file(baseline);
+            append_line(&path, &line).map_err(|error| at(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Rewrites every file of this run with one line per id, in the order of their first lines.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn compact(&self) -> io::Result<()> {
+        for baseline in &self.baselines {
+            let path = self.file(baseline);
+            compact(&path).map_err(|error| at(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the run's manifest, replacing an earlier state of it.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn write_manifest(&self, manifest: &RunManifest) -> io::Result<()> {
+        let path = self.root.join("runs").join(format!("{}.json", manifest.run_id));
+        let text = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
+        write_beside(&path, &text).map_err(|error| at(&path, &error))
+    }
+}
+
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    // One write per line; a torn last line of a crash must not swallow this one.
+    if ends_torn(&mut file)? {
+        file.write_all(b"\n")?;
+    }
+    file.write_all(line)?;
+    file.sync_data()
+}
+
+fn ends_torn(file: &mut File) -> io::Result<bool> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// Keeps the last line of each id. Lines that cannot be read are kept as they are: they are
+/// evidence for a reader, not ours to delete.
+fn compact(path: &Path) -> io::Result<()> {
+    #[derive(serde::Deserialize)]
+    struct Key {
+        full_id: String,
+    }
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        text => text?,
+    };
+    let mut place: HashMap<String, usize> = HashMap::new();
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let slot = serde_json::from_str::<Key>(line)
+            .map_or(lines.len(), |key| *place.entry(key.full_id).or_insert(lines.len()));
+        if slot == lines.len() { lines.push(line) } else { lines[slot] = line }
+    }
+    let mut whole = lines.join("\n");
+    if !whole.is_empty() {
+        whole.push('\n');
+    }
+    write_beside(path, whole.as_bytes())
+}
+
+/// Writes beside and renames, so that no reader ever sees half a file.
+fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension(format!("tmp-{}", std::process::id()));
+    let mut file = File::create(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    fs::rename(&beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &Path) -> Vec<String> {
+        fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn compaction_keeps_the_last_line_of_each_id_in_the_first_ones_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        let (a1, b, a2) = (r#"{"full_id":"a","n":1}"#, r#"{"full_id":"b"}"#, r#"{"full_id":"a","n":2}"#);
+        for line in [a1, b, a2] {
+            append_line(&path, format!("{line}\n").as_bytes()).unwrap();
+        }
+        compact(&path).unwrap();
+        assert_eq!(lines(&path), [a2, b]);
+    }
+
+    #[test]
+    fn a_torn_line_costs_only_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        fs::write(&path, r#"{"full_id":"a","#).unwrap();
+        append_line(&path, b"{\"full_id\":\"b\"}\n").unwrap();
+        compact(&path).unwrap();
+        assert_eq!(lines(&path), [r#"{"full_id":"a","#, r#"{"full_id":"b"}"#]);
+    }
+}
