@@ -4,5 +4,9 @@
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes
 //! nothing; the command line chooses.
 
+pub mod cli;
 pub mod model;
+mod output;
+pub mod planned;
 pub mod units;
+pub mod write;

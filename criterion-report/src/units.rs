@@ -47,9 +47,9 @@ pub fn time_with_interval(ns: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// `1.84× [1.79, 1.90]`: three significant digits.
+/// `1.84× [1.79, 1.90]`: three significant digits above one, two decimals down to a tenth.
 pub fn ratio(value: f64, interval: Option<Interval>) -> String {
-    let places = decimals(value, 3);
+    let places = if value < 0.1 { decimals(value, 2) } else { decimals(value, 3).min(2) };
     match interval {
         Some(Interval { low, high }) => {
             format!("{value:.places$}× [{low:.places$}, {high:.places$}]")
@@ -71,7 +71,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", significant(value / scale, 3))
 }
 
-/// A reduction as the change that it is: 0.498 becomes `−49.8 %`.
+/// A reduction as the change that it is: 0.498 becomes `−49.8%`.
 pub fn reduction(fraction: f64) -> String {
     let change = -fraction * 100.0;
     let sign = match change {
@@ -79,7 +79,7 @@ pub fn reduction(fraction: f64) -> String {
         change if change > 0.0 => "+",
         _ => "±",
     };
-    format!("{sign}{:.1} %", change.abs())
+    format!("{sign}{:.1}%", change.abs())
 }
 
 /// Decibels; infinite means bit for bit equal.
@@ -163,7 +163,9 @@ mod tests {
             "999.0 µs [987.7, 1012.3]"
         );
         assert_eq!(ratio(1.8412, bounds(1.7934, 1.8966)), "1.84× [1.79, 1.90]");
-        assert_eq!(ratio(12.04, None), "12.0×");
+        for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
+            assert_eq!(ratio(value, None), text);
+        }
     }
 
     #[test]
@@ -173,9 +175,9 @@ mod tests {
         assert_eq!(mib(0), "0");
         assert_eq!(bytes(8_000_000_000), "7.45 GiB");
         assert_eq!(bytes(512), "512 B");
-        assert_eq!(reduction(0.498), "−49.8 %");
-        assert_eq!(reduction(-0.25), "+25.0 %");
-        assert_eq!(reduction(0.0), "±0.0 %");
+        assert_eq!(reduction(0.498), "−49.8%");
+        assert_eq!(reduction(-0.25), "+25.0%");
+        assert_eq!(reduction(0.0), "±0.0%");
         assert_eq!(decibels(f64::INFINITY), "∞");
         assert_eq!(decibels(38.24), "38.2");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::{Role, RunManifest};
+use plan::RunManifest;
 use regex::Regex;
 
 use super::circumstances::Circumstances;
@@ -26,10 +26,13 @@ pub struct Missing {
 pub struct Entry<'a> {
     /// The case itself.
     pub row: &'a Row,
-    /// Against its baseline; absent for a baseline.
+    /// Against the baseline of its group; absent for that baseline.
     pub comparison: Option<&'a Comparison>,
-    /// The baseline of its group; the row itself for a baseline.
-    pub baseline: Option<&'a Row>,
+    /// Against the unquantized model run the same way: a compiled candidate against the compiled
+    /// model. Upstream's formats mean this one. Absent for an unquantized model.
+    pub quantization: Option<&'a Comparison>,
+    /// The other side of `quantization`; the row itself for an unquantized model.
+    pub unquantized: Option<&'a Row>,
 }
 
 /// The rows of one baseline, compared, with what qualifies them.
@@ -38,13 +41,14 @@ pub struct Report {
     /// Name under which criterion saved the results.
     pub baseline: String,
     rows: Vec<Row>,
-    /// Parallel to `rows`.
-    comparisons: Vec<Option<Comparison>>,
+    /// Each row against its group's baseline, and against its unquantized counterpart.
+    comparisons: Vec<[Option<Comparison>; 2]>,
     /// Indices of the rows that the filter lets through, in the records' order.
     shown: Vec<usize>,
     /// Cases that the latest run of their target selected and did not reach.
     pub missing: Vec<Missing>,
-    /// Results of other benchmarks in criterion's folder, which are not ours to show.
+    /// Results in criterion's folder without a record: other benchmarks, which are not ours to
+    /// show.
     pub foreign: Vec<String>,
     /// Files and lines that could not be used.
     pub warnings: Vec<String>,
@@ -94,12 +98,12 @@ impl Report {
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         self.shown.iter().map(|&place| {
             let row = &self.rows[place];
-            let comparison = self.comparisons[place].as_ref();
-            let baseline = match comparison {
-                Some(comparison) => comparison.baseline.map(|place| &self.rows[place]),
+            let [comparison, quantization] = self.comparisons[place].each_ref().map(Option::as_ref);
+            let unquantized = match quantization {
+                Some(quantization) => quantization.baseline.map(|place| &self.rows[place]),
                 None => Some(row),
             };
-            Entry { row, comparison, baseline }
+            Entry { row, comparison, quantization, unquantized }
         })
     }
 
@@ -109,12 +113,12 @@ impl Report {
     }
 
     /// Shown cases by status, in the order of the statuses' names.
-    pub fn outcomes(&self) -> BTreeMap<&'static str, usize> {
+    pub fn outcomes(&self) -> Vec<(&'static str, usize)> {
         let mut outcomes = BTreeMap::new();
         for entry in self.entries() {
             *outcomes.entry(entry.row.record.outcome.status()).or_insert(0) += 1;
         }
-        outcomes
+        outcomes.into_iter().collect()
     }
 
     /// Selected cases without a time of their own, each with the reason: what `--strict` refuses.
@@ -129,30 +133,42 @@ impl Report {
     }
 }
 
-/// Compares every candidate with the baseline of its group: same group id, same parameter. Where
-/// a config measures both eager and compiled models, like is compared with like.
-fn compare(rows: &[Row]) -> Vec<Option<Comparison>> {
-    let mut baselines: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    for (place, row) in rows.iter().enumerate() {
-        if row.is_baseline() {
-            let id = &row.record.case.id;
-            baselines.entry((&id.group, &id.parameter)).or_default().push(place);
-        }
+/// Compares every row with the baseline of its group (same group id, same parameter), and with
+/// the unquantized model run the same way.
+fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
+    let mut groups: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    let key = |place: usize| {
+        let id = &rows[place].record.case.id;
+        (id.group.as_str(), id.parameter.as_str())
+    };
+    for place in 0..rows.len() {
+        groups.entry(key(place)).or_default().push(place);
     }
+    let against = |other: Option<usize>, row: &Row| {
+        Some(Comparison::of(other.map(|place| (place, &rows[place])), row))
+    };
     rows.iter()
-        .map(|row| {
-            let case = &row.record.case;
-            (case.role == Role::Candidate).then(|| {
-                let places = baselines
-                    .get(&(case.id.group.as_str(), case.id.parameter.as_str()))
-                    .map_or(&[][..], Vec::as_slice);
-                let alike = |place: &&usize| rows[**place].record.case.compile == case.compile;
-                let place = places.iter().find(alike).or(match places {
-                    [only] => Some(only),
-                    _ => None,
-                });
-                Comparison::of(place.map(|&place| (place, &rows[place])), row)
-            })
+        .enumerate()
+        .map(|(place, row)| {
+            if row.is_baseline() {
+                return [None, None];
+            }
+            let siblings = &groups[&key(place)];
+            let find = |alike: &dyn Fn(&Row) -> bool| {
+                siblings.iter().copied().find(|&sibling| alike(&rows[sibling]))
+            };
+            let comparison = against(find(&Row::is_baseline), row);
+            let compile = row.record.case.compile;
+            let quantization = if compile.is_none() {
+                comparison.clone()
+            } else if row.is_unquantized() {
+                None
+            } else {
+                let alike =
+                    |other: &Row| other.is_unquantized() && other.record.case.compile == compile;
+                against(find(&alike), row)
+            };
+            [comparison, quantization]
         })
         .collect()
 }

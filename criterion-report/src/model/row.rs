@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use plan::{LastSample, Outcome, Record, Role};
+use plan::{LastSample, Outcome, Recipe, Record, Role};
 
 use super::criterion_files::CriterionResult;
 use super::time::Time;
@@ -85,6 +85,11 @@ impl Row {
     /// Whether the others of its group are compared with this one.
     pub fn is_baseline(&self) -> bool {
         self.record.case.role == Role::Baseline
+    }
+
+    /// Whether it is the model as it was before quantization and sparsification, compiled or not.
+    pub fn is_unquantized(&self) -> bool {
+        self.record.case.recipe == Recipe::Baseline && self.record.case.sparsity.is_none()
     }
 
     /// The bench target: the first part of the id.

@@ -8,8 +8,8 @@ use crate::units;
 /// A column: its name and how a case fills it; `None` is an empty cell.
 type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
 
-/// Columns of torchao's `results_*.csv`. A baseline's two times are its own median, and nothing is
-/// its speed-up. Where nothing is compiled the mode is the default one, as upstream writes it.
+/// Columns of torchao's `results_*.csv`. The baseline there is the unquantized model run the same
+/// way, compiled or not; its own two times are one median, and nothing is its speed-up. Where nothing is compiled the mode is the default one, as upstream writes it.
 const UPSTREAM: &[Column] = &[
     ("name", |e| list(&e.row.record.case.names)),
     ("quantization", |e| text(e.row.record.case.recipe)),
@@ -59,6 +59,9 @@ const OURS: &[Column] = &[
     ("quick", |e| python_bool(time(e)?.quick)),
     ("speedup_low", |e| text(speedup_interval(e)?.low)),
     ("speedup_high", |e| text(speedup_interval(e)?.high)),
+    ("speedup_over_group_baseline", |e| text(group_speedup(e)?.ratio)),
+    ("speedup_over_group_baseline_low", |e| text(group_speedup(e)?.interval?.low)),
+    ("speedup_over_group_baseline_high", |e| text(group_speedup(e)?.interval?.high)),
     ("cautions", |e| {
         list(&e.comparison?.cautions.iter().map(ToString::to_string).collect::<Vec<_>>())
     }),
@@ -143,10 +146,14 @@ fn time<'a>(entry: &Entry<'a>) -> Option<&'a Time> {
 }
 
 fn baseline_time<'a>(entry: &Entry<'a>) -> Option<&'a Time> {
-    entry.baseline?.time.as_ref().ok()
+    entry.unquantized?.time.as_ref().ok()
 }
 
 fn speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
+    entry.quantization?.speedup.as_ref().ok()
+}
+
+fn group_speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
     entry.comparison?.speedup.as_ref().ok()
 }
 

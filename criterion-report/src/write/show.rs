@@ -103,10 +103,12 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
         torch.float32_matmul_precision,
     );
     let git = of.environment.git_revision.as_deref().unwrap_or("none");
-    let rows =
-        if several { format!(", {}", units::count(of.rows, "case")) } else { String::new() };
-    let run =
-        format!("{}, baseline {baseline}, git {git}, rustc {}{rows}", period(of), of.environment.rustc);
+    let rows = if several { format!(", {}", units::count(of.rows, "case")) } else { String::new() };
+    let run = format!(
+        "{}, baseline {baseline}, git {git}, rustc {}{rows}",
+        period(of),
+        of.environment.rustc
+    );
     vec![("machine", machine), ("libtorch", library), ("measured", run)]
 }
 
@@ -145,19 +147,33 @@ fn superscript(number: usize) -> String {
 }
 
 fn group_table(entries: &[Entry<'_>], colour: bool) -> String {
+    let group = &entries[0].row.record.case.id.group;
+    let mut out = format!("{}\n", Paint::Bold.on(group, colour));
+    for prose in prose(entries) {
+        for part in wrap(prose, WIDTH - 2) {
+            out.push_str(&format!("  {part}\n"));
+        }
+    }
+    if let Some(outcome) = common_failure(entries) {
+        let text = format!("all {}: {outcome}", units::count(entries.len(), "case"));
+        for part in wrap(&text, WIDTH - 4) {
+            out.push_str(&format!("    {}\n", Paint::Warn.on(&part, colour)));
+        }
+        return out;
+    }
     let level = level(entries);
-    let interval = level.map(|level| format!(" [{level} %]")).unwrap_or_default();
+    let interval = level.map(|level| format!(" [{level}%]")).unwrap_or_default();
     let (time, speedup) = (format!("time{interval}"), format!("speed-up{interval}"));
     let columns = [
         ("", Align::Left),
         (time.as_str(), Align::Left),
         (speedup.as_str(), Align::Left),
-        ("weights MiB", Align::Right),
-        ("", Align::Right),
+        ("weights MiB", Align::Left),
         ("step MiB", Align::Right),
-        ("SQNR dB", Align::Right),
+        ("SQNR", Align::Right),
         ("", Align::Left),
     ];
+    let weights_width = entries.iter().map(|entry| weights(entry).len()).max().unwrap_or(0);
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
     for parameter in gather(entries.iter().copied(), |entry| &entry.row.record.case.id.parameter) {
@@ -167,10 +183,8 @@ fn group_table(entries: &[Entry<'_>], colour: bool) -> String {
             if names.is_empty() { String::new() } else { format!("  ({})", names.join(", ")) };
         let heading = format!("  {}{names}", case.id.parameter);
         lines.push(Line::Text(Cell::new(heading, Paint::Dim)));
-        lines.extend(parameter.iter().map(|entry| line(entry, &mut footnotes)));
+        lines.extend(parameter.iter().map(|entry| line(entry, weights_width, &mut footnotes)));
     }
-    let group = &entries[0].row.record.case.id.group;
-    let mut out = format!("{}\n", Paint::Bold.on(group, colour));
     out.push_str(&render(&columns, &lines, 4, WIDTH, colour));
     for (index, note) in footnotes.notes.iter().enumerate() {
         let mark = superscript(index + 1);
@@ -180,6 +194,33 @@ fn group_table(entries: &[Entry<'_>], colour: bool) -> String {
         }
     }
     out
+}
+
+/// What the configs say about these cases, each text once.
+fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
+    let mut texts = Vec::new();
+    for text in
+        entries.iter().filter_map(|entry| entry.row.record.case.settings.analysis.as_deref())
+    {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+/// `skipped: …` when all of several cases ended so, for the same reason: a suite for a device that
+/// is not there is one line, not hundreds.
+fn common_failure(entries: &[Entry<'_>]) -> Option<String> {
+    let outcome = &entries[0].row.record.outcome;
+    let reason = outcome.reason()?;
+    let common =
+        entries.len() > 1 && entries.iter().all(|entry| entry.row.record.outcome == *outcome);
+    common.then(|| format!("{}: {reason}", outcome.status()))
+}
+
+fn weights(entry: &Entry<'_>) -> String {
+    entry.row.record.memory.map(|memory| units::mib(memory.weights_bytes)).unwrap_or_default()
 }
 
 /// The one confidence level of all intervals, in percent.
@@ -195,7 +236,7 @@ fn level(entries: &[Entry<'_>]) -> Option<String> {
     }
 }
 
-fn line(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {
+fn line(entry: &Entry<'_>, weights_width: usize, footnotes: &mut Footnotes) -> Line {
     let record = &entry.row.record;
     let variant = Cell::from(record.case.id.variant.as_str());
     if let Some(reason) = record.outcome.reason() {
@@ -205,8 +246,8 @@ fn line(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {
             Cell::new(format!("{}: {reason}", record.outcome.status()), paint),
         );
     }
-    let mut marks = String::new();
-    let mut note = |text: String| marks.push_str(&footnotes.mark(text));
+    let mut marks = Vec::new();
+    let mut note = |text: String| marks.push(footnotes.mark(text));
     let time = match &entry.row.time {
         Ok(time) => {
             if time.quick {
@@ -217,11 +258,14 @@ fn line(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {
         Err(NoTime::NotMeasured) => Cell::new(record.outcome.status(), Paint::Warn),
         Err(why) => {
             note(why.to_string());
-            Cell::new(if matches!(why, NoTime::Stale { .. }) { "stale" } else { "?" }, Paint::Warn)
+            Cell::new(
+                if matches!(why, NoTime::Stale { .. }) { "stale" } else { "no time" },
+                Paint::Warn,
+            )
         }
     };
     let mut speedup = Cell::default();
-    let mut reduction = Cell::default();
+    let mut weights = format!("{:>weights_width$}", weights(entry));
     if let Some(comparison) = entry.comparison {
         match &comparison.speedup {
             Ok(value) => {
@@ -233,7 +277,7 @@ fn line(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {
             Err(_) => {}
         }
         if let Some(fraction) = comparison.weights_reduction {
-            reduction = units::reduction(fraction).into();
+            weights.push_str(&format!(" {:>6}", units::reduction(fraction)));
         }
     }
     record.notes.iter().for_each(|text| note(text.clone()));
@@ -242,11 +286,14 @@ fn line(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {
         variant,
         time,
         speedup,
-        memory.map(|memory| units::mib(memory.weights_bytes)).unwrap_or_default().into(),
-        reduction,
+        if memory.is_some() { weights.into() } else { Cell::default() },
         memory.map(|memory| units::mib(memory.step.peak_bytes)).unwrap_or_default().into(),
-        record.accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0)).unwrap_or_default().into(),
-        Cell::new(marks, Paint::Warn),
+        record
+            .accuracy
+            .map(|accuracy| units::decibels(accuracy.sqnr_db.0))
+            .unwrap_or_default()
+            .into(),
+        Cell::new(marks.join(" "), Paint::Warn),
     ])
 }
 
@@ -262,11 +309,11 @@ fn paint(speedup: &Speedup) -> Paint {
 /// How the cases ended, and what the reader of the table must know besides.
 fn footer(report: &Report, colour: bool) -> String {
     let shown = report.entries().count();
-    let outcomes: Vec<String> = report
-        .outcomes()
-        .iter()
-        .map(|(status, cases)| format!("{cases} {status}"))
-        .collect();
+    let mut outcomes = report.outcomes();
+    // What went well comes first.
+    outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
+    let outcomes: Vec<String> =
+        outcomes.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
     let mut out = format!("{}: {}", units::count(shown, "case"), outcomes.join(", "));
     if shown < report.rows_read() {
         out.push_str(&format!(" (of {} recorded)", report.rows_read()));
@@ -286,7 +333,7 @@ fn footer(report: &Report, colour: bool) -> String {
     }
     if !report.foreign.is_empty() {
         notes.push(format!(
-            "{} of other benchmarks in criterion's folder not shown, e.g. {}",
+            "{} in criterion's folder without a record not shown, e.g. {}",
             units::count(report.foreign.len(), "result"),
             report.foreign[0],
         ));

@@ -94,13 +94,14 @@ pub fn render(
         (0..columns.len()).map(|column| column_width(columns[column].0, column, lines)).collect();
     let margin = " ".repeat(indent);
     let mut out = String::new();
-    let headings =
-        columns.iter().map(|(name, _)| Cell::new(*name, Paint::Dim)).collect::<Vec<_>>();
+    let headings = columns.iter().map(|(name, _)| Cell::new(*name, Paint::Dim)).collect::<Vec<_>>();
     let mut put = |line: String| {
         out.push_str(line.trim_end());
         out.push('\n');
     };
-    put(format!("{margin}{}", cells(&headings, columns, &widths, colour)));
+    if columns.iter().zip(&widths).any(|((name, _), width)| *width > 0 && !name.is_empty()) {
+        put(format!("{margin}{}", cells(&headings, columns, &widths, colour)));
+    }
     for line in lines {
         match line {
             Line::Cells(row) => put(format!("{margin}{}", cells(row, columns, &widths, colour))),
@@ -180,8 +181,12 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_empty_ones_go() {
-        let columns =
-            [("variant", Align::Left), ("time", Align::Right), ("", Align::Left), ("n", Align::Right)];
+        let columns = [
+            ("variant", Align::Left),
+            ("time", Align::Right),
+            ("", Align::Left),
+            ("n", Align::Right),
+        ];
         let lines = [
             Line::Text("bf16".into()),
             Line::Cells(vec!["baseline".into(), "1 µs".into(), "".into(), "10".into()]),
