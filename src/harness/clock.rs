@@ -67,11 +67,7 @@ pub fn time<C: Clock>(
     }
 }
 
-fn hot<C: Clock>(
-    clock: &mut C,
-    workload: &dyn Workload,
-    iters: u64,
-) -> Result<Duration, Refusal> {
+fn hot<C: Clock>(clock: &mut C, workload: &dyn Workload, iters: u64) -> Result<Duration, Refusal> {
     let start = clock.now()?;
     for _ in 0..iters {
         std::hint::black_box(workload.step()?);

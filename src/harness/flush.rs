@@ -4,10 +4,10 @@ use tch::{Device, Kind, Tensor};
 
 use crate::workload::Refusal;
 
-/// A buffer larger than any last-level cache, written from end to end.
+/// A buffer larger than any cache that one device reaches, written from end to end.
 ///
-/// 512 MiB: above the 384 MiB of L3 of the largest server processors (AMD EPYC 9684X has 1152 MiB
-/// over all its dies, of which one core reaches 96), and above the 50 MB of L2 of an H100.
+/// 512 MiB: the largest L3 of a server processor is 504 MB (Intel Xeon 6980P; on AMD's, one core
+/// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 #[derive(Debug)]
 pub struct Flush {
     buffer: Tensor,

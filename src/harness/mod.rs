@@ -25,11 +25,7 @@ use plan::{Plan, cost};
 /// `target` is its name, `plan` the JSON that the build script embedded, `groups` the generated
 /// functions. Returns failure when a case failed, ran out of memory or timed out, so that a
 /// script sees it; a skip is not a failure.
-pub fn main(
-    target: &str,
-    plan: &str,
-    groups: &[fn(&mut Criterion, &mut Session)],
-) -> ExitCode {
+pub fn main(target: &str, plan: &str, groups: &[fn(&mut Criterion, &mut Session)]) -> ExitCode {
     let started = run(target, plan, groups);
     started.unwrap_or_else(|error| {
         eprintln!("error: {error}");

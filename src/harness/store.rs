@@ -147,7 +147,8 @@ mod tests {
     fn compaction_keeps_the_last_line_of_each_id_in_the_first_ones_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
-        let (a1, b, a2) = (r#"{"full_id":"a","n":1}"#, r#"{"full_id":"b"}"#, r#"{"full_id":"a","n":2}"#);
+        let (a1, b, a2) =
+            (r#"{"full_id":"a","n":1}"#, r#"{"full_id":"b"}"#, r#"{"full_id":"a","n":2}"#);
         for line in [a1, b, a2] {
             append_line(&path, format!("{line}\n").as_bytes()).unwrap();
         }

@@ -33,6 +33,9 @@ fn target_dir() -> Result<PathBuf, String> {
         .map_err(|error| format!("this executable has no path: {error}; set CRITERION_HOME"))?;
     let marked = |folder: &&std::path::Path| folder.join("CACHEDIR.TAG").is_file();
     executable.ancestors().find(marked).map(PathBuf::from).ok_or_else(|| {
-        format!("{} is not inside a cargo target directory; set CRITERION_HOME", executable.display())
+        format!(
+            "{} is not inside a cargo target directory; set CRITERION_HOME",
+            executable.display()
+        )
     })
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use once_cell::sync::Lazy;
 use plan::{Allocator, Case, Device, Environment, HostFacts, TorchFacts};
 
-use crate::native::runtime;
+use crate::native::{self, cuda, numerics, runtime};
 
 /// tch's version; a test holds it to the lock file.
 const TCH: &str = "0.24.0";
@@ -14,14 +14,17 @@ static HOST: Lazy<HostFacts> = Lazy::new(host);
 static GIT: Lazy<Option<String>> = Lazy::new(git_revision);
 
 /// The environment in which `case` runs now.
-pub fn environment(case: &Case, allocator: &str) -> Environment {
-    Environment {
+///
+/// # Errors
+/// When libtorch cannot say what it is: a number without its circumstances is not stored.
+pub fn environment(case: &Case, allocator: &str) -> Result<Environment, native::Error> {
+    Ok(Environment {
         host: HOST.clone(),
-        torch: torch(case),
+        torch: torch(case)?,
         allocator: allocator.to_owned(),
         git_revision: GIT.clone(),
         rustc: env!("CRITERION_TORCH_RUSTC").to_owned(),
-    }
+    })
 }
 
 /// How the record names the allocator that was really in force. Retention cannot be undone in a
@@ -35,20 +38,23 @@ pub fn allocator_label(wanted: Allocator, retained: bool) -> &'static str {
     }
 }
 
-fn torch(case: &Case) -> TorchFacts {
+fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
+    let facts = runtime::facts()?;
+    let cuda = cuda::build()?;
+    let usable = cuda.as_ref().is_some_and(|build| build.devices > 0);
     let cuda_device = match case.device {
-        Device::Cuda => runtime::cuda_device_name(0),
+        Device::Cuda if usable => Some(cuda::device(0)?.name),
         _ => None,
     };
-    TorchFacts {
-        libtorch: runtime::torch_version(),
+    Ok(TorchFacts {
+        libtorch: facts.torch_version,
         tch: TCH.to_owned(),
-        cpu_capability: runtime::cpu_capability(),
-        threads: u32::try_from(tch::get_num_threads()).unwrap_or(0),
-        float32_matmul_precision: runtime::float32_matmul_precision(),
-        cuda: runtime::cuda_version(),
+        cpu_capability: facts.cpu_capability,
+        threads: u32::try_from(facts.threads).unwrap_or(u32::MAX),
+        float32_matmul_precision: numerics::read()?.matmul_precision.as_str().to_owned(),
+        cuda: cuda.map(|build| build.toolkit),
         cuda_device,
-    }
+    })
 }
 
 fn host() -> HostFacts {
@@ -88,4 +94,22 @@ fn git_revision() -> Option<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let dirty = git(&["status", "--porcelain", "--untracked-files=no"])?;
     Some(if dirty.is_empty() { commit } else { format!("{commit}-dirty") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_tch_is_the_one_in_the_lock_file() {
+        let lock = include_str!("../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"tch\"\nversion = \"{TCH}\"")));
+    }
+
+    #[test]
+    fn retention_is_told_as_it_was_in_force() {
+        assert_eq!(allocator_label(Allocator::Retained, true), "retained");
+        assert_eq!(allocator_label(Allocator::System, false), "system");
+        assert!(allocator_label(Allocator::System, true).starts_with("retained"));
+    }
 }

@@ -1,1 +1,183 @@
-//! Raw bindings to the C++ shim.
+//! Raw bindings to the C++ shim: what libtorch offers and tch does not bind.
+//!
+//! Declarations only. Safe wrappers are `criterion_torch::native`; the C++ is in `shim/`, one file per noun.
+//!
+//! Rules that hold for every function here:
+//! - A function that returns [`Status`] never lets a C++ exception through, and writes its out parameters only when
+//!   the status is fine.
+//! - Every `*mut c_char` that comes out, [`Status::message`] too, is given back once to [`ctn_string_free`].
+
+use std::ffi::c_char;
+
+// Brings libtorch's link flags along; nothing of it is named here.
+use torch_sys as _;
+
+/// [`Status::kind`]: nothing went wrong.
+pub const FINE: i32 = 0;
+/// [`Status::kind`]: libtorch or C++ said by the type of its exception that memory ran out.
+pub const OUT_OF_MEMORY: i32 = 1;
+/// [`Status::kind`]: any other exception. The CPU allocator's out-of-memory comes this way: only its text shows it.
+pub const TORCH: i32 = 2;
+
+/// How a call ended.
+#[repr(C)]
+#[derive(Debug)]
+#[must_use]
+pub struct Status {
+    /// [`FINE`], [`OUT_OF_MEMORY`] or [`TORCH`].
+    pub kind: i32,
+    /// The first line of the exception's message. Null when fine, or when memory did not suffice for a copy.
+    pub message: *mut c_char,
+}
+
+/// Bytes and blocks of one kind of device, as libtorch's allocators report them.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Most bytes that were live at once.
+    pub peak_bytes: u64,
+    /// Bytes live at the end.
+    pub live_bytes: i64,
+    /// Bytes of all allocations together.
+    pub total_bytes: u64,
+    /// Number of allocations.
+    pub allocations: u64,
+}
+
+/// What a [`MemoryScope`] saw.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryReport {
+    /// Host memory.
+    pub cpu: DeviceMemory,
+    /// Memory of all CUDA devices together.
+    pub cuda: DeviceMemory,
+}
+
+/// Facts about the libtorch that is loaded.
+#[repr(C)]
+#[derive(Debug)]
+pub struct RuntimeFacts {
+    /// Such as `2.11.0`.
+    pub torch_version: *mut c_char,
+    /// The instruction set that ATen's kernels were chosen for, such as `AVX2`.
+    pub cpu_capability: *mut c_char,
+    /// How libtorch was built; several lines.
+    pub configuration: *mut c_char,
+    /// Threading layers and their settings; several lines.
+    pub parallelism: *mut c_char,
+    /// Threads inside one operator.
+    pub threads: i32,
+    /// Threads between operators.
+    pub interop_threads: i32,
+}
+
+/// The CUDA that libtorch was built with.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CudaBuild {
+    /// 1000 · major + 10 · minor.
+    pub toolkit: i64,
+    /// cuDNN's own number; negative without cuDNN.
+    pub cudnn: i64,
+    /// Usable devices.
+    pub devices: i32,
+}
+
+/// One CUDA device.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CudaDevice {
+    /// The driver's name for it.
+    pub name: *mut c_char,
+    /// Memory that nobody holds.
+    pub free_bytes: u64,
+    /// Memory of the device.
+    pub total_bytes: u64,
+    /// Compute capability, left of the dot.
+    pub capability_major: i32,
+    /// Compute capability, right of the dot.
+    pub capability_minor: i32,
+    /// The newest CUDA that the driver supports: 1000 · major + 10 · minor.
+    pub driver: i32,
+}
+
+/// Switches that trade exactness or repeatability for speed; 0 is off.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NumericsState {
+    /// TF32 in cuBLAS.
+    pub tf32_cublas: i32,
+    /// TF32 in cuDNN.
+    pub tf32_cudnn: i32,
+    /// cuDNN tries algorithms and keeps the fastest.
+    pub cudnn_benchmark: i32,
+    /// cuDNN only takes repeatable algorithms.
+    pub cudnn_deterministic: i32,
+    /// Every operator is repeatable or throws.
+    pub deterministic_algorithms: i32,
+    /// 0 highest, 1 high, 2 medium.
+    pub float32_matmul_precision: i32,
+}
+
+/// A scope that counts allocations; opaque.
+#[repr(C)]
+pub struct MemoryScope {
+    _opaque: [u8; 0],
+    /// Bound to the thread that began it.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
+/// An event on a device's stream; opaque.
+#[repr(C)]
+pub struct DeviceEvent {
+    _opaque: [u8; 0],
+    /// libtorch's events are not thread-safe.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
+unsafe extern "C" {
+    /// Frees a string of the shim; null is fine.
+    pub fn ctn_string_free(text: *mut c_char);
+    /// For tests: throws what `what` says (see `shim/raise.cpp`), 0 nothing.
+    pub safe fn ctn_raise(what: i32) -> Status;
+
+    /// Begins to count on this thread and on those that inherit its state. `out` must be writable.
+    pub fn ctn_memory_begin(out: *mut *mut MemoryScope) -> Status;
+    /// What the scope has seen so far. `out` must be writable.
+    pub fn ctn_memory_read(scope: *const MemoryScope, out: *mut MemoryReport) -> Status;
+    /// Ends and frees a scope. Same thread as `begin`, innermost first.
+    pub fn ctn_memory_end(scope: *mut MemoryScope);
+
+    /// A timing event of a CUDA device. `out` must be writable.
+    pub fn ctn_event_new(device_index: i32, out: *mut *mut DeviceEvent) -> Status;
+    /// Puts the event at the end of the device's current stream.
+    pub fn ctn_event_record(event: *mut DeviceEvent) -> Status;
+    /// Waits until the stream has passed the event.
+    pub fn ctn_event_synchronize(event: *const DeviceEvent) -> Status;
+    /// Milliseconds of device time; both events must have been passed.
+    pub fn ctn_event_elapsed_ms(
+        earlier: *const DeviceEvent,
+        later: *const DeviceEvent,
+        out: *mut f64,
+    ) -> Status;
+    /// Frees an event; null is fine.
+    pub fn ctn_event_free(event: *mut DeviceEvent);
+
+    /// Reads the facts. `out` must be writable; its strings are the caller's.
+    pub fn ctn_runtime_facts(out: *mut RuntimeFacts) -> Status;
+
+    /// Writes 1 to `linked` and fills `out` when libtorch_cuda is in the program, else writes 0.
+    pub fn ctn_cuda_build(linked: *mut i32, out: *mut CudaBuild) -> Status;
+    /// Describes a device. `out` must be writable; its name is the caller's.
+    pub fn ctn_cuda_device(index: i32, out: *mut CudaDevice) -> Status;
+    /// Waits until the device has nothing left to do.
+    pub safe fn ctn_cuda_synchronize(index: i32) -> Status;
+    /// Gives cached device memory back to the driver.
+    pub safe fn ctn_cuda_empty_cache() -> Status;
+
+    /// Sets the switches to exact and repeatable where that costs no operator.
+    pub safe fn ctn_numerics_pin() -> Status;
+    /// Reads the switches. `out` must be writable.
+    pub fn ctn_numerics_read(out: *mut NumericsState) -> Status;
+}

@@ -1,3 +1,62 @@
-//! Developer commands.
+//! `cargo xtask`: provisioning of libtorch and developer commands.
+//!
+//! Standard library only, so that a bare machine builds it in seconds, before libtorch is there. The
+//! order of the modules is the order in which they build on each other.
 
-fn main() {}
+mod error;
+mod size;
+mod workspace;
+
+mod libtorch;
+mod source;
+
+mod driver;
+mod flavour;
+
+mod cache;
+mod link;
+mod lock;
+mod manifest;
+mod partial;
+mod python;
+mod wheel;
+
+mod setup;
+
+mod cargo;
+mod doctor;
+
+mod args;
+mod help;
+
+use std::process::ExitCode;
+
+use args::Command;
+use error::Error;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprint!("{error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, Error> {
+    let command = args::parse(std::env::args_os().skip(1))?;
+    if let Command::Help(text) = command {
+        print!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let workspace = Workspace::of_current_dir()?;
+    match command {
+        Command::Setup { flavour } => setup::command(&workspace, flavour),
+        Command::Bench { arguments } => cargo::bench(&workspace, &arguments),
+        Command::Test { arguments } => cargo::test(&workspace, &arguments),
+        Command::Doctor => doctor::command(&workspace),
+        Command::Help(_) => unreachable!("help was printed above, without a workspace"),
+    }
+}

@@ -5,7 +5,6 @@ use super::node::{Fields, Node};
 use crate::words::CompileMode;
 
 /// The mode that the keys ask for; the outer `None` after an error.
-#[expect(clippy::option_option, reason = "absent after an error is not the same as not compiled")]
 pub(super) fn read(fields: &Fields<'_>) -> Option<Option<CompileMode>> {
     let short = match fields.get("compile") {
         Some(node) => Some(mode_or_off(&node)?),
@@ -15,10 +14,8 @@ pub(super) fn read(fields: &Fields<'_>) -> Option<Option<CompileMode>> {
         Some(node) => mode_or_off(&node)?,
         None => Some(CompileMode::Default),
     };
-    let long = match fields.get("use_torch_compile") {
-        Some(node) => Some(mode.filter(|_| node.boolean().unwrap_or(false))),
-        None => None,
-    };
+    let flag = fields.get("use_torch_compile").map(|node| node.boolean().unwrap_or(false));
+    let long = flag.map(|flag| mode.filter(|_| flag));
     match (short, long) {
         (Some(short), Some(long)) if short != long => fields.error(
             format!("`compile` says {}, `use_torch_compile` says {}", word(short), word(long)),
@@ -35,7 +32,6 @@ fn word(mode: Option<CompileMode>) -> &'static str {
 }
 
 /// A mode, or `false` in either of its spellings; `true` is the default mode.
-#[expect(clippy::option_option, reason = "absent after an error is not the same as not compiled")]
 fn mode_or_off(node: &Node<'_>) -> Option<Option<CompileMode>> {
     if let Some(flag) = node.as_boolean() {
         return Some(flag.then_some(CompileMode::Default));

@@ -16,7 +16,7 @@ pub struct Diagnostic {
     pub key: String,
     /// What is wrong, with the value.
     pub message: String,
-    /// What to do about it.
+    /// What to do about it; empty where the message already says what belongs there.
     pub remedy: String,
 }
 
@@ -29,7 +29,11 @@ impl fmt::Display for Diagnostic {
         if !self.key.is_empty() {
             write!(f, ": {}", self.key)?;
         }
-        write!(f, ": {}; {}", self.message, self.remedy)
+        write!(f, ": {}", self.message)?;
+        if !self.remedy.is_empty() {
+            write!(f, "; {}", self.remedy)?;
+        }
+        Ok(())
     }
 }
 

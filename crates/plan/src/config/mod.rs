@@ -110,7 +110,8 @@ impl Config {
             errors: RefCell::default(),
         };
         let config = read_top(&Node::root(&document, &value), file, stem);
-        let errors = document.errors.into_inner();
+        let mut errors = document.errors.into_inner();
+        errors.sort_by_key(|error| (error.line, error.column));
         match config {
             Some(config) if errors.is_empty() => Ok(config),
             _ => Err(Diagnostics(errors)),

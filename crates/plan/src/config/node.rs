@@ -60,7 +60,7 @@ impl<'d> Node<'d> {
     }
 
     fn wrong_type<T>(&self, wanted: &str) -> Option<T> {
-        self.error(format!("`{}` is not {wanted}", self.shown()), format!("write {wanted}"))
+        self.error(format!("`{}` is not {wanted}", self.shown()), String::new())
     }
 
     /// The value as a reader would recognise it, on one line.

@@ -35,7 +35,11 @@ pub(crate) fn closest<'a>(
     found: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = found.chars().count().div_ceil(3).max(1);
+    // Among words of three letters everything is near everything: `gpu` is no slip for `cpu`.
+    let limit = match found.chars().count() {
+        0..=3 => 0,
+        length => length.div_ceil(3),
+    };
     candidates
         .into_iter()
         .map(|word| (edit_distance(&found.to_lowercase(), &word.to_lowercase()), word))
@@ -125,12 +129,13 @@ mod tests {
 
     #[test]
     fn a_slip_is_matched_and_nonsense_is_not() {
-        let words = ["int8wo", "int8dq", "float8wo", "baseline"];
+        let words = ["int8wo", "int8dq", "float8wo", "baseline", "cpu"];
         for (typed, expected) in [
             ("int8w0", Some("int8wo")),
             ("INT8WO", Some("int8wo")),
             ("basline", Some("baseline")),
             ("my_new_quantization", None),
+            ("gpu", None),
             ("", None),
         ] {
             assert_eq!(closest(typed, words), expected, "{typed}");

@@ -1,0 +1,121 @@
+//! Compiles the C++ shim against the libtorch that torch-sys links, and tells dependents where that is.
+//!
+//! Metadata for a dependent's build script: `DEP_CRITERION_TORCH_NATIVE_LIBTORCH_LIB` (for the rpath) and
+//! `DEP_CRITERION_TORCH_NATIVE_CUDA` (`linked` or `absent`).
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// tch 0.24 is generated against this release; another one compiles and then misbehaves.
+const WANTED_VERSION: (u32, u32) = (2, 11);
+const REMEDY: &str = "run `cargo xtask setup` or unset LIBTORCH";
+/// Where releases keep TORCH_VERSION_MAJOR and TORCH_VERSION_MINOR; 2.9 moved them.
+const VERSION_HEADERS: [&str; 3] =
+    ["torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"];
+
+fn main() {
+    // An error printed this way fails the build as one readable line, without a panic trace.
+    if let Err(message) = build() {
+        println!("cargo::error={message}");
+    }
+}
+
+fn build() -> Result<(), String> {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=shim");
+    let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).ok_or_else(|| {
+        format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
+    })?;
+    let include = include_dir(&lib);
+    check_version(&include)?;
+    compile(&include)?;
+    link(&lib);
+    Ok(())
+}
+
+/// torch-sys exports no include directory, so its rule is repeated here.
+fn include_dir(lib: &Path) -> PathBuf {
+    println!("cargo::rerun-if-env-changed=LIBTORCH_INCLUDE");
+    env::var_os("LIBTORCH_INCLUDE")
+        .map_or_else(|| lib.parent().unwrap_or(lib).to_owned(), PathBuf::from)
+        .join("include")
+}
+
+fn check_version(include: &Path) -> Result<(), String> {
+    let (major, minor) = WANTED_VERSION;
+    for header in VERSION_HEADERS.map(|relative| include.join(relative)) {
+        let text = match fs::read_to_string(&header) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(format!("cannot read {}: {error}", header.display())),
+        };
+        println!("cargo::rerun-if-changed={}", header.display());
+        let number = |name: &str| macro_number(&text, name);
+        return match (number("TORCH_VERSION_MAJOR"), number("TORCH_VERSION_MINOR")) {
+            (Some(found_major), Some(found_minor))
+                if (found_major, found_minor) == WANTED_VERSION =>
+            {
+                Ok(())
+            }
+            (Some(found_major), Some(found_minor)) => Err(format!(
+                "libtorch {major}.{minor} is wanted, but {} is of libtorch \
+                 {found_major}.{found_minor}; {REMEDY}",
+                header.display()
+            )),
+            // A header that merely includes the real one.
+            _ => continue,
+        };
+    }
+    Err(format!(
+        "libtorch {major}.{minor} is wanted, but no libtorch version header was found in {}; {REMEDY}",
+        include.display()
+    ))
+}
+
+/// The value of `#define <name> <number>`.
+fn macro_number(text: &str, name: &str) -> Option<u32> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next() == Some("#define") && words.next() == Some(name))
+            .then(|| words.next()?.parse().ok())?
+    })
+}
+
+fn compile(include: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-env-changed=LIBTORCH_CXX11_ABI");
+    let abi = env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".to_owned());
+    let mut shim = cc::Build::new();
+    shim.cpp(true).std("c++17").define("_GLIBCXX_USE_CXX11_ABI", abi.as_str()).files(sources()?);
+    // As system headers, so that only the shim's own warnings are shown.
+    for dir in [include.to_owned(), include.join("torch/csrc/api/include")] {
+        shim.flag("-isystem").flag(dir.as_os_str());
+    }
+    shim.try_compile("criterion_torch_native").map_err(|error| {
+        format!("the C++ shim did not compile against {}: {error}", include.display())
+    })
+}
+
+fn sources() -> Result<Vec<PathBuf>, String> {
+    let unreadable = |error: io::Error| format!("cannot list crates/native/shim: {error}");
+    let mut sources = Vec::new();
+    for entry in fs::read_dir("shim").map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "cpp") {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
+fn link(lib: &Path) {
+    let cuda = lib.join("libtorch_cuda.so").exists();
+    println!("cargo::metadata=libtorch_lib={}", lib.display());
+    println!("cargo::metadata=cuda={}", if cuda { "linked" } else { "absent" });
+    // Link arguments reach only this package's own test binaries; dependents repeat them.
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
+    if cuda {
+        // Nothing names a symbol of libtorch_cuda: it registers itself when it is loaded.
+        println!("cargo::rustc-link-arg=-Wl,--no-as-needed,-ltorch_cuda,--as-needed");
+    }
+}

@@ -1,0 +1,125 @@
+#include "cuda.h"
+#include "border.h"
+
+#include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <dlfcn.h>
+
+#include <array>
+
+extern "C" {
+struct CudaBuild {
+  // As CUDA writes it: 1000 * major + 10 * minor.
+  int64_t toolkit;
+  // As cuDNN writes it; negative when libtorch was built without cuDNN.
+  int64_t cudnn;
+  int32_t devices;
+};
+struct CudaDevice {
+  char* name;
+  uint64_t free_bytes;
+  uint64_t total_bytes;
+  int32_t capability_major;
+  int32_t capability_minor;
+  // The newest CUDA that the driver supports, as CUDA writes it.
+  int32_t driver;
+};
+}
+
+namespace cuda {
+
+static const at::CUDAHooksInterface& hooks() {
+  return at::detail::getCUDAHooks();
+}
+
+c10::Device device(int32_t index) {
+  TORCH_CHECK(
+      hooks().isBuilt(),
+      "CUDA is not linked: this program was built with a libtorch that has no libtorch_cuda");
+  const int32_t count = hooks().getNumGPUs();
+  TORCH_CHECK(count > 0, "libtorch has CUDA, but finds no usable CUDA device (is the driver installed and recent enough?)");
+  TORCH_CHECK(
+      index >= 0 && index < count, "there is no CUDA device ", index, ": libtorch sees ", count);
+  at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+  return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+namespace {
+
+// The driver's own library, which libtorch_cuda has loaded. libtorch's generic interface tells neither a device's name
+// nor its compute capability, and the signatures below have not changed since CUDA 2.
+class Driver {
+ public:
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
+    TORCH_CHECK(library_ != nullptr, "cannot load the CUDA driver: ", dlerror());
+    call<unsigned>("cuInit", 0U);
+  }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  // The library is never unloaded: libtorch_cuda goes on using it.
+
+  template <typename... Arguments>
+  void call(const char* name, Arguments... arguments) const {
+    auto* function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+    TORCH_CHECK(function != nullptr, "the CUDA driver has no ", name);
+    const int code = function(arguments...);
+    TORCH_CHECK(code == 0, name, " of the CUDA driver failed with code ", code);
+  }
+
+ private:
+  void* library_;
+};
+
+constexpr int kCapabilityMajor = 75; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+constexpr int kCapabilityMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+
+} // namespace
+} // namespace cuda
+
+// `linked` is 0 when libtorch_cuda is not in the program; `out` is then left alone.
+extern "C" Status ctn_cuda_build(int32_t* linked, CudaBuild* out) noexcept {
+  return border::guard([&] {
+    const auto& hooks = cuda::hooks();
+    *linked = hooks.isBuilt() ? 1 : 0;
+    if (hooks.isBuilt()) {
+      const int64_t cudnn = hooks.compiledWithCuDNN() ? hooks.versionCuDNN() : -1;
+      *out = {hooks.versionCUDART(), cudnn, hooks.getNumGPUs()};
+    }
+  });
+}
+
+extern "C" Status ctn_cuda_device(int32_t index, CudaDevice* out) noexcept {
+  return border::guard([&] {
+    const c10::Device device = cuda::device(index);
+    const auto [free, total] =
+        c10::getDeviceAllocator(c10::DeviceType::CUDA)->getMemoryInfo(device.index());
+    const cuda::Driver driver;
+    int handle = 0;
+    driver.call("cuDeviceGet", &handle, static_cast<int>(index));
+    std::array<char, 256> name{};
+    driver.call("cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), handle);
+    CudaDevice found{nullptr, free, total, 0, 0, 0};
+    driver.call("cuDeviceGetAttribute", &found.capability_major, cuda::kCapabilityMajor, handle);
+    driver.call("cuDeviceGetAttribute", &found.capability_minor, cuda::kCapabilityMinor, handle);
+    driver.call("cuDriverGetVersion", &found.driver);
+    found.name = border::copy(name.data()).release();
+    *out = found;
+  });
+}
+
+extern "C" Status ctn_cuda_synchronize(int32_t index) noexcept {
+  return border::guard([&] { cuda::hooks().deviceSynchronize(cuda::device(index).index()); });
+}
+
+// Gives cached device memory back to the driver. Nothing is cached before the first use of a device.
+extern "C" Status ctn_cuda_empty_cache() noexcept {
+  return border::guard([&] {
+    cuda::device(0);
+    auto* allocator = c10::getDeviceAllocator(c10::DeviceType::CUDA);
+    if (allocator->initialized()) {
+      allocator->emptyCache();
+    }
+  });
+}

@@ -1,0 +1,11 @@
+// What the shim knows of CUDA without CUDA's headers.
+#pragma once
+
+#include <c10/core/Device.h>
+
+namespace cuda {
+
+// The device, ready for use. Throws a c10::Error that says what is missing.
+c10::Device device(int32_t index);
+
+} // namespace cuda

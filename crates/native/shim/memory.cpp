@@ -1,0 +1,166 @@
+// Counts what libtorch's allocators hand out and take back while a scope lives.
+//
+// libtorch reports every allocation and free to the object that the calling thread holds under
+// DebugInfoKind::PROFILER_STATE. That slot is inherited by the threads of the autograd engine and of at::launch,
+// not by the workers of at::parallel_for (whose bodies must not allocate tensors).
+#include "border.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/csrc/profiler/orchestration/observer.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+extern "C" {
+struct DeviceMemory {
+  uint64_t peak_bytes;
+  int64_t live_bytes;
+  uint64_t total_bytes;
+  uint64_t allocations;
+};
+struct MemoryReport {
+  DeviceMemory cpu;
+  DeviceMemory cuda;
+};
+}
+
+namespace {
+
+class Tally {
+ public:
+  void count(void* block, int64_t bytes) {
+    if (bytes > 0) {
+      allocated(block, bytes);
+    } else {
+      freed(block);
+    }
+  }
+
+  DeviceMemory report() const {
+    return memory_;
+  }
+
+ private:
+  void allocated(void* block, int64_t bytes) {
+    auto [entry, fresh] = blocks_.try_emplace(block, bytes);
+    if (!fresh) {
+      // The address is handed out again, so it was freed where this scope does not look (another thread).
+      memory_.live_bytes -= entry->second;
+      entry->second = bytes;
+    }
+    memory_.live_bytes += bytes;
+    memory_.total_bytes += static_cast<uint64_t>(bytes);
+    memory_.allocations += 1;
+    memory_.peak_bytes = std::max(memory_.peak_bytes, static_cast<uint64_t>(memory_.live_bytes));
+  }
+
+  // A block that this scope did not see being allocated is not its own. CUDA reports the free of such a block; the CPU
+  // reports it only when some earlier scope had seen an allocation at that address, and then with that block's size.
+  void freed(void* block) {
+    auto entry = blocks_.find(block);
+    if (entry != blocks_.end()) {
+      memory_.live_bytes -= entry->second;
+      blocks_.erase(entry);
+    }
+  }
+
+  DeviceMemory memory_{};
+  std::unordered_map<void*, int64_t> blocks_;
+};
+
+// Derived from the profiler's own base, not from MemoryReportingInfoBase alone: libtorch casts whatever it finds in the
+// slot to ProfilerStateBase without asking (`profilerEnabled`). With state Disabled it takes this one for no profiler.
+class Reporter final : public torch::profiler::impl::ProfilerStateBase,
+                       public std::enable_shared_from_this<Reporter> {
+ public:
+  explicit Reporter(std::shared_ptr<Reporter> outer)
+      : ProfilerStateBase(torch::profiler::impl::ProfilerConfig(
+            torch::profiler::impl::ProfilerState::Disabled)),
+        outer_(std::move(outer)) {}
+
+  torch::profiler::impl::ActiveProfilerType profilerType() override {
+    return torch::profiler::impl::ActiveProfilerType::NONE;
+  }
+
+  bool memoryProfilingEnabled() const override {
+    return true;
+  }
+
+  // Called from inside the allocators, on any thread that inherited the slot: must not throw.
+  void reportMemoryUsage(
+      void* block,
+      int64_t bytes,
+      size_t total_allocated,
+      size_t total_reserved,
+      c10::Device device) override {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      try {
+        if (device.is_cpu()) {
+          cpu_.count(block, bytes);
+        } else if (device.is_cuda()) {
+          cuda_.count(block, bytes);
+        }
+      } catch (const std::bad_alloc&) {
+        incomplete_ = true;
+      }
+    }
+    // Only the innermost scope is told by libtorch; the outer ones hear it from here.
+    if (outer_ != nullptr) {
+      outer_->reportMemoryUsage(block, bytes, total_allocated, total_reserved, device);
+    }
+  }
+
+  MemoryReport report() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (incomplete_) {
+      throw std::bad_alloc();
+    }
+    return {cpu_.report(), cuda_.report()};
+  }
+
+ private:
+  const std::shared_ptr<Reporter> outer_;
+  std::mutex mutex_;
+  Tally cpu_;
+  Tally cuda_;
+  bool incomplete_ = false;
+};
+
+std::shared_ptr<Reporter> current() {
+  auto* info = c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE);
+  if (info == nullptr) {
+    return nullptr;
+  }
+  auto* reporter = dynamic_cast<Reporter*>(info);
+  TORCH_CHECK(
+      reporter != nullptr,
+      "memory cannot be tracked while libtorch's profiler runs on this thread: both need the same slot");
+  return reporter->shared_from_this();
+}
+
+} // namespace
+
+struct MemoryScope {
+  explicit MemoryScope(std::shared_ptr<Reporter> shared)
+      : reporter(std::move(shared)), guard(c10::DebugInfoKind::PROFILER_STATE, reporter) {}
+
+  std::shared_ptr<Reporter> reporter;
+  // Declared last, so that the slot is given back before the reporter goes.
+  c10::DebugInfoGuard guard;
+};
+
+extern "C" Status ctn_memory_begin(MemoryScope** out) noexcept {
+  return border::guard([&] { *out = new MemoryScope(std::make_shared<Reporter>(current())); });
+}
+
+extern "C" Status ctn_memory_read(const MemoryScope* scope, MemoryReport* out) noexcept {
+  return border::guard([&] { *out = scope->reporter->report(); });
+}
+
+extern "C" void ctn_memory_end(MemoryScope* scope) noexcept {
+  delete scope;
+}

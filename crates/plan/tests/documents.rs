@@ -1,0 +1,122 @@
+//! Every YAML block of torchao's documents is accepted as it stands there.
+
+use std::path::{Path, PathBuf};
+
+use plan::{CompileMode, Config, Device, Mode, ModelKind, Plan, Recipe, Shape, expand};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents")
+}
+
+/// The blocks, by file stem. A block that shows a part of a config is put where its keys belong.
+fn blocks() -> Vec<(String, String)> {
+    let mut blocks: Vec<(String, String)> = std::fs::read_dir(folder())
+        .expect("the folder is in the repository")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|it| it == "yml"))
+        .map(|path| {
+            let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (stem, whole(&std::fs::read_to_string(path).expect("readable")))
+        })
+        .collect();
+    blocks.sort();
+    blocks
+}
+
+fn whole(block: &str) -> String {
+    if block.contains("model_params:") {
+        return block.to_owned();
+    }
+    let indented: String = block.lines().map(|line| format!("    {line}\n")).collect();
+    format!("model_params:\n  - name: \"part\"\n{indented}")
+}
+
+fn read(stem: &str) -> Config {
+    let (_, text) = blocks().into_iter().find(|(name, _)| name == stem).expect("a known block");
+    Config::parse(Path::new(&format!("{stem}.yml")), &text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn plan_of(stem: &str) -> Plan {
+    expand(&[read(stem)]).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn every_block_is_accepted_but_for_its_placeholders() {
+    let blocks = blocks();
+    assert_eq!(blocks.len(), 21);
+    for (stem, text) in blocks {
+        let config = Config::parse(Path::new(&format!("{stem}.yml")), &text);
+        if !stem.ends_with("placeholder") {
+            config.unwrap_or_else(|errors| panic!("{stem}: {errors}"));
+            continue;
+        }
+        // A name that is yet to be added is unknown, and that is the only error.
+        let errors = config.expect_err("a placeholder is no known word").0;
+        assert_eq!(errors.len(), 1, "{stem}: {errors:?}");
+        assert!(errors[0].message.contains("`my_"), "{stem}: {}", errors[0]);
+        let added =
+            text.replace("my_new_quantization", "int4wo-32").replace("my_custom_model", "linear");
+        Config::parse(Path::new("added.yml"), &added).unwrap_or_else(|e| panic!("{stem}: {e}"));
+    }
+}
+
+#[test]
+fn the_readmes_sample_means_what_it_says() {
+    let config = read("readme-sample");
+    let model = &config.models[0];
+    assert_eq!(config.models.len(), 1, "a mapping is one model");
+    assert_eq!(model.compile, Some(CompileMode::MaxAutotune));
+    assert_eq!(model.device, Device::Cuda);
+    assert!(model.profiling.profiler && model.profiling.memory);
+    let plan = plan_of("readme-sample");
+    assert_eq!(plan.groups.len(), 3);
+    let ids: Vec<String> = plan.groups[0].cases.iter().map(plan::Case::full_id).collect();
+    let id = |variant: &str| {
+        format!("inference/readme-sample/linear/cuda/{variant}/bf16-1024x1024x1024")
+    };
+    let variants = ["baseline", "int8wo", "float8wo", "float8dq-tensor"];
+    let expected: Vec<String> =
+        variants.iter().flat_map(|v| [id(v), id(&format!("{v}+max-autotune"))]).collect();
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn models_without_recipes_are_their_baseline() {
+    let plan = plan_of("tutorial-several-models");
+    assert!(plan.cases().all(|case| case.recipe == Recipe::Baseline));
+    let models: Vec<(ModelKind, Device)> =
+        plan.groups.iter().map(|g| (g.cases[0].model, g.cases[0].device)).collect();
+    // 3 pow2 shapes, 4 llama shapes, 1 custom.
+    assert_eq!(models.len(), 8);
+    assert_eq!(models[3], (ModelKind::TransformerBlock, Device::Cuda));
+    assert_eq!(models[7], (ModelKind::Linear, Device::Cpu));
+}
+
+#[test]
+fn the_training_block_keeps_its_keys() {
+    let config = read("readme-training");
+    assert_eq!(config.mode, Mode::Training);
+    let training = config.models[0].settings.training.as_ref().expect("training settings");
+    assert!(training.use_fast_accum);
+    assert_eq!(training.repeat_n, 100);
+    assert_eq!(config.recipes, [Recipe::Float8dqTensor, Recipe::Float8dqRow, Recipe::Baseline]);
+    assert_eq!(config.models[0].compile, Some(CompileMode::Default));
+}
+
+#[test]
+fn the_parts_expand_to_upstreams_counts() {
+    for (stem, shapes) in [
+        ("tutorial-shapes-custom", 2),
+        ("tutorial-shapes-llama", 4),
+        ("tutorial-shapes-pow2", 3),
+        ("tutorial-shapes-pow2-extended", 4),
+        ("tutorial-shapes-small-sweep", 56),
+        ("tutorial-shapes-sweep", 8),
+        ("readme-shapes-sweep", 8),
+    ] {
+        assert_eq!(read(stem).models[0].shapes.len(), shapes, "{stem}");
+    }
+    let device = &read("tutorial-device").models[0];
+    assert_eq!((device.device, &device.shapes[0].1), (Device::Cuda, &Shape::new(1024, 1024, 1024)));
+    assert_eq!(read("tutorial-compilation").models[0].compile, Some(CompileMode::MaxAutotune));
+}

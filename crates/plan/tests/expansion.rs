@@ -1,0 +1,195 @@
+//! Upstream's shapes and recipes, and the rules of the expansion.
+
+use std::path::Path;
+
+use plan::{Config, Diagnostics, MAX_ID, MAX_PART, Plan, Role, expand};
+
+fn parse(text: &str) -> Result<Config, Diagnostics> {
+    Config::parse(Path::new("test.yml"), text)
+}
+
+fn plan_of(text: &str) -> Plan {
+    let config = parse(text).unwrap_or_else(|errors| panic!("{errors}"));
+    expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn shapes(set: &str) -> Vec<(String, [u64; 3])> {
+    let text = format!("model_params: {{ matrix_shapes: [{set}] }}");
+    let config = parse(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    let pair = |(name, s): &(String, plan::Shape)| (name.clone(), [s.m, s.k, s.n]);
+    config.models[0].shapes.iter().map(pair).collect()
+}
+
+fn named(rows: &[(&str, [u64; 3])]) -> Vec<(String, [u64; 3])> {
+    rows.iter().map(|(name, shape)| ((*name).to_owned(), *shape)).collect()
+}
+
+#[test]
+fn lists_have_upstreams_shapes_in_upstreams_order() {
+    assert_eq!(
+        shapes("{ name: llama }"),
+        named(&[
+            ("llama_attn.wqkv", [16384, 8192, 1280]),
+            ("llama_attn.w0", [16384, 1024, 8192]),
+            ("llama_ffn.w13", [16384, 8192, 7168]),
+            ("llama_ffn.w2", [16384, 3584, 8192]),
+        ])
+    );
+    assert_eq!(
+        shapes("{ name: llama4 }"),
+        named(&[
+            ("llama4_FFN", [16384, 8192, 5120]),
+            ("llama4_QO_proj", [16384, 8192, 8192]),
+            ("llama4_KV_proj", [16384, 8192, 1024]),
+            ("llama4_FFN", [128_000, 8192, 5120]),
+            ("llama4_QO_proj", [128_000, 8192, 8192]),
+            ("llama4_KV_proj", [128_000, 8192, 1024]),
+        ])
+    );
+    for (set, first, second) in [
+        ("deepseek_v3_236b", ("FFN", [1536, 5120]), ("QKVO_proj", [7168, 7168])),
+        ("deepseek_v3_671b", ("FFN", [2048, 7168]), ("QKVO_proj", [7168, 7168])),
+        ("qwen3_32b", ("QO_proj", [5120, 5120]), ("KV_proj", [5120, 640])),
+        ("gemma3_27b", ("QO_proj", [4096, 4096]), ("KV_proj", [4096, 1024])),
+    ] {
+        let expected: Vec<(String, [u64; 3])> = [16384, 128_000]
+            .into_iter()
+            .flat_map(|m| [first, second].map(|(l, [k, n])| (format!("{set}_{l}"), [m, k, n])))
+            .collect();
+        assert_eq!(shapes(&format!("{{ name: {set} }}")), expected, "{set}");
+    }
+}
+
+#[test]
+fn generated_sets_have_upstreams_shapes_and_names() {
+    let sides = |set: &str| shapes(set).iter().map(|(_, [m, ..])| *m).collect::<Vec<_>>();
+    assert_eq!(sides("{ name: pow2, min_power: 10, max_power: 12 }"), [1024, 2048, 4096]);
+    assert_eq!(sides("{ name: pow2 }"), [1024, 2048, 4096, 8192, 16384]);
+    let extended = "{ name: pow2_extended, min_power: 10, max_power: 11 }";
+    assert_eq!(sides(extended), [1024, 1536, 2048, 3072]);
+    assert_eq!(shapes(extended)[3].0, "pow2_extended_3");
+    let sweep = shapes("{ name: sweep, min_power: 8, max_power: 9 }");
+    assert_eq!(sweep.len(), 8);
+    assert_eq!(sweep[1], ("sweep_1".to_owned(), [256, 256, 512]));
+    assert!(sweep.iter().all(|(_, shape)| shape.iter().all(|side| [256, 512].contains(side))));
+    assert_eq!(shapes("{ name: sweep }").len(), 512);
+    assert_eq!(shapes("{ name: small_sweep }").len(), 35);
+    let small = shapes("{ name: small_sweep, min_power: 10, max_power: 15 }");
+    assert_eq!(small.len(), 56);
+    assert!(small.iter().all(|(_, [m, k, n])| m <= k && k <= n));
+    assert_eq!(shapes("{ name: custom, shapes: [[2, 3, 4]] }"), named(&[("custom", [2, 3, 4])]));
+}
+
+/// The variants of the only group.
+fn variants(recipes: &str, sparsities: &str) -> Vec<String> {
+    let plan = plan_of(&format!(
+        "quantization_config_recipe_names: {recipes}\n\
+         sparsity_config_recipe_names: {sparsities}\n\
+         model_params: {{ model_type: linear }}\n"
+    ));
+    plan.cases().map(|case| case.id.variant.clone()).collect()
+}
+
+#[test]
+fn sparsity_pairs_as_upstream_does() {
+    assert_eq!(variants("[int8wo]", "[null]"), ["baseline", "int8wo"]);
+    assert_eq!(
+        variants("[int8wo, int8dq, float8dq-tensor, float8wo]", "[null, 2:4]"),
+        [
+            "baseline",
+            "int8wo",
+            "int8dq",
+            "float8dq-tensor",
+            "float8wo",
+            "int8dq+semi-sparse",
+            "float8dq-tensor+semi-sparse",
+        ]
+    );
+    assert_eq!(variants("[baseline]", "[semi-sparse]"), ["baseline", "baseline+semi-sparse"]);
+    assert_eq!(variants("[int8dq]", "[block]"), ["baseline", "int8dq", "baseline+block"]);
+    let errors = parse("sparsity_config_recipe_names: [\"None\"]\nmodel_params: {}").unwrap_err();
+    assert!(errors.to_string().contains("unknown sparsity `None`"), "{errors}");
+}
+
+#[test]
+fn every_group_has_one_baseline_and_it_is_first() {
+    let plan = plan_of(
+        "quantization_config_recipe_names: [int8wo, baseline, int8wo]\n\
+         model_params:\n  - matrix_shapes: [{ name: pow2 }]\n    compile: default\n",
+    );
+    assert_eq!(plan.groups.len(), 5);
+    for group in &plan.groups {
+        let roles: Vec<Role> = group.cases.iter().map(|case| case.role).collect();
+        assert_eq!(roles[0], Role::Baseline);
+        assert_eq!(roles.iter().filter(|role| **role == Role::Baseline).count(), 1);
+        // baseline, baseline+compile, int8wo, int8wo+compile: the repeated recipe counts once.
+        assert_eq!(roles.len(), 4);
+    }
+}
+
+#[test]
+fn identical_cases_are_one_and_keep_their_names() {
+    let plan = plan_of(
+        "model_params:\n\
+         \x20 - name: a\n    enable_profiler: true\n    matrix_shapes:\n\
+         \x20     - { name: custom, shapes: [[1024, 1024, 1024]] }\n\
+         \x20     - { name: pow2, min_power: 10, max_power: 10 }\n\
+         \x20 - name: b\n    matrix_shapes: [{ name: sweep, min_power: 10, max_power: 10 }]\n",
+    );
+    let cases: Vec<_> = plan.cases().collect();
+    assert_eq!(cases.len(), 1);
+    assert_eq!(cases[0].shape_names, ["custom", "pow2_0", "sweep_0"]);
+    assert_eq!(cases[0].names, ["a", "b"]);
+    assert!(cases[0].profiling.profiler);
+}
+
+#[test]
+fn one_id_with_two_settings_is_an_error() {
+    let config = parse("model_params:\n  - { name: a, threads: 1 }\n  - { name: b, threads: 2 }\n");
+    let errors = expand(&[config.unwrap()]).unwrap_err();
+    assert!(errors.to_string().contains("different settings"), "{errors}");
+    assert!(errors.to_string().contains("a config of its own"), "{errors}");
+}
+
+#[test]
+fn ids_do_not_depend_on_the_order_of_the_file() {
+    let text = |recipes: &str, sets: &str| {
+        format!(
+            "quantization_config_recipe_names: {recipes}\nmodel_params: {{ matrix_shapes: {sets} }}"
+        )
+    };
+    let ids = |text: &str| {
+        let mut ids: Vec<String> = plan_of(text).cases().map(plan::Case::full_id).collect();
+        ids.sort();
+        ids
+    };
+    let forwards = ids(&text("[int8wo, int8dq]", "[{ name: pow2 }, { name: llama }]"));
+    assert_eq!(forwards, ids(&text("[int8dq, int8wo]", "[{ name: llama }, { name: pow2 }]")));
+}
+
+#[test]
+fn two_configs_of_one_stem_are_an_error_that_names_both() {
+    let read = |file: &str| Config::parse(Path::new(file), "model_params: {}").unwrap();
+    let errors = expand(&[read("a/x.yml"), read("b/x.yml")]).unwrap_err().to_string();
+    assert!(errors.contains("a/x.yml") && errors.contains("b/x.yml"), "{errors}");
+    assert!(expand(&[read("a/x.yml"), read("b/y.yml")]).is_ok());
+}
+
+/// 512 shapes × 20 variants: more than ten thousand cases.
+#[test]
+fn a_large_plan_keeps_every_id_unique_and_inside_criterions_limits() {
+    let recipes: Vec<String> = plan::Recipe::examples().map(|recipe| recipe.to_string()).collect();
+    let plan = plan_of(&format!(
+        "quantization_config_recipe_names: [{}]\nmodel_params: {{ matrix_shapes: [{{ name: sweep }}] }}",
+        recipes.join(", ")
+    ));
+    let ids: std::collections::HashSet<String> = plan.cases().map(plan::Case::full_id).collect();
+    assert!(ids.len() > 10_000, "{}", ids.len());
+    assert_eq!(ids.len(), plan.cases().count());
+    for case in plan.cases() {
+        assert!(case.full_id().len() <= MAX_ID, "{}", case.id);
+        for part in [&case.id.group, &case.id.variant, &case.id.parameter] {
+            assert!(part.len() <= MAX_PART, "{part}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The per-user folder that holds every provisioned libtorch, shared by all clones.
+//!
+//! ```text
+//! <cache>/torch-2.11.0-cpu/{torch,nvidia,…}    whole, always: it appears by one rename
+//! <cache>/torch-2.11.0-cpu.partial-<pid>/      being installed by that process, or left by a dead one
+//! <cache>/setup.lock                           held while installing
+//! ```
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::flavour::Flavour;
+use crate::libtorch::{Libtorch, VERSION};
+use crate::manifest::Manifest;
+use crate::partial::{self, PARTIAL};
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+/// One whole entry.
+#[derive(Debug)]
+pub struct Entry {
+    pub libtorch: Libtorch,
+    pub manifest: Manifest,
+}
+
+impl Cache {
+    pub fn of_environment() -> Result<Self> {
+        let cache = Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))?;
+        // The link in the clone needs a path that means the same everywhere.
+        let dir = std::path::absolute(&cache.dir)
+            .map_err(|error| Error::io("make an absolute path of", &cache.dir, &error))?;
+        Ok(Self { dir })
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let in_folder = |name: &str, rest: &str| Some(PathBuf::from(variable(name)?).join(rest));
+        let dir = variable("CRITERION_TORCH_CACHE")
+            .map(PathBuf::from)
+            .or_else(|| in_folder("XDG_CACHE_HOME", "criterion-torch"))
+            .or_else(|| in_folder("HOME", ".cache/criterion-torch"))
+            .ok_or_else(|| {
+                Error::new("no place for the cache: HOME is not set")
+                    .remedy("set CRITERION_TORCH_CACHE to a folder with 2 GB of room")
+            })?;
+        Ok(Self { dir })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn create(&self) -> Result<()> {
+        fs::create_dir_all(&self.dir).map_err(|error| {
+            Error::io("create the cache folder", &self.dir, &error)
+                .remedy("set CRITERION_TORCH_CACHE to a folder that you can write to")
+        })
+    }
+
+    /// Where a flavour lies once it is whole.
+    pub fn place(&self, flavour: Flavour) -> PathBuf {
+        self.dir.join(format!("torch-{VERSION}-{flavour}"))
+    }
+
+    /// The flavour, if it is there and whole.
+    pub fn entry(&self, flavour: Flavour) -> Option<Entry> {
+        Entry::at(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
+    }
+
+    /// What interrupted installations left. Installations in progress are told by their process.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        // A cache that does not exist yet has no leftovers.
+        let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
+        let mut leftovers: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| partial::is_leftover(path))
+            .collect();
+        leftovers.sort();
+        leftovers
+    }
+
+    /// Everything named like a provisioned libtorch, of any version.
+    pub fn contents(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
+        let mut contents: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("torch-"))
+            })
+            .collect();
+        contents.sort();
+        contents
+    }
+}
+
+impl Entry {
+    /// The folder as an entry of a cache, if it is whole.
+    pub fn at(place: &Path) -> Option<Self> {
+        let manifest = Manifest::read(place).ok()?;
+        let libtorch = Libtorch::inspect(&place.join("torch")).ok()?;
+        let whole = libtorch.has_cuda == (manifest.flavour == Flavour::Cuda);
+        whole.then_some(Self { libtorch, manifest })
+    }
+}
+
+/// Whether a name in the cache is that of an unfinished installation.
+pub fn is_partial(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(PARTIAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(variables: &[(&str, &str)]) -> Result<Cache> {
+        Cache::of(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn the_nearest_variable_decides() {
+        let home = ("HOME", "/home/me");
+        let xdg = ("XDG_CACHE_HOME", "/big");
+        let own = ("CRITERION_TORCH_CACHE", "/own");
+        for (variables, dir) in [
+            (vec![home, xdg, own], "/own"),
+            (vec![home, xdg], "/big/criterion-torch"),
+            (vec![home], "/home/me/.cache/criterion-torch"),
+        ] {
+            assert_eq!(cache(&variables), Ok(Cache { dir: dir.into() }));
+        }
+        let error = cache(&[]).expect_err("there is no place");
+        assert!(error.to_string().contains("set CRITERION_TORCH_CACHE"), "{error}");
+    }
+
+    #[test]
+    fn version_and_flavour_name_the_place() {
+        let cache = Cache { dir: "/own".into() };
+        assert_eq!(cache.place(Flavour::Cpu), Path::new("/own/torch-2.11.0-cpu"));
+        assert_eq!(cache.place(Flavour::Cuda), Path::new("/own/torch-2.11.0-cuda"));
+    }
+
+    #[test]
+    fn a_cache_that_is_not_there_holds_nothing() {
+        let cache = Cache { dir: "/nowhere/at/all".into() };
+        assert!(cache.leftovers().is_empty());
+        assert!(cache.contents().is_empty());
+        assert!(cache.entry(Flavour::Cpu).is_none());
+    }
+}

@@ -1,0 +1,87 @@
+//! `bench` and `test`: setup, then the plain cargo command.
+
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, ExitCode, ExitStatus};
+
+use crate::error::{Error, Result};
+use crate::setup;
+use crate::workspace::Workspace;
+
+/// `cargo xtask bench`: measures, then prints the report.
+pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
+    setup::before(workspace)?;
+    let status = cargo(workspace, &["bench"], arguments)?;
+    if !measures(arguments) {
+        return Ok(exit_code(status));
+    }
+    if !status.success() {
+        // Whether it failed before or after measuring, cargo does not tell; a report of last week's
+        // numbers would be worse than none.
+        eprintln!(
+            "cargo bench failed ({status}), so no report; what was measured before that: \
+             cargo criterion-report show"
+        );
+        return Ok(exit_code(status));
+    }
+    Ok(exit_code(cargo(workspace, REPORT, &[])?))
+}
+
+/// `cargo xtask test`: every test of the workspace.
+pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
+    setup::before(workspace)?;
+    Ok(exit_code(cargo(workspace, &["test", "--workspace"], arguments)?))
+}
+
+const REPORT: &[&str] =
+    &["run", "--quiet", "--release", "--package", "criterion-report", "--", "show"];
+
+/// With any of these, cargo or criterion does something other than measuring.
+const MEASURES_NOTHING: [&str; 6] =
+    ["--list", "--test", "--no-run", "--help", "-h", "--profile-time"];
+
+fn measures(arguments: &[OsString]) -> bool {
+    !arguments.iter().any(|argument| MEASURES_NOTHING.iter().any(|known| argument == known))
+}
+
+/// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the
+/// very value that cargo would set again.
+fn cargo(workspace: &Workspace, command: &[&str], arguments: &[OsString]) -> Result<ExitStatus> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    Command::new(&cargo)
+        .args(command.iter().map(OsStr::new).chain(arguments.iter().map(OsString::as_os_str)))
+        .current_dir(workspace.root())
+        .status()
+        .map_err(|error| Error::new(format!("cannot run {}: {error}", cargo.display())))
+}
+
+/// A command that died of a signal ends as shells report it.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None::<i32>;
+    let code = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(1);
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_follows_measurements_alone() {
+        for (line, report) in [
+            ("", true),
+            ("--bench inference -- int8wo", true),
+            ("-- --save-baseline main", true),
+            ("-- --list", false),
+            ("-- --test", false),
+            ("--no-run", false),
+            ("-- --help", false),
+            ("-- --profile-time 5", false),
+        ] {
+            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(measures(&arguments), report, "{line}");
+        }
+    }
+}

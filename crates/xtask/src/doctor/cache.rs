@@ -1,0 +1,109 @@
+//! The cache: what it holds, and whether there is room for more.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::check::Check;
+use crate::cache::{Cache, is_partial};
+use crate::error::Result;
+use crate::size;
+
+/// While installing without CUDA: the wheel and what is unpacked from it.
+const ROOM: u64 = 2_000_000_000;
+
+pub fn check(cache: Result<Cache>, libtorch_is_there: bool) -> Vec<Check> {
+    let cache = match cache {
+        Ok(cache) => cache,
+        Err(error) => {
+            let remedy = error.remedies().first().cloned().unwrap_or_default();
+            return vec![Check::warning("cache", error.what(), remedy)];
+        }
+    };
+    let mut checks = vec![contents(&cache)];
+    checks.extend(leftovers(&cache));
+    if !libtorch_is_there {
+        checks.push(room(cache.dir(), free(cache.dir())));
+    }
+    checks
+}
+
+fn contents(cache: &Cache) -> Check {
+    let whole: Vec<String> = cache
+        .contents()
+        .iter()
+        .filter(|path| !is_partial(path))
+        .map(|path| format!("{} {}", name(path), weight(path)))
+        .collect();
+    let held = if whole.is_empty() { "empty".to_owned() } else { whole.join(", ") };
+    Check::ok("cache", format!("{}: {held}", cache.dir().display()))
+}
+
+fn leftovers(cache: &Cache) -> Option<Check> {
+    let leftovers = cache.leftovers();
+    (!leftovers.is_empty()).then(|| {
+        let names: Vec<String> =
+            leftovers.iter().map(|path| format!("{} {}", name(path), weight(path))).collect();
+        Check::warning(
+            "cache",
+            format!("left by an interrupted setup: {}", names.join(", ")),
+            "cargo xtask setup, which removes it",
+        )
+    })
+}
+
+fn room(dir: &Path, free: Option<u64>) -> Check {
+    match free {
+        None => Check::skipped("room", format!("df cannot tell for {}", dir.display())),
+        Some(bytes) if bytes < ROOM => Check::warning(
+            "room",
+            format!("{} free, but setup needs {}", size::human(bytes), size::human(ROOM)),
+            "set CRITERION_TORCH_CACHE to a folder with more room",
+        ),
+        Some(bytes) => Check::ok("room", format!("{} free for libtorch", size::human(bytes))),
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn weight(path: &Path) -> String {
+    size::on_disk(path).map_or_else(|error| format!("({error})"), size::human)
+}
+
+/// The cache itself may not exist yet, so its nearest folder that does is asked for.
+fn free(dir: &Path) -> Option<u64> {
+    let there = dir.ancestors().find(|folder| folder.exists())?;
+    let output = Command::new("df").arg("-Pk").arg(there).output().ok()?;
+    parse_free(&String::from_utf8_lossy(&output.stdout))
+}
+
+fn parse_free(text: &str) -> Option<u64> {
+    Some(text.lines().nth(1)?.split_whitespace().nth(3)?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::check::Mark;
+
+    #[test]
+    fn the_fourth_column_of_df_is_the_room() {
+        let text = "Filesystem     1024-blocks     Used Available Capacity Mounted on\n\
+            /dev/vda         263174212 14680064  81788928      16% /\n";
+        assert_eq!(parse_free(text), Some(81_788_928 * 1024));
+        assert_eq!(parse_free(""), None);
+    }
+
+    #[test]
+    fn too_little_room_is_told() {
+        let dir = Path::new("/cache");
+        for (free, mark) in [
+            (None, Mark::Skipped),
+            (Some(1_000_000_000), Mark::Warning),
+            (Some(3_000_000_000), Mark::Ok),
+        ] {
+            assert_eq!(room(dir, free).mark(), mark, "{free:?}");
+        }
+    }
+}

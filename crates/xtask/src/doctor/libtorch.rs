@@ -1,0 +1,101 @@
+//! The libtorch that cargo would build with, and who chose it.
+
+use super::check::Check;
+use super::loader;
+use crate::cache::Entry;
+use crate::error::{Error, Result};
+use crate::libtorch::{Libtorch, cpu_library};
+use crate::link::Link;
+use crate::size;
+use crate::source::{self, Source};
+use crate::workspace::Workspace;
+
+/// The findings, and the libtorch if it can be used.
+pub fn check(workspace: &Workspace) -> (Vec<Check>, Option<Libtorch>) {
+    let mut checks = Vec::new();
+    let libtorch = match find(workspace) {
+        Ok((libtorch, chosen)) => {
+            checks.push(Check::ok("libtorch", describe(&libtorch, chosen)));
+            checks.push(loads(&libtorch));
+            Some(libtorch)
+        }
+        Err(error) => {
+            let setup = "cargo xtask setup".to_owned();
+            let remedy = error.remedies().first().cloned().unwrap_or(setup);
+            checks.push(Check::missing("libtorch", error.what(), remedy));
+            None
+        }
+    };
+    checks.extend(overrides(|name| std::env::var_os(name).is_some()));
+    (checks, libtorch)
+}
+
+fn find(workspace: &Workspace) -> Result<(Libtorch, &'static str)> {
+    match Source::of_environment(workspace)? {
+        Source::User(path) => Ok((source::inspect_users(&path)?, "your own LIBTORCH")),
+        Source::Link => match Link::read(workspace)? {
+            Link::Absent => Err(Error::new(".libtorch is not there yet")),
+            Link::To(target) => Ok((Libtorch::inspect(&target)?, ".libtorch")),
+        },
+    }
+}
+
+fn describe(libtorch: &Libtorch, chosen: &str) -> String {
+    let Libtorch { root, version, has_cuda } = libtorch;
+    // The CUDA libraries lie beside the folder, so an entry of the cache is counted as a whole.
+    let bytes = root
+        .parent()
+        .and_then(Entry::at)
+        .filter(|entry| entry.libtorch.root == *root)
+        .map(|entry| entry.manifest.bytes)
+        .or_else(|| size::on_disk(&root.canonicalize().ok()?).ok());
+    let size = bytes.map(|bytes| format!(", {}", size::human(bytes))).unwrap_or_default();
+    let kind = if *has_cuda { "cuda" } else { "cpu" };
+    format!("{version} ({kind}{size}) in {}, by {chosen}", root.display())
+}
+
+/// Present is not enough: a library that loads another, absent one stops every program at its start.
+fn loads(libtorch: &Libtorch) -> Check {
+    let name = "loads";
+    match loader::unresolved(&libtorch.root.join(cpu_library())) {
+        Err(reason) => Check::skipped(name, reason),
+        Ok(missing) if missing.is_empty() => {
+            Check::ok(name, format!("{}, with all that it needs", cpu_library()))
+        }
+        Ok(missing) => Check::missing(
+            name,
+            format!("{} needs {}, not found", cpu_library(), missing.join(", ")),
+            "remove that libtorch and run cargo xtask setup, or install these libraries",
+        ),
+    }
+}
+
+/// torch-sys heeds these before, or instead of, LIBTORCH.
+fn overrides(is_set: impl Fn(&str) -> bool) -> Option<Check> {
+    let set: Vec<&str> =
+        ["LIBTORCH_USE_PYTORCH", "LIBTORCH_LIB", "LIBTORCH_INCLUDE", "LIBTORCH_STATIC"]
+            .into_iter()
+            .filter(|name| is_set(name))
+            .collect();
+    (!set.is_empty()).then(|| {
+        Check::warning(
+            "environment",
+            format!("{} set: torch-sys may use another libtorch than this one", set.join(", ")),
+            format!("unset {}", set.join(" ")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::check::Mark;
+
+    #[test]
+    fn variables_that_lead_torch_sys_elsewhere_are_told() {
+        assert_eq!(overrides(|_| false), None);
+        let check = overrides(|name| name == "LIBTORCH_LIB").expect("one is set");
+        assert_eq!(check.mark(), Mark::Warning);
+        assert!(check.to_string().contains("unset LIBTORCH_LIB"), "{check}");
+    }
+}

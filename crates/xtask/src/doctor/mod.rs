@@ -1,0 +1,84 @@
+//! `doctor`: what this machine has, and what to do about each gap. It changes nothing.
+
+mod cache;
+mod check;
+mod cuda;
+mod libtorch;
+mod loader;
+mod machine;
+mod processor;
+mod python;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use crate::cache::Cache;
+use crate::driver::Driver;
+use crate::error::Result;
+use crate::workspace::Workspace;
+use check::{Check, Mark};
+
+pub fn command(workspace: &Workspace) -> Result<ExitCode> {
+    let checks = examine(workspace);
+    for check in &checks {
+        print!("{check}");
+    }
+    println!("{}", summary(&checks));
+    let whole = checks.iter().all(|check| check.mark() != Mark::Missing);
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn examine(workspace: &Workspace) -> Vec<Check> {
+    let driver = Driver::find();
+    let cache = Cache::of_environment();
+    let (libtorch_checks, libtorch) = libtorch::check(workspace);
+
+    let mut checks = vec![machine::system(), machine::glibc()];
+    checks.extend(toolchain::check());
+    checks.extend(python::check(libtorch.is_some()));
+    checks.extend(libtorch_checks);
+    checks.push(cuda::driver(driver.as_ref()));
+    checks.push(cuda::linked(libtorch.as_ref(), driver.is_some()));
+    checks.push(cuda::devices());
+    checks.extend(processor::check());
+    checks.push(machine::memory());
+    checks.extend(cache::check(cache, libtorch.is_some()));
+    checks
+}
+
+fn summary(checks: &[Check]) -> String {
+    let count = |mark: Mark| checks.iter().filter(|check| check.mark() == mark).count();
+    let warnings = match count(Mark::Warning) {
+        0 => String::new(),
+        1 => ", 1 warning".to_owned(),
+        many => format!(", {many} warnings"),
+    };
+    match count(Mark::Missing) {
+        0 => format!("all that is needed is there{warnings}"),
+        1 => format!("1 needed thing is missing{warnings}"),
+        many => format!("{many} needed things are missing{warnings}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_counts() {
+        let ok = || Check::ok("a", "x");
+        let warning = || Check::warning("b", "x", "do");
+        let missing = || Check::missing("c", "x", "do");
+        for (checks, text) in [
+            (vec![ok(), ok()], "all that is needed is there"),
+            (vec![ok(), warning()], "all that is needed is there, 1 warning"),
+            (vec![missing(), ok()], "1 needed thing is missing"),
+            (
+                vec![missing(), warning(), missing(), warning()],
+                "2 needed things are missing, 2 warnings",
+            ),
+        ] {
+            assert_eq!(summary(&checks), text);
+        }
+    }
+}

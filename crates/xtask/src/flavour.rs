@@ -1,0 +1,82 @@
+//! What of libtorch is provisioned: with CUDA or without.
+
+use std::fmt;
+
+use crate::driver::Driver;
+use crate::libtorch::VERSION;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// The wheel without its CUDA kernels: they would need gigabytes of further libraries.
+    Cpu,
+    /// The wheel with everything that it depends on.
+    Cuda,
+}
+
+impl Flavour {
+    pub const ALL: [Self; 2] = [Self::Cpu, Self::Cuda];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        }
+    }
+
+    /// CUDA where a driver can use it.
+    pub fn for_machine(driver: Option<&Driver>) -> Self {
+        if driver.is_some() { Self::Cuda } else { Self::Cpu }
+    }
+
+    /// What pip is asked for. The wheel's CPU library itself loads the CUDA runtime and its profiling
+    /// interface (a few megabytes, no driver needed), so Linux needs these two in either flavour; the
+    /// versions are those that the wheel's own requirements resolve to.
+    pub fn requirements(self) -> Vec<String> {
+        let mut requirements = vec![format!("torch=={VERSION}")];
+        if self == Self::Cpu && cfg!(target_os = "linux") {
+            requirements.push("nvidia-cuda-runtime==13.0.96".into());
+            requirements.push("nvidia-cuda-cupti==13.0.85".into());
+        }
+        requirements
+    }
+
+    /// Whether pip may follow the wheel's own requirements.
+    pub fn with_dependencies(self) -> bool {
+        self == Self::Cuda
+    }
+
+    /// Measured; for the line that tells people what they are about to download.
+    pub fn download(self) -> &'static str {
+        match self {
+            Self::Cpu if cfg!(target_os = "macos") => "about 80 MB to download",
+            Self::Cpu => "540 MB to download, 0.8 GB kept",
+            Self::Cuda => "2.6 GB to download, 4.7 GB kept",
+        }
+    }
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_decides() {
+        let driver = Driver { evidence: "/dev/nvidia0".into(), version: None };
+        assert_eq!(Flavour::for_machine(Some(&driver)), Flavour::Cuda);
+        assert_eq!(Flavour::for_machine(None), Flavour::Cpu);
+    }
+
+    #[test]
+    fn every_flavour_starts_from_the_same_wheel() {
+        for flavour in Flavour::ALL {
+            assert_eq!(flavour.requirements()[0], "torch==2.11.0");
+        }
+        assert_eq!(Flavour::Cuda.requirements().len(), 1);
+    }
+}

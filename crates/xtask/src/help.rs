@@ -1,0 +1,80 @@
+//! What `--help` prints.
+
+pub const ALL: &str = "\
+cargo xtask: provision libtorch, then run the plain cargo command
+
+Usage: cargo xtask <command>
+
+  setup [--cpu | --cuda]   provision libtorch 2.11.0 and link it as .libtorch
+  bench [ARGUMENTS]        setup, cargo bench ARGUMENTS, then the report
+  test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
+  doctor                   what this machine has, and what to do about each gap
+  help [COMMAND]           more about one command
+
+After any of setup, bench and test, plain `cargo bench`, `cargo bench -- int8wo`
+and `cargo test` work too, with no variable set.
+
+  cargo xtask bench                              the default suite and its report
+  cargo xtask bench -- int8wo                    cases whose id contains int8wo
+  cargo xtask bench --bench inference -- --list  the ids of one target
+
+Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line;
+bench and test end with the code of the first command that failed.
+";
+
+pub const SETUP: &str = "\
+cargo xtask setup [--cpu | --cuda]: provision libtorch 2.11.0
+
+Takes torch's wheel from the Python package index with python3's pip, once per
+user, and links it into this clone as .libtorch. Done already, it does nothing.
+It may be interrupted, or run twice at once: nothing half-installed is linked.
+
+  (neither)  what .libtorch leads to, if that is a whole libtorch 2.11.0; else
+             cuda if an NVIDIA driver is found, cpu if not
+  --cpu      without CUDA: about 540 MB to download, 0.8 GB on disk
+  --cuda     with CUDA 13.0: about 2.6 GB to download, 4.7 GB on disk
+
+Variables:
+  LIBTORCH               a libtorch 2.11.0 of your own: nothing is provisioned
+  CRITERION_TORCH_CACHE  where it goes; else $XDG_CACHE_HOME/criterion-torch,
+                         else ~/.cache/criterion-torch
+  PIP_INDEX_URL, PIP_PROXY and the rest of pip's configuration are heeded
+";
+
+pub const BENCH: &str = "\
+cargo xtask bench [ARGUMENTS]: setup, cargo bench ARGUMENTS, then the report
+
+ARGUMENTS go to `cargo bench` as they are, and after `--` to criterion:
+
+  cargo xtask bench                            the default suite
+  cargo xtask bench -- int8wo                  cases whose id contains int8wo
+  cargo xtask bench -- --save-baseline main    keep the results under a name
+  BENCH_CONFIG=my.yml cargo xtask bench        other configs than configs/
+
+The report (`cargo criterion-report show`) follows when everything was measured:
+not after --list, --test, --no-run, --help or --profile-time, nor a failure.
+See also: cargo bench --help; cargo bench --bench inference -- --help
+";
+
+pub const TEST: &str = "\
+cargo xtask test [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
+
+ARGUMENTS go to `cargo test` as they are, and after `--` to the test harness:
+
+  cargo xtask test
+  cargo xtask test --package criterion-torch -- --nocapture
+
+See also: cargo test --help
+";
+
+pub const DOCTOR: &str = "\
+cargo xtask doctor: what this machine has, and what to do about each gap
+
+Looks at the toolchain, python, libtorch, CUDA and the processor, changes nothing,
+and ends with 0 if all that is needed is there, else with 1. Each line is marked
+
+  ok        there
+  warning   works without, though less well; the line below says what to do
+  missing   needed; the line below says what to do
+  skipped   not looked at, with the reason
+";

@@ -1,0 +1,164 @@
+//! A libtorch folder: which version it is, whether it is whole, whether it has CUDA.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The one release that tch 0.24.0 is generated against.
+pub const VERSION: &str = "2.11.0";
+
+/// A folder of the form that torch-sys expects in LIBTORCH, of the wanted version and whole.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Libtorch {
+    pub root: PathBuf,
+    /// As the folder itself states it, with its build suffix ("2.11.0+cu130").
+    pub version: String,
+    pub has_cuda: bool,
+}
+
+impl Libtorch {
+    /// Reads the folder and refuses it unless it is [`VERSION`] and whole.
+    pub fn inspect(root: &Path) -> Result<Self> {
+        if !root.is_dir() {
+            return Err(Error::new(format!("{} is not a folder", root.display())));
+        }
+        let version = read_version(root).ok_or_else(|| {
+            Error::new(format!(
+                "no libtorch version found in {}: none of {} states one",
+                root.display(),
+                VERSION_FILES.join(", ")
+            ))
+        })?;
+        if release(&version) != VERSION {
+            return Err(Error::new(format!(
+                "wrong libtorch version in {}: wanted {VERSION}, found {version}",
+                root.display()
+            )));
+        }
+        for file in [cpu_library(), TORCH_HEADER] {
+            if !fs::metadata(root.join(file)).is_ok_and(|file| file.len() > 0) {
+                return Err(Error::new(format!(
+                    "libtorch in {} is not whole: {file} is missing",
+                    root.display()
+                )));
+            }
+        }
+        let has_cuda = root.join(CUDA_LIBRARY).exists();
+        Ok(Self { root: root.to_path_buf(), version, has_cuda })
+    }
+}
+
+/// torch-sys links CUDA if and only if this file is there.
+pub const CUDA_LIBRARY: &str = "lib/libtorch_cuda.so";
+
+const TORCH_HEADER: &str = "include/torch/csrc/api/include/torch/torch.h";
+
+/// The library that every program of this project needs.
+pub fn cpu_library() -> &'static str {
+    if cfg!(target_os = "macos") { "lib/libtorch_cpu.dylib" } else { "lib/libtorch_cpu.so" }
+}
+
+/// In this order: the archive of libtorch, a wheel, an installation of the headers alone.
+const VERSION_FILES: [&str; 3] =
+    ["build-version", "version.py", "include/torch/headeronly/version.h"];
+
+fn read_version(root: &Path) -> Option<String> {
+    let parsers = [from_build_version, from_python, from_header];
+    VERSION_FILES
+        .iter()
+        .zip(parsers)
+        .find_map(|(file, parse)| parse(&fs::read_to_string(root.join(file)).ok()?))
+}
+
+fn from_build_version(text: &str) -> Option<String> {
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn from_python(text: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let value = line.strip_prefix("__version__")?.trim_start().strip_prefix('=')?.trim();
+        Some(value.trim_matches(['\'', '"']).to_owned())
+    })
+}
+
+fn from_header(text: &str) -> Option<String> {
+    let number = |name: &str| {
+        text.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let found = words.next() == Some("#define") && words.next() == Some(name);
+            if found { words.next()?.parse::<u32>().ok() } else { None }
+        })
+    };
+    let (major, minor, patch) = (
+        number("TORCH_VERSION_MAJOR")?,
+        number("TORCH_VERSION_MINOR")?,
+        number("TORCH_VERSION_PATCH")?,
+    );
+    Some(format!("{major}.{minor}.{patch}"))
+}
+
+/// "2.11.0+cu130" is release 2.11.0.
+fn release(version: &str) -> &str {
+    version.split('+').next().unwrap_or(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "#pragma once\n/// major version\n#define TORCH_VERSION_MAJOR 2\n\n\
+        #define TORCH_VERSION_MINOR 11\n#define TORCH_VERSION_PATCH 0\n\
+        #define TORCH_VERSION \\\n  \"2.11.0\"\n";
+
+    #[test]
+    fn every_form_of_a_version_is_read() {
+        let python = "from typing import Optional\n__all__ = ['__version__']\n\
+            __version__ = '2.11.0+cu130'\ndebug = False\n";
+        assert_eq!(from_build_version("2.11.0+cpu\n"), Some("2.11.0+cpu".into()));
+        assert_eq!(from_build_version("\n"), None);
+        assert_eq!(from_python(python), Some("2.11.0+cu130".into()));
+        assert_eq!(from_python("__all__ = ['__version__']"), None);
+        assert_eq!(from_header(HEADER), Some("2.11.0".into()));
+        assert_eq!(from_header("#define TORCH_VERSION_MAJOR 2"), None);
+    }
+
+    #[test]
+    fn the_build_suffix_does_not_count_and_a_pre_release_is_not_the_release() {
+        for (version, same) in
+            [("2.11.0", true), ("2.11.0+cpu", true), ("2.11.0a0+git", false), ("2.10.0", false)]
+        {
+            assert_eq!(release(version) == VERSION, same, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_refused_until_it_is_whole() {
+        let root = std::env::temp_dir().join(format!("xtask-libtorch-{}", std::process::id()));
+        let put = |file: &str, text: &str| {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+                .expect("make a scratch folder");
+            fs::write(path, text).expect("write a scratch file");
+        };
+        let refusal =
+            || Libtorch::inspect(&root).expect_err("not whole yet").what().replace('\\', "/");
+
+        assert!(refusal().ends_with("is not a folder"));
+        put("lib/libc10.so", "elf");
+        assert!(refusal().contains("none of build-version, version.py, include/"), "{}", refusal());
+        put("include/torch/headeronly/version.h", HEADER);
+        assert!(refusal().ends_with(&format!("{} is missing", cpu_library())), "{}", refusal());
+        put(cpu_library(), "elf");
+        put(TORCH_HEADER, "");
+        assert!(refusal().ends_with("torch.h is missing"), "{}", refusal());
+        put(TORCH_HEADER, "// header");
+        let found = Libtorch::inspect(&root).expect("whole now");
+        assert_eq!((found.version.as_str(), found.has_cuda), ("2.11.0", false));
+        put(CUDA_LIBRARY, "elf");
+        put("build-version", "2.10.0+cpu");
+        assert!(refusal().ends_with("wanted 2.11.0, found 2.10.0+cpu"), "{}", refusal());
+        fs::remove_dir_all(&root).expect("remove the scratch folder");
+    }
+}

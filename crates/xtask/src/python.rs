@@ -1,0 +1,178 @@
+//! python3 and its pip, which fetch wheels from the Python package index.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result};
+use crate::libtorch::VERSION;
+
+/// A python3 that can install wheels.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Python {
+    version: String,
+    pip: String,
+}
+
+impl Python {
+    /// The python3 on the PATH, or why there is none to use.
+    pub fn find() -> Result<Self> {
+        let Some(version) = python_version() else {
+            return Err(use_your_own(
+                Error::new(format!(
+                    "python3 not found: its pip is what fetches libtorch {VERSION} from the Python \
+                     package index"
+                ))
+                .remedy("install it, for instance: apt install python3 python3-pip"),
+            ));
+        };
+        let Some(pip) = pip_version() else {
+            return Err(use_your_own(
+                Error::new(format!("python3 ({version}) has no pip"))
+                    .remedy("install it: apt install python3-pip, or python3 -m ensurepip"),
+            ));
+        };
+        if two_numbers(&pip).is_some_and(|pip| pip < OLDEST_PIP) {
+            return Err(use_your_own(
+                Error::new(format!(
+                    "pip {pip} is too old for the wheels of torch {VERSION}: wanted {}.{} or newer",
+                    OLDEST_PIP.0, OLDEST_PIP.1
+                ))
+                .remedy("update it: python3 -m pip install --user --upgrade pip"),
+            ));
+        }
+        Ok(Self { version, pip })
+    }
+
+    /// Installs into the folder `into`, which need not be empty, showing pip's own progress.
+    pub fn install(
+        &self,
+        requirements: &[String],
+        with_dependencies: bool,
+        into: &Path,
+    ) -> Result<()> {
+        // pip unpacks in the temporary folder first. /tmp is often memory, and small; and what a
+        // killed pip leaves there, nobody would clean up.
+        let scratch = into.join(".scratch");
+        fs::create_dir_all(&scratch).map_err(|error| Error::io("create", &scratch, &error))?;
+
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install"])
+            .args(OPTIONS)
+            .args(self.foreign_wheels())
+            .args((!with_dependencies).then_some("--no-deps"))
+            .arg("--target")
+            .arg(into)
+            .args(requirements)
+            .envs(SETTINGS)
+            .env("TMPDIR", &scratch)
+            .stdin(Stdio::null())
+            .stdout(Stdio::from(io::stderr()));
+        let failed = |how: String| {
+            use_your_own(
+                Error::new(format!(
+                    "{how}\n  tried: python3 -m pip install --target {} {} (python {}, pip {})",
+                    into.display(),
+                    requirements.join(" "),
+                    self.version,
+                    self.pip
+                ))
+                .remedy(
+                    "this needs the Python package index (or the mirror that pip is configured \
+                     for): check the network, PIP_INDEX_URL and the proxy, and run this again",
+                )
+                .remedy(
+                    "if the disk is full, set CRITERION_TORCH_CACHE to a folder with more room",
+                ),
+            )
+        };
+        let status =
+            pip.status().map_err(|error| failed(format!("cannot run python3: {error}")))?;
+        if !status.success() {
+            return Err(failed(format!("pip failed ({status}), see its messages above")));
+        }
+        fs::remove_dir_all(&scratch).map_err(|error| Error::io("remove", &scratch, &error))
+    }
+
+    /// libtorch does not care for the python that fetches it, but pip picks wheels for its own; where
+    /// there is none for it, take those of a python that has them.
+    fn foreign_wheels(&self) -> &'static [&'static str] {
+        let has_wheels =
+            two_numbers(&self.version).is_some_and(|version| WHEELS.contains(&version));
+        if has_wheels { &[] } else { &["--python-version", "3.12"] }
+    }
+}
+
+/// 20.3 is the first to know the manylinux_2_28 tag.
+const OLDEST_PIP: (u32, u32) = (20, 3);
+
+/// The pythons for which torch 2.11.0 has wheels.
+const WHEELS: [(u32, u32); 5] = [(3, 10), (3, 11), (3, 12), (3, 13), (3, 14)];
+
+/// No cache of pip's own, as it would keep the 540 MB wheel a second time.
+const OPTIONS: [&str; 5] = [
+    "--no-input",
+    "--no-cache-dir",
+    "--disable-pip-version-check",
+    "--no-warn-script-location",
+    "--only-binary=:all:",
+];
+
+/// As variables, where older pips refuse the option or a user's configuration must be overruled:
+/// `user` and `require-virtualenv` both contradict `--target`. (An externally managed python, PEP 668,
+/// does not: pip allows `--target` there.)
+const SETTINGS: [(&str, &str); 3] =
+    [("PIP_ROOT_USER_ACTION", "ignore"), ("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0")];
+
+fn use_your_own(error: Error) -> Error {
+    error.remedy(format!("or use a libtorch {VERSION} that you have: export LIBTORCH=/path/to/it"))
+}
+
+/// "3.11.7"; None if there is no python3.
+pub fn python_version() -> Option<String> {
+    let line = first_line(Command::new("python3").arg("--version"))?;
+    Some(line.strip_prefix("Python ")?.to_owned())
+}
+
+/// "23.2.1"; None if python3 has no pip.
+pub fn pip_version() -> Option<String> {
+    let line = first_line(Command::new("python3").args(["-m", "pip", "--version"]))?;
+    Some(line.split_whitespace().nth(1)?.to_owned())
+}
+
+fn first_line(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+fn two_numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map_while(|part| part.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert_eq!(two_numbers("3.9.18"), Some((3, 9)));
+        assert_eq!(two_numbers("26.0"), Some((26, 0)));
+        assert_eq!(two_numbers("3"), None);
+        for (pip, old) in [("9.0.3", true), ("20.0.2", true), ("20.3", false), ("23.2.1", false)] {
+            assert_eq!(two_numbers(pip).expect("two numbers") < OLDEST_PIP, old, "{pip}");
+        }
+    }
+
+    #[test]
+    fn a_python_without_wheels_takes_those_of_another() {
+        for (version, foreign) in
+            [("3.9.2", true), ("3.10.0", false), ("3.14.1", false), ("3.15.0a1", true)]
+        {
+            let python = Python { version: version.into(), pip: "24.0".into() };
+            assert_eq!(!python.foreign_wheels().is_empty(), foreign, "{version}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `setup`: a whole libtorch of the right version, at `.libtorch`.
+//!
+//! Done already, it costs a few reads. Interrupted at any moment, it leaves a folder that its name
+//! marks as partial; the next setup removes that and starts again. Nothing partial is ever linked.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::cache::{Cache, Entry};
+use crate::driver::Driver;
+use crate::error::Result;
+use crate::flavour::Flavour;
+use crate::libtorch::{Libtorch, VERSION};
+use crate::link::Link;
+use crate::lock::Lock;
+use crate::partial::{self, Partial};
+use crate::python::Python;
+use crate::size;
+use crate::source::{self, Source};
+use crate::wheel;
+use crate::workspace::Workspace;
+
+/// `cargo xtask setup`: provisions, and says in one line what is linked where.
+pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<ExitCode> {
+    println!("{}", provision(workspace, flavour)?.line());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same before another command: not a word when there was nothing to do.
+pub fn before(workspace: &Workspace) -> Result<()> {
+    let provision = provision(workspace, None)?;
+    if provision.changed {
+        eprintln!("{}", provision.line());
+    }
+    Ok(())
+}
+
+/// The libtorch that cargo will build with.
+#[derive(Debug)]
+struct Provision {
+    libtorch: Libtorch,
+    source: Source,
+    /// Known for what was provisioned by this tool.
+    bytes: Option<u64>,
+    changed: bool,
+}
+
+impl Provision {
+    fn line(&self) -> String {
+        let kind = if self.libtorch.has_cuda { "cuda" } else { "cpu" };
+        let how = match self.source {
+            Source::User(_) => "your own LIBTORCH",
+            Source::Link => "linked as .libtorch",
+        };
+        let size = self.bytes.map(|bytes| format!(", {}", size::human(bytes))).unwrap_or_default();
+        format!("libtorch {VERSION} ({kind}) in {}{size}, {how}", self.libtorch.root.display())
+    }
+}
+
+fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provision> {
+    if let Source::User(path) = Source::of_environment(workspace)? {
+        let libtorch = source::inspect_users(&path)?;
+        return Ok(Provision { libtorch, source: Source::User(path), bytes: None, changed: false });
+    }
+    let cache = Cache::of_environment()?;
+    let link = Link::read(workspace)?;
+    sweep_if_free(&cache);
+
+    // Without a wish, what is linked stays: `setup --cpu` on a machine with a driver is remembered by
+    // the link itself.
+    if let (None, Link::To(target)) = (flavour, &link)
+        && let Some((libtorch, bytes)) = usable(target)
+    {
+        return Ok(Provision { libtorch, source: Source::Link, bytes, changed: false });
+    }
+
+    let (flavour, why) = match flavour {
+        Some(flavour) => (flavour, "as asked for".to_owned()),
+        None => by_driver(Driver::find().as_ref()),
+    };
+    let entry = match cache.entry(flavour) {
+        Some(entry) => entry,
+        None => install(&cache, flavour, &why)?,
+    };
+    let target = cache.place(flavour).join("torch");
+    let changed = link != Link::To(target.clone());
+    if changed {
+        if let Link::To(before) = &link {
+            eprintln!("replacing the link .libtorch, which led to {}", before.display());
+        }
+        Link::write(workspace, &target)?;
+    }
+    let Entry { libtorch, manifest } = entry;
+    Ok(Provision { libtorch, source: Source::Link, bytes: Some(manifest.bytes), changed })
+}
+
+/// What a link leads to, if it will do: an entry of a cache, or a libtorch linked by hand.
+fn usable(target: &Path) -> Option<(Libtorch, Option<u64>)> {
+    let place = target.parent()?;
+    if let Some(Entry { libtorch, manifest }) = Entry::at(place)
+        && libtorch.root == target
+    {
+        return Some((libtorch, Some(manifest.bytes)));
+    }
+    let in_a_cache = place.file_name()?.to_string_lossy().starts_with("torch-");
+    if in_a_cache { None } else { Some((Libtorch::inspect(target).ok()?, None)) }
+}
+
+fn by_driver(driver: Option<&Driver>) -> (Flavour, String) {
+    let why = match driver {
+        Some(driver) => format!("NVIDIA driver found: {}", driver.evidence.display()),
+        None => "no NVIDIA driver found".to_owned(),
+    };
+    (Flavour::for_machine(driver), why)
+}
+
+fn install(cache: &Cache, flavour: Flavour, why: &str) -> Result<Entry> {
+    cache.create()?;
+    let lock = Lock::wait(cache)?;
+    // Another setup may have done it while this one waited.
+    if let Some(entry) = cache.entry(flavour) {
+        return Ok(entry);
+    }
+    sweep(cache, &lock);
+    let python = Python::find()?;
+    let place = cache.place(flavour);
+    if place.exists() {
+        eprintln!("{} is damaged, installing it again", place.display());
+        partial::remove_broken(&place)?;
+    }
+    eprintln!(
+        "installing libtorch {VERSION} ({flavour}, {why}) from the Python package index: {}, once \
+         for all clones, in {}",
+        flavour.download(),
+        place.display()
+    );
+    let partial = Partial::beside(&place)?;
+    wheel::install(&python, flavour, partial.dir())?;
+    if !partial.move_to(&place)? {
+        eprintln!("another setup was faster, using what it installed");
+    }
+    // Read again rather than believed: what is linked is what is there.
+    cache.entry(flavour).ok_or_else(|| {
+        crate::error::Error::new(format!("{} is not whole after installing it", place.display()))
+            .remedy("remove it and run this again")
+    })
+}
+
+/// Removes what killed setups left, unless an installation is running.
+fn sweep_if_free(cache: &Cache) {
+    if !cache.leftovers().is_empty()
+        && let Some(lock) = Lock::attempt(cache)
+    {
+        sweep(cache, &lock);
+    }
+}
+
+/// Only under the lock. A failure is no reason to stop: the orphaned pip of a killed setup may still
+/// be writing there for a moment, and the next setup tries again.
+fn sweep(cache: &Cache, _: &Lock) {
+    for leftover in cache.leftovers() {
+        match partial::remove(&leftover) {
+            Ok(()) => eprintln!("removed {}, left by an interrupted setup", leftover.display()),
+            Err(error) => eprintln!("warning: {}", error.what()),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `bench`, `test`, `doctor` and the command line, with a cargo that only writes down its arguments.
+#![cfg(unix)]
+
+#[allow(dead_code, reason = "each test program uses its own part")]
+mod common;
+
+use std::fs;
+
+use common::{Outcome, Scratch};
+
+const REPORT: &str = "run --quiet --release --package criterion-report -- show";
+
+/// Where, and with what, cargo was run.
+fn calls(scratch: &Scratch) -> Vec<String> {
+    let place = format!("{}: ", scratch.clone_dir().display());
+    scratch
+        .log("cargo-calls")
+        .iter()
+        .map(|call| call.strip_prefix(&place).expect("cargo runs in the root").to_owned())
+        .collect()
+}
+
+fn provisioned() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    scratch
+}
+
+#[test]
+fn bench_measures_and_then_reports() {
+    let scratch = provisioned();
+    let mut bench = scratch.xtask(&["bench", "--bench", "inference", "--", "int8wo"]);
+    bench.current_dir(scratch.clone_dir().join("crates/inner")).env("LIBTORCH", scratch.link());
+    let outcome = Outcome::of(bench);
+    outcome.assert_fine();
+    assert_eq!(outcome.stderr, "", "setup had nothing to do, and says nothing");
+    assert_eq!(calls(&scratch), ["bench --bench inference -- int8wo", REPORT]);
+    let expected = format!("LIBTORCH={}", scratch.link().display());
+    assert!(scratch.log("cargo-environment").iter().all(|line| *line == expected));
+}
+
+#[test]
+fn bench_provisions_first() {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    fs::remove_file(scratch.link()).expect("unlink");
+    // No --cpu here: on a machine with a driver this takes the other flavour, and links it as well.
+    let outcome = scratch.run(&["bench"]);
+    outcome.assert_fine();
+    assert!(outcome.stderr.contains("linked as .libtorch"), "{outcome:?}");
+    assert!(scratch.link().join("version.py").exists());
+    assert_eq!(calls(&scratch), ["bench", REPORT]);
+}
+
+#[test]
+fn without_libtorch_cargo_is_not_run() {
+    let scratch = Scratch::new();
+    scratch.set("offline", "");
+    for command in ["bench", "test"] {
+        scratch.run(&[command]).assert_refused(1, &["pip failed"]);
+    }
+    assert!(calls(&scratch).is_empty());
+}
+
+#[test]
+fn a_listing_is_followed_by_no_report() {
+    let scratch = provisioned();
+    scratch.run(&["bench", "--", "--list"]).assert_fine();
+    assert_eq!(calls(&scratch), ["bench -- --list"]);
+}
+
+#[test]
+fn the_first_failure_is_the_exit_code() {
+    let scratch = provisioned();
+    scratch.set("fail", "101");
+    scratch.run(&["bench"]).assert_refused(101, &["so no report", "cargo criterion-report show"]);
+    assert_eq!(calls(&scratch), ["bench"]);
+}
+
+#[test]
+fn test_covers_the_workspace() {
+    let scratch = provisioned();
+    scratch.run(&["test", "--", "--nocapture"]).assert_fine();
+    assert_eq!(calls(&scratch), ["test --workspace -- --nocapture"]);
+}
+
+#[test]
+fn the_doctor_names_gaps_and_their_remedies() {
+    let scratch = Scratch::new();
+    let outcome = scratch.run(&["doctor"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    for text in ["missing  libtorch      .libtorch is not there yet", "-> cargo xtask setup\n"] {
+        assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
+    }
+    assert!(!scratch.cache().exists(), "the doctor changes nothing");
+
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    scratch.set("no-pip", "");
+    let outcome = scratch.run(&["doctor"]);
+    let found = format!(" in {}", scratch.cache().join("torch-2.11.0-cpu/torch").display());
+    for text in ["ok       libtorch      2.11.0", &found, ", by .libtorch\n"] {
+        assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
+    }
+    let pip = "warning  pip           python3 (3.12.1) has no pip\n";
+    assert!(outcome.stdout.contains(pip), "pip is done its work: {}", outcome.stdout);
+
+    let mut doctor = scratch.xtask(&["doctor"]);
+    doctor.env("LIBTORCH", scratch.empty());
+    let outcome = Outcome::of(doctor);
+    assert!(outcome.stdout.contains("-> unset LIBTORCH"), "{}", outcome.stdout);
+}
+
+#[test]
+fn help_and_mistakes_on_the_command_line() {
+    let scratch = Scratch::new();
+    let help = scratch.run(&["--help"]);
+    help.assert_fine();
+    for command in ["setup", "bench", "test", "doctor"] {
+        assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
+        let own = scratch.run(&[command, "--help"]);
+        own.assert_fine();
+        assert!(own.stdout.starts_with(&format!("cargo xtask {command}")), "{}", own.stdout);
+    }
+    scratch.run(&["setup", "--cpu", "--cuda"]).assert_refused(2, &["--cpu or --cuda, not both"]);
+    scratch.run(&["build"]).assert_refused(2, &["unknown command \"build\""]);
+}

@@ -1,0 +1,13 @@
+//! Safe wrappers of what tch does not bind, one file per noun of the C++ shim.
+//!
+//! Not here: anything that measures. These are the instruments; `measurement` decides when to read them.
+
+pub mod allocator;
+pub mod cuda;
+mod error;
+pub mod event;
+pub mod memory;
+pub mod numerics;
+pub mod runtime;
+
+pub use error::{Error, is_out_of_memory};
