@@ -30,6 +30,7 @@ pub struct Cli {
 
 /// Arguments of every command.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
     ///
@@ -109,8 +110,17 @@ impl Source {
                 return Ok(ExitCode::from(UNUSABLE));
             }
         };
+        let filter = self.filter.as_ref();
+        let passes = |case: &&plan::Case| filter.is_none_or(|f| f.is_match(&case.full_id()));
+        let cases: Vec<&plan::Case> = plan.cases().filter(passes).collect();
+        if let (Some(filter), true) = (filter, cases.is_empty()) {
+            bail!(
+                "--filter {filter} matches none of {}",
+                units::count(plan.cases().count(), "planned case")
+            );
+        }
         let colour = self.output.is_none() && output::colour_terminal();
-        let text = planned::write(&plan, self.filter.as_ref(), format, colour);
+        let text = planned::write(&cases, format, colour);
         output::put(&text, self.output.as_deref())?;
         Ok(ExitCode::SUCCESS)
     }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Case, Plan, cost};
-use regex::Regex;
+use plan::{Case, cost};
 use serde::Serialize;
 
 use crate::units;
@@ -18,13 +17,11 @@ pub enum Format {
     Json,
 }
 
-/// The plan's cases that the filter lets through, in the given format.
-pub fn write(plan: &Plan, filter: Option<&Regex>, format: Format, colour: bool) -> String {
-    let passes = |case: &&Case| filter.is_none_or(|filter| filter.is_match(&case.full_id()));
-    let cases: Vec<&Case> = plan.cases().filter(passes).collect();
+/// Planned cases in the given format.
+pub fn write(cases: &[&Case], format: Format, colour: bool) -> String {
     match format {
-        Format::Table => table(&cases, colour),
-        Format::Json => json(&cases),
+        Format::Table => table(cases, colour),
+        Format::Json => json(cases),
     }
 }
 

@@ -109,9 +109,12 @@ impl Records {
         path: &Path,
         places: &mut HashMap<String, usize>,
     ) -> Result<(), RecordsError> {
-        let text = fs::read_to_string(path)
-            .map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
-        for (index, line) in text.split_inclusive('\n').enumerate() {
+        let text =
+            fs::read(path).map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
             match parse(line, path, index + 1) {
                 Ok(record) => match places.get(&record.full_id) {
                     Some(&place) => self.records[place] = record,
@@ -120,10 +123,11 @@ impl Records {
                         self.records.push(record);
                     }
                 },
-                // Only an interrupted write leaves a line without its end.
-                Err(RecordsError::Malformed { .. }) if !line.ends_with('\n') => {
+                // A process that ends while it writes leaves half a line; later runs write on
+                // after it.
+                Err(RecordsError::Malformed { cause, .. }) if cause.is_eof() => {
                     self.warnings.push(format!(
-                        "{}:{}: the last record is cut off, its case is left out; measure it again",
+                        "{}:{}: this record is cut off and passed over; measure its case again",
                         path.display(),
                         index + 1,
                     ));
@@ -135,18 +139,18 @@ impl Records {
     }
 }
 
-fn parse(line: &str, path: &Path, number: usize) -> Result<Record, RecordsError> {
+fn parse(line: &[u8], path: &Path, number: usize) -> Result<Record, RecordsError> {
     /// What every version has.
     #[derive(Deserialize)]
     struct Versioned {
         version: u32,
     }
     let malformed = |cause| RecordsError::Malformed { path: path.to_owned(), line: number, cause };
-    match serde_json::from_str::<Record>(line) {
+    match serde_json::from_slice::<Record>(line) {
         Ok(record) if record.version == Record::VERSION => Ok(record),
         // Another version may fail in any field: say the version, not the field.
         outcome => {
-            let found = serde_json::from_str::<Versioned>(line).map_err(malformed)?.version;
+            let found = serde_json::from_slice::<Versioned>(line).map_err(malformed)?.version;
             match outcome {
                 Err(error) if found == Record::VERSION => Err(malformed(error)),
                 _ => Err(RecordsError::Version { path: path.to_owned(), line: number, found }),

@@ -21,6 +21,19 @@ pub struct Missing {
     pub reason: String,
 }
 
+impl Missing {
+    /// The case `id` of a run; `shown` is the earlier run whose record stands in for it.
+    fn new(id: &str, run: &RunManifest, shown: Option<&str>) -> Self {
+        let ended = match run.running.as_deref() {
+            Some(running) if running == id => "ended while this case was running",
+            _ => "ended before it reached this case",
+        };
+        let instead = shown.map(|shown| format!("; what is shown is from run {shown}"));
+        let reason = format!("run {} {ended}{}", run.run_id, instead.unwrap_or_default());
+        Self { full_id: id.to_owned(), reason }
+    }
+}
+
 /// One case as writers see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
@@ -175,36 +188,26 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
 
 /// What the latest run of each target selected and left without a record of its own.
 fn missing(manifests: &[RunManifest], baseline: &str, rows: &[Row]) -> Vec<Missing> {
+    let run_of: HashMap<&str, &str> =
+        rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str())).collect();
+    let runs: HashSet<&str> = run_of.values().copied().collect();
     let mut latest: BTreeMap<&str, &RunManifest> = BTreeMap::new();
     for manifest in manifests {
-        // `new` is whatever ran last, under whichever name criterion saved it besides.
         let saved = match &manifest.baseline {
+            // `new` is whatever ran last, under whichever name criterion saved it besides.
             Some(name) => baseline == "new" || name == baseline,
-            None => false,
+            // A mere test saves nothing; a run against `--baseline` saves as `new` only.
+            None => runs.contains(manifest.run_id.as_str()),
         };
         if saved {
             latest.insert(&manifest.target, manifest);
         }
     }
-    let run_of: HashMap<&str, &str> =
-        rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str())).collect();
-    let mut missing = Vec::new();
-    for manifest in latest.values() {
-        for id in &manifest.selected {
-            let known_run = run_of.get(id.as_str()).copied();
-            if known_run == Some(manifest.run_id.as_str()) {
-                continue;
-            }
-            let mut reason = if manifest.running.as_ref() == Some(id) {
-                format!("run {} ended while this case was running", manifest.run_id)
-            } else {
-                format!("run {} ended before it reached this case", manifest.run_id)
-            };
-            if let Some(run) = known_run {
-                reason.push_str(&format!("; what is shown is from run {run}"));
-            }
-            missing.push(Missing { full_id: id.clone(), reason });
-        }
-    }
-    missing
+    let unreached = latest.values().flat_map(|manifest| {
+        manifest.selected.iter().filter_map(|id| {
+            let shown = run_of.get(id.as_str()).copied();
+            (shown != Some(&manifest.run_id)).then(|| Missing::new(id, manifest, shown))
+        })
+    });
+    unreached.collect()
 }
