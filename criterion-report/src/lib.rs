@@ -1,1 +1,12 @@
 //! The report model and its writers.
+//!
+//! `units` → `model` → `write` → `cli`: each stands on those before it. The model reads criterion's
+//! files and our records and computes; a writer turns a [`model::Report`] into text and computes
+//! nothing; the command line chooses.
+
+pub mod cli;
+pub mod model;
+mod output;
+pub mod planned;
+pub mod units;
+pub mod write;

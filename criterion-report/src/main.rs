@@ -1,3 +1,5 @@
-//! `criterion-report`.
+//! `criterion-report`: turns what `cargo bench` left into tables and files.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    criterion_report::cli::main()
+}

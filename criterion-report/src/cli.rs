@@ -1,0 +1,167 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::{Parser, Subcommand};
+use regex::Regex;
+
+use crate::model::{Location, Report};
+use crate::write::{Target, Writer};
+use crate::{output, planned, units};
+
+/// Turn what `cargo bench` left into tables and files
+///
+/// Reads criterion's estimates (target/criterion) and the benchmarks' own records beside them
+/// (target/criterion-torch), joins them, compares every candidate with the baseline of its group,
+/// and writes the result in one of several formats. Nothing is measured and libtorch is not
+/// needed.
+///
+/// Exit codes: 0 fine; 1 a gate failed (`--strict`); 2 wrong usage, or nothing to read.
+#[derive(Debug, Parser)]
+#[command(name = "criterion-report", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    source: Source,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Arguments of every command.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
+struct Source {
+    /// Criterion's folder; the records lie in `criterion-torch` beside it
+    ///
+    /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
+    /// nearest folder upwards that has a Cargo.lock or a target folder.
+    #[arg(long, global = true, value_name = "DIR")]
+    criterion_dir: Option<PathBuf>,
+    /// Which results: the name given to `--save-baseline`, or `new` for the latest
+    #[arg(long, global = true, value_name = "NAME", default_value = "new")]
+    baseline: String,
+    /// Only cases whose full id matches, e.g. `int8wo`, `/cuda`, `1024x1024x1024`
+    ///
+    /// Cases left out still serve as baselines of those shown.
+    #[arg(long, global = true, value_name = "REGEX")]
+    filter: Option<Regex>,
+    /// File to write instead of standard output; it is replaced only when complete
+    #[arg(long, short, global = true, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Exit with 1 when a case that a run selected has no time of its own
+    #[arg(long, global = true)]
+    strict: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Validate configs and print what they expand to; nothing is measured, no libtorch needed
+    ///
+    /// All errors of all files are printed at once, each with its place and its remedy, and the
+    /// exit code is 2. Times and memory are estimates. Of the common options, --filter and
+    /// --output apply.
+    Plan {
+        /// Config files
+        #[arg(required = true, value_name = "CONFIG")]
+        configs: Vec<PathBuf>,
+        /// A table for people, or a JSON array with one object per case
+        #[arg(long, value_enum, default_value = "table")]
+        format: planned::Format,
+    },
+    #[command(flatten)]
+    Write(Writer),
+}
+
+/// A gate failed: something that was asked for is not as it should be.
+const GATE_FAILED: u8 = 1;
+/// Wrong usage or unreadable input; clap's own code too.
+const UNUSABLE: u8 = 2;
+
+/// Runs the program; errors are printed here.
+pub fn main() -> ExitCode {
+    match Cli::parse().run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}
+
+impl Cli {
+    fn run(self) -> Result<ExitCode> {
+        match self.command {
+            Command::Plan { configs, format } => self.source.plan(&configs, format),
+            Command::Write(writer) => self.source.write(&writer),
+        }
+    }
+}
+
+impl Source {
+    fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for results; `plan` reads none");
+        }
+        let plan = match plan::load(configs) {
+            Ok(plan) => plan,
+            Err(diagnostics) => {
+                eprintln!("{diagnostics}");
+                return Ok(ExitCode::from(UNUSABLE));
+            }
+        };
+        let filter = self.filter.as_ref();
+        let passes = |case: &&plan::Case| filter.is_none_or(|f| f.is_match(&case.full_id()));
+        let cases: Vec<&plan::Case> = plan.cases().filter(passes).collect();
+        if let (Some(filter), true) = (filter, cases.is_empty()) {
+            bail!(
+                "--filter {filter} matches none of {}",
+                units::count(plan.cases().count(), "planned case")
+            );
+        }
+        let colour = self.output.is_none() && output::colour_terminal();
+        let text = planned::write(&cases, format, colour);
+        output::put(&text, self.output.as_deref())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write(&self, writer: &Writer) -> Result<ExitCode> {
+        let location = match &self.criterion_dir {
+            Some(folder) => Location::at(folder.clone()),
+            None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
+        };
+        let report = Report::read(&location, &self.baseline, self.filter.as_ref())?;
+        if let Some(filter) = &self.filter
+            && report.entries().next().is_none()
+            && report.missing.is_empty()
+        {
+            let read = units::count(report.rows_read(), "recorded case");
+            bail!("--filter {filter} matches none of {read} in {}", location.records.display());
+        }
+        let target = Target {
+            colour_terminal: self.output.is_none() && output::colour_terminal(),
+            file: self.output.as_deref(),
+        };
+        let written = writer.write(&report, target)?;
+        output::put(&written.text, self.output.as_deref())?;
+        if !writer.says_warnings() {
+            report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        }
+        written.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        Ok(if self.strict { strict(&report) } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Every selected case must have a time of its own.
+fn strict(report: &Report) -> ExitCode {
+    let unmeasured = report.unmeasured();
+    if unmeasured.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let verb = if unmeasured.len() == 1 { "has" } else { "have" };
+    eprintln!("--strict: {} {verb} no time:", units::count(unmeasured.len(), "case"));
+    for (id, reason) in unmeasured {
+        eprintln!("  {id}: {reason}");
+    }
+    ExitCode::from(GATE_FAILED)
+}

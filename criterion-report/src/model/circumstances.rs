@@ -1,0 +1,80 @@
+//! Under which circumstances the rows were measured, said once for all rows that share them.
+
+use std::collections::BTreeSet;
+
+use plan::{Environment, HostFacts, Record};
+
+/// One machine, library and working tree, and what varied under them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Circumstances {
+    /// What the rows share. Threads, allocator and CUDA device vary by case: see below.
+    pub environment: Environment,
+    /// Intra-op threads.
+    pub threads: BTreeSet<u32>,
+    /// Host allocators.
+    pub allocators: BTreeSet<String>,
+    /// CUDA devices.
+    pub cuda_devices: BTreeSet<String>,
+    /// When the first case ended, seconds since the Unix epoch.
+    pub first: u64,
+    /// When the last one did.
+    pub last: u64,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl Circumstances {
+    /// Groups the records by circumstances, in order of appearance.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for record in records {
+            let place = all.iter().position(|known| same(&known.environment, &record.environment));
+            let known = match place {
+                Some(place) => &mut all[place],
+                None => {
+                    all.push(Self::new(record));
+                    all.last_mut().expect("one was just pushed")
+                }
+            };
+            known.add(record);
+        }
+        all
+    }
+
+    fn new(record: &Record) -> Self {
+        Self {
+            environment: record.environment.clone(),
+            threads: BTreeSet::new(),
+            allocators: BTreeSet::new(),
+            cuda_devices: BTreeSet::new(),
+            first: record.timestamp,
+            last: record.timestamp,
+            rows: 0,
+        }
+    }
+
+    fn add(&mut self, record: &Record) {
+        let torch = &record.environment.torch;
+        self.threads.insert(torch.threads);
+        self.allocators.insert(record.environment.allocator.clone());
+        self.cuda_devices.extend(torch.cuda_device.clone());
+        self.first = self.first.min(record.timestamp);
+        self.last = self.last.max(record.timestamp);
+        self.rows += 1;
+    }
+}
+
+/// Whether two environments are the same but for what a case's own settings decide.
+fn same(a: &Environment, b: &Environment) -> bool {
+    let facts = |environment: &Environment| {
+        let HostFacts { hostname, os, cpu_model, cpus, memory_bytes } = environment.host.clone();
+        let torch = environment.torch.clone();
+        (
+            (hostname, os, cpu_model, cpus, memory_bytes),
+            (torch.libtorch, torch.tch, torch.cpu_capability, torch.cuda),
+            torch.float32_matmul_precision,
+            (environment.git_revision.clone(), environment.rustc.clone()),
+        )
+    };
+    facts(a) == facts(b)
+}

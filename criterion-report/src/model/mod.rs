@@ -1,0 +1,19 @@
+//! The report model: what was measured, joined, compared and qualified. It formats nothing.
+
+mod circumstances;
+mod criterion_files;
+mod location;
+mod records;
+mod report;
+mod row;
+mod speedup;
+mod time;
+
+pub use circumstances::Circumstances;
+pub use criterion_files::{CriterionFiles, CriterionResult};
+pub use location::Location;
+pub use records::{Records, RecordsError, read_manifests};
+pub use report::{Entry, Missing, Report};
+pub use row::{NoTime, Row};
+pub use speedup::{Caution, Comparison, NoSpeedup, Speedup};
+pub use time::{Interval, Time};

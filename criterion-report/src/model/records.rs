@@ -1,0 +1,222 @@
+//! The records that the benchmarks leave, read strictly: they are our own.
+//!
+//! ```text
+//! <records>/<baseline>/<target>.jsonl   one record per line
+//! <records>/runs/<run-id>.json          what a run was asked for
+//! ```
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plan::{Record, RunManifest};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// Why records could not be read.
+#[derive(Debug, Error)]
+pub enum RecordsError {
+    /// There is nothing to read.
+    #[error(
+        "no records: looked for {}/*.jsonl\n  measure first with `cargo bench`, or say where the \
+         results are with --criterion-dir{}", .folder.display(), or_from(.others)
+    )]
+    Nothing {
+        /// Folder that should hold them.
+        folder: PathBuf,
+        /// Baselines that do have records.
+        others: Vec<String>,
+    },
+    /// A line of another schema version.
+    #[error(
+        "{}:{line}: record version {found}, but this criterion-report reads version {}\n  {}",
+        .path.display(), Record::VERSION, version_remedy(*.found)
+    )]
+    Version {
+        /// File.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Version found.
+        found: u32,
+    },
+    /// A line that is not a record.
+    #[error(
+        "{}:{line}: not a record: {cause}\n  delete the line and measure its case again with \
+         `cargo bench`", .path.display()
+    )]
+    Malformed {
+        /// File.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        cause: serde_json::Error,
+    },
+    /// A file that cannot be read.
+    #[error("{}: {cause}", .path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+fn or_from(others: &[String]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    format!("\n  baselines that have records: {} (choose with --baseline)", others.join(", "))
+}
+
+fn version_remedy(found: u32) -> &'static str {
+    if found > Record::VERSION {
+        "a newer criterion-torch wrote it: use the criterion-report of that version"
+    } else {
+        "an older criterion-torch wrote it: measure again with `cargo bench`"
+    }
+}
+
+/// All records of a baseline, in the order of the targets' names and of the lines.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// One per `full_id`; of several the last wins, as it does for the writer.
+    pub records: Vec<Record>,
+    /// What was passed over.
+    pub warnings: Vec<String>,
+}
+
+impl Records {
+    /// Reads `<root>/<baseline>/*.jsonl`.
+    pub fn read(root: &Path, baseline: &str) -> Result<Self, RecordsError> {
+        let folder = root.join(baseline);
+        let files = list(&folder, "jsonl")?;
+        if files.is_empty() {
+            return Err(RecordsError::Nothing { folder, others: baselines(root)? });
+        }
+        let mut found = Self::default();
+        let mut places = HashMap::new();
+        for path in files {
+            found.read_file(&path, &mut places)?;
+        }
+        Ok(found)
+    }
+
+    fn read_file(
+        &mut self,
+        path: &Path,
+        places: &mut HashMap<String, usize>,
+    ) -> Result<(), RecordsError> {
+        let text =
+            fs::read(path).map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            match parse(line, path, index + 1) {
+                Ok(record) => match places.get(&record.full_id) {
+                    Some(&place) => self.records[place] = record,
+                    None => {
+                        places.insert(record.full_id.clone(), self.records.len());
+                        self.records.push(record);
+                    }
+                },
+                // A process that ends while it writes leaves half a line; later runs write on
+                // after it.
+                Err(RecordsError::Malformed { cause, .. }) if cause.is_eof() => {
+                    self.warnings.push(format!(
+                        "{}:{}: this record is cut off and passed over; measure its case again",
+                        path.display(),
+                        index + 1,
+                    ));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse(line: &[u8], path: &Path, number: usize) -> Result<Record, RecordsError> {
+    /// What every version has.
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let malformed = |cause| RecordsError::Malformed { path: path.to_owned(), line: number, cause };
+    match serde_json::from_slice::<Record>(line) {
+        Ok(record) if record.version == Record::VERSION => Ok(record),
+        // Another version may fail in any field: say the version, not the field.
+        outcome => {
+            let found = serde_json::from_slice::<Versioned>(line).map_err(malformed)?.version;
+            match outcome {
+                Err(error) if found == Record::VERSION => Err(malformed(error)),
+                _ => Err(RecordsError::Version { path: path.to_owned(), line: number, found }),
+            }
+        }
+    }
+}
+
+/// The manifests of all runs, the oldest first, and a warning for each that cannot be read.
+pub fn read_manifests(root: &Path) -> Result<(Vec<RunManifest>, Vec<String>), RecordsError> {
+    let mut manifests = Vec::new();
+    let mut warnings = Vec::new();
+    for path in list(&root.join("runs"), "json")? {
+        let text =
+            fs::read(&path).map_err(|cause| RecordsError::Io { path: path.clone(), cause })?;
+        match serde_json::from_slice::<RunManifest>(&text) {
+            Ok(manifest) if manifest.version == RunManifest::VERSION => manifests.push(manifest),
+            Ok(manifest) => warnings.push(format!(
+                "{}: run manifest version {}, expected {}: cases that this run did not reach are \
+                 not reported",
+                path.display(),
+                manifest.version,
+                RunManifest::VERSION,
+            )),
+            Err(error) => warnings.push(format!("{}: {error}", path.display())),
+        }
+    }
+    manifests.sort_by(|a, b| (a.started, &a.run_id).cmp(&(b.started, &b.run_id)));
+    Ok((manifests, warnings))
+}
+
+/// Files of `folder` with an extension, sorted; none when there is no such folder.
+fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RecordsError> {
+    let failed = |cause| RecordsError::Io { path: folder.to_owned(), cause };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Names of the baselines under `root` that have records.
+fn baselines(root: &Path) -> Result<Vec<String>, RecordsError> {
+    let failed = |cause| RecordsError::Io { path: root.to_owned(), cause };
+    let entries = match fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        if is_folder && !list(&entry.path(), "jsonl")?.is_empty() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}

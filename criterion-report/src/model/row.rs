@@ -1,0 +1,107 @@
+//! A record joined with criterion's estimate of the same measurement.
+
+use std::fmt;
+
+use plan::{LastSample, Outcome, Recipe, Record, Role};
+
+use super::criterion_files::CriterionResult;
+use super::time::Time;
+
+/// One case as it went, with its time where there is one that can be trusted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The record.
+    pub record: Record,
+    /// Criterion's estimate of the very measurement that the record tells of, or why not.
+    pub time: Result<Time, NoTime>,
+}
+
+/// Why a row has no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoTime {
+    /// The outcome is not `measured`. An estimate of an earlier run may lie on disk; it is not
+    /// this case's time.
+    NotMeasured,
+    /// Criterion's folder has no usable estimate.
+    NoEstimate,
+    /// The record does not say what criterion saw, so no estimate can be matched with it.
+    Unverifiable,
+    /// The estimate on disk comes from another run than the record.
+    Stale {
+        /// What the record's run saw last.
+        recorded: (u64, u64),
+        /// What the estimate's run saw last.
+        found: (u64, u64),
+    },
+}
+
+impl fmt::Display for NoTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotMeasured => f.write_str("not measured"),
+            Self::NoEstimate => {
+                f.write_str("criterion has no estimate of it; measure it again with `cargo bench`")
+            }
+            Self::Unverifiable => f.write_str(
+                "its record does not say what criterion saw last, so no estimate can be matched \
+                 with it; measure it again with `cargo bench`",
+            ),
+            Self::Stale { recorded: (iters, ns), found: (found_iters, found_ns) } => write!(
+                f,
+                "stale: criterion's estimate is of another run (its last sample is {found_iters} \
+                 iterations in {found_ns} ns, the record's {iters} in {ns} ns); measure it again \
+                 with `cargo bench`"
+            ),
+        }
+    }
+}
+
+impl Row {
+    /// Joins a record with those results of criterion that bear its id.
+    pub fn join(record: Record, results: &[CriterionResult]) -> Self {
+        let time = Self::time(&record, results);
+        Self { record, time }
+    }
+
+    fn time(record: &Record, results: &[CriterionResult]) -> Result<Time, NoTime> {
+        if record.outcome != Outcome::Measured {
+            return Err(NoTime::NotMeasured);
+        }
+        let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
+        let first = results.first().ok_or(NoTime::NoEstimate)?;
+        let pair = |sample: LastSample| (sample.iters, sample.ns);
+        results
+            .iter()
+            .find(|result| result.last_sample == recorded)
+            .map(|result| result.time)
+            .ok_or(NoTime::Stale { recorded: pair(recorded), found: pair(first.last_sample) })
+    }
+
+    /// Criterion's id.
+    pub fn full_id(&self) -> &str {
+        &self.record.full_id
+    }
+
+    /// Whether the others of its group are compared with this one.
+    pub fn is_baseline(&self) -> bool {
+        self.record.case.role == Role::Baseline
+    }
+
+    /// Whether it is the model as it was before quantization and sparsification, compiled or not.
+    pub fn is_unquantized(&self) -> bool {
+        self.record.case.recipe == Recipe::Baseline && self.record.case.sparsity.is_none()
+    }
+
+    /// The bench target: the first part of the id.
+    pub fn target(&self) -> &str {
+        self.full_id().split('/').next().unwrap_or_default()
+    }
+
+    /// Why there is no number, in the outcome's words or in those of a missing time.
+    pub fn reason(&self) -> Option<String> {
+        match (&self.record.outcome, &self.time) {
+            (Outcome::Measured, Err(no_time)) => Some(no_time.to_string()),
+            (outcome, _) => outcome.reason().map(str::to_owned),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `plan`: what configs expand to, without measuring anything and without libtorch.
+
+use std::collections::BTreeMap;
+
+use plan::{Case, cost};
+use serde::Serialize;
+
+use crate::units;
+use crate::write::{Align, Cell, Line, Paint, render};
+
+/// How `plan` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table for people.
+    Table,
+    /// A JSON array with one object per case.
+    Json,
+}
+
+/// Planned cases in the given format.
+pub fn write(cases: &[&Case], format: Format, colour: bool) -> String {
+    match format {
+        Format::Table => table(cases, colour),
+        Format::Json => json(cases),
+    }
+}
+
+/// A case in JSON. The names are part of the command's contract.
+#[derive(Serialize)]
+struct Planned<'a> {
+    full_id: String,
+    target: &'a str,
+    config: &'a str,
+    names: &'a [String],
+    variant: &'a str,
+    role: plan::Role,
+    mode: plan::Mode,
+    model: plan::ModelKind,
+    recipe: plan::Recipe,
+    sparsity: Option<plan::Sparsity>,
+    compile: Option<plan::CompileMode>,
+    dtype: plan::Dtype,
+    device: plan::Device,
+    m: u64,
+    k: u64,
+    n: u64,
+    shape_names: &'a [String],
+    threads: u32,
+    flops: u64,
+    memory_bytes: u64,
+    seconds: f64,
+}
+
+impl<'a> From<&'a Case> for Planned<'a> {
+    fn from(case: &'a Case) -> Self {
+        Self {
+            full_id: case.full_id(),
+            target: target(case),
+            config: &case.config,
+            names: &case.names,
+            variant: &case.id.variant,
+            role: case.role,
+            mode: case.mode,
+            model: case.model,
+            recipe: case.recipe,
+            sparsity: case.sparsity,
+            compile: case.compile,
+            dtype: case.dtype,
+            device: case.device,
+            m: case.shape.m,
+            k: case.shape.k,
+            n: case.shape.n,
+            shape_names: &case.shape_names,
+            threads: case.settings.threads,
+            flops: cost::flops(case),
+            memory_bytes: cost::memory_bytes(case),
+            seconds: cost::seconds(case),
+        }
+    }
+}
+
+/// The bench target: the first part of the group.
+fn target(case: &Case) -> &str {
+    case.id.group.split('/').next().unwrap_or_default()
+}
+
+fn json(cases: &[&Case]) -> String {
+    let planned: Vec<Planned<'_>> = cases.iter().map(|&case| case.into()).collect();
+    let mut text = serde_json::to_string_pretty(&planned)
+        .expect("strings, numbers and lists of them always serialise");
+    text.push('\n');
+    text
+}
+
+/// Ids by group, then what the whole costs.
+fn table(cases: &[&Case], colour: bool) -> String {
+    let columns = [
+        ("", Align::Left),
+        ("shape name", Align::Left),
+        ("GFLOP", Align::Right),
+        ("memory", Align::Right),
+        ("time", Align::Right),
+    ];
+    let mut groups: Vec<(&str, Vec<&Case>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for &case in cases {
+        let group = case.id.group.as_str();
+        let place = *places.entry(group).or_insert_with(|| {
+            groups.push((group, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(case);
+    }
+    let mut out = String::new();
+    for (group, members) in &groups {
+        let heading = format!("{group}  ({})", units::count(members.len(), "case"));
+        out.push_str(&format!("{}\n", Paint::Bold.on(&heading, colour)));
+        let lines: Vec<Line> = members.iter().map(|&case| line(case)).collect();
+        out.push_str(&render(&columns, &lines, 2, usize::MAX, colour));
+        out.push('\n');
+    }
+    out.push_str(&totals(cases, groups.len()));
+    out
+}
+
+fn line(case: &Case) -> Line {
+    Line::Cells(vec![
+        format!("{}/{}", case.id.variant, case.id.parameter).into(),
+        Cell::new(case.shape_names.join(", "), Paint::Dim),
+        units::significant(cost::flops(case) as f64 / 1e9, 3).into(),
+        units::bytes(cost::memory_bytes(case)).into(),
+        units::duration(cost::seconds(case)).into(),
+    ])
+}
+
+fn totals(cases: &[&Case], groups: usize) -> String {
+    let seconds: f64 = cases.iter().map(|&case| cost::seconds(case)).sum();
+    let memory = cases.iter().map(|&case| cost::memory_bytes(case)).max().unwrap_or(0);
+    format!(
+        "{} in {}; about {} to measure, at most {} of memory at a time (estimates)\n",
+        units::count(cases.len(), "case"),
+        units::count(groups, "group"),
+        units::duration(seconds),
+        units::bytes(memory),
+    )
+}

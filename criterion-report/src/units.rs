@@ -1,0 +1,205 @@
+//! How numbers look: the one place that turns a measured value into text for people.
+//!
+//! Files for programs (CSV, JSON) hold plain numbers in a named unit and do not come here.
+
+use crate::model::Interval;
+
+/// Nanoseconds in each unit of time, the smallest first.
+const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// Decimals that leave `digits` significant digits, after rounding (9.9996 counts as 10.00).
+fn decimals(value: f64, digits: i32) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    let precision = usize::try_from(digits - 1).expect("at least one digit");
+    let rounded = format!("{:.precision$e}", value.abs());
+    let exponent = rounded.split('e').nth(1).and_then(|exponent| exponent.parse().ok());
+    usize::try_from(digits - 1 - exponent.unwrap_or(0)).unwrap_or(0)
+}
+
+/// A number with `digits` significant digits.
+pub fn significant(value: f64, digits: i32) -> String {
+    format!("{value:.*}", decimals(value, digits))
+}
+
+/// A time with four significant digits, in the unit that leaves one to three before the point.
+pub fn time(ns: f64) -> String {
+    time_with_interval(ns, None)
+}
+
+/// `12.34 ms [12.30, 12.41]`: the bounds in the unit and to the decimals of the value.
+pub fn time_with_interval(ns: f64, interval: Option<Interval>) -> String {
+    let fits = |scale: f64| significant(ns / scale, 4).parse::<f64>().is_ok_and(|v| v < 1e3);
+    let &(unit, scale) = TIME_UNITS
+        .iter()
+        .find(|(_, scale)| fits(*scale))
+        .unwrap_or(TIME_UNITS.last().expect("the list is not empty"));
+    let places = decimals(ns / scale, 4);
+    let value = format!("{:.places$} {unit}", ns / scale);
+    match interval {
+        Some(Interval { low, high }) => {
+            format!("{value} [{:.places$}, {:.places$}]", low / scale, high / scale)
+        }
+        None => value,
+    }
+}
+
+/// `1.84× [1.79, 1.90]`: three significant digits above one, two decimals down to a tenth.
+pub fn ratio(value: f64, interval: Option<Interval>) -> String {
+    let places = if value < 0.1 { decimals(value, 2) } else { decimals(value, 3).min(2) };
+    match interval {
+        Some(Interval { low, high }) => {
+            format!("{value:.places$}× [{low:.places$}, {high:.places$}]")
+        }
+        None => format!("{value:.places$}×"),
+    }
+}
+
+/// Bytes as a number of MiB, three significant digits, without the unit.
+pub fn mib(bytes: u64) -> String {
+    significant(bytes as f64 / MIB, 3)
+}
+
+/// Bytes with the unit that suits them.
+pub fn bytes(bytes: u64) -> String {
+    let units = [("B", 1.0), ("KiB", 1024.0), ("MiB", MIB), ("GiB", MIB * 1024.0)];
+    let value = bytes as f64;
+    let &(unit, scale) = units.iter().rfind(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
+    format!("{} {unit}", significant(value / scale, 3))
+}
+
+/// A reduction as the change that it is: 0.498 becomes `−49.8%`.
+pub fn reduction(fraction: f64) -> String {
+    let change = -fraction * 100.0;
+    let sign = match change {
+        change if change < 0.0 => "−",
+        change if change > 0.0 => "+",
+        _ => "±",
+    };
+    format!("{sign}{:.1}%", change.abs())
+}
+
+/// Decibels; infinite means bit for bit equal.
+pub fn decibels(db: f64) -> String {
+    if db.is_finite() {
+        format!("{db:.1}")
+    } else if db > 0.0 {
+        "∞".to_owned()
+    } else {
+        db.to_string()
+    }
+}
+
+/// `2 h 05 min`, `3 min 20 s`, `4 s`.
+pub fn duration(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, min, s) => format!("{min} min {s:02} s"),
+        (h, min, _) => format!("{h} h {min:02} min"),
+    }
+}
+
+/// A count with its noun: `1 case`, `2 cases`.
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// A moment in UTC, `2026-11-20T14:03:11Z`, from seconds since the Unix epoch.
+pub fn rfc3339(timestamp: u64) -> String {
+    let (days, seconds) = (timestamp / 86_400, timestamp % 86_400);
+    let (year, month, day) = civil_date(days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// A moment in UTC for people, to the minute: `2026-11-20 14:03`.
+pub fn minute(timestamp: u64) -> String {
+    rfc3339(timestamp)[..16].replace('T', " ")
+}
+
+/// Gregorian date of a day counted from 1970-01-01. Years start in March here, so that the leap
+/// day is the last of its year and month lengths follow one line of arithmetic.
+fn civil_date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468; // from 0000-03-01
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_four_digits_and_the_unit_that_fits() {
+        for (ns, text) in [
+            (0.5, "0.5000 ns"),
+            (12.344, "12.34 ns"),
+            (999.96, "1.000 µs"),
+            (123_456.0, "123.5 µs"),
+            (9_999_960.0, "10.00 ms"),
+            (6_789_000.0, "6.789 ms"),
+            (1.5e9, "1.500 s"),
+            (4.2e12, "4200 s"),
+        ] {
+            assert_eq!(time(ns), text, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn bounds_share_unit_and_decimals_with_the_value() {
+        let bounds = |low, high| Some(Interval { low, high });
+        assert_eq!(
+            time_with_interval(999_000.0, bounds(987_654.0, 1_012_345.0)),
+            "999.0 µs [987.7, 1012.3]"
+        );
+        assert_eq!(ratio(1.8412, bounds(1.7934, 1.8966)), "1.84× [1.79, 1.90]");
+        for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
+            assert_eq!(ratio(value, None), text);
+        }
+    }
+
+    #[test]
+    fn sizes_and_changes() {
+        assert_eq!(mib(2_097_152), "2.00");
+        assert_eq!(mib(1_053_696), "1.00");
+        assert_eq!(mib(0), "0");
+        assert_eq!(bytes(8_000_000_000), "7.45 GiB");
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(reduction(0.498), "−49.8%");
+        assert_eq!(reduction(-0.25), "+25.0%");
+        assert_eq!(reduction(0.0), "±0.0%");
+        assert_eq!(decibels(f64::INFINITY), "∞");
+        assert_eq!(decibels(38.24), "38.2");
+    }
+
+    #[test]
+    fn moments_are_utc() {
+        for (timestamp, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_827_696, "2000-02-29T12:34:56Z"),
+            (1_795_182_000, "2026-11-20T13:40:00Z"),
+        ] {
+            assert_eq!(rfc3339(timestamp), text);
+        }
+        assert_eq!(minute(951_827_696), "2000-02-29 12:34");
+    }
+
+    #[test]
+    fn durations_and_counts() {
+        assert_eq!(duration(4.4), "4 s");
+        assert_eq!(duration(200.0), "3 min 20 s");
+        assert_eq!(duration(7500.0), "2 h 05 min");
+        assert_eq!(count(1, "case"), "1 case");
+        assert_eq!(count(0, "case"), "0 cases");
+    }
+}

@@ -1,0 +1,143 @@
+//! `dashboard`: records of the PyTorch OSS benchmark database, schema v3.
+
+mod check;
+mod record;
+mod upstream;
+mod v3;
+
+use std::collections::BTreeMap;
+
+use plan::{Device, Outcome};
+use serde::Serialize;
+
+use super::{Target, Written, python_json};
+use crate::model::{Entry, Report, Row};
+use crate::units;
+pub use check::DashboardError;
+use check::check;
+use record::DbRecord;
+
+/// What `dashboard` can be told.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Options {
+    /// Write exactly the fields, names and layout that torchao's CI wrote last
+    ///
+    /// Four metrics per measured candidate. It has no place for failures, intervals, versions or
+    /// dtypes other than bfloat16: what it leaves out is counted on stderr. Its empty `runners`
+    /// and `dependencies` suppress what the uploader would fill in, so prefer the default for
+    /// uploading.
+    #[arg(long, conflicts_with_all = ["seed_format", "jsonl"])]
+    pub torchao_compat: bool,
+    /// Write the one record per result of torchao's tutorial, `speedup(wrt bf16)`
+    #[arg(long, conflicts_with = "jsonl")]
+    pub seed_format: bool,
+    /// Write one record per line instead of one list; the file is still to be named *.json
+    #[arg(long)]
+    pub jsonl: bool,
+}
+
+/// `benchmark.name`: what dashboards filter on.
+const BENCHMARK: &str = "micro-benchmark api";
+/// `model.type`.
+const LAYER: &str = "micro-benchmark custom layer";
+/// `model.origins`: whose models these are.
+const ORIGIN: &str = "torchao";
+
+/// The report as a dashboard file.
+pub fn write(
+    report: &Report,
+    options: &Options,
+    target: Target<'_>,
+) -> Result<Written, DashboardError> {
+    if let Some(file) = target.file
+        && file.extension().is_none_or(|extension| extension != "json")
+    {
+        return Err(DashboardError::NotJson { file: file.display().to_string() });
+    }
+    let mut notes = Vec::new();
+    let mut records = Vec::new();
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in report.entries() {
+        match convert(&entry, options) {
+            Ok(metrics) => {
+                if let (Outcome::Measured, Err(no_time)) =
+                    (&entry.row.record.outcome, &entry.row.time)
+                {
+                    notes.push(format!("{}: without its times: {no_time}", entry.row.full_id()));
+                }
+                let id = entry.row.full_id();
+                records.extend(metrics.into_iter().map(|metric| (id.to_owned(), metric)));
+            }
+            Err(Some(reason)) => *left_out.entry(reason).or_insert(0) += 1,
+            Err(None) => {}
+        }
+    }
+    for (reason, cases) in left_out {
+        notes.push(format!("left out: {}: {reason}", units::count(cases, "case")));
+    }
+    notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
+    if records.is_empty() {
+        return Err(DashboardError::Empty(notes));
+    }
+    check(&records)?;
+    let records: Vec<DbRecord> = records.into_iter().map(|(_, record)| record).collect();
+    Ok(Written { text: text(&records, options), notes })
+}
+
+/// The records of a case, or why it has none; upstream's forms have no baselines, silently.
+fn convert(entry: &Entry<'_>, options: &Options) -> Result<Vec<DbRecord>, Option<String>> {
+    if options.torchao_compat || options.seed_format {
+        if entry.quantization.is_none() && entry.row.is_unquantized() {
+            return Err(None);
+        }
+        if let Some(reason) = upstream::unfit(entry) {
+            return Err(Some(reason.to_owned()));
+        }
+        let convert = if options.seed_format { upstream::seed } else { upstream::torchao };
+        return Ok(convert(entry));
+    }
+    let records = v3::records(entry);
+    let outcome = &entry.row.record.outcome;
+    if records.is_empty() {
+        Err(Some(outcome.reason().map_or_else(
+            || format!("{} without a number", outcome.status()),
+            |reason| format!("{}: {reason}", outcome.status()),
+        )))
+    } else {
+        Ok(records)
+    }
+}
+
+fn text(records: &[DbRecord], options: &Options) -> String {
+    let cannot_fail = "strings, numbers and lists of them always serialise";
+    if options.torchao_compat || options.seed_format {
+        // Upstream's files end without a newline.
+        return python_json::to_string(&records).expect(cannot_fail);
+    }
+    let mut text = if options.jsonl { lines(records) } else { python_json::to_string(&records) }
+        .expect(cannot_fail);
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+fn lines<T: Serialize>(records: &[T]) -> serde_json::Result<String> {
+    let lines: serde_json::Result<Vec<String>> =
+        records.iter().map(serde_json::to_string).collect();
+    Ok(lines?.join("\n"))
+}
+
+/// The hardware that a case ran on, as upstream names it.
+fn arch(row: &Row) -> String {
+    let environment = &row.record.environment;
+    match row.record.case.device {
+        Device::Cpu => environment.host.cpu_model.clone(),
+        Device::Cuda => environment.torch.cuda_device.clone().unwrap_or_else(unknown),
+        Device::Xpu | Device::Mps => unknown(),
+    }
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}

@@ -1,0 +1,103 @@
+//! Upstream's own two forms, field for field: what torchao's CI wrote last, and the one record per
+//! result of its tutorial.
+//!
+//! Neither has a place for failures, intervals or versions, both name the unquantized model bf16,
+//! and neither holds baselines. Their empty `runners` and `dependencies` keep the database's
+//! uploader from filling these in: they are for comparing with old files, not for uploading.
+
+use plan::Dtype;
+
+use super::record::{Benchmark, DbRecord, Info, Metric, Model};
+use super::v3::compile_mode;
+use super::{BENCHMARK, LAYER, ORIGIN, arch};
+use crate::model::{Entry, Time};
+
+/// Why upstream's forms cannot hold a case.
+pub fn unfit(entry: &Entry<'_>) -> Option<&'static str> {
+    if entry.row.record.case.dtype != Dtype::BFloat16 {
+        Some("not bfloat16, the only dtype that its metrics can name")
+    } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
+        Some("no speed-up: unmeasured, stale, or without a baseline")
+    } else {
+        None
+    }
+}
+
+/// Four metrics per result, as torchao's CI wrote them last.
+pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
+    let case = &entry.row.record.case;
+    let milliseconds = |time: &Time| time.median_ns / 1e6;
+    let speedup = ratio(entry);
+    let baseline = entry.unquantized.and_then(|row| row.time.as_ref().ok()).map(milliseconds);
+    let quantized = entry.row.time.as_ref().ok().map(milliseconds);
+    let allocated = entry.row.record.memory.map(|memory| memory.peak_bytes() as f64 / 1e6);
+    let shape = &case.shape;
+    [
+        ("Fwd Speedup (x)", None, speedup),
+        ("Bfloat16 Fwd Time (ms)", Some("ms"), baseline),
+        ("Quantized Fwd Time (ms)", Some("ms"), quantized),
+        ("Allocated Memory (MB)", Some("MB"), allocated),
+    ]
+    .into_iter()
+    .filter_map(|(name, unit, value)| {
+        let unit = unit.map(|unit| ("unit", unit.to_owned()));
+        let mut info = info(entry);
+        info.push("torch_compile_mode", Some(compile_mode(case)));
+        let model = format!("{}-{}-{}-{}", case.recipe, shape.m, shape.k, shape.n);
+        let extra_info = Some(Info(unit.into_iter().collect()));
+        Some(record(entry, info, model, name, value?, extra_info))
+    })
+    .collect()
+}
+
+/// The tutorial's one record per result.
+pub fn seed(entry: &Entry<'_>) -> Vec<DbRecord> {
+    let shape = &entry.row.record.case.shape;
+    let model = format!("{}-{}-{}", shape.m, shape.k, shape.n);
+    ratio(entry)
+        .map(|ratio| record(entry, info(entry), model, "speedup(wrt bf16)", ratio, None))
+        .into_iter()
+        .collect()
+}
+
+fn ratio(entry: &Entry<'_>) -> Option<f64> {
+    entry.quantization?.speedup.as_ref().ok().map(|speedup| speedup.ratio)
+}
+
+fn info(entry: &Entry<'_>) -> Info {
+    Info(vec![("device", entry.row.record.case.device.to_string()), ("arch", arch(entry.row))])
+}
+
+fn record(
+    entry: &Entry<'_>,
+    extra_info: Info,
+    model: String,
+    metric: &str,
+    value: f64,
+    metric_info: Option<Info>,
+) -> DbRecord {
+    let case = &entry.row.record.case;
+    DbRecord {
+        benchmark: Benchmark {
+            name: BENCHMARK,
+            mode: case.mode.to_string(),
+            dtype: case.recipe.to_string(),
+            extra_info,
+        },
+        model: Model {
+            name: model,
+            r#type: LAYER,
+            backend: None,
+            origins: [ORIGIN],
+            extra_info: None,
+        },
+        metric: Metric {
+            name: metric.to_owned(),
+            benchmark_values: [value],
+            target_value: 0.0,
+            extra_info: metric_info,
+        },
+        runners: Vec::new(),
+        dependencies: Vec::new(),
+    }
+}

@@ -1,0 +1,96 @@
+//! Writers: a report in, text out. One file each; the list below is the only other place that a
+//! new format touches, and the compiler asks for the match arm.
+
+pub mod csv;
+pub mod dashboard;
+mod python_json;
+pub mod show;
+mod table;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::model::Report;
+
+pub(crate) use table::{Align, Cell, Line, Paint, render};
+
+/// Every format that a report can be written in; its name is the subcommand.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum Writer {
+    /// Print the results as a table: time, speed-up and memory per case, each with its interval
+    ///
+    /// Cases are grouped as criterion groups them, a baseline and its candidates under each dtype
+    /// and shape. `time` is the median over criterion's samples with its bootstrap interval.
+    /// `speed-up` is the baseline's median over the candidate's; its interval combines those of
+    /// the two medians. `weights` is the storage of the model as it runs with the change against
+    /// the baseline, `step` the peak of one step's own allocations, `SQNR` the output's
+    /// signal-to-quantization-noise ratio in dB against a high-precision reference (∞: equal).
+    ///
+    /// A case without a number says why in its place. A time is shown only where criterion's
+    /// estimate on disk is of the same measurement as the record; otherwise it is `stale`.
+    Show(show::Options),
+
+    /// Write one CSV line per case, torchao's columns first
+    ///
+    /// The first 21 columns are those of torchao's microbenchmarks, in their order; columns with
+    /// intervals, memory, accuracy and circumstances follow. Times are medians in milliseconds.
+    /// An empty cell means that there is no value; unmeasured cases are lines too, with their
+    /// outcome and reason.
+    Csv,
+
+    /// Write records of the PyTorch OSS benchmark database (schema v3)
+    ///
+    /// One JSON list in which each record is one metric of one case, ready for
+    /// `upload-benchmark-results`. Times are given in ms under the names that dashboards know and
+    /// in µs besides, because dashboards cut values to two decimals. Cases that failed or are
+    /// unsupported are records with `failure_type` in `benchmark.extra_info`, never zeros; skipped
+    /// cases are not results of this machine and are counted on stderr.
+    ///
+    /// The uploader takes only files named *.json, from the top of one folder, and two files of
+    /// the same name in one job overwrite each other.
+    Dashboard(dashboard::Options),
+}
+
+/// What a writer may know of where its text goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The output is a terminal that wants colour.
+    pub colour_terminal: bool,
+    /// The file to be written, if not standard output.
+    pub file: Option<&'a Path>,
+}
+
+/// A writer's text, and what it has to say about it that is not part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The output.
+    pub text: String,
+    /// Remarks for standard error.
+    pub notes: Vec<String>,
+}
+
+impl From<String> for Written {
+    fn from(text: String) -> Self {
+        Self { text, notes: Vec::new() }
+    }
+}
+
+impl Writer {
+    /// Whether the text itself holds the report's warnings; otherwise they go to standard error.
+    pub const fn says_warnings(&self) -> bool {
+        match self {
+            Self::Show(_) => true,
+            Self::Csv | Self::Dashboard(_) => false,
+        }
+    }
+
+    /// Writes the report in this format.
+    pub fn write(&self, report: &Report, target: Target<'_>) -> Result<Written> {
+        Ok(match self {
+            Self::Show(options) => show::write(report, options, target).into(),
+            Self::Csv => csv::write(report).into(),
+            Self::Dashboard(options) => dashboard::write(report, options, target)?,
+        })
+    }
+}

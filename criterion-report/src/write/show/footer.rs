@@ -1,0 +1,50 @@
+//! What the reader must know after the tables.
+
+use plan::Outcome;
+
+use super::WIDTH;
+use crate::model::Report;
+use crate::units;
+use crate::write::table::{Paint, wrap};
+
+/// How the cases ended, and what the reader of the table must know besides.
+pub fn footer(report: &Report, colour: bool) -> String {
+    let shown = report.entries().count();
+    let mut outcomes = report.outcomes();
+    // What went well comes first.
+    outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
+    let outcomes: Vec<String> =
+        outcomes.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
+    let mut out = format!("{}: {}", units::count(shown, "case"), outcomes.join(", "));
+    if shown < report.rows_read() {
+        out.push_str(&format!(" (of {} recorded)", report.rows_read()));
+    }
+    out.push('\n');
+    let measured = Outcome::Measured.status();
+    let without = report
+        .entries()
+        .filter(|entry| entry.row.record.outcome.status() == measured && entry.row.time.is_err())
+        .count();
+    let mut notes = Vec::new();
+    if without > 0 {
+        notes.push(format!("{} measured without a usable estimate", units::count(without, "case")));
+    }
+    for missing in &report.missing {
+        notes.push(format!("{}: {}", missing.full_id, missing.reason));
+    }
+    if !report.foreign.is_empty() {
+        notes.push(format!(
+            "{} in criterion's folder without a record not shown, e.g. {}",
+            units::count(report.foreign.len(), "result"),
+            report.foreign[0],
+        ));
+    }
+    notes.extend(report.warnings.iter().cloned());
+    for note in notes {
+        for (line, part) in wrap(&note, WIDTH - 2).iter().enumerate() {
+            let mark = if line == 0 { "!" } else { " " };
+            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
+        }
+    }
+    out
+}

@@ -1,0 +1,71 @@
+//! Under which circumstances the numbers were measured.
+
+use super::WIDTH;
+use crate::model::{Circumstances, Report};
+use crate::units;
+use crate::write::table::{Paint, wrap};
+
+/// Circumstances of the numbers, without which they say nothing.
+pub fn header(report: &Report, colour: bool) -> String {
+    let mut out = String::new();
+    let several = report.circumstances.len() > 1;
+    for (index, circumstances) in report.circumstances.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        for (label, text) in facts(circumstances, &report.baseline, several) {
+            let indent = 10;
+            for (line, part) in wrap(&text, WIDTH - indent).iter().enumerate() {
+                let label = format!("{:indent$}", if line == 0 { label } else { "" });
+                out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
+            }
+        }
+    }
+    out
+}
+
+fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str, String)> {
+    let (host, torch) = (&of.environment.host, &of.environment.torch);
+    let join = |items: Vec<String>| items.join(" or ");
+    let threads = join(of.threads.iter().map(u32::to_string).collect());
+    let plural = if threads == "1" { "" } else { "s" };
+    let mut machine = format!(
+        "{}, {}, {}, {}, {}",
+        host.cpu_model,
+        units::count(host.cpus as usize, "CPU"),
+        units::bytes(host.memory_bytes),
+        host.os,
+        host.hostname,
+    );
+    for device in &of.cuda_devices {
+        machine.push_str(&format!(", {device}"));
+    }
+    let cuda = torch.cuda.as_ref().map(|cuda| format!(", CUDA {cuda}")).unwrap_or_default();
+    let library = format!(
+        "{}{cuda}, {}, {threads} thread{plural}, allocator {}, float32 matmul {}",
+        torch.libtorch,
+        torch.cpu_capability,
+        join(of.allocators.iter().cloned().collect()),
+        torch.float32_matmul_precision,
+    );
+    let git = of.environment.git_revision.as_deref().unwrap_or("none");
+    let rows = if several { format!(", {}", units::count(of.rows, "case")) } else { String::new() };
+    let run = format!(
+        "{}, baseline {baseline}, git {git}, rustc {}{rows}",
+        period(of),
+        of.environment.rustc
+    );
+    vec![("machine", machine), ("libtorch", library), ("measured", run)]
+}
+
+/// `2026-11-20 14:03 to 14:10 UTC`.
+fn period(of: &Circumstances) -> String {
+    let (first, last) = (units::minute(of.first), units::minute(of.last));
+    if first == last {
+        format!("{first} UTC")
+    } else if first[..10] == last[..10] {
+        format!("{first} to {} UTC", &last[11..])
+    } else {
+        format!("{first} to {last} UTC")
+    }
+}

@@ -1,0 +1,62 @@
+//! `show`: the report as a table for people.
+
+mod footer;
+mod footnotes;
+mod group;
+mod header;
+
+use std::collections::HashMap;
+
+use clap::ColorChoice;
+
+use super::Target;
+use crate::model::{Entry, Report};
+
+/// What `show` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// Columns that the output keeps to where ids and names let it.
+const WIDTH: usize = 100;
+
+/// The report as a table for people.
+pub fn write(report: &Report, options: &Options, target: Target) -> String {
+    let colour = match options.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => target.colour_terminal,
+    };
+    let mut out = header::header(report, colour);
+    for group in groups(report) {
+        out.push('\n');
+        out.push_str(&group::table(&group, colour));
+    }
+    out.push('\n');
+    out.push_str(&footer::footer(report, colour));
+    out
+}
+
+/// Entries of one criterion group, in the order in which groups and cases first appear.
+fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
+    gather(report.entries(), |entry| &entry.row.record.case.id.group)
+}
+
+fn gather<'a, I: IntoIterator<Item = Entry<'a>>>(
+    entries: I,
+    key: impl Fn(&Entry<'a>) -> &'a String,
+) -> Vec<Vec<Entry<'a>>> {
+    let mut places = HashMap::new();
+    let mut gathered: Vec<Vec<Entry<'a>>> = Vec::new();
+    for entry in entries {
+        let place = *places.entry(key(&entry)).or_insert_with(|| {
+            gathered.push(Vec::new());
+            gathered.len() - 1
+        });
+        gathered[place].push(entry);
+    }
+    gathered
+}

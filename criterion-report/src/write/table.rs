@@ -1,0 +1,214 @@
+//! Aligned columns for a terminal. Widths are counted in characters: nothing wide or combining
+//! is ever printed here.
+
+/// How a piece of text stands out, where colour is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Paint {
+    /// As it is.
+    #[default]
+    Plain,
+    /// Headings.
+    Bold,
+    /// What frames the numbers.
+    Dim,
+    /// Better than the baseline.
+    Good,
+    /// Worse than the baseline, or failed.
+    Bad,
+    /// Worth a look.
+    Warn,
+}
+
+impl Paint {
+    const fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Bold => Some("1"),
+            Self::Dim => Some("2"),
+            Self::Good => Some("32"),
+            Self::Bad => Some("31"),
+            Self::Warn => Some("33"),
+        }
+    }
+
+    /// `text` between this paint's escape codes, or as it is without `colour`.
+    pub fn on(self, text: &str, colour: bool) -> String {
+        match self.code() {
+            Some(code) if colour && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cell {
+    /// What it says.
+    pub text: String,
+    /// How.
+    pub paint: Paint,
+}
+
+impl Cell {
+    /// A cell with a paint.
+    pub fn new(text: impl Into<String>, paint: Paint) -> Self {
+        Self { text: text.into(), paint }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text, Paint::Plain)
+    }
+}
+
+/// Where a column's text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Flush left.
+    Left,
+    /// Flush right.
+    Right,
+}
+
+/// A line of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// One cell per column; fewer leave the rest empty.
+    Cells(Vec<Cell>),
+    /// The first cell, then text over all other columns.
+    Spanning(Cell, Cell),
+    /// Text over all columns.
+    Text(Cell),
+}
+
+/// Lines, aligned; columns that are empty in every line are left out with their headings.
+pub fn render(
+    columns: &[(&str, Align)],
+    lines: &[Line],
+    indent: usize,
+    width: usize,
+    colour: bool,
+) -> String {
+    let widths: Vec<usize> =
+        (0..columns.len()).map(|column| column_width(columns[column].0, column, lines)).collect();
+    let margin = " ".repeat(indent);
+    let mut out = String::new();
+    let headings = columns.iter().map(|(name, _)| Cell::new(*name, Paint::Dim)).collect::<Vec<_>>();
+    let mut put = |line: String| {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    };
+    if columns.iter().zip(&widths).any(|((name, _), width)| *width > 0 && !name.is_empty()) {
+        put(format!("{margin}{}", cells(&headings, columns, &widths, colour)));
+    }
+    for line in lines {
+        match line {
+            Line::Cells(row) => put(format!("{margin}{}", cells(row, columns, &widths, colour))),
+            Line::Spanning(first, rest) => {
+                let first_width = widths[0];
+                let room = width.saturating_sub(indent + first_width + GAP).max(30);
+                for (index, part) in wrap(&rest.text, room).iter().enumerate() {
+                    let text = if index == 0 { first.text.as_str() } else { "" };
+                    let padding = " ".repeat(first_width + GAP - text.chars().count());
+                    let (first, part) = (first.paint.on(text, colour), rest.paint.on(part, colour));
+                    put(format!("{margin}{first}{padding}{part}"));
+                }
+            }
+            Line::Text(cell) => put(cell.paint.on(&cell.text, colour)),
+        }
+    }
+    out
+}
+
+/// Spaces between columns.
+const GAP: usize = 2;
+
+fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
+    let cells = lines.iter().filter_map(|line| match line {
+        Line::Cells(row) => row.get(column),
+        Line::Spanning(first, _) if column == 0 => Some(first),
+        Line::Spanning(..) | Line::Text(_) => None,
+    });
+    match cells.map(|cell| cell.text.chars().count()).max().unwrap_or(0) {
+        0 => 0,
+        widest => widest.max(heading.chars().count()),
+    }
+}
+
+fn cells(row: &[Cell], columns: &[(&str, Align)], widths: &[usize], colour: bool) -> String {
+    let mut out = String::new();
+    for (column, &(_, align)) in columns.iter().enumerate() {
+        let width = widths[column];
+        if width == 0 {
+            continue;
+        }
+        let cell = row.get(column).cloned().unwrap_or_default();
+        let padding = " ".repeat(width.saturating_sub(cell.text.chars().count()));
+        let text = cell.paint.on(&cell.text, colour);
+        if !out.is_empty() {
+            out.push_str(&" ".repeat(GAP));
+        }
+        match align {
+            Align::Left => out.push_str(&format!("{text}{padding}")),
+            Align::Right => out.push_str(&format!("{padding}{text}")),
+        }
+    }
+    out
+}
+
+/// Words on lines of at most `width` characters; a longer word stands alone. Never empty.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("the list starts with one line");
+        let fits = line.chars().count() + 1 + word.chars().count() <= width;
+        if line.is_empty() {
+            line.push_str(word);
+        } else if fits {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_empty_ones_go() {
+        let columns = [
+            ("variant", Align::Left),
+            ("time", Align::Right),
+            ("", Align::Left),
+            ("n", Align::Right),
+        ];
+        let lines = [
+            Line::Text("bf16".into()),
+            Line::Cells(vec!["baseline".into(), "1 µs".into(), "".into(), "10".into()]),
+            Line::Spanning("int8wo".into(), "skipped: there is no device of that kind".into()),
+        ];
+        insta::assert_snapshot!(render(&columns, &lines, 2, 40, false), @r"
+          variant   time   n
+        bf16
+          baseline  1 µs  10
+          int8wo    skipped: there is no device of
+                    that kind
+        ");
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        let columns = [("variant", Align::Left), ("time", Align::Right)];
+        let lines = [Line::Cells(vec!["baseline".into(), Cell::new("1 µs", Paint::Good)])];
+        let plain = render(&columns, &lines, 0, 40, false);
+        let coloured = render(&columns, &lines, 0, 40, true);
+        assert_ne!(plain, coloured);
+        let codes = regex::Regex::new("\x1b\\[[0-9]+m").expect("a valid pattern");
+        assert_eq!(codes.replace_all(&coloured, ""), plain);
+    }
+}

@@ -1,0 +1,141 @@
+//! The real program: exit codes, streams, files.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use insta::assert_snapshot;
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .args(args)
+        .env_remove("CRITERION_HOME")
+        .output()
+        .expect("the program starts")
+}
+
+/// A command on the criterion folder of a fixture.
+fn on(fixture: &str, args: &[&str]) -> Output {
+    let folder = format!("tests/fixtures/{fixture}/criterion");
+    assert!(Path::new("tests/fixtures").join(fixture).is_dir(), "no fixture {fixture}");
+    run(&[args, &["--criterion-dir", &folder]].concat())
+}
+
+fn out(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
+}
+
+#[test]
+fn exit_codes() {
+    for (fixture, args, code) in [
+        ("two-siblings", &["show"][..], 0),
+        ("two-siblings", &["show", "--strict"], 0),
+        ("every-outcome", &["csv"], 0),
+        ("every-outcome", &["csv", "--strict"], 1),
+        ("stale-estimate", &["show", "--strict"], 1),
+        ("unreached-cases", &["show", "--strict"], 1),
+        ("named-baseline", &["show"], 2),
+        ("named-baseline", &["show", "--baseline", "main"], 0),
+        ("nothing", &["show"], 2),
+        ("newer-version", &["csv"], 2),
+        ("malformed-line", &["csv"], 2),
+        ("two-siblings", &["show", "--filter", "int4wo"], 2),
+        ("two-siblings", &["show", "--filter", "("], 2),
+        ("two-siblings", &["dashboard", "--torchao-compat", "--seed-format"], 2),
+        ("two-siblings", &["dashboard", "--output", "results.jsonl"], 2),
+        ("two-configs-one-series", &["dashboard"], 2),
+        ("two-configs-one-series", &["dashboard", "--filter", "/nightly/"], 0),
+        ("two-siblings", &["shwo"], 2),
+    ] {
+        let output = on(fixture, args);
+        assert_eq!(output.status.code(), Some(code), "{fixture} {args:?}: {}", err(&output));
+        assert_eq!(output.stderr.is_empty(), code == 0, "{fixture} {args:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn piped_output_is_plain() {
+    let output = on("every-outcome", &["show"]);
+    assert!(out(&output).contains("1.82×"));
+    assert!(!out(&output).contains('\x1b'));
+    let coloured = on("every-outcome", &["show", "--color", "always"]);
+    assert!(out(&coloured).contains('\x1b'));
+}
+
+#[test]
+fn a_failed_gate_says_which_cases() {
+    let output = on("unreached-cases", &["csv", "--strict"]);
+    assert!(!out(&output).is_empty(), "the file is written all the same");
+    assert_snapshot!(err(&output), @r"
+    --strict: 3 cases have no time:
+      inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended before it reached this case; what is shown is from run 20261119T090000Z-17
+      inference/quick/linear/cpu/int8dq/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended while this case was running
+      inference/quick/linear/cpu/int4wo-32/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended before it reached this case
+    ");
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    assert_snapshot!(err(&on("two-siblings", &["show", "--filter", "int4wo"])), @r"
+    error: --filter int4wo matches none of 2 recorded cases in tests/fixtures/two-siblings/criterion-torch
+    ");
+    assert_snapshot!(err(&on("two-siblings", &["dashboard", "-o", "results.jsonl"])), @r"
+    error: results.jsonl: the uploader takes only files named *.json; write to a name that ends in .json
+    ");
+    assert_snapshot!(err(&on("named-baseline", &["show"])), @r"
+    error: no records: looked for tests/fixtures/named-baseline/criterion-torch/new/*.jsonl
+      measure first with `cargo bench`, or say where the results are with --criterion-dir
+      baselines that have records: main (choose with --baseline)
+    ");
+}
+
+#[test]
+fn a_file_is_complete_or_untouched() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("results.json");
+    let path = file.to_str().expect("text");
+    std::fs::write(&file, "before").expect("written");
+    assert_eq!(on("nothing", &["dashboard", "-o", path]).status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&file).expect("readable"), "before");
+
+    let output = on("two-siblings", &["dashboard", "-o", path]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", err(&output));
+    assert!(std::fs::read_to_string(&file).expect("readable").starts_with("[\n"));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("readable").collect();
+    assert_eq!(left.len(), 1, "only the file itself");
+}
+
+#[test]
+fn criterion_home_is_found() {
+    let output = Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .arg("csv")
+        .env("CRITERION_HOME", "tests/fixtures/two-siblings/criterion")
+        .output()
+        .expect("the program starts");
+    assert_eq!(out(&output), out(&on("two-siblings", &["csv"])));
+    assert!(output.status.success());
+}
+
+#[test]
+fn plan_expands_without_measuring() {
+    let config = "tests/fixtures/configs/inference/quick.yml";
+    assert_snapshot!("plan-table", out(&run(&["plan", config])));
+    assert_snapshot!("plan-json", out(&run(&["plan", config, "--format", "json"])));
+    let one = run(&["plan", config, "--format", "json", "--filter", "int8wo.*2048"]);
+    let cases: serde_json::Value = serde_json::from_str(out(&one)).expect("JSON");
+    assert_eq!(cases.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn plan_prints_all_errors_of_all_files() {
+    let output = run(&["plan", "tests/fixtures/configs/inference/two-errors.yml", "absent.yml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    for part in ["two-errors.yml:2:", "did you mean `int8wo`?", "two-errors.yml:8:", "absent.yml: "]
+    {
+        assert!(err(&output).contains(part), "{part}: {}", err(&output));
+    }
+}

@@ -1,0 +1,57 @@
+//! What all tests of reports share.
+#![allow(dead_code, reason = "each test binary uses its own part of this module")]
+
+use std::path::PathBuf;
+
+use criterion_report::model::{Location, RecordsError, Report};
+use criterion_report::write::{Target, Writer};
+use regex::Regex;
+
+/// Fixtures hold what runs left: a `criterion` folder and a `criterion-torch` folder beside it.
+/// They are named for what they show, relative to the package so that messages are the same
+/// everywhere.
+pub fn fixture(name: &str) -> PathBuf {
+    let folder = PathBuf::from("tests/fixtures").join(name);
+    assert!(folder.is_dir(), "no fixture {name}");
+    folder
+}
+
+pub fn try_report(name: &str, baseline: &str, filter: &str) -> Result<Report, RecordsError> {
+    let filter = Regex::new(filter).expect("a valid pattern");
+    Report::read(&Location::at(fixture(name).join("criterion")), baseline, Some(&filter))
+}
+
+pub fn report(name: &str) -> Report {
+    try_report(name, "new", "").expect("a readable fixture")
+}
+
+/// The text and, below it, what the writer says on standard error.
+pub fn write(writer: &Writer, report: &Report) -> String {
+    let target = Target { colour_terminal: false, file: None };
+    match writer.write(report, target) {
+        Ok(written) => {
+            let notes = written.notes.iter().map(|note| format!("\nnote: {note}"));
+            format!("{}{}", written.text, notes.collect::<String>())
+        }
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+/// Fixtures that can be read under `new`.
+pub const READABLE: &[&str] = &[
+    "compiled",
+    "different-runs",
+    "every-outcome",
+    "foreign-benchmark",
+    "other-dtype",
+    "quick-mode",
+    "small-kernels",
+    "stale-baseline",
+    "stale-estimate",
+    "torn-last-line",
+    "torn-line-then-more",
+    "two-configs-one-series",
+    "two-siblings",
+    "unreached-cases",
+    "unreadable-estimate",
+];

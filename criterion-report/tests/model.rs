@@ -1,0 +1,122 @@
+//! Joining and comparing, on what runs left.
+
+mod common;
+
+use common::{report, try_report};
+use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Report};
+
+fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
+    report
+        .entries()
+        .find(|entry| entry.row.record.case.id.variant == variant)
+        .expect("the fixture has this variant")
+}
+
+#[test]
+fn a_candidate_is_compared_with_its_baseline() {
+    let report = report("two-siblings");
+    let candidate = entry(&report, "int8wo");
+    let comparison = candidate.comparison.expect("a candidate is compared");
+    let speedup = comparison.speedup.as_ref().expect("both are measured");
+    assert_eq!(speedup.ratio, 12_344_000.0 / 6_789_000.0);
+    assert_eq!(comparison.weights_reduction, Some(1.0 - 1_052_672.0 / 2_097_152.0));
+    let peak = |weights: f64| weights + 2.0 * 2_097_152.0;
+    assert_eq!(comparison.peak_reduction, Some(1.0 - peak(1_052_672.0) / peak(2_097_152.0)));
+    assert_eq!(comparison.cautions, []);
+    assert!(entry(&report, "baseline").comparison.is_none());
+}
+
+#[test]
+fn a_stale_estimate_is_no_time() {
+    let report = report("stale-estimate");
+    let stale = entry(&report, "int8wo");
+    assert!(matches!(stale.row.time, Err(NoTime::Stale { recorded: (8, 99_999_999), .. })));
+    let comparison = stale.comparison.expect("a candidate is compared");
+    assert_eq!(comparison.speedup, Err(NoSpeedup::Candidate));
+    assert!(comparison.weights_reduction.is_some(), "memory is the record's own");
+}
+
+#[test]
+fn a_stale_baseline_gives_no_speedup() {
+    let report = report("stale-baseline");
+    let candidate = entry(&report, "int8wo");
+    assert!(candidate.row.time.is_ok());
+    let comparison = candidate.comparison.expect("a candidate is compared");
+    assert!(matches!(comparison.speedup, Err(NoSpeedup::Baseline { .. })));
+}
+
+#[test]
+fn an_unmeasured_case_has_no_time_even_where_an_older_estimate_lies() {
+    let report = report("every-outcome");
+    for entry in report.entries() {
+        let measured = entry.row.record.outcome.status() == "measured";
+        assert_eq!(entry.row.time.is_ok(), measured, "{}", entry.row.full_id());
+    }
+}
+
+#[test]
+fn two_quick_samples_support_no_interval() {
+    let report = report("quick-mode");
+    let candidate = entry(&report, "int8wo");
+    let time = candidate.row.time.as_ref().expect("it is measured");
+    assert!(time.quick && time.interval.is_none());
+    let comparison = candidate.comparison.expect("a candidate is compared");
+    let speedup = comparison.speedup.as_ref().expect("both are measured");
+    assert_eq!(speedup.interval, None);
+}
+
+#[test]
+fn what_differs_between_the_sides_is_said() {
+    let report = report("different-runs");
+    let comparison = entry(&report, "int8wo").comparison.expect("a candidate is compared");
+    let differs =
+        Caution::Differs { what: "threads", baseline: "1".to_owned(), candidate: "2".to_owned() };
+    assert_eq!(comparison.cautions, [Caution::DifferentRuns, differs]);
+}
+
+#[test]
+fn compiled_candidates_have_both_comparisons() {
+    let report = report("compiled");
+    let ratio = |comparison: Option<&criterion_report::model::Comparison>| {
+        comparison.map(|comparison| comparison.speedup.as_ref().expect("all are measured").ratio)
+    };
+    let compiled = entry(&report, "int8wo+max-autotune");
+    assert_eq!(ratio(compiled.comparison), Some(12_344_000.0 / 4_000_000.0));
+    assert_eq!(ratio(compiled.quantization), Some(2.0));
+    let model = entry(&report, "baseline+max-autotune");
+    assert_eq!(ratio(model.comparison), Some(12_344_000.0 / 8_000_000.0));
+    assert_eq!(ratio(model.quantization), None);
+}
+
+#[test]
+fn results_without_a_record_are_foreign() {
+    assert_eq!(report("foreign-benchmark").foreign, ["fib/20"]);
+    assert_eq!(report("two-siblings").foreign, [""; 0]);
+}
+
+#[test]
+fn a_filter_hides_a_baseline_without_losing_it() {
+    let report = try_report("two-siblings", "new", "int8wo").expect("a readable fixture");
+    let ids: Vec<&str> = report.entries().map(|entry| entry.row.full_id()).collect();
+    assert_eq!(ids, ["inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024"]);
+    let comparison = entry(&report, "int8wo").comparison.expect("a candidate is compared");
+    assert!(comparison.speedup.is_ok());
+}
+
+#[test]
+fn a_line_cut_off_by_a_crash_costs_one_record() {
+    for (name, ids) in [("torn-last-line", 1), ("torn-line-then-more", 2)] {
+        let report = report(name);
+        assert_eq!((report.entries().count(), report.warnings.len()), (ids, 1), "{name}");
+        assert!(report.warnings[0].contains("inference.jsonl:2: "), "{}", report.warnings[0]);
+    }
+}
+
+#[test]
+fn cases_that_a_run_did_not_reach_are_known() {
+    let report = report("unreached-cases");
+    let missing: Vec<&str> = report.missing.iter().map(|case| case.full_id.as_str()).collect();
+    let id = |variant: &str| format!("inference/quick/linear/cpu/{variant}/bf16-1024x1024x1024");
+    assert_eq!(missing, [id("int8wo"), id("int8dq"), id("int4wo-32")]);
+    assert_eq!(report.unmeasured().len(), 3);
+}

@@ -1,0 +1,147 @@
+//! The whole output of every writer, as snapshots.
+
+mod common;
+
+use clap::ColorChoice;
+use common::{READABLE, report, try_report, write};
+use criterion_report::write::{Writer, dashboard, show};
+use insta::assert_snapshot;
+
+fn show() -> Writer {
+    Writer::Show(show::Options { color: ColorChoice::Auto })
+}
+
+fn dashboard(torchao_compat: bool, seed_format: bool, jsonl: bool) -> Writer {
+    Writer::Dashboard(dashboard::Options { torchao_compat, seed_format, jsonl })
+}
+
+#[test]
+fn show_of_every_fixture() {
+    for name in READABLE {
+        assert_snapshot!(format!("show-{name}"), write(&show(), &report(name)));
+    }
+}
+
+#[test]
+fn show_stays_within_a_hundred_columns() {
+    for name in READABLE {
+        let text = write(&show(), &report(name));
+        // A path or an id does not break.
+        let long = text.lines().find(|line| line.chars().count() > 100 && !line.contains('/'));
+        assert_eq!(long, None, "{name}");
+    }
+}
+
+#[test]
+fn show_in_colour_has_the_same_letters() {
+    let coloured = Writer::Show(show::Options { color: ColorChoice::Always });
+    let codes = regex::Regex::new("\x1b\\[[0-9]+m").expect("a valid pattern");
+    for name in READABLE {
+        let text = write(&coloured, &report(name));
+        assert!(codes.is_match(&text), "{name}");
+        assert_eq!(codes.replace_all(&text, ""), write(&show(), &report(name)), "{name}");
+    }
+}
+
+#[test]
+fn csv_of_outcomes_and_missing_values() {
+    for name in [
+        "compiled",
+        "different-runs",
+        "every-outcome",
+        "quick-mode",
+        "stale-baseline",
+        "two-siblings",
+        "unreached-cases",
+    ] {
+        assert_snapshot!(format!("csv-{name}"), write(&Writer::Csv, &report(name)));
+    }
+}
+
+#[test]
+fn upstreams_columns_come_first_in_its_order() {
+    let text = write(&Writer::Csv, &report("two-siblings"));
+    let heading = text.lines().next().expect("a heading line");
+    let upstream = "name,quantization,sparsity,m,k,n,high_precision_dtype,use_torch_compile,\
+        torch_compile_mode,device,model_type,output_dir,enable_profiler,enable_memory_profiler,\
+        baseline_inference_time_in_ms,model_inference_time_in_ms,speedup,profiler_json_path,\
+        memory_profile_path,memory_visualization_path,memory_stats,";
+    assert!(heading.starts_with(upstream), "{heading}");
+}
+
+#[test]
+fn dashboard_for_the_database() {
+    let v3 = dashboard(false, false, false);
+    let failed = try_report("every-outcome", "new", "float8dq-row").expect("a readable fixture");
+    assert_snapshot!("dashboard-v3-two-siblings", write(&v3, &report("two-siblings")));
+    assert_snapshot!("dashboard-v3-failed", write(&v3, &failed));
+    let jsonl = dashboard(false, false, true);
+    for name in ["compiled", "every-outcome", "other-dtype", "small-kernels", "stale-estimate"] {
+        assert_snapshot!(format!("dashboard-jsonl-{name}"), write(&jsonl, &report(name)));
+    }
+}
+
+#[test]
+fn dashboard_in_upstreams_forms() {
+    let (compat, seed) = (dashboard(true, false, false), dashboard(false, true, false));
+    let compiled = try_report("compiled", "new", "max-autotune").expect("a readable fixture");
+    assert_snapshot!("dashboard-compat-two-siblings", write(&compat, &report("two-siblings")));
+    assert_snapshot!("dashboard-compat-compiled", write(&compat, &compiled));
+    assert_snapshot!("dashboard-compat-every-outcome", write(&compat, &report("every-outcome")));
+    assert_snapshot!("dashboard-seed-two-siblings", write(&seed, &report("two-siblings")));
+}
+
+#[test]
+fn what_the_dashboard_refuses() {
+    let v3 = dashboard(false, false, false);
+    let compat = dashboard(true, false, false);
+    assert_snapshot!(write(&v3, &report("two-configs-one-series")), @r"
+    error: two cases would become one series on the dashboard, `Bfloat16 Fwd Time (ms)` of `baseline-1024-1024-1024`:
+      inference/quick/linear/cpu/baseline/bf16-1024x1024x1024
+      inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
+      choose one with --filter
+    ");
+    assert_snapshot!(write(&compat, &report("compiled")), @r"
+    error: two cases would become one series on the dashboard, `Fwd Speedup (x)` of `int8wo-1024-1024-1024`:
+      inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024
+      inference/quick/linear/cpu/int8wo+max-autotune/bf16-1024x1024x1024
+      choose one with --filter
+    ");
+    assert_snapshot!(write(&compat, &report("other-dtype")), @r"
+    error: no case has a result for the dashboard
+      left out: 1 case: not bfloat16, the only dtype that its metrics can name
+    ");
+    assert_snapshot!(write(&compat, &report("torn-last-line")), @r"
+    error: no case has a result for the dashboard
+    ");
+}
+
+#[test]
+fn unreadable_records_name_the_place_and_the_remedy() {
+    let error = |name, baseline| match try_report(name, baseline, "") {
+        Ok(_) => panic!("{name} was read"),
+        Err(error) => error.to_string(),
+    };
+    assert_snapshot!(error("newer-version", "new"), @r"
+    tests/fixtures/newer-version/criterion-torch/new/inference.jsonl:2: record version 2, but this criterion-report reads version 1
+      a newer criterion-torch wrote it: use the criterion-report of that version
+    ");
+    assert_snapshot!(error("malformed-line", "new"), @r"
+    tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:1: not a record: unknown variant `mesured`, expected one of `measured`, `tested`, `skipped`, `unsupported`, `oom`, `timeout`, `failed` at line 1 column 694
+      delete the line and measure its case again with `cargo bench`
+    ");
+    assert_snapshot!(error("named-baseline", "new"), @r"
+    no records: looked for tests/fixtures/named-baseline/criterion-torch/new/*.jsonl
+      measure first with `cargo bench`, or say where the results are with --criterion-dir
+      baselines that have records: main (choose with --baseline)
+    ");
+    assert_snapshot!(error("nothing", "new"), @r"
+    no records: looked for tests/fixtures/nothing/criterion-torch/new/*.jsonl
+      measure first with `cargo bench`, or say where the results are with --criterion-dir
+    ");
+    assert_snapshot!(error("two-siblings", "mian"), @r"
+    no records: looked for tests/fixtures/two-siblings/criterion-torch/mian/*.jsonl
+      measure first with `cargo bench`, or say where the results are with --criterion-dir
+      baselines that have records: new (choose with --baseline)
+    ");
+}
