@@ -24,8 +24,8 @@ pub struct Store {
 impl Store {
     /// A store for `target` under `root`; nothing is written yet.
     pub fn new(root: PathBuf, target: &str, saves: bool, saved_as: Option<&str>) -> Self {
-        let new = saves.then_some("new");
-        let baselines = new.into_iter().chain(saved_as).map(str::to_owned).collect();
+        let names = saves.then(|| ["new"].into_iter().chain(saved_as));
+        let baselines = names.into_iter().flatten().map(str::to_owned).collect();
         Self { root, target: target.to_owned(), baselines }
     }
 

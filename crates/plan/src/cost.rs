@@ -18,15 +18,21 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
 /// Floating-point operations of one forward pass, a multiply and an add counted as two. Matrix
 /// products only: 2mkn for the linear models; for the block with T = 16m tokens, 24Tk² of its
-/// four linears and 4m·16²·k of its attention (semantics §4.8).
+/// four linears and 4m·16²·k of its attention (semantics §4.8). Saturates at `u64::MAX`, beyond
+/// anything that can be run.
 pub fn flops(case: &Case) -> u64 {
     let (m, k, n) = (case.shape.m, case.shape.k, case.shape.n);
     match case.model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => 2 * m * k * n,
+        ModelKind::Linear | ModelKind::LnLinear(_) => product(&[2, m, k, n]),
         ModelKind::TransformerBlock => {
-            24 * BLOCK_TOKENS * m * k * k + 4 * m * BLOCK_TOKENS * BLOCK_TOKENS * k
+            let linears = product(&[24, BLOCK_TOKENS, m, k, k]);
+            linears.saturating_add(product(&[4, m, BLOCK_TOKENS, BLOCK_TOKENS, k]))
         }
     }
+}
+
+fn product(factors: &[u64]) -> u64 {
+    factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
 }
 
 /// Elements of the weights of all linears.
@@ -106,6 +112,8 @@ mod tests {
         assert_eq!(flops(&first_case("linear", "[10, 64, 32]")), 2 * 10 * 64 * 32);
         // T = 32 tokens: 24·32·64² + 4·2·16²·64.
         assert_eq!(flops(&first_case("transformer_block", "[2, 64, 64]")), 3_145_728 + 131_072);
+        let enormous = first_case("linear", "[16777216, 16777216, 16777216]");
+        assert_eq!(flops(&enormous), u64::MAX);
     }
 
     #[test]

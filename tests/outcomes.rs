@@ -1,0 +1,191 @@
+//! A case that goes wrong is one written outcome, and the run goes on.
+//!
+//! This target brings workloads of its own, each going wrong in its way, and runs them under the
+//! real harness and the real criterion, in a child process: criterion reads the process's
+//! arguments. So it has no libtest `main`; it prints libtest's closing line itself.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use criterion_torch::harness::{self, Criterion, GroupFn, Session};
+use criterion_torch::refusal::Refusal;
+use criterion_torch::workload::Workload;
+use plan::{Accuracy, Case, Outcome, Record, RunManifest, Stat};
+use tch::{Device, Kind, TchError, Tensor};
+
+const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
+
+/// What a case does wrong, chosen by the number of its rows.
+struct Saboteur {
+    rows: u64,
+    steps: std::cell::Cell<u64>,
+}
+
+const FINE: u64 = 1;
+const THROWS: u64 = 2;
+const PANICS: u64 = 3;
+const RUNS_OUT_OF_MEMORY: u64 = 4;
+const THROWS_WHILE_TIMED: u64 = 5;
+const PANICS_IN_PREPARE: u64 = 6;
+const FAILS_ITS_CHECK: u64 = 7;
+const IS_UNSUPPORTED: u64 = 8;
+
+impl Workload for Saboteur {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.steps.set(self.steps.get() + 1);
+        match self.rows {
+            THROWS => Tensor::f_zeros([2, 3], CPU)?.f_mm(&Tensor::f_zeros([2, 3], CPU)?),
+            PANICS => panic!("a step that panics"),
+            RUNS_OUT_OF_MEMORY => Tensor::f_zeros([1 << 50], CPU),
+            // The memory pass takes one step, so the fourth is inside criterion's loop.
+            THROWS_WHILE_TIMED if self.steps.get() > 3 => {
+                Err(TchError::Torch("thrown while timed\nframe #0: somewhere".to_owned()))
+            }
+            _ => Tensor::f_ones([8], CPU),
+        }
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        if self.rows == FAILS_ITS_CHECK {
+            return Err(Refusal::Failed("SQNR 3.0 dB is below the gate of 35 dB".to_owned()));
+        }
+        let (infinite, zero) = (Stat(f64::INFINITY), Stat(0.0));
+        Ok(Accuracy {
+            sqnr_db: infinite,
+            max_abs_error: zero,
+            relative_error: zero,
+            min_sqnr_db: 45.0,
+            rows_checked: 1,
+        })
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        0
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        0
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec!["aten::ones".to_owned()]
+    }
+}
+
+fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    let rows = case.shape.m;
+    match rows {
+        PANICS_IN_PREPARE => panic!("prepared badly"),
+        IS_UNSUPPORTED => Err(Refusal::Unsupported("rows = 8, but 8 is unlucky".to_owned())),
+        _ => Ok(Box::new(Saboteur { rows, steps: std::cell::Cell::new(0) })),
+    }
+}
+
+const CONFIG: &str = "
+sampling: { samples: 10, warm_up_s: 0.01, measurement_s: 0.02 }
+model_params:
+  matrix_shapes:
+    - name: custom
+      shapes: [[2, 1, 1], [3, 1, 1], [4, 1, 1], [5, 1, 1], [6, 1, 1], [7, 1, 1], [8, 1, 1], [1, 1, 1]]
+";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--bench") {
+        let config = plan::Config::parse(Path::new("wrong.yml"), CONFIG).expect("a valid config");
+        let plan = plan::expand(&[config]).expect("a valid plan");
+        let json = serde_json::to_string(&plan).expect("a plan is JSON");
+        const GROUPS: &[GroupFn] = &[
+            |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
+            |criterion, session| session.group(criterion, 1),
+            |criterion, session| session.group(criterion, 2),
+            |criterion, session| session.group(criterion, 3),
+            |criterion, session| session.group(criterion, 4),
+            |criterion, session| session.group(criterion, 5),
+            |criterion, session| session.group(criterion, 6),
+            |criterion, session| session.group(criterion, 7),
+        ];
+        return harness::main("outcomes", &json, GROUPS, prepare);
+    }
+    every_case_ends_in_one_written_outcome_and_the_run_goes_on();
+    test_mode_runs_every_case_once_and_saves_nothing();
+    println!("test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    ExitCode::SUCCESS
+}
+
+/// Runs this program as a benchmark; its exit status and what it said on stderr.
+fn bench(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--bench", "--color", "never"])
+        .args(arguments)
+        .env("CRITERION_HOME", home.join("criterion"))
+        .output()
+        .expect("this program can be started");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let (status, said) = bench(home.path(), &["--save-baseline", "before"]);
+    assert_eq!(status, Some(1), "a failed case is a failed run: {said}");
+    let read = |baseline: &str| -> Vec<Record> {
+        let file = home.path().join("criterion-torch").join(baseline).join("outcomes.jsonl");
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{e}: {said}"));
+        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    };
+    let records = read("before");
+    assert_eq!(records.len(), 8, "{said}");
+    assert_eq!(records, read("new"));
+    let outcome = |rows: u64| {
+        let record = records.iter().find(|record| record.case.shape.m == rows);
+        record.expect("every selected case has a record").outcome.clone()
+    };
+    let failed = |rows: u64, text: &str| match outcome(rows) {
+        Outcome::Failed { error } if error.contains(text) => {}
+        other => panic!("rows {rows}: {other:?} instead of {text}"),
+    };
+    failed(THROWS, "mat1 and mat2 shapes cannot be multiplied");
+    failed(PANICS, "a step that panics");
+    failed(PANICS, "outcomes.rs:");
+    failed(THROWS_WHILE_TIMED, "thrown while timed");
+    failed(PANICS_IN_PREPARE, "prepared badly");
+    failed(FAILS_ITS_CHECK, "below the gate");
+    assert!(matches!(outcome(RUNS_OUT_OF_MEMORY), Outcome::Oom { .. }), "{said}");
+    assert!(matches!(outcome(IS_UNSUPPORTED), Outcome::Unsupported { .. }), "{said}");
+    // The last case comes after all the others, and was measured.
+    assert_eq!(outcome(FINE), Outcome::Measured, "{said}");
+    let fine = records.last().expect("eight records");
+    assert!(fine.last_sample.is_some_and(|sample| sample.iters > 0 && sample.ns > 0));
+    assert_eq!(fine.memory.map(|memory| memory.step.peak_bytes), Some(32), "8 floats");
+    // Nothing that failed left an estimate.
+    let estimates = |rows: u64| {
+        let folder = "criterion/inference_wrong_linear_cpu/baseline";
+        home.path().join(format!("{folder}/bf16-{rows}x1x1/before/estimates.json")).exists()
+    };
+    assert!(estimates(FINE) && !estimates(THROWS_WHILE_TIMED) && !estimates(FAILS_ITS_CHECK));
+    // A failure is one line: no trace, no C++ frames.
+    assert!(!said.contains("frame #") && !said.contains("RUST_BACKTRACE"), "{said}");
+    let manifest = manifest(home.path());
+    assert_eq!(manifest.selected.len(), 8);
+    assert!(manifest.finished.is_some() && manifest.running.is_none());
+    assert_eq!(manifest.outcomes.get("failed"), Some(&5));
+    println!("test every_case_ends_in_one_written_outcome_and_the_run_goes_on ... ok");
+}
+
+fn manifest(home: &Path) -> RunManifest {
+    let runs = home.join("criterion-torch/runs");
+    let entry = std::fs::read_dir(runs).expect("a run was written").next().expect("one run");
+    let text = std::fs::read_to_string(entry.expect("readable").path()).expect("readable");
+    serde_json::from_str(&text).expect("a manifest")
+}
+
+fn test_mode_runs_every_case_once_and_saves_nothing() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let (status, said) = bench(home.path(), &["--test", "bf16-1x1x1"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(manifest(home.path()).outcomes.get("tested"), Some(&1));
+    assert!(!home.path().join("criterion").exists(), "nothing is saved");
+    assert!(!home.path().join("criterion-torch/new").exists(), "nothing is saved");
+    let (status, said) = bench(home.path(), &["--test", "bf16-7x1x1"]);
+    assert_eq!(status, Some(1), "a check that fails is a test that fails: {said}");
+    println!("test test_mode_runs_every_case_once_and_saves_nothing ... ok");
+}
