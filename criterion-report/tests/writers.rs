@@ -76,7 +76,14 @@ fn dashboard_for_the_database() {
     assert_snapshot!("dashboard-v3-two-siblings", write(&v3, &report("two-siblings")));
     assert_snapshot!("dashboard-v3-failed", write(&v3, &failed));
     let jsonl = dashboard(false, false, true);
-    for name in ["compiled", "every-outcome", "other-dtype", "small-kernels", "stale-estimate"] {
+    for name in [
+        "compiled",
+        "different-runs",
+        "every-outcome",
+        "other-dtype",
+        "small-kernels",
+        "stale-estimate",
+    ] {
         assert_snapshot!(format!("dashboard-jsonl-{name}"), write(&jsonl, &report(name)));
     }
 }

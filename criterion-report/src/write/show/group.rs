@@ -106,12 +106,7 @@ fn line(entry: &Entry<'_>, weights_width: usize, footnotes: &mut Footnotes) -> L
     let mut marks = Vec::new();
     let mut note = |text: String| marks.push(footnotes.mark(text));
     let time = match &entry.row.time {
-        Ok(time) => {
-            if time.quick {
-                note("quick mode: two samples, so no interval".to_owned());
-            }
-            units::time_with_interval(time.median_ns, time.interval).into()
-        }
+        Ok(time) => units::time_with_interval(time.median_ns, time.interval).into(),
         Err(NoTime::NotMeasured) => Cell::new(record.outcome.status(), Paint::Warn),
         Err(why) => {
             note(why.to_string());
@@ -137,7 +132,7 @@ fn line(entry: &Entry<'_>, weights_width: usize, footnotes: &mut Footnotes) -> L
             weights.push_str(&format!(" {:>6}", units::reduction(fraction)));
         }
     }
-    record.notes.iter().for_each(|text| note(text.clone()));
+    entry.row.cautions().into_iter().for_each(note);
     let memory = record.memory;
     Line::Cells(vec![
         variant,
