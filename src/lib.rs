@@ -1,16 +1,32 @@
 //! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
 //!
-//! The modules are floors, lowest first; a file imports only from floors below its own.
+//! The modules are floors, lowest first; a file imports only from floors below its own, and a
+//! test holds it to that.
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`] |
+//! | 2 | [`device`], [`inputs`], [`native`], [`refusal`] |
 //! | 3 | [`measurement`] |
+//! | 4 | [`recipes`] |
+//! | 5 | [`models`] |
+//! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
+//!
+//! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
 
+pub mod device;
+pub mod inputs;
 pub mod native;
+pub mod refusal;
 
 pub mod measurement;
+
+pub mod recipes;
+
+pub mod models;
+
+pub mod verify;
+pub mod workload;
 
 pub mod harness;
 
@@ -23,13 +39,13 @@ pub mod harness;
 #[macro_export]
 macro_rules! bench_target {
     ($target:literal) => {
-        use $crate::harness::{Criterion, Session};
+        use $crate::harness::{Criterion, GroupFn, Session};
 
         include!(concat!(env!("OUT_DIR"), "/", $target, ".rs"));
 
         fn main() -> ::std::process::ExitCode {
             const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $target, ".json"));
-            $crate::harness::main($target, PLAN, GROUPS)
+            $crate::harness::main($target, PLAN, GROUPS, $crate::workload::prepare)
         }
     };
 }

@@ -7,8 +7,9 @@ use plan::{Accuracy, Allocator, Case, Device, LastSample, Memory, StepMemory};
 use super::clock::{is_cold, time};
 use super::device_clock::CaseClock;
 use super::flush::Flush;
-use crate::native::{allocator, memory};
-use crate::workload::{self, Refusal, Workload};
+use crate::native::allocator::{self, Retention};
+use crate::native::memory;
+use crate::workload::{Prepare, Refusal, Workload};
 
 /// A case that is ready to be timed.
 pub struct CaseRun {
@@ -38,9 +39,9 @@ impl CaseRun {
     ///
     /// # Errors
     /// Whatever keeps the case from being measured.
-    pub fn prepare(case: &Case) -> Result<Self, Refusal> {
+    pub fn prepare(case: &Case, prepare: Prepare) -> Result<Self, Refusal> {
         tch::set_num_threads(i32::try_from(case.settings.threads).unwrap_or(i32::MAX));
-        let workload = workload::prepare(case)?;
+        let workload = prepare(case)?;
         let accuracy = Some(workload.check()?);
         let kernels = workload.kernels();
         let memory = Some(count_memory(case.device, workload.as_ref())?);
@@ -94,16 +95,12 @@ fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refus
 }
 
 /// Puts the allocator into the state that the case asks for, as far as that goes: retention
-/// cannot be undone within a process. Returns whether memory is retained now.
-pub fn settle_allocator(wanted: Allocator, retained: bool) -> bool {
-    match wanted {
-        Allocator::Retained if !retained => match allocator::retain() {
-            Ok(()) => true,
-            Err(error) => {
-                eprintln!("note: freed memory is not retained: {error}");
-                false
-            }
-        },
-        _ => retained,
+/// cannot be undone within a process. What is in force is in the case's record.
+pub fn settle_allocator(wanted: Allocator) {
+    if wanted == Allocator::Retained
+        && allocator::retention() == Retention::System
+        && let Err(error) = allocator::retain()
+    {
+        eprintln!("note: freed memory is not retained: {error}");
     }
 }

@@ -30,7 +30,7 @@ impl Flush {
     /// # Errors
     /// The device's.
     pub fn run(&mut self) -> Result<(), Refusal> {
-        self.buffer.f_fill_(1)?;
+        drop(self.buffer.f_fill_(1)?);
         Ok(())
     }
 }

@@ -18,33 +18,34 @@ use std::time::Duration;
 pub use criterion::Criterion;
 pub use session::Session;
 
+use crate::workload::Prepare;
 use plan::{Plan, cost};
+
+/// A generated function: which group of the plan to run.
+pub type GroupFn = fn(&mut Criterion, &mut Session);
 
 /// Runs the groups of a bench target.
 ///
 /// `target` is its name, `plan` the JSON that the build script embedded, `groups` the generated
-/// functions. Returns failure when a case failed, ran out of memory or timed out, so that a
-/// script sees it; a skip is not a failure.
-pub fn main(target: &str, plan: &str, groups: &[fn(&mut Criterion, &mut Session)]) -> ExitCode {
-    let started = run(target, plan, groups);
-    started.unwrap_or_else(|error| {
+/// functions, `prepare` what makes a case measurable ([`crate::workload::prepare`], unless the
+/// target brings workloads of its own). Returns failure when a case failed or timed out, so that
+/// a script sees it; what the machine lacks (a device, memory) is written down and is no failure.
+pub fn main(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> ExitCode {
+    run(target, plan, groups, prepare).unwrap_or_else(|error| {
         eprintln!("error: {error}");
         ExitCode::from(2)
     })
 }
 
-fn run(
-    target: &str,
-    plan: &str,
-    groups: &[fn(&mut Criterion, &mut Session)],
-) -> Result<ExitCode, String> {
+fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result<ExitCode, String> {
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
     let plan: Plan = serde_json::from_str(plan)
         .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))?;
     let root = target_dir::settle()?;
+    let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
-    let mut session = Session::start(target, plan, args, root)?;
+    let mut session = Session::start(target, plan, args, root, prepare)?;
     for group in groups {
         group(&mut criterion, &mut session);
     }

@@ -15,8 +15,9 @@ use super::panics::{self, Caught};
 use super::progress::Progress;
 use super::store::Store;
 use crate::measurement;
-use crate::native::{allocator, is_out_of_memory, numerics};
-use crate::workload::{self, Refusal};
+use crate::native::allocator::{self, Retention};
+use crate::native::{is_out_of_memory, numerics};
+use crate::workload::{Prepare, Refusal};
 
 /// A run in progress.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub struct Session {
     store: Store,
     manifest: RunManifest,
     progress: Progress,
-    retained: bool,
+    prepare: Prepare,
     failures: u64,
 }
 
@@ -40,6 +41,7 @@ impl Session {
         plan: Plan,
         args: Args,
         root: PathBuf,
+        prepare: Prepare,
     ) -> Result<Self, String> {
         let selected = || plan.cases().filter(|case| args.selects(&case.full_id()));
         let expected: Vec<f64> = selected().map(cost::seconds).collect();
@@ -60,7 +62,7 @@ impl Session {
         let saves = measures && args.saves;
         let store = Store::new(root, target, saves, args.saved_as.as_deref());
         let progress = Progress::new(&expected, measures);
-        let session = Self { plan, args, store, manifest, progress, retained: false, failures: 0 };
+        let session = Self { plan, args, store, manifest, progress, prepare, failures: 0 };
         if session.args.mode != Mode::List {
             numerics::pin().map_err(|error| error.to_string())?;
             session.write_manifest()?;
@@ -106,17 +108,16 @@ impl Session {
         };
         self.end(case, outcome, findings, last_sample);
         // The case's tensors are gone: the next one must not inherit their pages.
-        if self.retained
+        if allocator::retention() == Retention::Retained
             && let Err(error) = allocator::release()
         {
             eprintln!("note: freed memory was not given back: {error}");
         }
     }
 
-    fn prepare(&mut self, case: &Case) -> Result<CaseRun, Refusal> {
-        workload::preflight(case)?;
-        self.retained = settle_allocator(case.settings.allocator, self.retained);
-        CaseRun::prepare(case)
+    fn prepare(&self, case: &Case) -> Result<CaseRun, Refusal> {
+        settle_allocator(case.settings.allocator);
+        CaseRun::prepare(case, self.prepare)
     }
 
     /// Hands the prepared case to criterion.
@@ -198,7 +199,8 @@ impl Session {
         findings: Findings,
         last_sample: Option<LastSample>,
     ) -> Result<Record, String> {
-        let allocator = measurement::allocator_label(case.settings.allocator, self.retained);
+        let allocator =
+            measurement::allocator_label(case.settings.allocator, allocator::retention());
         let Findings { accuracy, memory, kernels } = findings;
         Ok(Record {
             version: Record::VERSION,

@@ -5,6 +5,7 @@ use std::process::Command;
 use once_cell::sync::Lazy;
 use plan::{Allocator, Case, Device, Environment, HostFacts, TorchFacts};
 
+use crate::native::allocator::Retention;
 use crate::native::{self, cuda, numerics, runtime};
 
 /// tch's version; a test holds it to the lock file.
@@ -29,12 +30,14 @@ pub fn environment(case: &Case, allocator: &str) -> Result<Environment, native::
 
 /// How the record names the allocator that was really in force. Retention cannot be undone in a
 /// process, so a `system` case after a `retained` one runs retained, and says so.
-pub fn allocator_label(wanted: Allocator, retained: bool) -> &'static str {
-    match (wanted, retained) {
-        (Allocator::System, false) => "system",
-        (Allocator::System, true) => "retained (asked for system after a retained case)",
-        (Allocator::Retained, true) => "retained",
-        (Allocator::Retained, false) => "system (retention is not available here)",
+pub fn allocator_label(wanted: Allocator, retention: Retention) -> &'static str {
+    match (wanted, retention) {
+        (Allocator::System, Retention::System) => "system",
+        (Allocator::System, Retention::Retained) => {
+            "retained (asked for system after a retained case)"
+        }
+        (Allocator::Retained, Retention::Retained) => "retained",
+        (Allocator::Retained, Retention::System) => "system (retention is not available here)",
     }
 }
 
@@ -108,8 +111,8 @@ mod tests {
 
     #[test]
     fn retention_is_told_as_it_was_in_force() {
-        assert_eq!(allocator_label(Allocator::Retained, true), "retained");
-        assert_eq!(allocator_label(Allocator::System, false), "system");
-        assert!(allocator_label(Allocator::System, true).starts_with("retained"));
+        assert_eq!(allocator_label(Allocator::Retained, Retention::Retained), "retained");
+        assert_eq!(allocator_label(Allocator::System, Retention::System), "system");
+        assert!(allocator_label(Allocator::System, Retention::Retained).starts_with("retained"));
     }
 }

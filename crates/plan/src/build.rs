@@ -118,7 +118,7 @@ fn source(plan: &Plan) -> String {
         names.push(name);
     }
     let list = names.iter().fold(String::new(), |list, name| list + "    " + name + ",\n");
-    write!(text, "const GROUPS: &[fn(&mut Criterion, &mut Session)] = &[\n{list}];\n")
+    write!(text, "const GROUPS: &[GroupFn] = &[\n{list}];\n")
         .expect("writing to a string does not fail");
     text
 }

@@ -1,0 +1,42 @@
+//! `linear`: one linear layer `[m, k]` → `[m, n]`.
+
+use plan::Shape;
+use tch::{TchError, Tensor};
+
+use super::{MakeLayer, Model, Parameters};
+use crate::recipes::{LinearLayer, LinearShape};
+use crate::refusal::Refusal;
+
+const LINEAR: &str = "linear1";
+
+/// `Linear(k, n)` without bias.
+pub(super) struct Linear {
+    linear: Box<dyn LinearLayer>,
+}
+
+impl Linear {
+    pub(super) fn build(
+        mut parameters: Parameters,
+        make: &mut MakeLayer<'_>,
+    ) -> Result<Self, Refusal> {
+        Ok(Self { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? })
+    }
+}
+
+pub(super) fn linears(shape: Shape) -> Vec<LinearShape> {
+    vec![LinearShape { name: LINEAR, rows: shape.m, k: shape.k, n: shape.n }]
+}
+
+impl Model for Linear {
+    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
+        self.linear.forward(input)
+    }
+
+    fn layers(&self) -> Vec<&dyn LinearLayer> {
+        vec![&*self.linear]
+    }
+
+    fn norms(&self) -> Vec<&Tensor> {
+        vec![]
+    }
+}

@@ -1,0 +1,94 @@
+//! Models: what a benchmark runs, built from a shape (m, k, n) as `torchao.testing` builds it.
+//!
+//! A model is written once, over whatever makes its linear layers: a recipe for the measurement,
+//! float64 for the reference. Everything else follows the dtype of what flows through.
+
+mod linear;
+mod ln_linear;
+mod parameters;
+mod transformer_block;
+
+pub use parameters::Parameters;
+
+use plan::{ModelKind, Shape};
+use tch::{TchError, Tensor};
+
+use crate::recipes::{LinearLayer, LinearShape};
+use crate::refusal::Refusal;
+
+/// A model ready to run.
+pub trait Model {
+    /// One forward pass in upstream's order of operations.
+    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError>;
+
+    /// Its linear layers, in order.
+    fn layers(&self) -> Vec<&dyn LinearLayer>;
+
+    /// Its parameters outside linear layers: the weights of norms.
+    fn norms(&self) -> Vec<&Tensor>;
+}
+
+/// Makes the linear layer of the given name from its weight `[n, k]`.
+pub type MakeLayer<'a> = dyn FnMut(&str, Tensor) -> Result<Box<dyn LinearLayer>, Refusal> + 'a;
+
+/// Builds a model from its parameters, one layer after the other: a weight that `make` does not
+/// keep is freed before the next one is touched.
+pub fn build(
+    model: ModelKind,
+    parameters: Parameters,
+    make: &mut MakeLayer<'_>,
+) -> Result<Box<dyn Model>, Refusal> {
+    Ok(match model {
+        ModelKind::Linear => Box::new(linear::Linear::build(parameters, make)?),
+        ModelKind::LnLinear(activation) => {
+            Box::new(ln_linear::LnLinear::build(activation, parameters, make)?)
+        }
+        ModelKind::TransformerBlock => {
+            Box::new(transformer_block::TransformerBlock::build(parameters, make)?)
+        }
+    })
+}
+
+/// The linear layers of a model and the sizes they run at, without building anything.
+pub fn linears(model: ModelKind, shape: Shape) -> Vec<LinearShape> {
+    match model {
+        ModelKind::Linear => linear::linears(shape),
+        ModelKind::LnLinear(_) => ln_linear::linears(shape),
+        ModelKind::TransformerBlock => transformer_block::linears(shape),
+    }
+}
+
+/// Whether a model can be built for this shape.
+pub fn check(model: ModelKind, shape: Shape) -> Result<(), Refusal> {
+    let heads = transformer_block::HEADS;
+    if model == ModelKind::TransformerBlock && shape.k % heads != 0 {
+        return Err(Refusal::Unsupported(format!(
+            "model `{model}`: k = {}, but its {heads} heads need a multiple of {heads}",
+            shape.k
+        )));
+    }
+    Ok(())
+}
+
+/// The norm weights of a model, by name and size.
+fn norms(model: ModelKind, shape: Shape) -> Vec<(&'static str, u64)> {
+    match model {
+        // LayerNorm without elementwise affine has no parameters.
+        ModelKind::Linear | ModelKind::LnLinear(_) => vec![],
+        ModelKind::TransformerBlock => transformer_block::norms(shape),
+    }
+}
+
+/// Bytes in storage of the model as it runs: weights, scales, zero points, norms. A storage that
+/// two tensors share counts once; padding by the allocator does not count.
+pub fn stored_bytes(model: &dyn Model) -> u64 {
+    let layers = model.layers();
+    let mut tensors = model.norms();
+    tensors.extend(layers.iter().flat_map(|layer| layer.tensors()));
+    let mut seen = std::collections::HashSet::new();
+    tensors
+        .into_iter()
+        .filter(|tensor| tensor.numel() > 0 && seen.insert(tensor.data_ptr()))
+        .map(|tensor| (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64)
+        .sum()
+}

@@ -1,0 +1,79 @@
+//! The parameters of a model before quantization.
+
+use std::collections::BTreeMap;
+
+use plan::{Dtype, ModelKind, Shape};
+use tch::{Device, Kind, TchError, Tensor};
+
+use crate::inputs;
+
+/// A model's parameters under upstream's names (`qkv.weight`), in its high-precision dtype.
+#[derive(Debug, Default)]
+pub struct Parameters(BTreeMap<String, Tensor>);
+
+impl Parameters {
+    /// Fresh parameters as `torch.nn` makes them, in upstream's order of layers: linear weights
+    /// `[n, k]` uniform in ±1/√k, norm weights one. Drawn on the host in float32 from torch's
+    /// default generator, then converted to `dtype`, then moved, one at a time.
+    pub fn random(
+        model: ModelKind,
+        shape: Shape,
+        dtype: Dtype,
+        device: Device,
+    ) -> Result<Self, TchError> {
+        let kind = inputs::kind(dtype);
+        let mut parameters = Self::default();
+        for linear in super::linears(model, shape) {
+            let size = [inputs::dimension(linear.n)?, inputs::dimension(linear.k)?];
+            let mut weight = Tensor::f_empty(size, (Kind::Float, Device::Cpu))?;
+            let bound = uniform_bound(linear.k);
+            weight = weight.f_uniform_(-bound, bound)?;
+            weight = weight.f_to_kind(kind)?;
+            parameters.insert(&weight_of(linear.name), weight.f_to_device(device)?);
+        }
+        for (name, size) in super::norms(model, shape) {
+            let weight = Tensor::f_ones([inputs::dimension(size)?], (kind, device))?;
+            parameters.insert(&weight_of(name), weight);
+        }
+        Ok(parameters)
+    }
+
+    /// Adds or replaces a parameter.
+    pub fn insert(&mut self, name: &str, tensor: Tensor) {
+        self.0.insert(name.to_owned(), tensor);
+    }
+
+    /// The parameters by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.0.iter().map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// The same tensors once more, sharing their storage.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        let shared = self.0.iter().map(|(name, tensor)| (name.clone(), tensor.shallow_clone()));
+        Self(shared.collect())
+    }
+
+    /// Takes out the weight of the module `name`.
+    pub(super) fn take_weight(&mut self, name: &str) -> Result<Tensor, TchError> {
+        let name = weight_of(name);
+        self.0.remove(&name).ok_or_else(|| {
+            let present: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            TchError::TensorNameNotFound(name, format!("parameters [{}]", present.join(", ")))
+        })
+    }
+}
+
+fn weight_of(module: &str) -> String {
+    format!("{module}.weight")
+}
+
+/// 1/√k by way of Kaiming's gain for a slope of √5, in the steps that `torch.nn.init` takes, so
+/// that the same seed gives upstream's weights to the last bit.
+#[allow(clippy::cast_precision_loss, reason = "dimensions are far below 2^52")]
+fn uniform_bound(k: u64) -> f64 {
+    let slope = 5f64.sqrt();
+    let gain = (2.0 / (1.0 + slope * slope)).sqrt();
+    3f64.sqrt() * (gain / (k as f64).sqrt())
+}

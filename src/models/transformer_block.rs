@@ -1,0 +1,134 @@
+//! `transformer_block`: pre-norm attention and MLP on `[m, 16, k]`; n is ignored, as upstream.
+
+use plan::Shape;
+use tch::{Kind, TchError, Tensor};
+
+use super::{MakeLayer, Model, Parameters};
+use crate::inputs::SEQUENCE_LENGTH;
+use crate::recipes::{LinearLayer, LinearShape};
+use crate::refusal::Refusal;
+
+/// Attention heads; k must be a multiple.
+pub(super) const HEADS: u64 = 8;
+const MLP_RATIO: u64 = 4;
+const EPS: f64 = 1e-5;
+
+/// `x += proj(attention(norm1(x)))`, `x += fc2(gelu(fc1(norm2(x))))`, without biases or mask.
+pub(super) struct TransformerBlock {
+    norm1: Tensor,
+    qkv: Box<dyn LinearLayer>,
+    proj: Box<dyn LinearLayer>,
+    norm2: Tensor,
+    mlp_fc1: Box<dyn LinearLayer>,
+    mlp_fc2: Box<dyn LinearLayer>,
+}
+
+impl TransformerBlock {
+    pub(super) fn build(
+        mut parameters: Parameters,
+        make: &mut MakeLayer<'_>,
+    ) -> Result<Self, Refusal> {
+        let norm1 = parameters.take_weight("norm1")?;
+        let norm2 = parameters.take_weight("norm2")?;
+        let mut layer = |name| make(name, parameters.take_weight(name)?);
+        Ok(Self {
+            qkv: layer("qkv")?,
+            proj: layer("proj")?,
+            mlp_fc1: layer("mlp_fc1")?,
+            mlp_fc2: layer("mlp_fc2")?,
+            norm1,
+            norm2,
+        })
+    }
+
+    /// Attention over the sequence, without the projection: `[b, s, k]` → `[b, s, k]`.
+    ///
+    /// Upstream's function holds every one of these tensors until it returns, the MLP included,
+    /// and `held` does so here: peak memory is compared too.
+    fn attention(&self, x: Tensor, held: &mut Vec<Tensor>) -> Result<Tensor, TchError> {
+        let (batch, sequence, width) = x.size3()?;
+        #[allow(clippy::cast_possible_wrap, reason = "8")]
+        let heads = HEADS as i64;
+        let head = width / heads;
+
+        let qkv = self.qkv.forward(&x)?.f_reshape([batch, sequence, 3, heads, head])?;
+        // To [3, b, heads, s, head].
+        let qkv = qkv.f_permute([2, 0, 3, 1, 4])?;
+        let mut parts = qkv.f_unbind(0)?;
+        for part in &mut parts {
+            *part = part.f_reshape([batch * heads, sequence, head])?;
+        }
+        let [q, k, v] = parts.as_slice() else {
+            return Err(TchError::Shape(format!("3 parts expected, {} found", parts.len())));
+        };
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let scale = 1.0 / (head as f64).sqrt();
+        let mut scores = q.f_matmul(&k.f_transpose(-2, -1)?)?;
+        scores = scores.f_mul_scalar(scale)?;
+        scores = scores.f_softmax(-1, None::<Kind>)?;
+        let mixed = scores.f_matmul(v)?.f_reshape([batch, heads, sequence, head])?;
+        drop(x);
+        held.extend([qkv, scores]);
+        held.append(&mut parts);
+        mixed.f_transpose(1, 2)?.f_reshape([batch, sequence, width])
+    }
+}
+
+impl Model for TransformerBlock {
+    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
+        let mut held = Vec::new();
+        let mut x = rms_norm(input, &self.norm1)?;
+        x = self.attention(x, &mut held)?;
+        x = self.proj.forward(&x)?;
+        x = input.f_add(&x)?;
+
+        let residual = x.shallow_clone();
+        x = rms_norm(&x, &self.norm2)?;
+        x = self.mlp_fc1.forward(&x)?;
+        x = x.f_gelu("none")?;
+        x = self.mlp_fc2.forward(&x)?;
+        residual.f_add(&x)
+    }
+
+    fn layers(&self) -> Vec<&dyn LinearLayer> {
+        vec![&*self.qkv, &*self.proj, &*self.mlp_fc1, &*self.mlp_fc2]
+    }
+
+    fn norms(&self) -> Vec<&Tensor> {
+        vec![&self.norm1, &self.norm2]
+    }
+}
+
+/// `x / √(mean(x²) + eps) · weight`; the division in float32 (or float64, for the reference), the
+/// product with the weight in the dtype of `x`.
+fn rms_norm(x: &Tensor, weight: &Tensor) -> Result<Tensor, TchError> {
+    let wide = match x.f_kind()? {
+        Kind::Double => x.shallow_clone(),
+        _ => x.f_to_kind(Kind::Float)?,
+    };
+    let mut inverse = wide.f_mul(&wide)?;
+    inverse = inverse.f_mean_dim(-1, true, None::<Kind>)?;
+    inverse = inverse.f_add_scalar(EPS)?;
+    inverse = inverse.f_rsqrt()?;
+    let mut y = wide.f_mul(&inverse)?;
+    drop(wide);
+    y = y.f_type_as(x)?;
+    y.f_mul(weight)
+}
+
+pub(super) fn linears(shape: Shape) -> Vec<LinearShape> {
+    let Shape { m, k, .. } = shape;
+    let rows = m.saturating_mul(SEQUENCE_LENGTH);
+    let linear = |name, k, n| LinearShape { name, rows, k, n };
+    let hidden = k.saturating_mul(MLP_RATIO);
+    vec![
+        linear("qkv", k, k.saturating_mul(3)),
+        linear("proj", k, k),
+        linear("mlp_fc1", k, hidden),
+        linear("mlp_fc2", hidden, k),
+    ]
+}
+
+pub(super) fn norms(shape: Shape) -> Vec<(&'static str, u64)> {
+    vec![("norm1", shape.k), ("norm2", shape.k)]
+}

@@ -1,0 +1,112 @@
+//! `int8dq`: int8 weights per output channel, activations quantized to int8 per token at every
+//! call, integer matrix product.
+//!
+//! Source: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1.
+
+use plan::Device;
+use tch::{Kind, TchError, Tensor};
+
+use super::affine::{self, Range};
+use super::{LinearLayer, LinearShape, output_size};
+use crate::refusal::Refusal;
+
+/// `y = ((q_x · q_wᵀ) · s_x) · s_w`, the integer sums exact, both products rounded to the dtype of
+/// `s_x`.
+#[derive(Debug)]
+pub struct Int8dq {
+    /// `[n, k]`, int8, −128 to 127.
+    pub weight: Tensor,
+    /// `[n]`, in the dtype of the weight it came from: `max(amax / 127.5, 2⁻²³)`. There is no zero
+    /// point.
+    pub scale: Tensor,
+}
+
+/// Activations quantized per token.
+#[derive(Debug)]
+pub struct QuantizedActivation {
+    /// The size of the activation, int8, −127 to 127.
+    pub values: Tensor,
+    /// One per token (all dimensions but the last): `max(amax / 127, 1e-5)`, in the activation's
+    /// dtype; float32 for a float16 activation, whose range the rescaled sums would leave.
+    pub scale: Tensor,
+}
+
+impl Int8dq {
+    /// Quantizes `weight [n, k]`, float32, bfloat16 or float16, in its own dtype.
+    pub fn quantize(weight: &Tensor) -> Result<Self, TchError> {
+        let (scale, _) = affine::choose_scale(weight, Range::WEIGHT)?;
+        let weight = affine::quantize(weight, &scale, None, Range::WEIGHT)?;
+        Ok(Self { weight, scale })
+    }
+
+    /// Quantizes an activation `[.., k]`.
+    pub fn quantize_activation(x: &Tensor) -> Result<QuantizedActivation, TchError> {
+        let (mut scale, zero_point) = affine::choose_scale(x, Range::ACTIVATION)?;
+        if x.f_kind()? == Kind::Half {
+            scale = scale.f_to_kind(Kind::Float)?;
+        }
+        let values = affine::quantize(x, &scale, Some(&zero_point), Range::ACTIVATION)?;
+        Ok(QuantizedActivation { values, scale })
+    }
+}
+
+impl LinearLayer for Int8dq {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let (n, k) = self.weight.size2()?;
+        let activation = Self::quantize_activation(x)?;
+        let rows = activation.values.f_reshape([-1, k])?;
+        let weight = self.weight.f_tr()?;
+        let row_scale = activation.scale.f_reshape([-1, 1])?;
+        let row_scale = row_scale.f_expand([rows.size2()?.0, n], false)?;
+
+        let mut y = if x.device().is_cuda() {
+            // Upstream copies the transposed weight on every call, because its integer product
+            // once gave wrong results without.
+            let weight = weight.f_contiguous()?;
+            let sums = rows.f_internal_int_mm(&weight)?;
+            sums.f_mul(&row_scale)?
+        } else {
+            let sums = rows.f_internal_int_mm(&weight)?;
+            sums.f_to_kind(activation.scale.f_kind()?)?.f_mul(&row_scale)?
+        };
+        y = y.f_mul(&self.scale)?;
+        y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![&self.weight, &self.scale]
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        if self.weight.device().is_cuda() {
+            &["aten::clone", "aten::_int_mm"]
+        } else {
+            &["aten::_int_mm"]
+        }
+    }
+}
+
+/// Upstream leaves weights with `k <= 16` unquantized, and on CUDA falls back to an integer product
+/// on the host or to a float one where cuBLAS has none. Neither would be int8dq.
+pub(super) fn check(device: Device, linear: LinearShape) -> Result<(), Refusal> {
+    let LinearShape { name, rows, k, n } = linear;
+    let refuse = |what: String| {
+        Err(Refusal::Unsupported(format!("recipe `int8dq`, layer `{name}`: {what}")))
+    };
+    if k <= 16 {
+        return refuse(format!("k = {k}, but int8dq quantizes only weights with k > 16"));
+    }
+    if device == Device::Cuda {
+        if rows <= 16 {
+            return refuse(format!("{rows} rows, but `_int_mm` on cuda needs more than 16"));
+        }
+        for (dimension, size) in [("k", k), ("n", n)] {
+            if size % 8 != 0 {
+                return refuse(format!(
+                    "{dimension} = {size}, but `_int_mm` on cuda needs a multiple of 8"
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! `int8wo`: int8 weights, one scale per output channel, activations untouched.
+//!
+//! Source: torchao 0.17, `Int8WeightOnlyConfig` version 1.
+
+use tch::{Kind, TchError, Tensor};
+
+use super::affine::{self, Range};
+use super::{LinearLayer, output_size};
+
+/// `y = (x · q.to(x.dtype)ᵀ) · scale`: eager mode converts the whole weight on every call, so this
+/// saves memory and costs time. (The faster `aten::_weight_int8pack_mm` is not what upstream runs.)
+#[derive(Debug)]
+pub struct Int8wo {
+    /// `[n, k]`, int8, −128 to 127.
+    pub weight: Tensor,
+    /// `[n]`, in the dtype of the weight it came from: `max(amax / 127.5, 2⁻²³)`.
+    pub scale: Tensor,
+    /// `[n]`, int64, all zero. No computation reads it; it is kept because upstream stores it,
+    /// and so it counts as weight memory: 8 bytes per output channel.
+    pub zero_point: Tensor,
+}
+
+impl Int8wo {
+    /// Quantizes `weight [n, k]`, float32, bfloat16 or float16, in its own dtype.
+    pub fn quantize(weight: &Tensor) -> Result<Self, TchError> {
+        let (scale, zero_point) = affine::choose_scale(weight, Range::WEIGHT)?;
+        let zero_point = zero_point.f_to_kind(Kind::Int64)?;
+        let weight = affine::quantize(weight, &scale, Some(&zero_point), Range::WEIGHT)?;
+        Ok(Self { weight, scale, zero_point })
+    }
+}
+
+impl LinearLayer for Int8wo {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let (n, k) = self.weight.size2()?;
+        let product = {
+            let converted = self.weight.f_tr()?.f_to_kind(x.f_kind()?)?;
+            x.f_reshape([-1, k])?.f_mm(&converted)?
+        };
+        product.f_mul(&self.scale)?.f_reshape(output_size(x, n))
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![&self.weight, &self.scale, &self.zero_point]
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        &["aten::_to_copy", "aten::mm"]
+    }
+}

@@ -1,0 +1,135 @@
+//! The float64 reference of a case, within bounded work and memory.
+
+use plan::Case;
+use tch::{Device, Kind, TchError, Tensor};
+
+use crate::models::{self, Parameters};
+use crate::recipes::LinearLayer;
+use crate::refusal::Refusal;
+
+/// Work that a reference may cost: about half a second of one core.
+const MAX_FLOPS: u64 = 1 << 32;
+/// Elements of the reference's largest activation.
+const MAX_ELEMENTS: u64 = 1 << 24;
+/// Elements of a weight that are in float64 at one time: 128 MiB.
+const BLOCK_ELEMENTS: i64 = 1 << 24;
+/// Rows that are compared however much they cost.
+const MIN_ROWS: u64 = 4;
+
+/// Some rows (first dimension) of a model's output, in float64, and which they are. On the host,
+/// so that a device's memory is left to the case.
+#[derive(Debug)]
+pub struct Reference {
+    rows: Tensor,
+    output: Tensor,
+}
+
+impl Reference {
+    /// Runs the case's model in float64 on unquantized parameters.
+    pub fn compute(case: &Case, parameters: &Parameters, input: &Tensor) -> Result<Self, Refusal> {
+        let rows = Tensor::f_from_slice(&rows(case))?.f_to_device(input.device())?;
+        let input = input.f_index_select(0, &rows)?.f_to_kind(Kind::Double)?;
+        let model = models::build(case.model, parameters.share(), &mut |_, weight| {
+            Ok(Box::new(Float64Linear { weight }))
+        })?;
+        let output = model.forward(&input)?.f_to_device(Device::Cpu)?;
+        Ok(Self { rows, output })
+    }
+
+    /// The reference, `[rows, ..]`.
+    pub fn output(&self) -> &Tensor {
+        &self.output
+    }
+
+    /// The rows of `output` that the reference holds.
+    pub fn select(&self, output: &Tensor) -> Result<Tensor, TchError> {
+        output.f_index_select(0, &self.rows)?.f_to_device(Device::Cpu)
+    }
+
+    /// How many rows it holds.
+    pub fn rows(&self) -> u64 {
+        self.rows.numel() as u64
+    }
+}
+
+/// Rows to compare: all where that is cheap, else as many as the bounds allow, evenly spaced from
+/// the first to the last.
+fn rows(case: &Case) -> Vec<i64> {
+    let all = case.shape.m;
+    let linears = models::linears(case.model, case.shape);
+    let (mut flops, mut elements) = (0_u64, 0_u64);
+    for linear in &linears {
+        // A row of the output is a batch element: 16 rows of the linears of a transformer block.
+        let rows = linear.rows / all.max(1);
+        flops = flops.saturating_add(2 * rows * linear.k * linear.n);
+        elements = elements.max(rows * (linear.k + linear.n));
+    }
+    let affordable = (MAX_FLOPS / flops.max(1)).min(MAX_ELEMENTS / elements.max(1));
+    evenly_spaced(all, affordable.max(MIN_ROWS))
+}
+
+/// At most `count` of `0..all`, evenly spaced, the first and the last among them.
+fn evenly_spaced(all: u64, count: u64) -> Vec<i64> {
+    let count = count.min(all);
+    let last = all.saturating_sub(1);
+    let gaps = count.saturating_sub(1).max(1);
+    (0..count).map(|i| (i * last / gaps).cast_signed()).collect()
+}
+
+/// A linear layer that computes in float64 and holds its weight as it came: the conversion is made
+/// block by block, never of the whole weight.
+struct Float64Linear {
+    weight: Tensor,
+}
+
+impl LinearLayer for Float64Linear {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let (n, k) = self.weight.size2()?;
+        let step = (BLOCK_ELEMENTS / k.max(1)).max(1);
+        let mut blocks = Vec::new();
+        for start in (0..n).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+            let block = self.weight.f_narrow(0, start, step.min(n - start))?;
+            blocks.push(x.f_matmul(&block.f_to_kind(Kind::Double)?.f_tr()?)?);
+        }
+        Tensor::f_cat(&blocks, -1)
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![&self.weight]
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        &["aten::mm"]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_evenly_spaced_with_both_ends() {
+        for (all, count, expected) in [
+            (5, 9, vec![0, 1, 2, 3, 4]),
+            (5, 5, vec![0, 1, 2, 3, 4]),
+            (9, 3, vec![0, 4, 8]),
+            (1, 4, vec![0]),
+            (0, 4, vec![]),
+        ] {
+            assert_eq!(evenly_spaced(all, count), expected, "{count} of {all}");
+        }
+        let many = evenly_spaced(128_000, 1000);
+        assert_eq!((many.len(), many[0], many[999]), (1000, 0, 127_999));
+        assert!(many.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn blocks_do_not_change_the_product() {
+        // 2¹³ features leave 2048 rows to a block, so 5000 outputs take three.
+        let weight = Tensor::randn([5000, 8192], (Kind::Float, Device::Cpu));
+        let x = Tensor::randn([2, 8192], (Kind::Double, Device::Cpu));
+        let whole = x.matmul(&weight.to_kind(Kind::Double).tr());
+        let blocks = Float64Linear { weight }.forward(&x).unwrap();
+        assert!((whole - blocks).abs().max().double_value(&[]) < 1e-10);
+    }
+}

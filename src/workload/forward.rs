@@ -1,0 +1,78 @@
+//! The forward pass of a model: the workload of inference.
+
+use plan::{Accuracy, Case};
+use tch::{TchError, Tensor};
+
+use super::{Refusal, Workload};
+use crate::models::{self, Model, Parameters};
+use crate::verify::{self, Distance, Reference};
+use crate::{device, inputs, recipes};
+
+pub(super) struct Forward {
+    model: Box<dyn Model>,
+    input: Tensor,
+    reference: Reference,
+    min_sqnr_db: f64,
+}
+
+impl Forward {
+    pub(super) fn prepare(case: &Case) -> Result<Self, Refusal> {
+        let device = device::resolve(case.device)?;
+        tch::manual_seed(case.settings.seed);
+        let parameters = Parameters::random(case.model, case.shape, case.dtype, device)?;
+        let input = inputs::random(case.model, case.shape, case.dtype, device)?;
+        let reference = Reference::compute(case, &parameters, &input)?;
+        let model = models::build(case.model, parameters, &mut |_, weight| {
+            recipes::quantize(case.recipe, weight)
+        })?;
+        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe);
+        let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
+        Ok(Self { model, input, reference, min_sqnr_db })
+    }
+}
+
+impl Workload for Forward {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.model.forward(&self.input)
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        let output = tch::no_grad(|| self.step())?;
+        let (nonfinite, all) = (verify::nonfinite(&output)?, output.numel());
+        if nonfinite > 0 {
+            let what = format!("{nonfinite} of {all} outputs are NaN or infinite");
+            return Err(Refusal::Failed(what));
+        }
+        let selected = self.reference.select(&output)?;
+        let distance = Distance::between(self.reference.output(), &selected)?;
+        let (rows, gate) = (self.reference.rows(), self.min_sqnr_db);
+        // A ratio that is no number must not pass, hence the question put this way round.
+        if distance.sqnr_db >= gate {
+            return Ok(distance.accuracy(gate, rows));
+        }
+        let Distance { sqnr_db, max_abs_error, relative_error } = distance;
+        Err(Refusal::Failed(format!(
+            "inaccurate: {sqnr_db:.1} dB signal-to-noise ratio is below the gate of {gate:.1} dB \
+             (largest error {max_abs_error:.3e}, relative error {relative_error:.3e}, {rows} rows \
+             against float64); if that is good enough, set `min_sqnr_db`"
+        )))
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        models::stored_bytes(&*self.model)
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        (self.input.numel() * self.input.kind().elt_size_in_bytes()) as u64
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        let mut kernels = Vec::new();
+        for kernel in self.model.layers().iter().flat_map(|layer| layer.kernels()) {
+            if !kernels.iter().any(|known| known == kernel) {
+                kernels.push((*kernel).to_owned());
+            }
+        }
+        kernels
+    }
+}

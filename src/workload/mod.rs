@@ -1,0 +1,46 @@
+//! Workloads: a plan's [`Case`] made into something that can be timed and checked.
+//!
+//! The order is [`preflight`], [`prepare`], [`Workload::check`], then the clock.
+
+mod forward;
+mod preflight;
+
+pub use preflight::preflight;
+
+pub use crate::refusal::Refusal;
+
+use plan::{Accuracy, Case};
+use tch::{TchError, Tensor};
+
+/// What is timed.
+pub trait Workload {
+    /// One step: a forward pass. The caller switches gradients off. Nothing is allocated but what
+    /// the operations themselves allocate; a C++ exception is an `Err`.
+    fn step(&self) -> Result<Tensor, TchError>;
+
+    /// Runs one step and compares its output with the float64 reference. An output below its gate,
+    /// or with NaN or infinity anywhere, is [`Refusal::Failed`].
+    fn check(&self) -> Result<Accuracy, Refusal>;
+
+    /// Bytes that the model stores as it is run: quantized weights, scales, zero points, norms.
+    fn weights_bytes(&self) -> u64;
+
+    /// Bytes of the input.
+    fn inputs_bytes(&self) -> u64;
+
+    /// ATen ops that work on the weights of the linear layers.
+    fn kernels(&self) -> Vec<String>;
+}
+
+/// What makes a case measurable: [`prepare`], or a target's own.
+pub type Prepare = fn(&Case) -> Result<Box<dyn Workload>, Refusal>;
+
+/// Builds a case: seeds torch, makes parameters and input, computes the reference, quantizes.
+/// The same seed, model, shape and dtype give the same parameters and input to every recipe and
+/// on every device.
+///
+/// Refuses what [`preflight`] refuses, and whatever goes wrong on the way.
+pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    preflight(case)?;
+    Ok(Box::new(forward::Forward::prepare(case)?))
+}
