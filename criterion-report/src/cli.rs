@@ -49,7 +49,7 @@ struct Source {
     /// File to write instead of standard output; it is replaced only when complete
     #[arg(long, short, global = true, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Exit with 1 when a case that a run selected has no time of its own
+    /// Exit with 1 when a case that the latest run selected has no time from it
     #[arg(long, global = true)]
     strict: bool,
 }

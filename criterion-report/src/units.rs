@@ -52,6 +52,9 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
     let places = if value < 0.1 { decimals(value, 2) } else { decimals(value, 3).min(2) };
     match interval {
         Some(Interval { low, high }) => {
+            // Bounds that look alike need another decimal to be an interval.
+            let alike = format!("{low:.places$}") == format!("{high:.places$}");
+            let places = places + usize::from(alike);
             format!("{value:.places$}× [{low:.places$}, {high:.places$}]")
         }
         None => format!("{value:.places$}×"),
@@ -163,6 +166,7 @@ mod tests {
             "999.0 µs [987.7, 1012.3]"
         );
         assert_eq!(ratio(1.8412, bounds(1.7934, 1.8966)), "1.84× [1.79, 1.90]");
+        assert_eq!(ratio(0.8297, bounds(0.8258, 0.8336)), "0.830× [0.826, 0.834]");
         for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
             assert_eq!(ratio(value, None), text);
         }

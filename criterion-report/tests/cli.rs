@@ -71,7 +71,7 @@ fn a_failed_gate_says_which_cases() {
     assert!(!out(&output).is_empty(), "the file is written all the same");
     assert_snapshot!(err(&output), @r"
     --strict: 3 cases have no time:
-      inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended before it reached this case; what is shown is from run 20261119T090000Z-17
+      inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended before it reached this case; this is from run 20261119T090000Z-17
       inference/quick/linear/cpu/int8dq/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended while this case was running
       inference/quick/linear/cpu/int4wo-32/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended before it reached this case
     ");

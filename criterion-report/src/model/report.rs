@@ -12,26 +12,13 @@ use super::records::{Records, RecordsError, read_manifests};
 use super::row::Row;
 use super::speedup::Comparison;
 
-/// A case that a run selected and did not get to, because the run ended before it.
+/// A case without a record: a run selected it and ended before it had one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,
     /// What is known about it.
     pub reason: String,
-}
-
-impl Missing {
-    /// The case `id` of a run; `shown` is the earlier run whose record stands in for it.
-    fn new(id: &str, run: &RunManifest, shown: Option<&str>) -> Self {
-        let ended = match run.running.as_deref() {
-            Some(running) if running == id => "ended while this case was running",
-            _ => "ended before it reached this case",
-        };
-        let instead = shown.map(|shown| format!("; what is shown is from run {shown}"));
-        let reason = format!("run {} {ended}{}", run.run_id, instead.unwrap_or_default());
-        Self { full_id: id.to_owned(), reason }
-    }
 }
 
 /// One case as writers see it.
@@ -58,7 +45,7 @@ pub struct Report {
     comparisons: Vec<[Option<Comparison>; 2]>,
     /// Indices of the rows that the filter lets through, in the records' order.
     shown: Vec<usize>,
-    /// Cases that the latest run of their target selected and did not reach.
+    /// Cases that the latest run of their target selected and that have no record.
     pub missing: Vec<Missing>,
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
     /// show.
@@ -84,16 +71,16 @@ impl Report {
         let files = CriterionFiles::read(&location.criterion, baseline, &wanted);
         warnings.extend(files.warnings);
 
-        let rows: Vec<Row> = records
+        let mut rows: Vec<Row> = records
             .into_iter()
             .map(|record| {
                 let results = files.results.get(&record.full_id).map_or(&[][..], Vec::as_slice);
                 Row::join(record, results)
             })
             .collect();
+        let mut missing = unreached(&manifests, baseline, &mut rows);
         let passes = |id: &str| filter.is_none_or(|filter| filter.is_match(id));
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
-        let mut missing = missing(&manifests, baseline, &rows);
         missing.retain(|case| passes(&case.full_id));
         Ok(Self {
             baseline: baseline.to_owned(),
@@ -134,12 +121,19 @@ impl Report {
         outcomes.into_iter().collect()
     }
 
-    /// Selected cases without a time of their own, each with the reason: what `--strict` refuses.
+    /// Selected cases without a time of the run that selected them last, each with the reason:
+    /// what `--strict` refuses.
     pub fn unmeasured(&self) -> Vec<(String, String)> {
-        let rows = self.entries().filter(|entry| entry.row.time.is_err()).map(|entry| {
-            let status = entry.row.record.outcome.status();
-            let reason = entry.row.reason().map(|reason| format!(": {reason}"));
-            (entry.row.full_id().to_owned(), format!("{status}{}", reason.unwrap_or_default()))
+        let rows = self.entries().filter_map(|Entry { row, .. }| {
+            let reason = match (&row.outdated, &row.time) {
+                (Some(outdated), _) => outdated.clone(),
+                (None, Ok(_)) => return None,
+                (None, Err(_)) => {
+                    let reason = row.reason().map(|reason| format!(": {reason}"));
+                    format!("{}{}", row.record.outcome.status(), reason.unwrap_or_default())
+                }
+            };
+            Some((row.full_id().to_owned(), reason))
         });
         let missing = self.missing.iter().map(|case| (case.full_id.clone(), case.reason.clone()));
         rows.chain(missing).collect()
@@ -186,11 +180,10 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
         .collect()
 }
 
-/// What the latest run of each target selected and left without a record of its own.
-fn missing(manifests: &[RunManifest], baseline: &str, rows: &[Row]) -> Vec<Missing> {
-    let run_of: HashMap<&str, &str> =
-        rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str())).collect();
-    let runs: HashSet<&str> = run_of.values().copied().collect();
+/// Finds what the latest run of each target selected and left without a record of its own: cases
+/// without any record are returned, rows of an earlier run are marked as outdated.
+fn unreached(manifests: &[RunManifest], baseline: &str, rows: &mut [Row]) -> Vec<Missing> {
+    let runs: HashSet<&str> = rows.iter().map(|row| row.record.run_id.as_str()).collect();
     let mut latest: BTreeMap<&str, &RunManifest> = BTreeMap::new();
     for manifest in manifests {
         let saved = match &manifest.baseline {
@@ -203,11 +196,25 @@ fn missing(manifests: &[RunManifest], baseline: &str, rows: &[Row]) -> Vec<Missi
             latest.insert(&manifest.target, manifest);
         }
     }
-    let unreached = latest.values().flat_map(|manifest| {
-        manifest.selected.iter().filter_map(|id| {
-            let shown = run_of.get(id.as_str()).copied();
-            (shown != Some(&manifest.run_id)).then(|| Missing::new(id, manifest, shown))
-        })
-    });
-    unreached.collect()
+    let places: HashMap<String, usize> =
+        rows.iter().enumerate().map(|(place, row)| (row.record.full_id.clone(), place)).collect();
+    let mut missing = Vec::new();
+    for manifest in latest.values() {
+        for id in &manifest.selected {
+            let ended = match manifest.running.as_ref() {
+                Some(running) if running == id => "ended while this case was running",
+                _ => "ended before it reached this case",
+            };
+            let reason = format!("run {} {ended}", manifest.run_id);
+            match places.get(id).map(|&place| &mut rows[place]) {
+                None => missing.push(Missing { full_id: id.clone(), reason }),
+                Some(row) if row.record.run_id != manifest.run_id => {
+                    let run = &row.record.run_id;
+                    row.outdated = Some(format!("{reason}; this is from run {run}"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    missing
 }

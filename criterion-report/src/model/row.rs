@@ -14,6 +14,8 @@ pub struct Row {
     pub record: Record,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
+    /// Set when a later run selected the case and ended before it left a new record.
+    pub outdated: Option<String>,
 }
 
 /// Why a row has no time.
@@ -60,7 +62,7 @@ impl Row {
     /// Joins a record with those results of criterion that bear its id.
     pub fn join(record: Record, results: &[CriterionResult]) -> Self {
         let time = Self::time(&record, results);
-        Self { record, time }
+        Self { record, time, outdated: None }
     }
 
     fn time(record: &Record, results: &[CriterionResult]) -> Result<Time, NoTime> {
@@ -95,6 +97,13 @@ impl Row {
     /// The bench target: the first part of the id.
     pub fn target(&self) -> &str {
         self.full_id().split('/').next().unwrap_or_default()
+    }
+
+    /// What qualifies the row's own numbers: the harness's notes, quick mode, a later run's end.
+    pub fn cautions(&self) -> Vec<String> {
+        let quick = self.time.as_ref().is_ok_and(|time| time.quick);
+        let quick = quick.then(|| "quick mode: two samples, so no interval".to_owned());
+        quick.into_iter().chain(self.outdated.clone()).chain(self.record.notes.clone()).collect()
     }
 
     /// Why there is no number, in the outcome's words or in those of a missing time.

@@ -62,9 +62,7 @@ const OURS: &[Column] = &[
     ("speedup_over_group_baseline", |e| text(group_speedup(e)?.ratio)),
     ("speedup_over_group_baseline_low", |e| text(group_speedup(e)?.interval?.low)),
     ("speedup_over_group_baseline_high", |e| text(group_speedup(e)?.interval?.high)),
-    ("cautions", |e| {
-        list(&e.comparison?.cautions.iter().map(ToString::to_string).collect::<Vec<_>>())
-    }),
+    ("cautions", |e| list(&cautions(e))),
     ("flops", |e| text(plan::cost::flops(&e.row.record.case))),
     ("weights_bytes", |e| text(e.row.record.memory?.weights_bytes)),
     ("inputs_bytes", |e| text(e.row.record.memory?.inputs_bytes)),
@@ -77,7 +75,6 @@ const OURS: &[Column] = &[
     ("max_abs_error", |e| text(e.row.record.accuracy?.max_abs_error.0)),
     ("relative_error", |e| text(e.row.record.accuracy?.relative_error.0)),
     ("kernels", |e| list(&e.row.record.kernels)),
-    ("notes", |e| list(&e.row.record.notes)),
     ("threads", |e| text(e.row.record.environment.torch.threads)),
     ("allocator", |e| text(&e.row.record.environment.allocator)),
     ("cache", |e| text(e.row.record.case.settings.cache)),
@@ -131,6 +128,11 @@ fn text(value: impl ToString) -> Option<String> {
 
 fn list(items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| items.join(";"))
+}
+
+fn cautions(entry: &Entry<'_>) -> Vec<String> {
+    let compared = entry.comparison.into_iter().flat_map(|comparison| &comparison.cautions);
+    entry.row.cautions().into_iter().chain(compared.map(ToString::to_string)).collect()
 }
 
 fn python_bool(value: bool) -> Option<String> {

@@ -43,8 +43,12 @@ pub enum DashboardError {
         file: String,
     },
     /// Nothing to write.
-    #[error("no case has a result for the dashboard{}", .0.iter().map(|note| format!("\n  {note}")).collect::<String>())]
+    #[error("no case has a result for the dashboard{}", indented(.0))]
     Empty(Vec<String>),
+}
+
+fn indented(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("\n  {note}")).collect()
 }
 
 /// Checks the records, each with the id of its case.

@@ -79,7 +79,15 @@ pub fn write(
     if records.is_empty() {
         return Err(DashboardError::Empty(notes));
     }
-    check(&records)?;
+    match check(&records) {
+        // Upstream's names do not tell models, dtypes and compilation apart; that is their form.
+        Err(same @ DashboardError::SameSeries { .. })
+            if options.torchao_compat || options.seed_format =>
+        {
+            notes.push(format!("not for uploading as it is: {same}"));
+        }
+        checked => checked?,
+    }
     let records: Vec<DbRecord> = records.into_iter().map(|(_, record)| record).collect();
     Ok(Written { text: text(&records, options), notes })
 }

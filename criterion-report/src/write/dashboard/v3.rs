@@ -13,7 +13,7 @@ pub fn records(entry: &Entry<'_>) -> Vec<DbRecord> {
     metrics(entry)
         .into_iter()
         .map(|metric| DbRecord {
-            benchmark: benchmark(row),
+            benchmark: benchmark(entry),
             model: model(&row.record.case),
             metric,
             runners: vec![runner(row)],
@@ -22,7 +22,8 @@ pub fn records(entry: &Entry<'_>) -> Vec<DbRecord> {
         .collect()
 }
 
-fn benchmark(row: &Row) -> Benchmark {
+fn benchmark(entry: &Entry<'_>) -> Benchmark {
+    let row = entry.row;
     let record = &row.record;
     let (case, environment) = (&record.case, &record.environment);
     let compiled = case.compile.is_some().to_string();
@@ -44,7 +45,10 @@ fn benchmark(row: &Row) -> Benchmark {
     info.push("threads", Some(environment.torch.threads));
     info.push("allocator", Some(&environment.allocator));
     info.push("kernels", (!record.kernels.is_empty()).then(|| record.kernels.join(";")));
-    info.push("notes", (!record.notes.is_empty()).then(|| record.notes.join("; ")));
+    let compared = entry.quantization.into_iter().flat_map(|comparison| &comparison.cautions);
+    let cautions: Vec<String> =
+        row.cautions().into_iter().chain(compared.map(ToString::to_string)).collect();
+    info.push("notes", (!cautions.is_empty()).then(|| cautions.join("; ")));
     info.push("git_revision", environment.git_revision.as_ref());
     info.push("run_id", Some(&record.run_id));
     info.push("measured_at", Some(units::rfc3339(record.timestamp)));

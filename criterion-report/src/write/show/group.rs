@@ -1,6 +1,6 @@
 //! The table of one criterion group.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::footnotes::Footnotes;
 use super::{WIDTH, gather};
@@ -37,6 +37,7 @@ pub fn table(entries: &[Entry<'_>], colour: bool) -> String {
         ("", Align::Left),
     ];
     let weights_width = entries.iter().map(|entry| weights(entry).len()).max().unwrap_or(0);
+    let shared = shared_reasons(entries);
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
     for parameter in gather(entries.iter().copied(), |entry| &entry.row.record.case.id.parameter) {
@@ -46,7 +47,9 @@ pub fn table(entries: &[Entry<'_>], colour: bool) -> String {
             if names.is_empty() { String::new() } else { format!("  ({})", names.join(", ")) };
         let heading = format!("  {}{names}", case.id.parameter);
         lines.push(Line::Text(Cell::new(heading, Paint::Dim)));
-        lines.extend(parameter.iter().map(|entry| line(entry, weights_width, &mut footnotes)));
+        lines.extend(
+            parameter.iter().map(|entry| line(entry, weights_width, &shared, &mut footnotes)),
+        );
     }
     out.push_str(&render(&columns, &lines, 4, WIDTH, colour));
     out.push_str(&footnotes.render(colour));
@@ -93,25 +96,35 @@ fn level(entries: &[Entry<'_>]) -> Option<String> {
     }
 }
 
-fn line(entry: &Entry<'_>, weights_width: usize, footnotes: &mut Footnotes) -> Line {
+/// Reasons that several cases give: they go below the table, once.
+fn shared_reasons<'a>(entries: &[Entry<'a>]) -> HashSet<&'a str> {
+    let mut seen = HashSet::new();
+    let reasons = entries.iter().filter_map(|entry| entry.row.record.outcome.reason());
+    reasons.filter(|reason| !seen.insert(*reason)).collect()
+}
+
+fn line(
+    entry: &Entry<'_>,
+    weights_width: usize,
+    shared: &HashSet<&str>,
+    footnotes: &mut Footnotes,
+) -> Line {
     let record = &entry.row.record;
     let variant = Cell::from(record.case.id.variant.as_str());
     if let Some(reason) = record.outcome.reason() {
         let paint = if record.outcome.is_failure() { Paint::Bad } else { Paint::Warn };
-        return Line::Spanning(
-            variant,
-            Cell::new(format!("{}: {reason}", record.outcome.status()), paint),
-        );
+        let status = record.outcome.status();
+        let text = if shared.contains(reason) {
+            format!("{status} {}", footnotes.mark(reason.to_owned()))
+        } else {
+            format!("{status}: {reason}")
+        };
+        return Line::Spanning(variant, Cell::new(text, paint));
     }
     let mut marks = Vec::new();
     let mut note = |text: String| marks.push(footnotes.mark(text));
     let time = match &entry.row.time {
-        Ok(time) => {
-            if time.quick {
-                note("quick mode: two samples, so no interval".to_owned());
-            }
-            units::time_with_interval(time.median_ns, time.interval).into()
-        }
+        Ok(time) => units::time_with_interval(time.median_ns, time.interval).into(),
         Err(NoTime::NotMeasured) => Cell::new(record.outcome.status(), Paint::Warn),
         Err(why) => {
             note(why.to_string());
@@ -137,7 +150,7 @@ fn line(entry: &Entry<'_>, weights_width: usize, footnotes: &mut Footnotes) -> L
             weights.push_str(&format!(" {:>6}", units::reduction(fraction)));
         }
     }
-    record.notes.iter().for_each(|text| note(text.clone()));
+    entry.row.cautions().into_iter().for_each(note);
     let memory = record.memory;
     Line::Cells(vec![
         variant,

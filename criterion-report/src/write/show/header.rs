@@ -50,11 +50,10 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
     );
     let git = of.environment.git_revision.as_deref().unwrap_or("none");
     let rows = if several { format!(", {}", units::count(of.rows, "case")) } else { String::new() };
-    let run = format!(
-        "{}, baseline {baseline}, git {git}, rustc {}{rows}",
-        period(of),
-        of.environment.rustc
-    );
+    // `rustc 1.95.0 (59807616e 2026-04-14)`, or the version alone.
+    let rustc = of.environment.rustc.trim_start_matches("rustc ");
+    let rustc = rustc.split_once(' ').map_or(rustc, |(version, _)| version);
+    let run = format!("{}, baseline {baseline}, git {git}, rustc {rustc}{rows}", period(of));
     vec![("machine", machine), ("libtorch", library), ("measured", run)]
 }
 
