@@ -61,7 +61,7 @@ cargo xtask test [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
 
 ARGUMENTS go to `cargo test` as they are, and after `--` to the test harness:
 
-  cargo xtask test                              every test of the workspace
+  cargo xtask test                             every test of the workspace
   cargo xtask test expand -- --nocapture       tests whose name contains expand
 
 See also: cargo test --help
