@@ -112,8 +112,8 @@ mod tests {
                 Command::Bench { arguments: words("--bench inference -- int8wo --help") },
             ),
             (
-                "test -p plan -- --nocapture",
-                Command::Test { arguments: words("-p plan -- --nocapture") },
+                "test expand -- --nocapture",
+                Command::Test { arguments: words("expand -- --nocapture") },
             ),
             ("doctor", Command::Doctor),
             ("--help", Command::Help(help::ALL)),

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::libtorch::{Libtorch, VERSION};
 use crate::manifest::Manifest;
-use crate::partial::{self, PARTIAL};
+use crate::partial;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -71,29 +71,26 @@ impl Cache {
         Entry::at(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
     }
 
-    /// What interrupted installations left. Installations in progress are told by their process.
-    pub fn leftovers(&self) -> Vec<PathBuf> {
-        // A cache that does not exist yet has no leftovers.
-        let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
-        let mut leftovers: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| partial::is_leftover(path))
-            .collect();
-        leftovers.sort();
-        leftovers
+    /// Every provisioned libtorch, of any version.
+    pub fn contents(&self) -> Vec<PathBuf> {
+        self.folders().into_iter().filter(|path| !partial::is_partial(path)).collect()
     }
 
-    /// Everything named like a provisioned libtorch, of any version.
-    pub fn contents(&self) -> Vec<PathBuf> {
+    /// Installations in progress, and what interrupted ones left.
+    pub fn partials(&self) -> Vec<PathBuf> {
+        self.folders().into_iter().filter(|path| partial::is_partial(path)).collect()
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        // A cache that does not exist yet holds nothing.
         let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
-        let mut contents: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("torch-"))
-            })
-            .collect();
-        contents.sort();
-        contents
+        let is_ours = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("torch-"))
+        };
+        let mut folders: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();
+        folders.sort();
+        folders
     }
 }
 
@@ -105,11 +102,6 @@ impl Entry {
         let whole = libtorch.has_cuda == (manifest.flavour == Flavour::Cuda);
         whole.then_some(Self { libtorch, manifest })
     }
-}
-
-/// Whether a name in the cache is that of an unfinished installation.
-pub fn is_partial(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().contains(PARTIAL))
 }
 
 #[cfg(test)]
@@ -148,7 +140,7 @@ mod tests {
     #[test]
     fn a_cache_that_is_not_there_holds_nothing() {
         let cache = Cache { dir: "/nowhere/at/all".into() };
-        assert!(cache.leftovers().is_empty());
+        assert!(cache.partials().is_empty());
         assert!(cache.contents().is_empty());
         assert!(cache.entry(Flavour::Cpu).is_none());
     }

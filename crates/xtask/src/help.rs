@@ -32,7 +32,7 @@ It may be interrupted, or run twice at once: nothing half-installed is linked.
   (neither)  what .libtorch leads to, if that is a whole libtorch 2.11.0; else
              cuda if an NVIDIA driver is found, cpu if not
   --cpu      without CUDA: about 540 MB to download, 0.8 GB on disk
-  --cuda     with CUDA 13.0: about 2.6 GB to download, 4.7 GB on disk
+  --cuda     with CUDA 13.0: about 2.7 GB to download, 4.9 GB on disk
 
 Variables:
   LIBTORCH               a libtorch 2.11.0 of your own: nothing is provisioned
@@ -61,8 +61,8 @@ cargo xtask test [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
 
 ARGUMENTS go to `cargo test` as they are, and after `--` to the test harness:
 
-  cargo xtask test
-  cargo xtask test --package criterion-torch -- --nocapture
+  cargo xtask test                             every test of the workspace
+  cargo xtask test expand -- --nocapture       tests whose name contains expand
 
 See also: cargo test --help
 ";

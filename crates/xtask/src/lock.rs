@@ -10,31 +10,39 @@ use crate::error::{Error, Result};
 /// Held until dropped.
 pub struct Lock {
     _file: File,
+    exclusive: bool,
 }
 
 impl Lock {
     /// Waits, and says so, while another setup holds the lock.
     pub fn wait(cache: &Cache) -> Result<Self> {
         let (path, file) = open(cache)?;
-        match file.try_lock() {
-            Ok(()) => {}
+        let exclusive = match file.try_lock() {
+            Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
                 eprintln!("another setup is running, waiting for it …");
                 file.lock().map_err(|error| Error::io("lock", &path, &error))?;
+                true
             }
             // Some network file systems know no locks. Two setups at once then download twice, and
             // that is all: the rename into place still admits one of them.
             Err(TryLockError::Error(error)) => {
                 eprintln!("note: {} cannot be locked ({error}), going on", path.display());
+                false
             }
-        }
-        Ok(Self { _file: file })
+        };
+        Ok(Self { _file: file, exclusive })
     }
 
     /// The lock if nobody holds it.
     pub fn attempt(cache: &Cache) -> Option<Self> {
         let (_, file) = open(cache).ok()?;
-        file.try_lock().is_ok().then_some(Self { _file: file })
+        file.try_lock().is_ok().then_some(Self { _file: file, exclusive: true })
+    }
+
+    /// Whether nobody else can be installing: false where the file system knows no locks.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
     }
 }
 

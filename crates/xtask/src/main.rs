@@ -46,17 +46,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, Error> {
-    let command = args::parse(std::env::args_os().skip(1))?;
-    if let Command::Help(text) = command {
-        print!("{text}");
-        return Ok(ExitCode::SUCCESS);
-    }
-    let workspace = Workspace::of_current_dir()?;
-    match command {
-        Command::Setup { flavour } => setup::command(&workspace, flavour),
-        Command::Bench { arguments } => cargo::bench(&workspace, &arguments),
-        Command::Test { arguments } => cargo::test(&workspace, &arguments),
-        Command::Doctor => doctor::command(&workspace),
-        Command::Help(_) => unreachable!("help was printed above, without a workspace"),
+    let workspace = Workspace::of_current_dir;
+    match args::parse(std::env::args_os().skip(1))? {
+        Command::Setup { flavour } => setup::command(&workspace()?, flavour),
+        Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
+        Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
+        Command::Doctor => doctor::command(&workspace()?),
+        Command::Help(text) => {
+            print!("{text}");
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

@@ -75,7 +75,12 @@ pub fn remove_broken(place: &Path) -> Result<()> {
     remove(&aside)
 }
 
-/// Whether a folder is an installation whose process has ended. Our own process id means a dead
+/// Whether a name is that of an unfinished installation.
+pub fn is_partial(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(PARTIAL))
+}
+
+/// Whether the process of an unfinished installation has ended. Our own process id means a dead
 /// namesake: containers hand out the same few ids again and again.
 pub fn is_leftover(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -87,10 +92,16 @@ pub fn is_leftover(path: &Path) -> bool {
 
 fn is_alive(pid: u32) -> bool {
     if Path::new("/proc/self").exists() {
-        return Path::new("/proc").join(pid.to_string()).exists();
+        return fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !is_zombie(&stat));
     }
     // Without /proc: signal 0 tells. When in doubt the folder stays.
     Command::new("kill").args(["-0", &pid.to_string()]).output().is_ok_and(|o| o.status.success())
+}
+
+/// A killed process that its parent has not collected, which some containers never do. The state
+/// follows the program's name, which is in parentheses and may itself hold anything.
+fn is_zombie(stat: &str) -> bool {
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 /// Removes a folder that may be gone already.
@@ -125,6 +136,13 @@ mod tests {
         ] {
             assert_eq!(is_leftover(&Path::new("/cache").join(&name)), leftover, "{name}");
         }
+    }
+
+    #[test]
+    fn a_process_that_nobody_collects_is_dead() {
+        assert!(is_zombie("42 (xtask) Z 1 42 42 0"));
+        assert!(is_zombie("42 (odd) S name) Z 1 42"));
+        assert!(!is_zombie("42 (Z) S 1 42 42 0"));
     }
 
     #[test]

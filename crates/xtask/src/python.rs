@@ -69,14 +69,14 @@ impl Python {
             .env("TMPDIR", &scratch)
             .stdin(Stdio::null())
             .stdout(Stdio::from(io::stderr()));
+        let tried: Vec<_> =
+            pip.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        let tried = tried.join(" ");
         let failed = |how: String| {
             use_your_own(
                 Error::new(format!(
-                    "{how}\n  tried: python3 -m pip install --target {} {} (python {}, pip {})",
-                    into.display(),
-                    requirements.join(" "),
-                    self.version,
-                    self.pip
+                    "{how}\n  tried: python3 {tried} (python {}, pip {})",
+                    self.version, self.pip
                 ))
                 .remedy(
                     "this needs the Python package index (or the mirror that pip is configured \

@@ -3,7 +3,7 @@
 //! Done already, it costs a few reads. Interrupted at any moment, it leaves a folder that its name
 //! marks as partial; the next setup removes that and starts again. Nothing partial is ever linked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cache::{Cache, Entry};
@@ -148,17 +148,20 @@ fn install(cache: &Cache, flavour: Flavour, why: &str) -> Result<Entry> {
 
 /// Removes what killed setups left, unless an installation is running.
 fn sweep_if_free(cache: &Cache) {
-    if !cache.leftovers().is_empty()
+    if !cache.partials().is_empty()
         && let Some(lock) = Lock::attempt(cache)
     {
         sweep(cache, &lock);
     }
 }
 
-/// Only under the lock. A failure is no reason to stop: the orphaned pip of a killed setup may still
-/// be writing there for a moment, and the next setup tries again.
-fn sweep(cache: &Cache, _: &Lock) {
-    for leftover in cache.leftovers() {
+/// Who holds the lock alone knows that nobody is installing, so all that is partial was left behind;
+/// the process id alone would not tell, as a process gives its locks back before it is gone. A failure
+/// is no reason to stop: the orphaned pip of a killed setup may still be writing there for a moment,
+/// and the next setup tries again.
+fn sweep(cache: &Cache, lock: &Lock) {
+    let left = |path: &PathBuf| lock.is_exclusive() || partial::is_leftover(path);
+    for leftover in cache.partials().into_iter().filter(left) {
         match partial::remove(&leftover) {
             Ok(()) => eprintln!("removed {}, left by an interrupted setup", leftover.display()),
             Err(error) => eprintln!("warning: {}", error.what()),

@@ -7,6 +7,7 @@ mod common;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
 
 use common::{Outcome, Scratch, wait_until};
 
@@ -156,7 +157,8 @@ fn offline_nothing_is_left_or_linked_and_the_next_setup_works() {
         &[
             "ERROR: No matching distribution found",
             "error: pip failed (exit status: 1)",
-            "tried: python3 -m pip install --target",
+            "tried: python3 -m pip install --no-input",
+            "torch==2.11.0",
             "this needs the Python package index",
             "export LIBTORCH=/path/to/it",
         ],
@@ -189,7 +191,8 @@ fn a_wheel_that_is_not_what_was_asked_for_is_never_linked() {
 fn killed_midway_setup_recovers() {
     let scratch = Scratch::new();
     scratch.set("hold", "");
-    let mut killed = scratch.xtask(&["setup", "--cpu"]).spawn().expect("start a setup");
+    let mut killed =
+        scratch.xtask(&["setup", "--cpu"]).stderr(Stdio::null()).spawn().expect("start a setup");
     wait_until("pip is midway", || scratch.fake("half").exists());
     killed.kill().expect("kill -9");
     killed.wait().expect("collect it");
@@ -209,7 +212,8 @@ fn killed_midway_setup_recovers() {
 fn a_leftover_is_removed_even_when_there_is_nothing_else_to_do() {
     let scratch = Scratch::new();
     scratch.run(&["setup", "--cpu"]).assert_fine();
-    let mut child = scratch.xtask(&["--help"]).spawn().expect("start a process");
+    let mut child =
+        scratch.xtask(&["--help"]).stdout(Stdio::null()).spawn().expect("start a process");
     child.wait().expect("it ends");
     let leftover = scratch.cache().join(format!("torch-2.11.0-cuda.partial-{}", child.id()));
     fs::create_dir_all(leftover.join("torch/lib")).expect("leave a leftover");
@@ -219,7 +223,8 @@ fn a_leftover_is_removed_even_when_there_is_nothing_else_to_do() {
     lock.lock().expect("hold the lock");
     scratch.run(&["setup"]).assert_fine();
     assert!(leftover.exists());
-    drop(lock);
+    // Not dropped: a process that another test is starting may hold a copy of it for a moment.
+    lock.unlock().expect("release the lock");
     scratch.run(&["setup"]).assert_fine();
     assert!(!leftover.exists());
 }
@@ -243,6 +248,28 @@ fn two_setups_at_once_install_once() {
     assert!(first.wait().expect("it ends").success());
     assert!(second.wait().expect("it ends").success());
     assert_eq!(scratch.installs().len(), 1);
+    assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
+    assert_eq!(target(&scratch), cpu(&scratch));
+}
+
+#[test]
+fn a_waiting_setup_takes_over_from_a_killed_one() {
+    let scratch = Scratch::new();
+    scratch.set("hold", "");
+    let start = |name: &str| {
+        let log = File::create(scratch.fake(name)).expect("open a log");
+        scratch.xtask(&["setup", "--cpu"]).stderr(log).spawn().expect("start a setup")
+    };
+    let mut first = start("first");
+    wait_until("the first is midway", || scratch.fake("half").exists());
+    let mut second = start("second");
+    wait_until("the second waits", || {
+        scratch.log("second").iter().any(|line| line.contains("another setup is running"))
+    });
+    scratch.unset("hold");
+    first.kill().expect("kill -9");
+    first.wait().expect("collect it");
+    assert!(second.wait().expect("it ends").success());
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
     assert_eq!(target(&scratch), cpu(&scratch));
 }

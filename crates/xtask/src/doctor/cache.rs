@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use super::check::Check;
-use crate::cache::{Cache, is_partial};
+use crate::cache::Cache;
 use crate::error::Result;
+use crate::flavour::Flavour;
+use crate::partial;
 use crate::size;
 
-/// While installing without CUDA: the wheel and what is unpacked from it.
-const ROOM: u64 = 2_000_000_000;
-
-pub fn check(cache: Result<Cache>, libtorch_is_there: bool) -> Vec<Check> {
+/// `wanted` is what setup would install, or None if there is nothing to install.
+pub fn check(cache: Result<Cache>, wanted: Option<Flavour>) -> Vec<Check> {
     let cache = match cache {
         Ok(cache) => cache,
         Err(error) => {
@@ -21,25 +21,20 @@ pub fn check(cache: Result<Cache>, libtorch_is_there: bool) -> Vec<Check> {
     };
     let mut checks = vec![contents(&cache)];
     checks.extend(leftovers(&cache));
-    if !libtorch_is_there {
-        checks.push(room(cache.dir(), free(cache.dir())));
-    }
+    checks.extend(wanted.map(|flavour| room(cache.dir(), free(cache.dir()), flavour)));
     checks
 }
 
 fn contents(cache: &Cache) -> Check {
-    let whole: Vec<String> = cache
-        .contents()
-        .iter()
-        .filter(|path| !is_partial(path))
-        .map(|path| format!("{} {}", name(path), weight(path)))
-        .collect();
+    let whole: Vec<String> =
+        cache.contents().iter().map(|path| format!("{} {}", name(path), weight(path))).collect();
     let held = if whole.is_empty() { "empty".to_owned() } else { whole.join(", ") };
     Check::ok("cache", format!("{}: {held}", cache.dir().display()))
 }
 
 fn leftovers(cache: &Cache) -> Option<Check> {
-    let leftovers = cache.leftovers();
+    let mut leftovers = cache.partials();
+    leftovers.retain(|path| partial::is_leftover(path));
     (!leftovers.is_empty()).then(|| {
         let names: Vec<String> =
             leftovers.iter().map(|path| format!("{} {}", name(path), weight(path))).collect();
@@ -51,12 +46,13 @@ fn leftovers(cache: &Cache) -> Option<Check> {
     })
 }
 
-fn room(dir: &Path, free: Option<u64>) -> Check {
+fn room(dir: &Path, free: Option<u64>, flavour: Flavour) -> Check {
+    let needed = flavour.room();
     match free {
         None => Check::skipped("room", format!("df cannot tell for {}", dir.display())),
-        Some(bytes) if bytes < ROOM => Check::warning(
+        Some(bytes) if bytes < needed => Check::warning(
             "room",
-            format!("{} free, but setup needs {}", size::human(bytes), size::human(ROOM)),
+            format!("{} free, but setup needs {}", size::human(bytes), size::human(needed)),
             "set CRITERION_TORCH_CACHE to a folder with more room",
         ),
         Some(bytes) => Check::ok("room", format!("{} free for libtorch", size::human(bytes))),
@@ -98,12 +94,13 @@ mod tests {
     #[test]
     fn too_little_room_is_told() {
         let dir = Path::new("/cache");
-        for (free, mark) in [
-            (None, Mark::Skipped),
-            (Some(1_000_000_000), Mark::Warning),
-            (Some(3_000_000_000), Mark::Ok),
+        for (free, flavour, mark) in [
+            (None, Flavour::Cpu, Mark::Skipped),
+            (Some(1_000_000_000), Flavour::Cpu, Mark::Warning),
+            (Some(3_000_000_000), Flavour::Cpu, Mark::Ok),
+            (Some(3_000_000_000), Flavour::Cuda, Mark::Warning),
         ] {
-            assert_eq!(room(dir, free).mark(), mark, "{free:?}");
+            assert_eq!(room(dir, free, flavour).mark(), mark, "{free:?} {flavour}");
         }
     }
 }

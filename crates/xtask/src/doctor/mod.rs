@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use crate::cache::Cache;
 use crate::driver::Driver;
 use crate::error::Result;
+use crate::flavour::Flavour;
 use crate::workspace::Workspace;
 use check::{Check, Mark};
 
@@ -42,7 +43,8 @@ fn examine(workspace: &Workspace) -> Vec<Check> {
     checks.push(cuda::devices());
     checks.extend(processor::check());
     checks.push(machine::memory());
-    checks.extend(cache::check(cache, libtorch.is_some()));
+    let wanted = libtorch.is_none().then(|| Flavour::for_machine(driver.as_ref()));
+    checks.extend(cache::check(cache, wanted));
     checks
 }
 

@@ -21,7 +21,7 @@ pub fn check() -> Vec<Check> {
 fn tool(name: &'static str, variable: &str, fallback: &str) -> Check {
     let program = std::env::var_os(variable).unwrap_or_else(|| fallback.into());
     match first_line_of_version(&program) {
-        Some(line) => Check::ok(name, line),
+        Some(line) => Check::ok(name, line.trim_start_matches(name).trim()),
         None => Check::missing(name, "not found", "install it with rustup: https://rustup.rs"),
     }
 }
