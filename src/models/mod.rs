@@ -61,7 +61,7 @@ pub fn linears(model: ModelKind, shape: Shape) -> Vec<LinearShape> {
 /// Whether a model can be built for this shape.
 pub fn check(model: ModelKind, shape: Shape) -> Result<(), Refusal> {
     let heads = transformer_block::HEADS;
-    if model == ModelKind::TransformerBlock && shape.k % heads != 0 {
+    if model == ModelKind::TransformerBlock && !shape.k.is_multiple_of(heads) {
         return Err(Refusal::Unsupported(format!(
             "model `{model}`: k = {}, but its {heads} heads need a multiple of {heads}",
             shape.k

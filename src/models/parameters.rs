@@ -71,7 +71,6 @@ fn weight_of(module: &str) -> String {
 
 /// 1/√k by way of Kaiming's gain for a slope of √5, in the steps that `torch.nn.init` takes, so
 /// that the same seed gives upstream's weights to the last bit.
-#[allow(clippy::cast_precision_loss, reason = "dimensions are far below 2^52")]
 fn uniform_bound(k: u64) -> f64 {
     let slope = 5f64.sqrt();
     let gain = (2.0 / (1.0 + slope * slope)).sqrt();

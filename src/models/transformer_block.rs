@@ -47,7 +47,6 @@ impl TransformerBlock {
     /// and `held` does so here: peak memory is compared too.
     fn attention(&self, x: Tensor, held: &mut Vec<Tensor>) -> Result<Tensor, TchError> {
         let (batch, sequence, width) = x.size3()?;
-        #[allow(clippy::cast_possible_wrap, reason = "8")]
         let heads = HEADS as i64;
         let head = width / heads;
 
@@ -61,7 +60,6 @@ impl TransformerBlock {
         let [q, k, v] = parts.as_slice() else {
             return Err(TchError::Shape(format!("3 parts expected, {} found", parts.len())));
         };
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let scale = 1.0 / (head as f64).sqrt();
         let mut scores = q.f_matmul(&k.f_transpose(-2, -1)?)?;
         scores = scores.f_mul_scalar(scale)?;

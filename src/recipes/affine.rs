@@ -18,13 +18,14 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Weights: amax is mapped to 127.5, and 127.5 is clamped to 127.
+    /// Weights: amax is mapped to 127.5, and 127.5 is clamped to 127. (In float16 the reciprocal of
+    /// this smallest scale is infinite, so an all-zero float16 row has no defined integers here, as
+    /// it has none upstream.)
     pub const WEIGHT: Self = Self { min: -128, max: 127, eps: f32::EPSILON as f64 };
     /// Activations, in the reduced range: amax is mapped to 127.
     pub const ACTIVATION: Self = Self { min: -127, max: 127, eps: 1e-5 };
 
     /// 127.5 or 127: half the width, exact in every dtype that has 8 bits of mantissa.
-    #[allow(clippy::cast_precision_loss, reason = "widths are at most 255")]
     fn half_width(self) -> f64 {
         (self.max - self.min) as f64 / 2.0
     }

@@ -13,7 +13,7 @@ pub use baseline::Baseline;
 pub use int8dq::Int8dq;
 pub use int8wo::Int8wo;
 
-use plan::{Device, Recipe};
+use plan::{Device, Dtype, Recipe};
 use tch::{TchError, Tensor};
 
 use crate::refusal::Refusal;
@@ -47,45 +47,27 @@ pub struct LinearShape {
 ///
 /// Refuses what [`check`] refuses about the recipe itself.
 pub fn quantize(recipe: Recipe, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-    Ok(match recipe {
-        Recipe::Baseline => Box::new(Baseline { weight }),
-        Recipe::Int8wo => Box::new(Int8wo::quantize(&weight)?),
-        Recipe::Int8dq => Box::new(Int8dq::quantize(&weight)?),
-        Recipe::Int8dqPrefillWoDecode
-        | Recipe::Int4wo { .. }
-        | Recipe::Float8wo
-        | Recipe::Float8dqTensor
-        | Recipe::Float8dqRow
-        | Recipe::Gemlitewo { .. }
-        | Recipe::Int8DynamicIntx { .. }
-        | Recipe::Uintx { .. }
-        | Recipe::Fp6 => return Err(unavailable(recipe)),
+    Ok(match built(recipe)? {
+        Built::Baseline => Box::new(Baseline { weight }),
+        Built::Int8wo => Box::new(Int8wo::quantize(&weight)?),
+        Built::Int8dq => Box::new(Int8dq::quantize(&weight)?),
     })
 }
 
 /// Whether `recipe` can run a linear layer of this shape on this device, before anything is built.
 pub fn check(recipe: Recipe, device: Device, linear: LinearShape) -> Result<(), Refusal> {
-    match recipe {
-        Recipe::Baseline | Recipe::Int8wo => Ok(()),
-        Recipe::Int8dq => int8dq::check(device, linear),
-        Recipe::Int8dqPrefillWoDecode
-        | Recipe::Int4wo { .. }
-        | Recipe::Float8wo
-        | Recipe::Float8dqTensor
-        | Recipe::Float8dqRow
-        | Recipe::Gemlitewo { .. }
-        | Recipe::Int8DynamicIntx { .. }
-        | Recipe::Uintx { .. }
-        | Recipe::Fp6 => Err(unavailable(recipe)),
+    match built(recipe)? {
+        Built::Baseline | Built::Int8wo => Ok(()),
+        Built::Int8dq => int8dq::check(device, linear),
     }
 }
 
-/// Bytes that a recipe keeps for a weight of `elements` at `dtype_bytes` each, scales aside.
-pub fn stored_bytes(recipe: Recipe, elements: u64, dtype_bytes: u64) -> u64 {
-    match recipe {
-        Recipe::Int8wo | Recipe::Int8dq => elements,
-        _ => elements.saturating_mul(dtype_bytes),
-    }
+/// Bytes that a recipe keeps for a weight of so many elements, scales aside.
+pub fn stored_bytes(recipe: Recipe, elements: u64, dtype: Dtype) -> Result<u64, Refusal> {
+    Ok(match built(recipe)? {
+        Built::Baseline => elements.saturating_mul(dtype.bytes()),
+        Built::Int8wo | Built::Int8dq => elements,
+    })
 }
 
 /// The size of a layer's output: that of `x` with `n` features.
@@ -97,6 +79,46 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
     size
 }
 
-fn unavailable(recipe: Recipe) -> Refusal {
-    Refusal::Unsupported(format!("recipe `{recipe}` is not available in this version"))
+/// The recipes that this version has.
+enum Built {
+    Baseline,
+    Int8wo,
+    Int8dq,
+}
+
+/// The one list of what is built and what is not.
+fn built(recipe: Recipe) -> Result<Built, Refusal> {
+    match recipe {
+        Recipe::Baseline => Ok(Built::Baseline),
+        Recipe::Int8wo => Ok(Built::Int8wo),
+        Recipe::Int8dq => Ok(Built::Int8dq),
+        Recipe::Int8dqPrefillWoDecode
+        | Recipe::Int4wo { .. }
+        | Recipe::Float8wo
+        | Recipe::Float8dqTensor
+        | Recipe::Float8dqRow
+        | Recipe::Gemlitewo { .. }
+        | Recipe::Int8DynamicIntx { .. }
+        | Recipe::Uintx { .. }
+        | Recipe::Fp6 => {
+            Err(Refusal::Unsupported(format!("recipe `{recipe}` is not available in this version")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use tch::{Device, Kind, Tensor};
+
+    /// Whether oneDNN's int8 products are exact on this CPU: without VNNI they saturate, int8dq
+    /// computes something else, and its check has to say so.
+    pub fn integer_products_are_exact() -> bool {
+        let fill = |size, value: i64| Tensor::full(size, value, (Kind::Int8, Device::Cpu));
+        let sums = fill([32, 64], 127).internal_int_mm(&fill([64, 32], -127));
+        let exact = Tensor::full([32, 32], -127 * 127 * 64, (Kind::Int, Device::Cpu));
+        sums.equal(&exact)
+    }
 }

@@ -1,13 +1,35 @@
 //! Accuracy gates.
 
-use plan::{Dtype, ModelKind, Recipe};
+use plan::{Activation, Dtype, ModelKind, Recipe};
 
 /// The smallest signal-to-noise ratio, in dB, that an output may have against its float64
 /// reference, unless the config sets its own.
-pub fn min_sqnr_db(_model: ModelKind, dtype: Dtype, recipe: Recipe) -> f64 {
+///
+/// The gates of the plain models are those that upstream's arithmetic is known to pass on normal
+/// and uniform weights. Lowest values measured on CPU over seeds and shapes from 3×33×7 to
+/// 2×16384×64, in dB:
+///
+/// | recipe   | dtype    | linear, ln_linear | sigmoid, transformer_block | gate    |
+/// |----------|----------|-------------------|----------------------------|---------|
+/// | baseline | float32  | 120.6             | 132.2                      | 100     |
+/// | baseline | bfloat16 | 45.4              | 51.9                       | 45      |
+/// | baseline | float16  | 64.4              | 70.0                       | 60      |
+/// | int8wo   | any      | 41.9              | 50.4                       | 38 / 46 |
+/// | int8dq   | any      | 35.9              | 46.5                       | 35 / 43 |
+///
+/// The lowest of each are outputs of 21 elements; from 32×256×96 on, the plain models stay above
+/// 49.2 (baseline bfloat16), 43.5 (int8wo) and 37.9 (int8dq). Sigmoid's constant half and the
+/// block's residual are exact and hide errors of the linear layers, hence the higher gates. Where
+/// `_int_mm` saturates (a CPU without VNNI), int8dq reaches 12 to 21 dB, with sigmoid or in the
+/// block 24 to 34.
+pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe) -> f64 {
+    let hidden = match model {
+        ModelKind::LnLinear(Activation::Sigmoid) | ModelKind::TransformerBlock => 8.0,
+        ModelKind::Linear | ModelKind::LnLinear(_) => 0.0,
+    };
     match (recipe, dtype) {
-        (Recipe::Int8wo, _) => 38.0,
-        (Recipe::Int8dq, _) => 35.0,
+        (Recipe::Int8wo, _) => 38.0 + hidden,
+        (Recipe::Int8dq, _) => 35.0 + hidden,
         (_, Dtype::Float32) => 100.0,
         (_, Dtype::BFloat16) => 45.0,
         (_, Dtype::Float16) => 60.0,

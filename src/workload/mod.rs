@@ -44,3 +44,35 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     preflight(case)?;
     Ok(Box::new(forward::Forward::prepare(case)?))
 }
+
+#[cfg(test)]
+mod testing {
+    use plan::{CaseId, Device, Dtype, Mode, ModelKind, Profiling, Recipe, Role, Settings, Shape};
+
+    use super::Case;
+
+    /// A case on the CPU with default settings.
+    pub fn case(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Case {
+        Case {
+            id: CaseId {
+                group: format!("inference/test/{model}/cpu"),
+                variant: recipe.to_string(),
+                parameter: format!("{}-{shape}", dtype.short()),
+            },
+            config: "test".to_owned(),
+            names: vec![],
+            role: Role::Candidate,
+            mode: Mode::Inference,
+            model,
+            recipe,
+            sparsity: None,
+            compile: None,
+            dtype,
+            device: Device::Cpu,
+            shape,
+            shape_names: vec![],
+            profiling: Profiling::default(),
+            settings: Settings::default(),
+        }
+    }
+}

@@ -46,61 +46,51 @@ fn memory(case: &Case) -> Result<(), Refusal> {
     if case.device != Device::Cpu {
         return Ok(());
     }
-    let Some(available) = device::available_bytes() else { return Ok(()) };
-    fits(needed_bytes(case), available)
+    match device::available_bytes() {
+        Some(available) => fits(needed_bytes(case)?, available),
+        None => Ok(()),
+    }
 }
 
 fn fits(needed: u64, available: u64) -> Result<(), Refusal> {
     if needed <= available {
         return Ok(());
     }
-    let (needed, available) = (gib(needed), gib(available));
-    Err(Refusal::Oom(format!("needs about {needed:.1} GiB, {available:.1} GiB available")))
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    Err(Refusal::Oom(format!(
+        "needs about {:.1} GiB, {:.1} GiB available",
+        gib(needed),
+        gib(available)
+    )))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn gib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 30)
-}
-
-/// An upper estimate of the memory that building, checking and running a case takes at once.
-fn needed_bytes(case: &Case) -> u64 {
+/// An estimate, rather high than low, of the memory that building, checking and running a case
+/// takes at once.
+fn needed_bytes(case: &Case) -> Result<u64, Refusal> {
+    // A reference converts bounded blocks, and its activations are bounded (see `verify`).
+    const REFERENCE: u128 = 384 << 20;
     let element = u128::from(case.dtype.bytes());
     let input: u128 = inputs::size(case.model, case.shape).into_iter().map(u128::from).product();
-    let (mut weights, mut stored, mut largest, mut activations) = (0, 0, 0, input);
+    let (mut weights, mut stored, mut largest, mut activations) = (0, 0, 0, 0);
     for linear in models::linears(case.model, case.shape) {
         let (rows, k, n) = (u128::from(linear.rows), u128::from(linear.k), u128::from(linear.n));
+        let elements = u64::try_from(k * n).unwrap_or(u64::MAX);
         weights += k * n;
-        stored += u128::from(recipes::stored_bytes(
-            case.recipe,
-            linear.k.saturating_mul(linear.n),
-            case.dtype.bytes(),
-        ));
+        stored += u128::from(recipes::stored_bytes(case.recipe, elements, case.dtype)?);
         largest = largest.max(k * n);
         activations += rows * (k + n);
     }
-    // Weights are drawn in float32; quantizing takes two copies of a weight at once, and int8wo
-    // converts a whole weight at every step.
-    let building = weights * element + largest * 4;
+    // Weights are drawn in float32. Quantizing holds a weight's reciprocal product and its rounded
+    // form beside it. int8wo converts its largest weight during a step.
+    let drawing = weights * element + largest * 4;
     let quantizing = weights * element + stored + 2 * largest * element;
-    // Inputs and outputs of every layer at once, and as much again for int32 sums and the check.
+    // What goes into and out of every layer, and as much again as int32 sums or for the check.
     let running = stored + largest * element + activations * (element + 4);
-    // The reference's blocks and activations are bounded.
-    let reference = 384 << 20;
-    let total = input * element
-        + building.max(quantizing).max(running)
-        + reference.min(weights * 16 + (activations * 16));
-    u64::try_from(total).unwrap_or(u64::MAX)
+    let reference = REFERENCE.min(16 * (weights + activations));
+    let total = input * element + drawing.max(quantizing).max(running) + reference;
+    Ok(u64::try_from(total).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn too_little_memory_is_said_in_figures() {
-        let refusal = fits(3 << 30, 1 << 30).unwrap_err();
-        assert_eq!(refusal, Refusal::Oom("needs about 3.0 GiB, 1.0 GiB available".to_owned()));
-        assert_eq!(fits(1, 1), Ok(()));
-    }
-}
+#[path = "preflight_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+use plan::{Activation, Dtype, ModelKind, Shape};
+use tch::Kind;
+
+use super::*;
+use crate::recipes::testing::integer_products_are_exact;
+use crate::workload::{preflight, testing::case};
+
+const RECIPES: [Recipe; 3] = [Recipe::Baseline, Recipe::Int8wo, Recipe::Int8dq];
+const SMALL: Shape = Shape::new(10, 64, 32);
+
+fn prepared(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
+    Forward::prepare(&case(model, recipe, dtype, shape)).unwrap()
+}
+
+#[test]
+fn every_model_passes_its_check_in_every_dtype_and_recipe() {
+    // Odd where the models allow it; k must suit eight heads.
+    let shape = Shape::new(13, 40, 27);
+    for model in ModelKind::all() {
+        for &dtype in Dtype::ALL {
+            for recipe in RECIPES {
+                let checked = prepared(model, recipe, dtype, shape).check();
+                let what = format!("{model} {dtype} {recipe}: {checked:?}");
+                if recipe == Recipe::Int8dq && !integer_products_are_exact() {
+                    assert!(matches!(checked, Err(Refusal::Failed(_))), "{what}");
+                    continue;
+                }
+                let accuracy = checked.expect(&what);
+                assert_eq!(accuracy.rows_checked, 13, "{what}");
+                assert!(accuracy.sqnr_db.0 >= accuracy.min_sqnr_db, "{what}");
+                assert!(accuracy.relative_error.0 < 0.02, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn on_cuda_too() {
+    if !matches!(device::resolve(Device::Cuda), Ok(tch::Device::Cuda(_))) {
+        println!("skipped: no cuda device");
+        return;
+    }
+    for model in ModelKind::all() {
+        for &dtype in Dtype::ALL {
+            for recipe in RECIPES {
+                let mut case = case(model, recipe, dtype, Shape::new(24, 64, 40));
+                case.device = Device::Cuda;
+                preflight(&case).unwrap();
+                let workload = Forward::prepare(&case).unwrap();
+                assert!(workload.step().unwrap().device().is_cuda());
+                workload
+                    .check()
+                    .unwrap_or_else(|error| panic!("{model} {dtype} {recipe}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn outputs_have_the_sizes_of_upstreams_tests() {
+    let sigmoid = ModelKind::LnLinear(Activation::Sigmoid);
+    for (model, size) in [
+        (ModelKind::Linear, vec![10, 32]),
+        (sigmoid, vec![10, 32]),
+        (ModelKind::TransformerBlock, vec![10, 16, 64]),
+    ] {
+        for recipe in RECIPES {
+            let output = prepared(model, recipe, Dtype::BFloat16, SMALL).step().unwrap();
+            assert_eq!((output.size(), output.kind()), (size.clone(), Kind::BFloat16), "{model}");
+            if model == sigmoid {
+                let ends = (output.min().double_value(&[]), output.max().double_value(&[]));
+                assert!(ends.0 >= 0.0 && ends.1 <= 1.0 && ends.0 < ends.1, "{ends:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_group_shares_weights_and_input_and_another_seed_does_not() {
+    for model in ModelKind::all() {
+        let baseline = prepared(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
+        for recipe in [Recipe::Int8wo, Recipe::Int8dq] {
+            let candidate = prepared(model, recipe, Dtype::BFloat16, SMALL);
+            assert!(candidate.input.equal(&baseline.input), "{model} {recipe}");
+            // The reference is computed from the unquantized weights.
+            assert!(candidate.reference.output().equal(baseline.reference.output()), "{model}");
+        }
+        let mut other = case(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
+        other.settings.seed += 1;
+        let other = Forward::prepare(&other).unwrap();
+        assert!(!other.input.equal(&baseline.input), "{model}");
+        assert!(!other.reference.output().equal(baseline.reference.output()), "{model}");
+    }
+}
+
+#[test]
+fn an_output_below_its_gate_fails_with_figures() {
+    let mut case = case(ModelKind::Linear, Recipe::Int8wo, Dtype::BFloat16, SMALL);
+    case.settings.tolerance.min_sqnr_db = Some(80.0);
+    let Err(Refusal::Failed(error)) = Forward::prepare(&case).unwrap().check() else {
+        panic!("int8wo cannot reach 80 dB");
+    };
+    assert!(error.contains("below the gate of 80.0 dB") && error.contains("10 rows"), "{error}");
+    case.settings.tolerance.min_sqnr_db = Some(20.0);
+    let accuracy = Forward::prepare(&case).unwrap().check().unwrap();
+    assert_eq!(accuracy.min_sqnr_db, 20.0);
+}
+
+#[test]
+fn a_wrong_model_fails() {
+    for model in ModelKind::all() {
+        let mut workload = prepared(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
+        let other = prepared(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
+        workload.input = other.input.flip([-1]);
+        assert!(matches!(workload.check(), Err(Refusal::Failed(_))), "{model}");
+    }
+}
+
+#[test]
+fn a_value_that_is_no_number_fails_wherever_it_is() {
+    for value in [f64::NAN, f64::INFINITY] {
+        let mut workload = prepared(ModelKind::Linear, Recipe::Baseline, Dtype::Float32, SMALL);
+        workload.input = workload.input.copy();
+        assert_eq!(workload.input.get(9).get(63).fill_(value).numel(), 1);
+        let Err(Refusal::Failed(error)) = workload.check() else { panic!("{value} passed") };
+        assert_eq!(error, "32 of 320 outputs are NaN or infinite");
+    }
+}
+
+#[test]
+fn a_failing_step_is_an_error_and_not_a_panic() {
+    let mut workload = prepared(ModelKind::Linear, Recipe::Int8dq, Dtype::Float32, SMALL);
+    workload.input = workload.input.narrow(1, 0, 63);
+    assert!(workload.step().is_err());
+    assert!(matches!(workload.check(), Err(Refusal::Failed(_))));
+}
+
+#[test]
+fn bytes_are_exact() {
+    let bytes = |model, recipe| {
+        let workload = prepared(model, recipe, Dtype::BFloat16, SMALL);
+        (workload.weights_bytes(), workload.inputs_bytes())
+    };
+    assert_eq!(bytes(ModelKind::Linear, Recipe::Baseline), (64 * 32 * 2, 10 * 64 * 2));
+    assert_eq!(bytes(ModelKind::Linear, Recipe::Int8wo).0, 64 * 32 + 32 * (2 + 8));
+    assert_eq!(bytes(ModelKind::Linear, Recipe::Int8dq).0, 64 * 32 + 32 * 2);
+    // 3k² + k² + 4k² + 4k², and two norms.
+    let (weights, inputs) = bytes(ModelKind::TransformerBlock, Recipe::Baseline);
+    assert_eq!((weights, inputs), ((12 * 64 * 64 + 2 * 64) * 2, 10 * 16 * 64 * 2));
+    let (weights, _) = bytes(ModelKind::TransformerBlock, Recipe::Int8dq);
+    assert_eq!(weights, 12 * 64 * 64 + (3 + 1 + 4 + 1) * 64 * 2 + 2 * 64 * 2);
+}
+
+#[test]
+fn kernels_are_named_once() {
+    let kernels =
+        |recipe| prepared(ModelKind::TransformerBlock, recipe, Dtype::BFloat16, SMALL).kernels();
+    assert_eq!(kernels(Recipe::Baseline), ["aten::mm"]);
+    assert_eq!(kernels(Recipe::Int8wo), ["aten::_to_copy", "aten::mm"]);
+    assert_eq!(kernels(Recipe::Int8dq), ["aten::_int_mm"]);
+}

@@ -1,0 +1,110 @@
+use plan::{CompileMode, Dtype, ModelKind, Recipe, Shape, Sparsity};
+
+use super::*;
+use crate::workload::testing::case;
+
+#[test]
+fn what_cannot_be_built_says_which_key_and_value() {
+    let plain =
+        || case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
+    let with = |change: fn(&mut Case)| {
+        let mut case = plain();
+        change(&mut case);
+        preflight(&case)
+    };
+    assert_eq!(preflight(&plain()), Ok(()));
+    for (change, reason) in [
+        (
+            (|case| case.compile = Some(CompileMode::MaxAutotune)) as fn(&mut Case),
+            "torch_compile_mode: max-autotune: compiled variants are not available; the eager \
+             case is measured beside it",
+        ),
+        (
+            |case| case.sparsity = Some(Sparsity::SemiSparse),
+            "sparsity_config_recipe_names: semi-sparse: sparse layouts are not available in this \
+             version; the dense case is measured beside it",
+        ),
+        (
+            |case| case.mode = Mode::Training,
+            "benchmark_mode: training: not available in this version",
+        ),
+        (
+            |case| case.recipe = Recipe::Float8wo,
+            "recipe `float8wo` is not available in this version",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Int8dq;
+                case.shape.k = 16;
+            },
+            "recipe `int8dq`, layer `linear1`: k = 16, but int8dq quantizes only weights with \
+             k > 16",
+        ),
+        (
+            |case| {
+                case.model = ModelKind::TransformerBlock;
+                case.shape.k = 100;
+            },
+            "model `transformer_block`: k = 100, but its 8 heads need a multiple of 8",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Int8dq;
+                case.device = Device::Cuda;
+                case.shape.m = 16;
+            },
+            "recipe `int8dq`, layer `linear1`: 16 rows, but `_int_mm` on cuda needs more than 16",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Int8dq;
+                case.device = Device::Cuda;
+                case.shape = Shape::new(17, 64, 63);
+            },
+            "recipe `int8dq`, layer `linear1`: n = 63, but `_int_mm` on cuda needs a multiple of 8",
+        ),
+    ] {
+        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+    }
+    assert_eq!(with(|case| case.shape.k = 16), Ok(()));
+}
+
+#[test]
+fn absent_devices_are_skipped() {
+    for device in [Device::Xpu, Device::Mps] {
+        let mut case =
+            case(ModelKind::Linear, Recipe::Int8wo, Dtype::BFloat16, Shape::new(8, 64, 64));
+        case.device = device;
+        assert!(matches!(preflight(&case), Err(Refusal::Skipped(_))), "{device}");
+    }
+}
+
+#[test]
+fn too_little_memory_is_said_in_figures() {
+    let refusal = fits(3 << 30, 1 << 30).unwrap_err();
+    assert_eq!(refusal, Refusal::Oom("needs about 3.0 GiB, 1.0 GiB available".to_owned()));
+    assert_eq!(fits(1, 1), Ok(()));
+}
+
+#[test]
+fn a_case_beyond_any_memory_is_refused_without_trying() {
+    for size in [1 << 22, 1 << 40, u64::MAX / 2] {
+        let huge = Shape::new(size, size, size);
+        let case = case(ModelKind::TransformerBlock, Recipe::Baseline, Dtype::Float32, huge);
+        let refusal = preflight(&case);
+        if cfg!(target_os = "linux") && size % 8 == 0 {
+            assert!(matches!(refusal, Err(Refusal::Oom(_))), "{size}: {refusal:?}");
+        }
+    }
+}
+
+#[test]
+fn estimates_cover_what_is_surely_needed() {
+    let shape = Shape::new(1024, 8192, 8192);
+    let needed =
+        |recipe| needed_bytes(&case(ModelKind::Linear, recipe, Dtype::BFloat16, shape)).unwrap();
+    let weight = 8192 * 8192 * 2;
+    assert!(needed(Recipe::Baseline) > 3 * weight, "float32 and bfloat16 at once");
+    assert!(needed(Recipe::Baseline) < 8 * weight, "but not without measure");
+    assert!(needed(Recipe::Int8wo) > 3 * weight + weight / 2, "original, int8, two temporaries");
+}
