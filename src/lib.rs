@@ -5,7 +5,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`device`], [`inputs`], [`native`], [`refusal`] |
+//! | 2 | [`native`], [`refusal`], [`device`], [`inputs`] |
 //! | 3 | [`measurement`] |
 //! | 4 | [`recipes`] |
 //! | 5 | [`models`] |
@@ -14,10 +14,11 @@
 //!
 //! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
 
-pub mod device;
-pub mod inputs;
 pub mod native;
 pub mod refusal;
+
+pub mod device;
+pub mod inputs;
 
 pub mod measurement;
 
