@@ -53,9 +53,21 @@ fn norm(tensor: &Tensor) -> Result<f64, TchError> {
     tensor.f_norm()?.f_double_value(&[])
 }
 
-/// Number of elements of `output`, all of it, that are NaN or infinite.
+/// Number of elements of `output`, all of it, that are NaN or infinite. Goes block by block, so
+/// that a large output does not need several times its memory.
 pub fn nonfinite(output: &Tensor) -> Result<i64, TchError> {
-    output.f_isfinite()?.f_logical_not()?.f_sum(Kind::Int64)?.f_int64_value(&[])
+    const BLOCK: i64 = 1 << 24;
+    let flat = output.f_reshape([-1])?;
+    let all = flat.size1()?;
+    let mut found = 0;
+    let mut start = 0;
+    while start < all {
+        let block = flat.f_narrow(0, start, BLOCK.min(all - start))?;
+        let broken = block.f_isfinite()?.f_logical_not()?;
+        found += broken.f_count_nonzero(None::<i64>)?.f_int64_value(&[])?;
+        start += BLOCK;
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -84,8 +84,9 @@ fn needed_bytes(case: &Case) -> Result<u64, Refusal> {
     // form beside it. int8wo converts its largest weight during a step.
     let drawing = weights * element + largest * 4;
     let quantizing = weights * element + stored + 2 * largest * element;
-    // What goes into and out of every layer, and as much again as int32 sums or for the check.
-    let running = stored + largest * element + activations * (element + 4);
+    // What goes into and out of every layer at once; int8dq holds int32 sums, their conversion and
+    // a product together.
+    let running = stored + largest * element + activations * (4 + 2 * element);
     let reference = REFERENCE.min(16 * (weights + activations));
     let total = input * element + drawing.max(quantizing).max(running) + reference;
     Ok(u64::try_from(total).unwrap_or(u64::MAX))
