@@ -233,7 +233,6 @@ mod tests {
             "--bench int8wo",
             "--bench --sample-size 10 int8wo",
             "int8wo --bench --color never --noise-threshold 0.05",
-            "--bench --some-flag-of-a-later-criterion int8wo",
         ] {
             let args = read(line);
             assert!(args.selects("inference/a/linear/cpu/int8wo/bf16-1x1x1"), "{line}");
