@@ -33,7 +33,7 @@ pub mod harness;
 
 /// The `main` of a bench target: runs what the build script generated for `$target`.
 ///
-/// ```ignore
+/// ```text
 /// // benches/inference.rs, with `plan::build::main(&[plan::Mode::Inference])` in build.rs
 /// criterion_torch::bench_target!("inference");
 /// ```

@@ -6,12 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// tch 0.24 is generated against this release; another one compiles and then misbehaves.
-const WANTED_VERSION: (u32, u32) = (2, 11);
+use libtorch::Libtorch;
+
 const REMEDY: &str = "run `cargo xtask setup` or unset LIBTORCH";
-/// Where releases keep TORCH_VERSION_MAJOR and TORCH_VERSION_MINOR; 2.9 moved them.
-const VERSION_HEADERS: [&str; 3] =
-    ["torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"];
 
 fn main() {
     // An error printed this way fails the build as one readable line, without a panic trace.
@@ -26,9 +23,10 @@ fn build() -> Result<(), String> {
     let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).ok_or_else(|| {
         format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
     })?;
-    let include = include_dir(&lib);
-    check_version(&include)?;
-    compile(&include)?;
+    // torch-sys may have found it without LIBTORCH, so what it found is looked at, not the variable.
+    Libtorch::inspect(lib.parent().unwrap_or(&lib))
+        .map_err(|error| format!("{error}; {REMEDY}"))?;
+    compile(&include_dir(&lib))?;
     link(&lib);
     Ok(())
 }
@@ -39,46 +37,6 @@ fn include_dir(lib: &Path) -> PathBuf {
     env::var_os("LIBTORCH_INCLUDE")
         .map_or_else(|| lib.parent().unwrap_or(lib).to_owned(), PathBuf::from)
         .join("include")
-}
-
-fn check_version(include: &Path) -> Result<(), String> {
-    let (major, minor) = WANTED_VERSION;
-    for header in VERSION_HEADERS.map(|relative| include.join(relative)) {
-        let text = match fs::read_to_string(&header) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(format!("cannot read {}: {error}", header.display())),
-        };
-        println!("cargo::rerun-if-changed={}", header.display());
-        let number = |name: &str| macro_number(&text, name);
-        return match (number("TORCH_VERSION_MAJOR"), number("TORCH_VERSION_MINOR")) {
-            (Some(found_major), Some(found_minor))
-                if (found_major, found_minor) == WANTED_VERSION =>
-            {
-                Ok(())
-            }
-            (Some(found_major), Some(found_minor)) => Err(format!(
-                "libtorch {major}.{minor} is wanted, but {} is of libtorch \
-                 {found_major}.{found_minor}; {REMEDY}",
-                header.display()
-            )),
-            // A header that merely includes the real one.
-            _ => continue,
-        };
-    }
-    Err(format!(
-        "libtorch {major}.{minor} is wanted, but no libtorch version header was found in {}; {REMEDY}",
-        include.display()
-    ))
-}
-
-/// The value of `#define <name> <number>`.
-fn macro_number(text: &str, name: &str) -> Option<u32> {
-    text.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        (words.next() == Some("#define") && words.next() == Some(name))
-            .then(|| words.next()?.parse().ok())?
-    })
 }
 
 fn compile(include: &Path) -> Result<(), String> {

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
-use crate::libtorch::{Libtorch, VERSION};
 use crate::manifest::Manifest;
 use crate::partial;
+use ::libtorch::{Libtorch, VERSION};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cache {

@@ -47,6 +47,12 @@ impl Error {
     }
 }
 
+impl From<String> for Error {
+    fn from(what: String) -> Self {
+        Self::new(what)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error: {}", self.what)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::driver::Driver;
-use crate::libtorch::VERSION;
+use ::libtorch::VERSION;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {

@@ -7,7 +7,6 @@ mod error;
 mod size;
 mod workspace;
 
-mod libtorch;
 mod source;
 
 mod driver;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
-use crate::libtorch::VERSION;
+use ::libtorch::VERSION;
 
 /// A python3 that can install wheels.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use crate::cache::{Cache, Entry};
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::flavour::Flavour;
-use crate::libtorch::{Libtorch, VERSION};
 use crate::link::Link;
 use crate::lock::Lock;
 use crate::partial::{self, Partial};
@@ -19,6 +18,7 @@ use crate::size;
 use crate::source::{self, Source};
 use crate::wheel;
 use crate::workspace::Workspace;
+use ::libtorch::{Libtorch, VERSION};
 
 /// `cargo xtask setup`: provisions, and says in one line what is linked where.
 pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<ExitCode> {

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::libtorch::{Libtorch, VERSION};
 use crate::workspace::Workspace;
+use ::libtorch::{Libtorch, VERSION};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Source {
@@ -54,7 +54,7 @@ fn is_link(value: &Path, root: &Path) -> bool {
 /// The user's libtorch, or why it cannot be used.
 pub fn inspect_users(path: &Path) -> Result<Libtorch> {
     Libtorch::inspect(path).map_err(|error| {
-        Error::new(format!("LIBTORCH is set, but cannot be used: {}", error.what()))
+        Error::new(format!("LIBTORCH is set, but cannot be used: {error}"))
             .remedy("unset LIBTORCH, and libtorch is provisioned for you")
             .remedy(format!("or set LIBTORCH to a libtorch {VERSION}"))
     })

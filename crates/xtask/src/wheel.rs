@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
-use crate::libtorch::{CUDA_LIBRARY, Libtorch};
 use crate::manifest::Manifest;
 use crate::python::Python;
 use crate::size;
+use ::libtorch::{CUDA_LIBRARY, Libtorch};
 
 /// Fills the folder `into` and checks it. The manifest comes last: without it the folder is not whole.
 pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
@@ -19,17 +19,15 @@ pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
     }
     let libtorch = Libtorch::inspect(&root).map_err(unexpected)?;
     if libtorch.has_cuda != (flavour == Flavour::Cuda) {
-        return Err(unexpected(Error::new(format!(
-            "{CUDA_LIBRARY} is {} in a {flavour} libtorch",
-            if libtorch.has_cuda { "there" } else { "missing" }
-        ))));
+        let state = if libtorch.has_cuda { "there" } else { "missing" };
+        return Err(unexpected(format!("{CUDA_LIBRARY} is {state} in a {flavour} libtorch")));
     }
     let bytes = size::on_disk(into).map_err(|error| Error::io("measure", into, &error))?;
     Manifest { version: libtorch.version, flavour, bytes }.write(into)
 }
 
-fn unexpected(error: Error) -> Error {
-    Error::new(format!("pip succeeded, but not with what was expected: {}", error.what()))
+fn unexpected(what: String) -> Error {
+    Error::new(format!("pip succeeded, but not with what was expected: {what}"))
         .remedy("check that PIP_INDEX_URL and PIP_FIND_LINKS lead to the official wheels of torch")
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::check::Check;
 use super::loader;
 use crate::driver::Driver;
-use crate::libtorch::{CUDA_LIBRARY, Libtorch};
+use ::libtorch::{CUDA_LIBRARY, Libtorch};
 
 /// The wheel is built with CUDA 13.0, and that release asks for this driver.
 const OLDEST_DRIVER: u32 = 580;

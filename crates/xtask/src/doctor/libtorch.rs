@@ -4,11 +4,11 @@ use super::check::Check;
 use super::loader;
 use crate::cache::Entry;
 use crate::error::{Error, Result};
-use crate::libtorch::{Libtorch, cpu_library};
 use crate::link::Link;
 use crate::size;
 use crate::source::{self, Source};
 use crate::workspace::Workspace;
+use ::libtorch::{Libtorch, cpu_library};
 
 /// The findings, and the libtorch if it can be used.
 pub fn check(workspace: &Workspace) -> (Vec<Check>, Option<Libtorch>) {

@@ -1,9 +1,11 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA.
+//!
+//! Standard library only: `xtask` asks before libtorch is there. With the feature `require`, this
+//! crate's build script asks too, and ends a build without libtorch with one readable error long
+//! before torch-sys would end it with many.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use crate::error::{Error, Result};
 
 /// The one release that tch 0.24.0 is generated against.
 pub const VERSION: &str = "2.11.0";
@@ -11,37 +13,42 @@ pub const VERSION: &str = "2.11.0";
 /// A folder of the form that torch-sys expects in LIBTORCH, of the wanted version and whole.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Libtorch {
+    /// The folder.
     pub root: PathBuf,
     /// As the folder itself states it, with its build suffix ("2.11.0+cu130").
     pub version: String,
+    /// Whether it holds the library that torch-sys takes as a sign of CUDA.
     pub has_cuda: bool,
 }
 
 impl Libtorch {
-    /// Reads the folder and refuses it unless it is [`VERSION`] and whole.
-    pub fn inspect(root: &Path) -> Result<Self> {
+    /// Reads the folder.
+    ///
+    /// # Errors
+    /// Unless it is [`VERSION`] and whole: what it is instead.
+    pub fn inspect(root: &Path) -> Result<Self, String> {
         if !root.is_dir() {
-            return Err(Error::new(format!("{} is not a folder", root.display())));
+            return Err(format!("{} is not a folder", root.display()));
         }
         let version = read_version(root).ok_or_else(|| {
-            Error::new(format!(
+            format!(
                 "no libtorch version found in {}: none of {} states one",
                 root.display(),
                 VERSION_FILES.join(", ")
-            ))
+            )
         })?;
         if release(&version) != VERSION {
-            return Err(Error::new(format!(
+            return Err(format!(
                 "wrong libtorch version in {}: wanted {VERSION}, found {version}",
                 root.display()
-            )));
+            ));
         }
         for file in [cpu_library(), TORCH_HEADER] {
             if !fs::metadata(root.join(file)).is_ok_and(|file| file.len() > 0) {
-                return Err(Error::new(format!(
+                return Err(format!(
                     "libtorch in {} is not whole: {file} is missing",
                     root.display()
-                )));
+                ));
             }
         }
         let has_cuda = root.join(CUDA_LIBRARY).exists();
@@ -142,8 +149,7 @@ mod tests {
                 .expect("make a scratch folder");
             fs::write(path, text).expect("write a scratch file");
         };
-        let refusal =
-            || Libtorch::inspect(&root).expect_err("not whole yet").what().replace('\\', "/");
+        let refusal = || Libtorch::inspect(&root).expect_err("not whole yet").replace('\\', "/");
 
         assert!(refusal().ends_with("is not a folder"));
         put("lib/libc10.so", "elf");
