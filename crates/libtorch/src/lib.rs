@@ -1,8 +1,6 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA.
 //!
-//! Standard library only: `xtask` asks before libtorch is there. With the feature `require`, this
-//! crate's build script asks too, and ends a build without libtorch with one readable error long
-//! before torch-sys would end it with many.
+//! Standard library only: `xtask` asks before libtorch is there, the shim's build script after.
 
 use std::fs;
 use std::path::{Path, PathBuf};
