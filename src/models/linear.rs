@@ -1,10 +1,9 @@
 //! `linear`: one linear layer `[m, k]` → `[m, n]`.
 
-use plan::Shape;
 use tch::{TchError, Tensor};
 
 use super::{MakeLayer, Model, Parameters};
-use crate::recipes::{LinearLayer, LinearShape};
+use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 const LINEAR: &str = "linear1";
@@ -21,10 +20,6 @@ impl Linear {
     ) -> Result<Self, Refusal> {
         Ok(Self { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? })
     }
-}
-
-pub(super) fn linears(shape: Shape) -> Vec<LinearShape> {
-    vec![LinearShape { name: LINEAR, rows: shape.m, k: shape.k, n: shape.n }]
 }
 
 impl Model for Linear {

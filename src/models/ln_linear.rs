@@ -1,10 +1,10 @@
 //! `ln_linear_<activation>`: layer norm, linear layer, activation; `[m, k]` → `[m, n]`.
 
-use plan::{Activation, Shape};
+use plan::Activation;
 use tch::{TchError, Tensor};
 
 use super::{MakeLayer, Model, Parameters};
-use crate::recipes::{LinearLayer, LinearShape};
+use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 const FC: &str = "fc";
@@ -24,10 +24,6 @@ impl LnLinear {
     ) -> Result<Self, Refusal> {
         Ok(Self { fc: make(FC, parameters.take_weight(FC)?)?, activation })
     }
-}
-
-pub(super) fn linears(shape: Shape) -> Vec<LinearShape> {
-    vec![LinearShape { name: FC, rows: shape.m, k: shape.k, n: shape.n }]
 }
 
 impl Model for LnLinear {

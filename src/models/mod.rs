@@ -13,7 +13,7 @@ pub use parameters::Parameters;
 use plan::{ModelKind, Shape};
 use tch::{TchError, Tensor};
 
-use crate::recipes::{LinearLayer, LinearShape};
+use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 /// A model ready to run.
@@ -49,18 +49,9 @@ pub fn build(
     })
 }
 
-/// The linear layers of a model and the sizes they run at, without building anything.
-pub fn linears(model: ModelKind, shape: Shape) -> Vec<LinearShape> {
-    match model {
-        ModelKind::Linear => linear::linears(shape),
-        ModelKind::LnLinear(_) => ln_linear::linears(shape),
-        ModelKind::TransformerBlock => transformer_block::linears(shape),
-    }
-}
-
 /// Whether a model can be built for this shape.
 pub fn check(model: ModelKind, shape: Shape) -> Result<(), Refusal> {
-    let heads = transformer_block::HEADS;
+    let heads = plan::BLOCK_HEADS;
     if model == ModelKind::TransformerBlock && !shape.k.is_multiple_of(heads) {
         return Err(Refusal::Unsupported(format!(
             "model `{model}`: k = {}, but its {heads} heads need a multiple of {heads}",

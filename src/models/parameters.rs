@@ -23,7 +23,7 @@ impl Parameters {
     ) -> Result<Self, TchError> {
         let kind = inputs::kind(dtype);
         let mut parameters = Self::default();
-        for linear in super::linears(model, shape) {
+        for linear in plan::linears(model, shape) {
             let size = [inputs::dimension(linear.n)?, inputs::dimension(linear.k)?];
             let mut weight = Tensor::f_empty(size, (Kind::Float, Device::Cpu))?;
             let bound = uniform_bound(linear.k);

@@ -1,16 +1,12 @@
 //! `transformer_block`: pre-norm attention and MLP on `[m, 16, k]`; n is ignored, as upstream.
 
-use plan::Shape;
+use plan::{BLOCK_HEADS, Shape};
 use tch::{Kind, TchError, Tensor};
 
 use super::{MakeLayer, Model, Parameters};
-use crate::inputs::SEQUENCE_LENGTH;
-use crate::recipes::{LinearLayer, LinearShape};
+use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
-/// Attention heads; k must be a multiple.
-pub(super) const HEADS: u64 = 8;
-const MLP_RATIO: u64 = 4;
 const EPS: f64 = 1e-5;
 
 /// `x += proj(attention(norm1(x)))`, `x += fc2(gelu(fc1(norm2(x))))`, without biases or mask.
@@ -47,7 +43,7 @@ impl TransformerBlock {
     /// and `held` does so here: peak memory is compared too.
     fn attention(&self, x: Tensor, held: &mut Vec<Tensor>) -> Result<Tensor, TchError> {
         let (batch, sequence, width) = x.size3()?;
-        let heads = HEADS as i64;
+        let heads = BLOCK_HEADS as i64;
         let head = width / heads;
 
         let qkv = self.qkv.forward(&x)?.f_reshape([batch, sequence, 3, heads, head])?;
@@ -112,19 +108,6 @@ fn rms_norm(x: &Tensor, weight: &Tensor) -> Result<Tensor, TchError> {
     drop(wide);
     y = y.f_type_as(x)?;
     y.f_mul(weight)
-}
-
-pub(super) fn linears(shape: Shape) -> Vec<LinearShape> {
-    let Shape { m, k, .. } = shape;
-    let rows = m.saturating_mul(SEQUENCE_LENGTH);
-    let linear = |name, k, n| LinearShape { name, rows, k, n };
-    let hidden = k.saturating_mul(MLP_RATIO);
-    vec![
-        linear("qkv", k, k.saturating_mul(3)),
-        linear("proj", k, k),
-        linear("mlp_fc1", k, hidden),
-        linear("mlp_fc2", hidden, k),
-    ]
 }
 
 pub(super) fn norms(shape: Shape) -> Vec<(&'static str, u64)> {

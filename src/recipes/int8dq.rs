@@ -3,11 +3,11 @@
 //!
 //! Source: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1.
 
-use plan::Device;
+use plan::{Device, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, LinearShape, output_size};
+use super::{LinearLayer, output_size};
 use crate::refusal::Refusal;
 
 /// `y = ((q_x · q_wᵀ) · s_x) · s_w`, the integer sums exact, both products rounded to the dtype of

@@ -13,7 +13,7 @@ pub use baseline::Baseline;
 pub use int8dq::Int8dq;
 pub use int8wo::Int8wo;
 
-use plan::{Device, Dtype, Recipe};
+use plan::{Device, LinearShape, Recipe};
 use tch::{TchError, Tensor};
 
 use crate::refusal::Refusal;
@@ -28,19 +28,6 @@ pub trait LinearLayer {
 
     /// The ATen ops that work on the weight.
     fn kernels(&self) -> &'static [&'static str];
-}
-
-/// The sizes of one linear layer at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinearShape {
-    /// Name of the module in upstream's model.
-    pub name: &'static str,
-    /// Rows of the input: batch times tokens.
-    pub rows: u64,
-    /// Input features.
-    pub k: u64,
-    /// Output features.
-    pub n: u64,
 }
 
 /// Quantizes `weight [n, k]`, which is freed unless the layer keeps it.
@@ -60,14 +47,6 @@ pub fn check(recipe: Recipe, device: Device, linear: LinearShape) -> Result<(), 
         Built::Baseline | Built::Int8wo => Ok(()),
         Built::Int8dq => int8dq::check(device, linear),
     }
-}
-
-/// Bytes that a recipe keeps for a weight of so many elements, scales aside.
-pub fn stored_bytes(recipe: Recipe, elements: u64, dtype: Dtype) -> Result<u64, Refusal> {
-    Ok(match built(recipe)? {
-        Built::Baseline => elements.saturating_mul(dtype.bytes()),
-        Built::Int8wo | Built::Int8dq => elements,
-    })
 }
 
 /// The size of a layer's output: that of `x` with `n` features.

@@ -56,7 +56,7 @@ impl Reference {
 /// the first to the last.
 fn rows(case: &Case) -> Vec<i64> {
     let all = case.shape.m;
-    let linears = models::linears(case.model, case.shape);
+    let linears = plan::linears(case.model, case.shape);
     let (mut flops, mut elements) = (0_u64, 0_u64);
     for linear in &linears {
         // A row of the output is a batch element: 16 rows of the linears of a transformer block.

@@ -1,9 +1,9 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, Mode};
+use plan::{Case, Device, Mode, cost};
 
 use super::Refusal;
-use crate::{device, inputs, models, recipes};
+use crate::{device, models, recipes};
 
 /// Whether the case can be built and run here. Builds and allocates nothing.
 ///
@@ -13,7 +13,7 @@ use crate::{device, inputs, models, recipes};
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
     combination(case)?;
     models::check(case.model, case.shape)?;
-    for linear in models::linears(case.model, case.shape) {
+    for linear in plan::linears(case.model, case.shape) {
         recipes::check(case.recipe, case.device, linear)?;
     }
     device::resolve(case.device)?;
@@ -47,7 +47,7 @@ fn memory(case: &Case) -> Result<(), Refusal> {
         return Ok(());
     }
     match device::available_bytes() {
-        Some(available) => fits(needed_bytes(case)?, available),
+        Some(available) => fits(cost::memory_bytes(case), available),
         None => Ok(()),
     }
 }
@@ -62,34 +62,6 @@ fn fits(needed: u64, available: u64) -> Result<(), Refusal> {
         gib(needed),
         gib(available)
     )))
-}
-
-/// An estimate, rather high than low, of the memory that building, checking and running a case
-/// takes at once.
-fn needed_bytes(case: &Case) -> Result<u64, Refusal> {
-    // A reference converts bounded blocks, and its activations are bounded (see `verify`).
-    const REFERENCE: u128 = 384 << 20;
-    let element = u128::from(case.dtype.bytes());
-    let input: u128 = inputs::size(case.model, case.shape).into_iter().map(u128::from).product();
-    let (mut weights, mut stored, mut largest, mut activations) = (0, 0, 0, 0);
-    for linear in models::linears(case.model, case.shape) {
-        let (rows, k, n) = (u128::from(linear.rows), u128::from(linear.k), u128::from(linear.n));
-        let elements = u64::try_from(k * n).unwrap_or(u64::MAX);
-        weights += k * n;
-        stored += u128::from(recipes::stored_bytes(case.recipe, elements, case.dtype)?);
-        largest = largest.max(k * n);
-        activations += rows * (k + n);
-    }
-    // Weights are drawn in float32. Quantizing holds a weight's reciprocal product and its rounded
-    // form beside it. int8wo converts its largest weight during a step.
-    let drawing = weights * element + largest * 4;
-    let quantizing = weights * element + stored + 2 * largest * element;
-    // What goes into and out of every layer at once; int8dq holds int32 sums, their conversion and
-    // a product together.
-    let running = stored + largest * element + activations * (4 + 2 * element);
-    let reference = REFERENCE.min(16 * (weights + activations));
-    let total = input * element + drawing.max(quantizing).max(running) + reference;
-    Ok(u64::try_from(total).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

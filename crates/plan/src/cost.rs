@@ -1,13 +1,9 @@
 //! What a case costs, by formula: each has its one home here and a worked example below.
 
 use crate::case::Case;
+use crate::linears::{BLOCK_TOKENS, input_size, linears};
 use crate::settings::Sampling;
-use crate::words::{Dtype, ModelKind};
-
-/// Tokens per batch element of the transformer block, as upstream fixes them.
-pub const BLOCK_TOKENS: u64 = 16;
-/// Heads of the transformer block, as upstream fixes them.
-pub const BLOCK_HEADS: u64 = 8;
+use crate::words::{Device, ModelKind, Recipe};
 
 /// Sampling when neither the config nor the command line says otherwise.
 pub const DEFAULT_SAMPLES: u64 = 30;
@@ -17,62 +13,67 @@ pub const DEFAULT_WARM_UP_S: f64 = 0.5;
 pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
 /// Floating-point operations of one forward pass, a multiply and an add counted as two. Matrix
-/// products only: 2mkn for the linear models; for the block with T = 16m tokens, 24Tk² of its
-/// four linears and 4m·16²·k of its attention (semantics §4.8). Saturates at `u64::MAX`, beyond
-/// anything that can be run.
+/// products only: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention of the
+/// transformer block (semantics §4.8). Saturates at `u64::MAX`, beyond anything that can be run.
 pub fn flops(case: &Case) -> u64 {
-    let (m, k, n) = (case.shape.m, case.shape.k, case.shape.n);
-    match case.model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => product(&[2, m, k, n]),
+    let linears = linears(case.model, case.shape);
+    let products = linears.iter().map(|linear| product(&[2, linear.rows, linear.k, linear.n]));
+    let attention = match case.model {
+        ModelKind::Linear | ModelKind::LnLinear(_) => 0,
         ModelKind::TransformerBlock => {
-            let linears = product(&[24, BLOCK_TOKENS, m, k, k]);
-            linears.saturating_add(product(&[4, m, BLOCK_TOKENS, BLOCK_TOKENS, k]))
+            product(&[4, case.shape.m, BLOCK_TOKENS, BLOCK_TOKENS, case.shape.k])
         }
-    }
+    };
+    products.fold(attention, u64::saturating_add)
 }
 
 fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
 }
 
-/// Elements of the weights of all linears.
-fn weight_elements(case: &Case) -> u64 {
-    let (k, n) = (case.shape.k, case.shape.n);
-    match case.model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => k * n,
-        // qkv 3k², projection k², two of 4k² in the MLP.
-        ModelKind::TransformerBlock => 12 * k * k,
+/// Nominal bits per weight as a recipe stores it, scales aside.
+fn weight_bits(case: &Case) -> u64 {
+    match case.recipe {
+        Recipe::Baseline => case.dtype.bits(),
+        Recipe::Int4wo { .. } => 4,
+        Recipe::Fp6 => 6,
+        Recipe::Gemlitewo { bits, .. }
+        | Recipe::Int8DynamicIntx { bits, .. }
+        | Recipe::Uintx { bits, .. } => bits.into(),
+        Recipe::Int8wo
+        | Recipe::Int8dq
+        | Recipe::Int8dqPrefillWoDecode
+        | Recipe::Float8wo
+        | Recipe::Float8dqTensor
+        | Recipe::Float8dqRow => 8,
     }
 }
 
-/// Elements of the largest single weight.
-fn largest_weight_elements(case: &Case) -> u64 {
-    match case.model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => weight_elements(case),
-        ModelKind::TransformerBlock => 4 * case.shape.k * case.shape.k,
-    }
-}
-
-/// Elements of the input, and of the widest activation that a step makes.
-fn activation_elements(case: &Case) -> (u64, u64) {
-    let (m, k, n) = (case.shape.m, case.shape.k, case.shape.n);
-    match case.model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => (m * k, m * k.max(n)),
-        ModelKind::TransformerBlock => (BLOCK_TOKENS * m * k, BLOCK_TOKENS * m * 4 * k),
-    }
-}
-
-/// An upper estimate, in bytes, of the memory that preparing, checking and running a case takes:
-/// the weights in the model's dtype, one weight in float32, float64 and the dtype while it is
-/// initialised, checked and converted, the input in float32 and the dtype, and four of the widest
-/// activations, one of them 32 bits wide.
+/// An estimate, in bytes and rather high than low, of the memory that building, checking and
+/// running a case takes at once.
 pub fn memory_bytes(case: &Case) -> u64 {
-    let element = case.dtype.bytes();
-    let (input, widest) = activation_elements(case);
-    weight_elements(case) * element
-        + largest_weight_elements(case) * (Dtype::Float32.bytes() + 8 + element)
-        + input * (Dtype::Float32.bytes() + element)
-        + widest * (3 * element + Dtype::Float32.bytes())
+    /// The float64 reference converts bounded blocks, and its activations are bounded.
+    const REFERENCE: u128 = 384 << 20;
+    let element = u128::from(case.dtype.bytes());
+    let input: u128 = input_size(case.model, case.shape).into_iter().map(u128::from).product();
+    let (mut weights, mut largest, mut activations) = (0, 0, 0);
+    for linear in linears(case.model, case.shape) {
+        let (rows, k, n) = (u128::from(linear.rows), u128::from(linear.k), u128::from(linear.n));
+        weights += k * n;
+        largest = largest.max(k * n);
+        activations += rows * (k + n);
+    }
+    let stored = weights * u128::from(weight_bits(case)) / 8;
+    // Weights are drawn in float32. Quantizing holds a weight's reciprocal product and its rounded
+    // form beside it. int8wo converts its largest weight during a step.
+    let drawing = weights * element + largest * 4;
+    let quantizing = weights * element + stored + 2 * largest * element;
+    // What goes into and out of every layer at once; int8dq holds int32 sums, their conversion and
+    // a product together.
+    let running = stored + largest * element + activations * (4 + 2 * element);
+    let reference = REFERENCE.min(16 * (weights + activations));
+    let total = input * element + drawing.max(quantizing).max(running) + reference;
+    u64::try_from(total).unwrap_or(u64::MAX)
 }
 
 /// A rough estimate, in seconds, of measuring a case: warm-up, sampling and check, at an assumed
@@ -80,7 +81,7 @@ pub fn memory_bytes(case: &Case) -> u64 {
 /// the estimate is for telling minutes from days.
 pub fn seconds(case: &Case) -> f64 {
     let rate = match case.device {
-        crate::words::Device::Cpu => 50e9 * f64::from(case.settings.threads),
+        Device::Cpu => 50e9 * f64::from(case.settings.threads),
         _ => 50e12,
     };
     let step = flops(case) as f64 / rate;
@@ -117,10 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_estimate_covers_the_weights_and_grows_with_the_shape() {
-        let small = first_case("linear", "[16, 1024, 1024]");
-        let large = first_case("linear", "[16, 4096, 4096]");
-        assert!(memory_bytes(&small) > 1024 * 1024 * 2);
-        assert!(memory_bytes(&large) > 15 * memory_bytes(&small));
+    fn the_memory_estimate_covers_what_is_surely_needed() {
+        let text = "quantization_config_recipe_names: [int8wo]\nmodel_params: { matrix_shapes: [{ name: custom, shapes: [[1024, 8192, 8192]] }] }";
+        let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
+        let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+        let (baseline, int8wo) = (memory_bytes(&cases[0]), memory_bytes(&cases[1]));
+        let weight = 8192 * 8192 * 2;
+        assert!(baseline > 3 * weight, "float32 and bfloat16 at once");
+        assert!(baseline < 8 * weight, "but not without measure");
+        assert!(int8wo > 3 * weight + weight / 2, "original, int8, two temporaries");
     }
 }

@@ -10,6 +10,7 @@ mod config;
 pub mod cost;
 mod expand;
 mod id;
+mod linears;
 mod record;
 mod settings;
 mod shape;
@@ -19,6 +20,7 @@ pub use case::{Case, CaseId, Group, Plan, Role};
 pub use config::{Config, Diagnostic, Diagnostics, ModelParams};
 pub use expand::{expand, load};
 pub use id::{MAX_ID, MAX_PART, Variant};
+pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears};
 pub use record::{
     Accuracy, Environment, HostFacts, LastSample, Memory, Outcome, Record, RunManifest, Stat,
     StepMemory, TorchFacts,
