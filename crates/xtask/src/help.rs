@@ -51,8 +51,9 @@ ARGUMENTS go to `cargo bench` as they are, and after `--` to criterion:
   cargo xtask bench -- --save-baseline main    keep the results under a name
   BENCH_CONFIG=my.yml cargo xtask bench        other configs than configs/
 
-The report (`cargo criterion-report show`) follows when everything was measured:
-not after --list, --test, --no-run, --help or --profile-time, nor a failure.
+The report (`cargo criterion-report show`) follows when the run came to its end,
+failed cases and all: not after --list, --test, --no-run, --help or
+--profile-time, nor when nothing could be run.
 See also: cargo bench --help; cargo bench --bench inference -- --help
 ";
 

@@ -78,6 +78,15 @@ fn the_first_failure_is_the_exit_code() {
 }
 
 #[test]
+fn failed_cases_are_reported_and_remain_a_failure() {
+    let scratch = provisioned();
+    scratch.set("fail", "1");
+    scratch.run(&["bench"]).assert_refused(1, &[]);
+    let calls = calls(&scratch);
+    assert!(calls.len() == 2 && calls[1].ends_with("-- show"), "{calls:?}");
+}
+
+#[test]
 fn test_covers_the_workspace() {
     let scratch = provisioned();
     scratch.run(&["test", "--", "--nocapture"]).assert_fine();
