@@ -4,6 +4,8 @@
 //! real harness and the real criterion, in a child process: criterion reads the process's
 //! arguments. So it has no libtest `main`; it prints libtest's closing line itself.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -72,7 +74,13 @@ impl Workload for Saboteur {
     }
 }
 
+/// Names a file that gets a line for every case that is prepared.
+const PREPARED: &str = "OUTCOMES_PREPARED";
+
 fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    let log = std::env::var_os(PREPARED).expect("the parent sets it");
+    let mut log = File::options().append(true).create(true).open(log).expect("writable");
+    writeln!(log, "{}", case.full_id()).expect("writable");
     let rows = case.shape.m;
     match rows {
         PANICS_IN_PREPARE => panic!("prepared badly"),
@@ -108,7 +116,8 @@ fn main() -> ExitCode {
     }
     every_case_ends_in_one_written_outcome_and_the_run_goes_on();
     test_mode_runs_every_case_once_and_saves_nothing();
-    println!("test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    a_filter_prepares_what_it_selects_and_nothing_else();
+    println!("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
@@ -118,6 +127,7 @@ fn bench(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
         .args(["--bench", "--color", "never"])
         .args(arguments)
         .env("CRITERION_HOME", home.join("criterion"))
+        .env(PREPARED, home.join("prepared"))
         .output()
         .expect("this program can be started");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -188,4 +198,22 @@ fn test_mode_runs_every_case_once_and_saves_nothing() {
     let (status, said) = bench(home.path(), &["--test", "bf16-7x1x1"]);
     assert_eq!(status, Some(1), "a check that fails is a test that fails: {said}");
     println!("test test_mode_runs_every_case_once_and_saves_nothing ... ok");
+}
+
+fn a_filter_prepares_what_it_selects_and_nothing_else() {
+    let one = "inference/wrong/linear/cpu/baseline/bf16-1x1x1";
+    for (arguments, prepared) in [
+        (vec!["--exact", one], format!("{one}\n")),
+        (vec!["bf16-1x1x1"], format!("{one}\n")),
+        (vec!["--list"], String::new()),
+        (vec!["no-such-case"], String::new()),
+        (vec!["--ignored"], String::new()),
+    ] {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let (status, said) = bench(home.path(), &arguments);
+        assert_eq!(status, Some(0), "{arguments:?}: {said}");
+        let log = std::fs::read_to_string(home.path().join("prepared")).unwrap_or_default();
+        assert_eq!(log, prepared, "{arguments:?}");
+    }
+    println!("test a_filter_prepares_what_it_selects_and_nothing_else ... ok");
 }
