@@ -56,7 +56,7 @@ impl Session {
     /// Runs the selected cases of the group at `index` of the plan, siblings one after another.
     ///
     /// # Panics
-    /// When criterion itself panics, for instance because `--baseline` names none.
+    /// When criterion does under `--load-baseline`, because there are no such samples.
     pub fn group(&mut self, criterion: &mut Criterion, index: usize) {
         let cases = std::mem::take(&mut self.plan.groups[index].cases);
         let Some(first) = cases.first() else { return };
