@@ -36,6 +36,7 @@ fn exit_codes() {
         ("every-outcome", &["csv"], 0),
         ("every-outcome", &["csv", "--strict"], 1),
         ("stale-estimate", &["show", "--strict"], 1),
+        ("mixed-estimate", &["show", "--strict"], 1),
         ("unreached-cases", &["show", "--strict"], 1),
         ("named-baseline", &["show"], 2),
         ("named-baseline", &["show", "--baseline", "main"], 0),

@@ -36,6 +36,16 @@ fn a_stale_estimate_is_no_time() {
     assert!(comparison.weights_reduction.is_some(), "memory is the record's own");
 }
 
+/// The record vouches for sample.json; an older estimates.json copied back beside it is not its.
+#[test]
+fn estimates_of_other_samples_are_no_time() {
+    let report = report("mixed-estimate");
+    let mixed = entry(&report, "int8wo");
+    let why = NoTime::Mixed { sampled_ns: 6_789_000.0, estimated_ns: 5_000_000.0 };
+    assert_eq!(mixed.row.time, Err(why));
+    assert!(entry(&report, "baseline").row.time.is_ok());
+}
+
 #[test]
 fn a_stale_baseline_gives_no_speedup() {
     let report = report("stale-baseline");

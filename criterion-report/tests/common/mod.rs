@@ -43,6 +43,7 @@ pub const READABLE: &[&str] = &[
     "different-runs",
     "every-outcome",
     "foreign-benchmark",
+    "mixed-estimate",
     "other-dtype",
     "quick-mode",
     "small-kernels",
