@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{report, try_report};
+use common::{latest, report, try_report};
 use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Report};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
@@ -131,4 +131,40 @@ fn cases_that_a_run_did_not_reach_are_known() {
     assert!(entry(&report, "int8wo").row.outdated.is_some());
     assert!(entry(&report, "baseline").row.outdated.is_none());
     assert_eq!(report.unmeasured().len(), 3);
+}
+
+/// A full run crashed, a filtered one came after it, then one whose filter selected nothing.
+#[test]
+fn the_last_run_that_selected_a_case_decides() {
+    let report = report("earlier-runs");
+    let id = |variant: &str| format!("inference/quick/linear/cpu/{variant}/bf16-1024x1024x1024");
+    let run = "run 20261119T090000Z-17 ended";
+    let missing: Vec<(&str, &str)> =
+        report.missing.iter().map(|case| (case.full_id.as_str(), case.reason.as_str())).collect();
+    assert_eq!(
+        missing,
+        [
+            (id("int8dq").as_str(), format!("{run} while this case was running").as_str()),
+            (id("int4wo-32").as_str(), format!("{run} before it reached this case").as_str()),
+        ]
+    );
+    assert!(report.entries().all(|entry| entry.row.outdated.is_none()));
+    assert_eq!(report.unmeasured().len(), 2);
+}
+
+#[test]
+fn latest_is_what_the_latest_run_that_selected_anything_selected() {
+    assert_eq!(report("earlier-runs").earlier, 1);
+    let latest = latest("earlier-runs");
+    let ids: Vec<&str> = latest.entries().map(|entry| entry.row.full_id()).collect();
+    assert_eq!(ids, ["inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024"]);
+    assert_eq!((latest.earlier, latest.missing.len(), latest.unmeasured().len()), (0, 0, 0));
+    let comparison = entry(&latest, "int8wo").comparison.expect("a candidate is compared");
+    assert!(comparison.speedup.is_ok(), "a case left out still serves as baseline");
+}
+
+#[test]
+fn without_a_manifest_no_case_is_earlier() {
+    assert_eq!(report("two-configs-one-series").earlier, 0);
+    assert_eq!(latest("two-configs-one-series").entries().count(), 4);
 }
