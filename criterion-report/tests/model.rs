@@ -168,3 +168,25 @@ fn without_a_manifest_no_case_is_earlier() {
     assert_eq!(report("two-configs-one-series").earlier, 0);
     assert_eq!(latest("two-configs-one-series").entries().count(), 4);
 }
+
+/// The records of `interleaved` begin with a candidate and change between two groups.
+#[test]
+fn a_baseline_comes_before_its_candidates_and_groups_stay_together() {
+    let report = report("interleaved");
+    let ids: Vec<(&str, &str)> = report
+        .entries()
+        .map(|entry| &entry.row.record.case)
+        .map(|case| (case.config.as_str(), case.id.variant.as_str()))
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            ("quick", "baseline"),
+            ("quick", "int8dq"),
+            ("quick", "int8wo"),
+            ("nightly", "baseline"),
+            ("nightly", "int8wo"),
+        ]
+    );
+    assert!(entry(&report, "int8dq").comparison.is_some_and(|it| it.speedup.is_ok()));
+}

@@ -81,6 +81,7 @@ impl Report {
                 Row::join(record, results)
             })
             .collect();
+        arrange(&mut rows);
         let runs = Runs::of(runs, baseline, &recorded);
         let mut missing = runs.unreached(&mut rows);
         let earlier = runs.earlier();
@@ -147,6 +148,23 @@ impl Report {
         let missing = self.missing.iter().map(|case| (case.full_id.clone(), case.reason.clone()));
         rows.chain(missing).collect()
     }
+}
+
+/// Puts rows of one group, and in it those of one parameter, together where the first of them
+/// stands; the baseline comes before its candidates, which keep their order.
+fn arrange(rows: &mut [Row]) {
+    let mut groups: HashMap<String, usize> = HashMap::new();
+    let mut parameters: HashMap<(String, String), usize> = HashMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        let id = &row.record.case.id;
+        groups.entry(id.group.clone()).or_insert(place);
+        parameters.entry((id.group.clone(), id.parameter.clone())).or_insert(place);
+    }
+    rows.sort_by_cached_key(|row| {
+        let id = &row.record.case.id;
+        let parameter = (id.group.clone(), id.parameter.clone());
+        (groups[&id.group], parameters[&parameter], !row.is_baseline())
+    });
 }
 
 /// Compares every row with the baseline of its group (same group id, same parameter), and with

@@ -52,6 +52,7 @@ pub const READABLE: &[&str] = &[
     "earlier-runs",
     "every-outcome",
     "foreign-benchmark",
+    "interleaved",
     "mixed-estimate",
     "other-dtype",
     "quick-mode",
