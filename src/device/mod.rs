@@ -4,31 +4,46 @@ mod memory;
 
 pub use memory::available_bytes;
 
+use crate::native;
 use crate::refusal::Refusal;
 
 /// The tch device of a plan's device, or why it is not here and what would mend that.
 ///
 /// Allocates nothing on any device.
 pub fn resolve(device: plan::Device) -> Result<tch::Device, Refusal> {
-    let absent = |reason: &str| Err(Refusal::Skipped(format!("{device}: {reason}")));
     match device {
         plan::Device::Cpu => Ok(tch::Device::Cpu),
-        plan::Device::Cuda if !tch::utils::has_cuda() => absent(
+        plan::Device::Cuda => cuda(),
+        plan::Device::Xpu => {
+            absent(device, "Intel GPUs are not available in this version; use cpu or cuda")
+        }
+        plan::Device::Mps => {
+            absent(device, "Apple GPUs are not available in this version; use cpu or cuda")
+        }
+    }
+}
+
+/// The first CUDA device. Linked and usable are two things: libtorch's own `hasCUDA` is false for
+/// a machine without a driver even where CUDA is linked.
+fn cuda() -> Result<tch::Device, Refusal> {
+    let device = plan::Device::Cuda;
+    match native::cuda::build()? {
+        None => absent(
+            device,
             "libtorch was linked without CUDA; link a libtorch that has it \
              (`cargo xtask doctor` says which one was found and what is missing)",
         ),
-        plan::Device::Cuda if tch::Cuda::device_count() < 1 => absent(
-            "no device found; check that `nvidia-smi` lists one, that the driver is new enough \
-             for this libtorch and that CUDA_VISIBLE_DEVICES does not hide it",
+        Some(build) if build.devices == 0 => absent(
+            device,
+            "CUDA is linked, but no device was found; check that `nvidia-smi` lists one, that the \
+             driver is new enough for this libtorch and that CUDA_VISIBLE_DEVICES does not hide it",
         ),
-        plan::Device::Cuda => Ok(tch::Device::Cuda(0)),
-        plan::Device::Xpu => {
-            absent("Intel GPUs are not available in this version; use cpu or cuda")
-        }
-        plan::Device::Mps => {
-            absent("Apple GPUs are not available in this version; use cpu or cuda")
-        }
+        Some(_) => Ok(tch::Device::Cuda(0)),
     }
+}
+
+fn absent(device: plan::Device, reason: &str) -> Result<tch::Device, Refusal> {
+    Err(Refusal::Skipped(format!("{device}: {reason}")))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use plan::{Case, LastSample, Outcome, Plan, Record, RunManifest, cost};
+use plan::{Case, Device, LastSample, Outcome, Plan, Record, RunManifest, cost};
 
 use super::args::{Args, Mode};
 use super::case_run::{CaseRun, Findings, settle_allocator};
@@ -16,7 +16,7 @@ use super::progress::Progress;
 use super::store::Store;
 use crate::measurement;
 use crate::native::allocator::{self, Retention};
-use crate::native::{is_out_of_memory, numerics};
+use crate::native::{cuda, is_out_of_memory, numerics};
 use crate::workload::{Prepare, Refusal};
 
 /// A run in progress.
@@ -92,7 +92,10 @@ impl Session {
     fn case(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
         let full_id = case.full_id();
         self.progress.next(&full_id);
-        self.manifest.running = Some(full_id.clone());
+        // Written before anything can go wrong, so that a crash has a name.
+        self.manifest.running = Some(full_id);
+        let named = self.write_manifest();
+        self.complain(named);
         let mut findings = Findings::default();
         let mut last_sample = None;
         let outcome = match panics::catch(|| self.prepare(case)) {
@@ -107,12 +110,7 @@ impl Session {
             Err(caught) => outcome_of_panic(caught),
         };
         self.end(case, outcome, findings, last_sample);
-        // The case's tensors are gone: the next one must not inherit their pages.
-        if allocator::retention() == Retention::Retained
-            && let Err(error) = allocator::release()
-        {
-            eprintln!("note: freed memory was not given back: {error}");
-        }
+        release(case.device);
     }
 
     fn prepare(&self, case: &Case) -> Result<CaseRun, Refusal> {
@@ -184,8 +182,12 @@ impl Session {
         // A record that cannot be written is a run that cannot be trusted: say so and fail.
         let written = self
             .record(case, outcome, findings, last_sample)
-            .and_then(|record| self.store.append(&record).map_err(|error| error.to_string()))
-            .and_then(|()| self.write_manifest());
+            .and_then(|record| self.store.append(&record).map_err(|error| error.to_string()));
+        self.complain(written);
+    }
+
+    /// A file that cannot be written makes the run fail, but does not end it.
+    fn complain(&mut self, written: Result<(), String>) {
         if let Err(error) = written {
             eprintln!("error: {error}");
             self.failures += 1;
@@ -238,6 +240,18 @@ impl Session {
 
     fn write_manifest(&self) -> Result<(), String> {
         self.store.write_manifest(&self.manifest).map_err(|error| error.to_string())
+    }
+}
+
+/// The case's tensors are gone; gives their memory back, so that the next case does not inherit it.
+fn release(device: Device) {
+    let released = match device {
+        Device::Cuda if tch::Cuda::is_available() => cuda::empty_cache(),
+        _ if allocator::retention() == Retention::Retained => allocator::release().map(drop),
+        _ => Ok(()),
+    };
+    if let Err(error) = released {
+        eprintln!("note: freed memory was not given back: {error}");
     }
 }
 
