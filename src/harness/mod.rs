@@ -5,6 +5,7 @@ mod case_run;
 mod clock;
 mod device_clock;
 mod flush;
+mod journal;
 mod panics;
 mod progress;
 mod session;

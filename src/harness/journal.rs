@@ -1,0 +1,155 @@
+//! What is written down of a run: how each case ended, with its measures and circumstances.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use plan::{Case, LastSample, Outcome, Record, RunManifest};
+
+use super::args::Args;
+use super::case_run::Findings;
+use super::store::Store;
+use crate::measurement;
+use crate::native::allocator;
+
+/// The records and the manifest of one run.
+#[derive(Debug)]
+pub struct Journal {
+    store: Store,
+    manifest: RunManifest,
+    quick: bool,
+    failures: u64,
+}
+
+impl Journal {
+    /// A journal for the cases with the ids `selected`; nothing is written yet.
+    pub fn new(
+        target: &str,
+        args: &Args,
+        root: PathBuf,
+        selected: Vec<String>,
+        measures: bool,
+    ) -> Self {
+        let manifest = RunManifest {
+            version: RunManifest::VERSION,
+            run_id: format!("{target}-{}-{}", now().as_millis(), std::process::id()),
+            target: target.to_owned(),
+            baseline: args.saved_as.clone().filter(|_| measures),
+            started: now().as_secs(),
+            finished: None,
+            args: std::env::args().skip(1).collect(),
+            selected,
+            outcomes: BTreeMap::new(),
+            running: None,
+        };
+        let store = Store::new(root, target, measures && args.saves, args.saved_as.as_deref());
+        Self { store, manifest, quick: args.quick, failures: 0 }
+    }
+
+    /// Writes the manifest; says so when the filter selects none of the `planned` cases.
+    pub fn open(&self, planned: usize) -> Result<(), String> {
+        if self.manifest.selected.is_empty() && planned > 0 {
+            let target = &self.manifest.target;
+            eprintln!(
+                "{target}: the filter selects none of {planned} cases; `--list` shows their ids"
+            );
+        }
+        self.write_manifest()
+    }
+
+    /// Names the case that runs next, before anything can go wrong: a crash has a name then.
+    pub fn starts(&mut self, full_id: &str) {
+        self.manifest.running = Some(full_id.to_owned());
+        let written = self.write_manifest();
+        self.complain(written);
+    }
+
+    /// Writes down how the case ended.
+    pub fn ends(
+        &mut self,
+        case: &Case,
+        outcome: Outcome,
+        findings: Findings,
+        last_sample: Option<LastSample>,
+    ) {
+        *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
+        self.manifest.running = None;
+        self.failures += u64::from(outcome.is_failure());
+        if let Some(reason) = outcome.reason() {
+            eprintln!("{}: {}: {reason}", case.id, outcome.status());
+        }
+        let measured = outcome == Outcome::Measured;
+        let written = self
+            .record(case, outcome, findings, last_sample.filter(|_| measured))
+            .and_then(|record| self.store.append(&record).map_err(|error| error.to_string()));
+        self.complain(written);
+    }
+
+    /// A file that cannot be written makes the run fail, since it cannot be trusted, but does not
+    /// end it.
+    fn complain(&mut self, written: Result<(), String>) {
+        if let Err(error) = written {
+            eprintln!("error: {error}");
+            self.failures += 1;
+        }
+    }
+
+    fn record(
+        &self,
+        case: &Case,
+        outcome: Outcome,
+        findings: Findings,
+        last_sample: Option<LastSample>,
+    ) -> Result<Record, String> {
+        let allocator =
+            measurement::allocator_label(case.settings.allocator, allocator::retention());
+        let environment =
+            measurement::environment(case, allocator).map_err(|error| error.to_string())?;
+        let Findings { accuracy, memory, kernels } = findings;
+        Ok(Record {
+            version: Record::VERSION,
+            full_id: case.full_id(),
+            run_id: self.manifest.run_id.clone(),
+            timestamp: now().as_secs(),
+            case: case.clone(),
+            outcome,
+            kernels,
+            last_sample,
+            memory,
+            accuracy,
+            notes: notes(case, self.quick),
+            environment,
+        })
+    }
+
+    /// Compacts the records, closes the manifest, and says how the run went.
+    pub fn close(mut self) -> Result<ExitCode, String> {
+        self.store.compact().map_err(|error| error.to_string())?;
+        self.manifest.finished = Some(now().as_secs());
+        self.write_manifest()?;
+        let RunManifest { target, selected, outcomes, .. } = &self.manifest;
+        let counts: Vec<String> =
+            outcomes.iter().map(|(status, count)| format!("{count} {status}")).collect();
+        if !counts.is_empty() {
+            eprintln!("{target}: {} cases: {}", selected.len(), counts.join(", "));
+        }
+        Ok(if self.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn write_manifest(&self) -> Result<(), String> {
+        self.store.write_manifest(&self.manifest).map_err(|error| error.to_string())
+    }
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// What a reader of this case's numbers should know.
+fn notes(case: &Case, quick: bool) -> Vec<String> {
+    let quick = quick.then_some("--quick: two samples, no interval worth the name");
+    let profiler = (case.profiling.profiler || case.profiling.memory)
+        .then_some("profiler traces are not written by this version");
+    quick.into_iter().chain(profiler).map(str::to_owned).collect()
+}
