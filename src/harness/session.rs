@@ -190,12 +190,15 @@ impl Session {
 
 /// The case's tensors are gone; gives their memory back, so that the next case does not inherit it.
 fn release(device: Device) {
-    let released = match device {
+    let on_host = match allocator::retention() {
+        Retention::Retained => allocator::release().map(drop),
+        Retention::System => Ok(()),
+    };
+    let on_device = match device {
         Device::Cuda if tch::Cuda::is_available() => cuda::empty_cache(),
-        _ if allocator::retention() == Retention::Retained => allocator::release().map(drop),
         _ => Ok(()),
     };
-    if let Err(error) = released {
+    for error in [on_host, on_device].into_iter().filter_map(Result::err) {
         eprintln!("note: freed memory was not given back: {error}");
     }
 }

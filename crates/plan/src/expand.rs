@@ -1,5 +1,5 @@
 //! From configs to a plan: model × shape × (recipe × sparsity × compilation), in upstream's order
-//! of shapes and with the siblings of a shape together (semantics §4.3).
+//! of shapes and with the siblings of a shape together.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -113,8 +113,17 @@ impl Expansion {
             cases.push(case);
             return;
         };
-        if twin.settings != case.settings {
-            let message = format!("`{}` is asked for twice, with different settings", case.id);
+        let variant = |case: &Case| (case.recipe, case.sparsity, case.compile);
+        if variant(twin) != variant(&case) {
+            let message = format!("two variants are shortened to one id, `{}`", case.id);
+            let remedy = "put one of the recipes into a config with a shorter name";
+            self.complain(whole(file.to_owned(), message, remedy));
+            return;
+        }
+        let differences = twin.settings.differences(&case.settings);
+        if !differences.is_empty() {
+            let keys = differences.join("`, `");
+            let message = format!("`{}` is asked for twice, with a different `{keys}`", case.id);
             let remedy = "put the second model into a config of its own";
             self.complain(whole(file.to_owned(), message, remedy));
             return;

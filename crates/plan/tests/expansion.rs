@@ -190,7 +190,7 @@ fn a_list_of_ones_own_lies_beside_the_config() {
 fn one_id_with_two_settings_is_an_error() {
     let config = parse("model_params:\n  - { name: a, threads: 1 }\n  - { name: b, threads: 2 }\n");
     let errors = expand(&[config.unwrap()]).unwrap_err();
-    assert!(errors.to_string().contains("different settings"), "{errors}");
+    assert!(errors.to_string().contains("with a different `threads`"), "{errors}");
     assert!(errors.to_string().contains("a config of its own"), "{errors}");
 }
 

@@ -1,5 +1,5 @@
 //! `matrix_shapes`: named sets of shapes, with upstream's names, order and defaults
-//! (semantics §4.2).
+//!.
 //!
 //! Generated sets are code; lists are files, `configs/shapes/<name>.yml`. The lists of upstream
 //! are compiled in. Another list is found in `shapes/` beside the config or one folder above it.
@@ -13,7 +13,7 @@ use super::node::{Fields, Node};
 use crate::shape::Shape;
 use crate::words::UnknownWord;
 
-/// Largest dimension: beyond it `m × k × n` overflows what anything here can hold.
+/// Largest dimension: far beyond what can be run, and small enough for every byte count.
 const LARGEST_DIMENSION: u64 = 1 << 24;
 const LARGEST_POWER: u64 = 24;
 
