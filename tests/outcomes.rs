@@ -31,6 +31,9 @@ const THROWS_WHILE_TIMED: u64 = 5;
 const PANICS_IN_PREPARE: u64 = 6;
 const FAILS_ITS_CHECK: u64 = 7;
 const IS_UNSUPPORTED: u64 = 8;
+const ABORTS: u64 = 9;
+/// Selects all but the one that takes the process with it.
+const SURVIVABLE: &str = "bf16-[1-8]x1x1";
 
 impl Workload for Saboteur {
     fn step(&self) -> Result<Tensor, TchError> {
@@ -38,6 +41,7 @@ impl Workload for Saboteur {
         match self.rows {
             THROWS => Tensor::f_zeros([2, 3], CPU)?.f_mm(&Tensor::f_zeros([2, 3], CPU)?),
             PANICS => panic!("a step that panics"),
+            ABORTS => std::process::abort(),
             RUNS_OUT_OF_MEMORY => Tensor::f_zeros([1 << 50], CPU),
             // The memory pass takes one step, so the fourth is inside criterion's loop.
             THROWS_WHILE_TIMED if self.steps.get() > 3 => {
@@ -94,7 +98,7 @@ sampling: { samples: 10, warm_up_s: 0.01, measurement_s: 0.02 }
 model_params:
   matrix_shapes:
     - name: custom
-      shapes: [[2, 1, 1], [3, 1, 1], [4, 1, 1], [5, 1, 1], [6, 1, 1], [7, 1, 1], [8, 1, 1], [1, 1, 1]]
+      shapes: [[2, 1, 1], [3, 1, 1], [4, 1, 1], [5, 1, 1], [6, 1, 1], [7, 1, 1], [8, 1, 1], [1, 1, 1], [9, 1, 1]]
 ";
 
 fn main() -> ExitCode {
@@ -111,13 +115,15 @@ fn main() -> ExitCode {
             |criterion, session| session.group(criterion, 5),
             |criterion, session| session.group(criterion, 6),
             |criterion, session| session.group(criterion, 7),
+            |criterion, session| session.group(criterion, 8),
         ];
         return harness::main("outcomes", &json, GROUPS, prepare);
     }
     every_case_ends_in_one_written_outcome_and_the_run_goes_on();
     test_mode_runs_every_case_once_and_saves_nothing();
     a_filter_prepares_what_it_selects_and_nothing_else();
-    println!("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    a_crash_has_a_name();
+    println!("test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
@@ -135,7 +141,7 @@ fn bench(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 
 fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     let home = tempfile::tempdir().expect("a temporary folder");
-    let (status, said) = bench(home.path(), &["--save-baseline", "before"]);
+    let (status, said) = bench(home.path(), &["--save-baseline", "before", SURVIVABLE]);
     assert_eq!(status, Some(1), "a failed case is a failed run: {said}");
     let read = |baseline: &str| -> Vec<Record> {
         let file = home.path().join("criterion-torch").join(baseline).join("outcomes.jsonl");
@@ -176,15 +182,59 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert!(!said.contains("frame #") && !said.contains("RUST_BACKTRACE"), "{said}");
     let manifest = manifest(home.path());
     assert_eq!(manifest.selected.len(), 8);
-    assert!(manifest.finished.is_some() && manifest.running.is_none());
+    assert!(manifest.finished.is_some() && running(home.path()).is_none());
     assert_eq!(manifest.outcomes.get("failed"), Some(&5));
     println!("test every_case_ends_in_one_written_outcome_and_the_run_goes_on ... ok");
+    missing_baselines_stop_nothing_and_overwrite_nothing(home.path(), &records);
 }
 
+/// After the run above: `home` has its results under `before`, and `records` in `new`.
+fn missing_baselines_stop_nothing_and_overwrite_nothing(home: &Path, records: &[Record]) {
+    let new = home.join("criterion-torch/new/outcomes.jsonl");
+    let before = std::fs::read_to_string(&new).expect("records");
+    for flags in [&["--baseline", "typo"][..], &["--load-baseline", "typo", "--baseline", "before"]]
+    {
+        let (status, said) = bench(home, &[flags, &[SURVIVABLE]].concat());
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("`typo`") && said.contains("saved are: before, new"), "{said}");
+        assert_eq!(std::fs::read_to_string(&new).expect("records"), before);
+    }
+    // Only the case that was measured has a baseline; the others are passed over with a word.
+    for flags in
+        [&["--baseline", "before"][..], &["--load-baseline", "new", "--baseline", "before"]]
+    {
+        let (status, said) = bench(home, &[flags, &[SURVIVABLE]].concat());
+        assert_eq!(status, Some(0), "{said}");
+        let passed_over = said.lines().filter(|line| line.contains("passed over")).count();
+        assert_eq!(passed_over, records.len() - 1, "{said}");
+    }
+    println!("test missing_baselines_stop_nothing_and_overwrite_nothing ... ok");
+}
+
+fn a_crash_has_a_name() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let (status, said) = bench(home.path(), &["bf16-9x1x1"]);
+    assert_eq!(status, None, "killed by a signal: {said}");
+    let id = "inference/wrong/linear/cpu/baseline/bf16-9x1x1";
+    assert_eq!(running(home.path()).as_deref(), Some(id));
+    assert!(manifest(home.path()).finished.is_none());
+    println!("test a_crash_has_a_name ... ok");
+}
+
+/// Which case was running when the only run of `home` ended.
+fn running(home: &Path) -> Option<String> {
+    let runs = std::fs::read_dir(home.join("criterion-torch/runs")).expect("a run was written");
+    let mut paths = runs.map(|entry| entry.expect("readable").path());
+    let path = paths.find(|path| path.extension().is_some_and(|it| it == "running"))?;
+    Some(std::fs::read_to_string(path).expect("readable"))
+}
+
+/// The manifest of the only run of `home`.
 fn manifest(home: &Path) -> RunManifest {
-    let runs = home.join("criterion-torch/runs");
-    let entry = std::fs::read_dir(runs).expect("a run was written").next().expect("one run");
-    let text = std::fs::read_to_string(entry.expect("readable").path()).expect("readable");
+    let runs = std::fs::read_dir(home.join("criterion-torch/runs")).expect("a run was written");
+    let mut paths = runs.map(|entry| entry.expect("readable").path());
+    let path = paths.find(|path| path.extension().is_some_and(|it| it == "json"));
+    let text = std::fs::read_to_string(path.expect("a manifest")).expect("readable");
     serde_json::from_str(&text).expect("a manifest")
 }
 
@@ -192,9 +242,10 @@ fn test_mode_runs_every_case_once_and_saves_nothing() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let (status, said) = bench(home.path(), &["--test", "bf16-1x1x1"]);
     assert_eq!(status, Some(0), "{said}");
-    assert_eq!(manifest(home.path()).outcomes.get("tested"), Some(&1));
-    assert!(!home.path().join("criterion").exists(), "nothing is saved");
-    assert!(!home.path().join("criterion-torch/new").exists(), "nothing is saved");
+    assert!(said.contains("outcomes: 1 case: 1 tested"), "{said}");
+    for folder in ["criterion", "criterion-torch"] {
+        assert!(!home.path().join(folder).exists(), "a test leaves no {folder}");
+    }
     let (status, said) = bench(home.path(), &["--test", "bf16-7x1x1"]);
     assert_eq!(status, Some(1), "a check that fails is a test that fails: {said}");
     println!("test test_mode_runs_every_case_once_and_saves_nothing ... ok");

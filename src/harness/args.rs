@@ -85,6 +85,8 @@ struct Flags {
     show_output: bool,
     #[arg(long, action = ArgAction::SetTrue)]
     include_ignored: bool,
+    #[arg(short = 'V', long, action = ArgAction::SetTrue)]
+    version: bool,
 }
 
 /// Which cases are selected; criterion's rules.
@@ -105,13 +107,22 @@ pub struct Args {
     pub saved_as: Option<String>,
     /// Whether criterion saves anything at all.
     pub saves: bool,
-    /// Whether the samples come from disk (`--load-baseline`): nothing is run.
-    pub loads: bool,
+    /// What has to be on disk for a case to be run.
+    pub needs: Needs,
     /// `--quick`: two points, no warm-up.
     pub quick: bool,
     /// Flags that win over a config's `sampling`.
     pub overrides: Overrides,
     filter: Filter,
+}
+
+/// Saved results without which criterion panics.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// `--baseline NAME`: every selected case is compared with it.
+    pub baseline: Option<String>,
+    /// `--load-baseline NAME`: the samples come from it, and nothing is run.
+    pub samples: Option<String>,
 }
 
 /// Which parts of the sampling budget the command line sets.
@@ -129,9 +140,12 @@ impl Args {
     /// Reads `arguments`, the program's name first.
     ///
     /// # Errors
-    /// A filter that is no regular expression.
+    /// A filter that is no regular expression, or too few samples.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let flags = Flags::parse_from(arguments);
+        if let Some(samples @ 0..10) = flags.sample_size {
+            return Err(format!("--sample-size {samples}: criterion takes 10 samples at least"));
+        }
         let compares = flags.baseline.is_some() || flags.baseline_lenient.is_some();
         let saves = !flags.discard_baseline && flags.load_baseline.is_none();
         let saved_as = (saves && !compares)
@@ -140,7 +154,7 @@ impl Args {
             mode: mode(&flags),
             saved_as,
             saves,
-            loads: flags.load_baseline.is_some(),
+            needs: Needs { baseline: flags.baseline.clone(), samples: flags.load_baseline.clone() },
             quick: flags.quick,
             overrides: Overrides {
                 samples: flags.sample_size.is_some(),
@@ -149,6 +163,11 @@ impl Args {
             },
             filter: filter(&flags)?,
         })
+    }
+
+    /// Whether the samples come from disk: nothing is run.
+    pub fn loads(&self) -> bool {
+        self.needs.samples.is_some()
     }
 
     /// Whether criterion will select the benchmark with this id.
@@ -233,6 +252,7 @@ mod tests {
             "--bench int8wo",
             "--bench --sample-size 10 int8wo",
             "int8wo --bench --color never --noise-threshold 0.05",
+            "--bench -V int8wo",
         ] {
             let args = read(line);
             assert!(args.selects("inference/a/linear/cpu/int8wo/bf16-1x1x1"), "{line}");
@@ -241,6 +261,12 @@ mod tests {
         let exact = read("--bench --exact a/b/c");
         assert!(exact.selects("a/b/c") && !exact.selects("a/b/cd"));
         assert!(!read("--bench --ignored").selects("a"));
+    }
+
+    #[test]
+    fn too_few_samples_are_refused_before_criterion_panics() {
+        let words = ["bench", "--bench", "--sample-size", "5"].map(str::to_owned);
+        assert!(Args::read(words).unwrap_err().contains("10 samples at least"));
     }
 
     #[test]

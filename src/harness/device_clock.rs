@@ -8,7 +8,8 @@ use super::clock::{Clock, HostClock};
 use crate::native::event::Event;
 use crate::workload::Refusal;
 
-/// CUDA events: what the device spends, without the host's way to it.
+/// CUDA events: what the device spends between two points of its stream. Where the host queues
+/// more slowly than the device works, its gaps lie between them too.
 #[derive(Debug)]
 pub struct EventClock {
     device: usize,

@@ -18,7 +18,6 @@ use crate::native::allocator;
 pub struct Journal {
     store: Store,
     manifest: RunManifest,
-    quick: bool,
     failures: u64,
 }
 
@@ -41,28 +40,26 @@ impl Journal {
             args: std::env::args().skip(1).collect(),
             selected,
             outcomes: BTreeMap::new(),
-            running: None,
         };
-        let store = Store::new(root, target, measures && args.saves, args.saved_as.as_deref());
-        Self { store, manifest, quick: args.quick, failures: 0 }
+        let store =
+            Store::new(root, target, measures, measures && args.saves, args.saved_as.as_deref());
+        Self { store, manifest, failures: 0 }
     }
 
-    /// Writes the manifest; says so when the filter selects none of the `planned` cases.
+    /// Writes the manifest of a run that measures; says so when the filter selects none of the
+    /// `planned` cases.
     pub fn open(&self, planned: usize) -> Result<(), String> {
         if self.manifest.selected.is_empty() && planned > 0 {
             let target = &self.manifest.target;
-            eprintln!(
-                "{target}: the filter selects none of {planned} cases; `--list` shows their ids"
-            );
+            eprintln!("{target}: the filter selects none of {planned} cases; `--list` shows them");
         }
-        self.write_manifest()
+        self.store.write_manifest(&self.manifest).map_err(|error| error.to_string())
     }
 
     /// Names the case that runs next, before anything can go wrong: a crash has a name then.
     pub fn starts(&mut self, full_id: &str) {
-        self.manifest.running = Some(full_id.to_owned());
-        let written = self.write_manifest();
-        self.complain(written);
+        let written = self.store.write_running(&self.manifest.run_id, full_id);
+        self.complain(written.map_err(|error| error.to_string()));
     }
 
     /// Writes down how the case ended.
@@ -74,7 +71,6 @@ impl Journal {
         last_sample: Option<LastSample>,
     ) {
         *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
-        self.manifest.running = None;
         self.failures += u64::from(outcome.is_failure());
         if let Some(reason) = outcome.reason() {
             eprintln!("{}: {}: {reason}", case.id, outcome.status());
@@ -118,27 +114,23 @@ impl Journal {
             last_sample,
             memory,
             accuracy,
-            notes: notes(case, self.quick),
+            notes: notes(case),
             environment,
         })
     }
 
     /// Compacts the records, closes the manifest, and says how the run went.
     pub fn close(mut self) -> Result<ExitCode, String> {
-        self.store.compact().map_err(|error| error.to_string())?;
         self.manifest.finished = Some(now().as_secs());
-        self.write_manifest()?;
+        self.store.close(&self.manifest).map_err(|error| error.to_string())?;
         let RunManifest { target, selected, outcomes, .. } = &self.manifest;
         let counts: Vec<String> =
             outcomes.iter().map(|(status, count)| format!("{count} {status}")).collect();
         if !counts.is_empty() {
-            eprintln!("{target}: {} cases: {}", selected.len(), counts.join(", "));
+            let cases = if selected.len() == 1 { "case" } else { "cases" };
+            eprintln!("{target}: {} {cases}: {}", selected.len(), counts.join(", "));
         }
         Ok(if self.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-
-    fn write_manifest(&self) -> Result<(), String> {
-        self.store.write_manifest(&self.manifest).map_err(|error| error.to_string())
     }
 }
 
@@ -147,9 +139,8 @@ fn now() -> Duration {
 }
 
 /// What a reader of this case's numbers should know.
-fn notes(case: &Case, quick: bool) -> Vec<String> {
-    let quick = quick.then_some("--quick: two samples, no interval worth the name");
-    let profiler = (case.profiling.profiler || case.profiling.memory)
-        .then_some("profiler traces are not written by this version");
-    quick.into_iter().chain(profiler).map(str::to_owned).collect()
+fn notes(case: &Case) -> Vec<String> {
+    let asked = case.profiling.profiler || case.profiling.memory;
+    let missing = asked.then_some("profiler traces are not written by this version");
+    missing.into_iter().map(str::to_owned).collect()
 }

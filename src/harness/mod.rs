@@ -8,6 +8,7 @@ mod flush;
 mod journal;
 mod panics;
 mod progress;
+mod saved;
 mod session;
 mod store;
 mod target_dir;
@@ -43,12 +44,12 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     let args = args::Args::read(std::env::args())?;
     let plan: Plan = serde_json::from_str(plan)
         .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))?;
-    let root = target_dir::settle()?;
+    let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
-    let mut session = Session::start(target, plan, args, root, prepare)?;
-    for group in groups {
-        group(&mut criterion, &mut session);
+    let mut session = Session::start(target, plan, args, folders, prepare)?;
+    for index in session.order() {
+        groups[index](&mut criterion, &mut session);
     }
     criterion.final_summary();
     session.finish()

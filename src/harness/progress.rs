@@ -16,11 +16,13 @@ pub struct Progress {
 
 impl Progress {
     /// Progress through `expected_s`, the expected seconds of each selected case.
-    pub fn new(expected_s: &[f64], shown: bool) -> Self {
+    pub fn new(expected_s: impl Iterator<Item = f64>, shown: bool) -> Self {
+        let (total, expected_left_s) =
+            expected_s.fold((0, 0.0), |(count, sum), seconds| (count + 1, sum + seconds));
         Self {
-            total: expected_s.len(),
+            total,
             done: 0,
-            expected_left_s: expected_s.iter().sum(),
+            expected_left_s,
             expected_done_s: 0.0,
             shown,
             started: Instant::now(),
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_estimate_follows_what_really_happened() {
-        let mut progress = Progress::new(&[2.0, 2.0, 4.0], true);
+        let mut progress = Progress::new([2.0, 2.0, 4.0].into_iter(), true);
         assert_eq!(progress.left(Duration::ZERO), Duration::from_secs(8));
         progress.done(2.0);
         // The first took three times as long as expected.

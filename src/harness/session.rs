@@ -6,22 +6,26 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use plan::{Case, Device, Outcome, Plan, cost};
+use plan::{Allocator, Case, Device, Outcome, Plan, cost};
 
 use super::args::{Args, Mode};
 use super::case_run::{CaseRun, Findings, settle_allocator};
 use super::journal::Journal;
 use super::panics::{self, Caught};
 use super::progress::Progress;
+use super::saved;
+use super::target_dir::Folders;
 use crate::native::allocator::{self, Retention};
 use crate::native::{cuda, is_out_of_memory, numerics};
-use crate::workload::{Prepare, Refusal};
+use crate::workload::{self, Prepare, Refusal};
 
 /// A run in progress.
 #[derive(Debug)]
 pub struct Session {
     plan: Plan,
     args: Args,
+    /// Criterion's folder.
+    criterion: PathBuf,
     journal: Journal,
     progress: Progress,
     prepare: Prepare,
@@ -36,40 +40,71 @@ impl Session {
         target: &str,
         plan: Plan,
         args: Args,
-        root: PathBuf,
+        folders: Folders,
         prepare: Prepare,
     ) -> Result<Self, String> {
+        let Folders { criterion, records } = folders;
         let selected: Vec<&Case> =
             plan.cases().filter(|case| args.selects(&case.full_id())).collect();
-        let measures = args.mode == Mode::Measure && !args.loads;
-        let expected: Vec<f64> = selected.iter().map(|case| cost::seconds(case)).collect();
-        let progress = Progress::new(&expected, measures);
+        let measures = args.mode == Mode::Measure && !args.loads();
+        if args.mode == Mode::Measure {
+            saved::check(&args.needs, &criterion, selected.iter().copied())?;
+        }
+        let progress = Progress::new(selected.iter().map(|case| expected_s(case)), measures);
         let ids = selected.into_iter().map(Case::full_id).collect();
-        let journal = Journal::new(target, &args, root, ids, measures);
+        let journal = Journal::new(target, &args, records, ids, measures);
         if args.mode != Mode::List {
             numerics::pin().map_err(|error| error.to_string())?;
             journal.open(plan.cases().count())?;
         }
-        Ok(Self { plan, args, journal, progress, prepare })
+        Ok(Self { plan, args, criterion, journal, progress, prepare })
+    }
+
+    /// The order in which to run the groups: those that want the system's allocator first, because
+    /// once memory is retained, there is no way back.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let retains = |index: &usize| {
+            let cases = &self.plan.groups[*index].cases;
+            cases.iter().any(|case| case.settings.allocator == Allocator::Retained)
+        };
+        let mut order: Vec<usize> = (0..self.plan.groups.len()).collect();
+        if self.args.mode != Mode::List {
+            order.sort_by_key(retains);
+        }
+        order
     }
 
     /// Runs the selected cases of the group at `index` of the plan, siblings one after another.
     ///
     /// # Panics
-    /// When criterion does under `--load-baseline`, because there are no such samples.
+    /// When `index` is none of the plan.
     pub fn group(&mut self, criterion: &mut Criterion, index: usize) {
         let cases = std::mem::take(&mut self.plan.groups[index].cases);
         let Some(first) = cases.first() else { return };
         let mut group = criterion.benchmark_group(first.id.group.clone());
         for case in &cases {
-            if self.args.mode == Mode::List || self.args.loads {
-                // Criterion applies its own filter, and prints the id or reads saved samples.
+            if self.args.mode == Mode::List {
+                // Criterion applies its own filter and prints the id; nothing is run.
                 group.bench_function(criterion_id(case), |_| ());
             } else if self.args.selects(&case.full_id()) {
-                self.case(&mut group, case);
+                self.selected(&mut group, case);
             }
         }
         group.finish();
+    }
+
+    fn selected(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
+        if let Some(name) = saved::missing(&self.args.needs, &self.criterion, case)
+            && self.args.mode == Mode::Measure
+        {
+            // Its record of an earlier run stays as it is.
+            eprintln!("{}: passed over: it has no baseline `{name}`", case.id);
+            self.progress.done(expected_s(case));
+        } else if self.args.loads() {
+            group.bench_function(criterion_id(case), |_| ());
+        } else {
+            self.case(group, case);
+        }
     }
 
     fn case(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
@@ -90,7 +125,7 @@ impl Session {
             Ok(Err(refusal)) => refusal.into(),
             Err(caught) => outcome_of_panic(caught),
         };
-        self.progress.done(cost::seconds(case));
+        self.progress.done(expected_s(case));
         self.journal.ends(case, outcome, findings, last_sample);
         release(case.device);
     }
@@ -155,13 +190,24 @@ impl Session {
 
 /// The case's tensors are gone; gives their memory back, so that the next case does not inherit it.
 fn release(device: Device) {
-    let released = match device {
+    let on_host = match allocator::retention() {
+        Retention::Retained => allocator::release().map(drop),
+        Retention::System => Ok(()),
+    };
+    let on_device = match device {
         Device::Cuda if tch::Cuda::is_available() => cuda::empty_cache(),
-        _ if allocator::retention() == Retention::Retained => allocator::release().map(drop),
         _ => Ok(()),
     };
-    if let Err(error) = released {
+    for error in [on_host, on_device].into_iter().filter_map(Result::err) {
         eprintln!("note: freed memory was not given back: {error}");
+    }
+}
+
+/// How long a case is expected to take: nothing, if it will be refused before it starts.
+fn expected_s(case: &Case) -> f64 {
+    match workload::preflight(case) {
+        Ok(()) => cost::seconds(case),
+        Err(_) => 0.0,
     }
 }
 

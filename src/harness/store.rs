@@ -12,25 +12,37 @@ use std::path::{Path, PathBuf};
 
 use plan::{Record, RunManifest};
 
-/// The folders of one run.
+/// The files of one run.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
     target: String,
+    /// Whether the run measures; a test leaves nothing behind.
+    measures: bool,
     /// `new`, and the name that criterion saves under.
     baselines: Vec<String>,
 }
 
 impl Store {
     /// A store for `target` under `root`; nothing is written yet.
-    pub fn new(root: PathBuf, target: &str, saves: bool, saved_as: Option<&str>) -> Self {
+    pub fn new(
+        root: PathBuf,
+        target: &str,
+        measures: bool,
+        saves: bool,
+        saved_as: Option<&str>,
+    ) -> Self {
         let names = saves.then(|| ["new"].into_iter().chain(saved_as));
         let baselines = names.into_iter().flatten().map(str::to_owned).collect();
-        Self { root, target: target.to_owned(), baselines }
+        Self { root, target: target.to_owned(), measures, baselines }
     }
 
     fn file(&self, baseline: &str) -> PathBuf {
         self.root.join(baseline).join(format!("{}.jsonl", self.target))
+    }
+
+    fn run_file(&self, run_id: &str, extension: &str) -> PathBuf {
+        self.root.join("runs").join(format!("{run_id}.{extension}"))
     }
 
     /// Appends `record` to every file of this run and flushes it to the disk.
@@ -40,21 +52,8 @@ impl Store {
     pub fn append(&self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
-        for baseline in &self.baselines {
-            let path = self.file(baseline);
-            append_line(&path, &line).map_err(|error| at(&path, &error))?;
-        }
-        Ok(())
-    }
-
-    /// Rewrites every file of this run with one line per id, in the order of their first lines.
-    ///
-    /// # Errors
-    /// Those of the file system, with the path.
-    pub fn compact(&self) -> io::Result<()> {
-        for baseline in &self.baselines {
-            let path = self.file(baseline);
-            compact(&path).map_err(|error| at(&path, &error))?;
+        for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
+            locked(&path, |path| append_line(path, &line))?;
         }
         Ok(())
     }
@@ -64,10 +63,57 @@ impl Store {
     /// # Errors
     /// Those of the file system, with the path.
     pub fn write_manifest(&self, manifest: &RunManifest) -> io::Result<()> {
-        let path = self.root.join("runs").join(format!("{}.json", manifest.run_id));
+        if !self.measures {
+            return Ok(());
+        }
+        let path = self.run_file(&manifest.run_id, "json");
         let text = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
         write_beside(&path, &text).map_err(|error| at(&path, &error))
     }
+
+    /// Writes which case is running. Not flushed to the disk: it is for a process that dies, not
+    /// for a machine that does.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn write_running(&self, run_id: &str, full_id: &str) -> io::Result<()> {
+        if !self.measures {
+            return Ok(());
+        }
+        let path = self.run_file(run_id, "running");
+        fs::write(&path, full_id).map_err(|error| at(&path, &error))
+    }
+
+    /// Ends the run: one line per id in every file, in the order of their first lines; the final
+    /// manifest; no case running.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn close(&self, manifest: &RunManifest) -> io::Result<()> {
+        for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
+            if path.exists() {
+                locked(&path, compact)?;
+            }
+        }
+        self.write_manifest(manifest)?;
+        match fs::remove_file(self.run_file(&manifest.run_id, "running")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Does `work` on `path` while no other run does: two runs at once share their files.
+fn locked(path: &Path, work: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let work = || {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let lock = File::create(path.with_extension("lock"))?;
+        lock.lock()?;
+        work(path)
+    };
+    work().map_err(|error| at(path, &error))
 }
 
 fn at(path: &Path, error: &io::Error) -> io::Error {
@@ -75,9 +121,6 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
 }
 
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     // One write per line; a torn last line of a crash must not swallow this one.
     if ends_torn(&mut file)? {
@@ -105,10 +148,7 @@ fn compact(path: &Path) -> io::Result<()> {
     struct Key {
         full_id: String,
     }
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        text => text?,
-    };
+    let text = fs::read_to_string(path)?;
     let mut place: HashMap<String, usize> = HashMap::new();
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {

@@ -2,8 +2,16 @@
 
 use std::path::PathBuf;
 
-/// Settles criterion's directory for this process and returns the folder of our own files, its
-/// sibling `criterion-torch`.
+/// The folders of a run.
+#[derive(Debug)]
+pub struct Folders {
+    /// Criterion's.
+    pub criterion: PathBuf,
+    /// Our own, `criterion-torch` beside it.
+    pub records: PathBuf,
+}
+
+/// Settles criterion's folder for this process, and ours.
 ///
 /// Under cargo, criterion asks `cargo metadata`; a benchmark started by hand would write into the
 /// current directory instead. The target directory is known either way, as the ancestor of this
@@ -11,7 +19,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// When there is no such directory and the user has set none.
-pub fn settle() -> Result<PathBuf, String> {
+pub fn settle() -> Result<Folders, String> {
     const HOME: &str = "CRITERION_HOME";
     let criterion = match std::env::var_os(HOME) {
         Some(home) => PathBuf::from(home),
@@ -22,7 +30,8 @@ pub fn settle() -> Result<PathBuf, String> {
             criterion
         }
     };
-    Ok(criterion.with_file_name("criterion-torch"))
+    let records = criterion.with_file_name("criterion-torch");
+    Ok(Folders { criterion, records })
 }
 
 fn target_dir() -> Result<PathBuf, String> {

@@ -1,7 +1,7 @@
 //! Switches of libtorch that trade exactness or repeatability for speed.
 //!
-//! They are process-wide. Pinned before anything is measured, and written into every record as read back, because a
-//! comparison of two numbers under different switches is worth nothing.
+//! They are process-wide, and pinned before anything is measured, because a comparison of two numbers under different
+//! switches is worth nothing. The precision of float32 products, as read back, goes into every record.
 
 use ::native as shim;
 

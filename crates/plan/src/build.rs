@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::case::Plan;
-use crate::config::{Diagnostic, Diagnostics};
+use crate::config::{Diagnostic, Diagnostics, shape_set};
 use crate::expand::load;
 use crate::words::Mode;
 
@@ -47,8 +47,17 @@ fn plans(
     let named = std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty());
     // Joining keeps an absolute path as it is.
     let files: Vec<PathBuf> = named.map(|path| package.join(path)).collect();
+    if files.is_empty() {
+        let message = format!("BENCH_CONFIG is `{}`, which names no file", list.display());
+        return Err(problem(Path::new(""), message, "name at least one config, or unset it"));
+    }
     for file in &files {
         println!("cargo::rerun-if-changed={}", file.display());
+        // A folder that is not there yet would make cargo build anew every time.
+        let folder = file.parent().unwrap_or(Path::new(""));
+        for shapes in shape_set::folders(folder).into_iter().filter(|folder| folder.is_dir()) {
+            println!("cargo::rerun-if-changed={}", shapes.display());
+        }
     }
     let plan = load(&files)?;
     if let Some(case) = plan.cases().find(|case| !targets.contains(&case.mode)) {

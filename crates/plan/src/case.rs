@@ -1,6 +1,7 @@
 //! Cases, groups and plans: the expansion of configs, fully resolved.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,16 @@ pub struct CaseId {
     pub variant: String,
     /// Criterion's parameter: dtype and shape. Shared by a baseline and its candidates.
     pub parameter: String,
+}
+
+impl CaseId {
+    /// The folder that criterion writes for this id, inside its own.
+    pub fn directory(&self) -> PathBuf {
+        let safe = |part: &str| -> String {
+            part.chars().map(|c| if "?\"/\\*<>:|^".contains(c) { '_' } else { c }).collect()
+        };
+        [&self.group, &self.variant, &self.parameter].map(|part| safe(part)).iter().collect()
+    }
 }
 
 impl fmt::Display for CaseId {

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::linears::{BLOCK_TOKENS, input_size, linears};
 use crate::settings::Sampling;
-use crate::words::{Device, ModelKind, Recipe};
+use crate::words::{CacheMode, Device, ModelKind, Recipe};
 
 /// Sampling when neither the config nor the command line says otherwise.
 pub const DEFAULT_SAMPLES: u64 = 30;
@@ -12,9 +12,14 @@ pub const DEFAULT_WARM_UP_S: f64 = 0.5;
 /// Seconds of sampling by default.
 pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
+/// Bytes written to empty the cache before a cold step: more than any cache that one device
+/// reaches. The largest L3 of a server processor is 504 MB (Intel Xeon 6980P; on AMD's, one core
+/// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
+pub const FLUSH_BYTES: u64 = 512 << 20;
+
 /// Floating-point operations of one forward pass, a multiply and an add counted as two. Matrix
 /// products only: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention of the
-/// transformer block (semantics §4.8). Saturates at `u64::MAX`, beyond anything that can be run.
+/// transformer block. Saturates at `u64::MAX`, beyond anything that can be run.
 pub fn flops(case: &Case) -> u64 {
     let linears = linears(case.model, case.shape);
     let products = linears.iter().map(|linear| product(&[2, linear.rows, linear.k, linear.n]));
@@ -72,7 +77,11 @@ pub fn memory_bytes(case: &Case) -> u64 {
     // a product together.
     let running = stored + largest * element + activations * (4 + 2 * element);
     let reference = REFERENCE.min(16 * (weights + activations));
-    let total = input * element + drawing.max(quantizing).max(running) + reference;
+    let flush = match case.settings.cache {
+        CacheMode::Cold => u128::from(FLUSH_BYTES),
+        CacheMode::Hot => 0,
+    };
+    let total = input * element + drawing.max(quantizing).max(running) + reference + flush;
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 

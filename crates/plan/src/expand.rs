@@ -1,5 +1,5 @@
 //! From configs to a plan: model × shape × (recipe × sparsity × compilation), in upstream's order
-//! of shapes and with the siblings of a shape together (semantics §4.3).
+//! of shapes and with the siblings of a shape together.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::case::{Case, Group, Plan, Role};
 use crate::config::{Config, Diagnostic, Diagnostics, ModelParams};
 use crate::id::{self, Variant};
 use crate::shape::Shape;
-use crate::words::Recipe;
+use crate::words::{ModelKind, Recipe, Sparsity};
 
 /// Reads and expands `files`.
 ///
@@ -70,11 +70,12 @@ impl Expansion {
         if let Some(other) = self.clash(&group, &config.file) {
             let message = format!("its cases have the same ids as those of {}", other.display());
             let remedy = "rename one of the two files: the stem is part of every id";
-            self.errors.push(whole(config.file.clone(), message, remedy));
+            self.complain(whole(config.file.clone(), message, remedy));
             return;
         }
         let variants = variants(config, model);
         for (name, shape) in &model.shapes {
+            let shape = &canonical(model.model, *shape);
             let parameter = id::parameter(model.dtype, *shape);
             let slot = self.slot(&group, &parameter);
             for variant in &variants {
@@ -98,6 +99,13 @@ impl Expansion {
         })
     }
 
+    /// Several models may break one rule in the same words; once is enough.
+    fn complain(&mut self, error: Diagnostic) {
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
     /// Adds the case, or lets the identical case that is there already stand for it too.
     fn place(&mut self, slot: usize, case: Case, file: &Path) {
         let cases = &mut self.groups[slot].cases;
@@ -105,16 +113,34 @@ impl Expansion {
             cases.push(case);
             return;
         };
-        if twin.settings != case.settings {
-            let message = format!("`{}` is asked for twice, with different settings", case.id);
+        let variant = |case: &Case| (case.recipe, case.sparsity, case.compile);
+        if variant(twin) != variant(&case) {
+            let message = format!("two variants are shortened to one id, `{}`", case.id);
+            let remedy = "put one of the recipes into a config with a shorter name";
+            self.complain(whole(file.to_owned(), message, remedy));
+            return;
+        }
+        let differences = twin.settings.differences(&case.settings);
+        if !differences.is_empty() {
+            let keys = differences.join("`, `");
+            let message = format!("`{}` is asked for twice, with a different `{keys}`", case.id);
             let remedy = "put the second model into a config of its own";
-            self.errors.push(whole(file.to_owned(), message, remedy));
+            self.complain(whole(file.to_owned(), message, remedy));
             return;
         }
         twin.profiling.profiler |= case.profiling.profiler;
         twin.profiling.memory |= case.profiling.memory;
         append(&mut twin.names, case.names);
         append(&mut twin.shape_names, case.shape_names);
+    }
+}
+
+/// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes
+/// that differ in n alone are one case.
+fn canonical(model: ModelKind, shape: Shape) -> Shape {
+    match model {
+        ModelKind::Linear | ModelKind::LnLinear(_) => shape,
+        ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },
     }
 }
 
@@ -150,8 +176,8 @@ fn variants(config: &Config, model: &ModelParams) -> Vec<Variant> {
 }
 
 /// Upstream pairs block sparsity with the baseline always, 2:4 only with recipes that are listed.
-fn baseline_listed(config: &Config, sparsity: crate::words::Sparsity) -> bool {
-    sparsity == crate::words::Sparsity::Block || config.recipes.contains(&Recipe::Baseline)
+fn baseline_listed(config: &Config, sparsity: Sparsity) -> bool {
+    sparsity == Sparsity::Block || config.recipes.contains(&Recipe::Baseline)
 }
 
 fn case(

@@ -93,21 +93,13 @@ fn fnv1a(text: &str) -> u64 {
     })
 }
 
-/// The directory that criterion would write, on a file system that ignores case.
-fn directory(id: &CaseId) -> String {
-    let safe = |part: &str| -> String {
-        part.chars()
-            .map(|c| if "?\"/\\*<>:|^".contains(c) { '_' } else { c.to_ascii_lowercase() })
-            .collect()
-    };
-    format!("{}/{}/{}", safe(&id.group), safe(&id.variant), safe(&id.parameter))
-}
-
 /// The first pair of cases that criterion would write into one directory.
 pub(crate) fn collision<'c>(cases: impl Iterator<Item = &'c Case>) -> Option<(&'c Case, &'c Case)> {
     let mut seen: HashMap<String, &Case> = HashMap::new();
     for case in cases {
-        if let Some(other) = seen.insert(directory(&case.id), case) {
+        // A file system may ignore case.
+        let directory = case.id.directory().to_string_lossy().to_lowercase();
+        if let Some(other) = seen.insert(directory, case) {
             return Some((other, case));
         }
     }

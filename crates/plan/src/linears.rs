@@ -23,7 +23,7 @@ pub struct LinearShape {
     pub n: u64,
 }
 
-/// The linear layers of a model, in order (semantics §4.8). Sizes beyond `u64` saturate.
+/// The linear layers of a model, in order. Sizes beyond `u64` saturate.
 pub fn linears(model: ModelKind, shape: Shape) -> Vec<LinearShape> {
     let Shape { m, k, n } = shape;
     let linear = |name, rows, k, n| LinearShape { name, rows, k, n };

@@ -250,7 +250,8 @@ impl Record {
     pub const VERSION: u32 = 1;
 }
 
-/// `target/criterion-torch/runs/<run-id>.json`: what a run was asked for and how it went.
+/// `target/criterion-torch/runs/<run-id>.json`: what a run was asked for and how it went. Beside
+/// it, `<run-id>.running` holds the id of the case that is running, so that a crash has a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunManifest {
     /// Version of this schema.
@@ -273,9 +274,6 @@ pub struct RunManifest {
     pub selected: Vec<String>,
     /// Cases by status.
     pub outcomes: BTreeMap<String, u64>,
-    /// The case that was running when this was written, so that a crash has a name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub running: Option<String>,
 }
 
 impl RunManifest {

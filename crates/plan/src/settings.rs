@@ -60,6 +60,34 @@ pub struct Settings {
     pub training: Option<TrainingSettings>,
 }
 
+impl Settings {
+    /// The keys in which two settings differ. Prose is none: it does not change a measurement.
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let Self {
+            sampling,
+            threads,
+            allocator,
+            cache,
+            seed,
+            tolerance,
+            output_dir,
+            analysis: _,
+            training,
+        } = self;
+        let mut keys = Vec::new();
+        let mut differs = |key, same: bool| keys.extend((!same).then_some(key));
+        differs("sampling", *sampling == other.sampling);
+        differs("threads", *threads == other.threads);
+        differs("allocator", *allocator == other.allocator);
+        differs("cache", *cache == other.cache);
+        differs("seed", *seed == other.seed);
+        differs("tolerance", *tolerance == other.tolerance);
+        differs("output_dir", *output_dir == other.output_dir);
+        differs("training", *training == other.training);
+        keys
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -76,7 +104,7 @@ impl Default for Settings {
     }
 }
 
-/// Upstream's keys of `benchmark_mode: training` (semantics §5).
+/// Upstream's keys of `benchmark_mode: training`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainingSettings {
     /// Scaling of the input.

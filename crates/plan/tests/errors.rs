@@ -54,6 +54,15 @@ fn one_mistake_one_line() {
         "model_params: { name: x }\nmodel_params: { name: y }",
         "model_params: { device: cuda:1 }",
         "model_params: { threads: 0 }",
+        "",
+        "# only a comment",
+        "device: cuda\nmodel_params: {}",
+        "model_params: { benchmark_mode: inference }",
+        "model_params: { use_torch_compile: \"true\", torch_compile_mode: fast }",
+        "quantization_config_recipe_names: int8wo\nmodel_params: {}",
+        "1: 2\nmodel_params: {}",
+        "model_params: { matrix_shapes: [{ name: llama, min_power: 3 }] }",
+        "model_params: { matrix_shapes: [{ name: custom, shapes: [[1, 2, 3]], max_power: 3 }] }",
     ];
     let text = cases.map(|text| format!("{text}\n  -> {}\n", errors(text))).join("\n");
     insta::assert_snapshot!(text);

@@ -144,10 +144,53 @@ fn identical_cases_are_one_and_keep_their_names() {
 }
 
 #[test]
+fn the_transformer_block_ignores_n() {
+    let plan = plan_of(
+        "model_params:\n  model_type: transformer_block\n\
+         \x20 matrix_shapes: [{ name: custom, shapes: [[2, 64, 64], [2, 64, 128]] }]\n",
+    );
+    let ids: Vec<String> = plan.cases().map(plan::Case::full_id).collect();
+    assert_eq!(ids, ["inference/test/transformer_block/cpu/baseline/bf16-2x64x64"]);
+}
+
+#[test]
+fn merge_keys_are_merged() {
+    let plan = plan_of(
+        "model_params:\n  - &first { name: a, model_type: ln_linear_relu, threads: 2 }\n\
+         \x20 - { <<: *first, name: b, model_type: ln_linear_gelu }\n",
+    );
+    let last = plan.cases().last().expect("two models");
+    assert_eq!((last.names[0].as_str(), last.settings.threads), ("b", 2));
+}
+
+#[test]
+fn a_list_of_ones_own_lies_beside_the_config() {
+    let folder = std::env::temp_dir().join(format!("plan-shapes-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("shapes")).expect("writable");
+    let list = folder.join("shapes/mine.yml");
+    let read = |text: &str| {
+        std::fs::write(&list, text).expect("writable");
+        let config = "model_params: { matrix_shapes: [{ name: mine }] }";
+        Config::parse(&folder.join("own.yml"), config)
+    };
+    let config = read("- { label: up, shape: [1, 2, 3] }\n").expect("a valid list");
+    assert_eq!(config.models[0].shapes, [("mine_up".to_owned(), plan::Shape::new(1, 2, 3))]);
+    for (text, message) in [
+        ("- { label: up, shape: [0, 2, 3] }", "`up` has a dimension outside 1 to 16777216"),
+        ("- { label: up, shape: [99999999999, 2, 3] }", "`up` has a dimension outside"),
+        ("- { label: up, shapes: [1, 2, 3] }", "unknown field `shapes`"),
+    ] {
+        let errors = read(text).unwrap_err().to_string();
+        assert!(errors.contains(message) && errors.contains("mine.yml"), "{errors}");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
 fn one_id_with_two_settings_is_an_error() {
     let config = parse("model_params:\n  - { name: a, threads: 1 }\n  - { name: b, threads: 2 }\n");
     let errors = expand(&[config.unwrap()]).unwrap_err();
-    assert!(errors.to_string().contains("different settings"), "{errors}");
+    assert!(errors.to_string().contains("with a different `threads`"), "{errors}");
     assert!(errors.to_string().contains("a config of its own"), "{errors}");
 }
 

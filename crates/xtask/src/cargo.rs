@@ -39,12 +39,23 @@ pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
 const REPORT: &[&str] =
     &["run", "--quiet", "--release", "--package", "criterion-report", "--", "show"];
 
-/// With any of these, cargo or criterion does something other than measuring.
-const MEASURES_NOTHING: [&str; 6] =
-    ["--list", "--test", "--no-run", "--help", "-h", "--profile-time"];
+/// With any of these, no new results are left.
+const MEASURES_NOTHING: [&str; 8] = [
+    "--list",
+    "--test",
+    "--no-run",
+    "--help",
+    "-h",
+    "--profile-time",
+    "--discard-baseline",
+    "--load-baseline",
+];
 
 fn measures(arguments: &[OsString]) -> bool {
-    !arguments.iter().any(|argument| MEASURES_NOTHING.iter().any(|known| argument == known))
+    let flag = |argument: &OsString| {
+        argument.to_string_lossy().split('=').next().unwrap_or_default().to_owned()
+    };
+    !arguments.iter().any(|argument| MEASURES_NOTHING.contains(&flag(argument).as_str()))
 }
 
 /// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the

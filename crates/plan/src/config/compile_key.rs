@@ -6,15 +6,13 @@ use crate::words::CompileMode;
 
 /// The mode that the keys ask for; the outer `None` after an error.
 pub(super) fn read(fields: &Fields<'_>) -> Option<Option<CompileMode>> {
-    let short = match fields.get("compile") {
-        Some(node) => Some(mode_or_off(&node)?),
-        None => None,
-    };
-    let mode = match fields.get("torch_compile_mode") {
-        Some(node) => mode_or_off(&node)?,
-        None => Some(CompileMode::Default),
-    };
-    let flag = fields.get("use_torch_compile").map(|node| node.boolean().unwrap_or(false));
+    // All three are read before any error ends this, so that each error is reported.
+    let short = fields.get("compile").map(|node| mode_or_off(&node));
+    let mode = fields.get("torch_compile_mode").map(|node| mode_or_off(&node));
+    let flag = fields.get("use_torch_compile").map(|node| node.boolean());
+    let mode = mode.unwrap_or(Some(Some(CompileMode::Default)))?;
+    let short = short.map_or(Some(None), |short| short.map(Some))?;
+    let flag = flag.map_or(Some(None), |flag| flag.map(Some))?;
     let long = flag.map(|flag| mode.filter(|_| flag));
     match (short, long) {
         (Some(short), Some(long)) if short != long => fields.error(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// One error of one config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The config, as the user named it.
+    /// The config, as the user named it; empty when no file is at fault.
     pub file: PathBuf,
     /// Line, counted from 1; 0 when the error concerns the whole file.
     pub line: usize,
@@ -16,24 +16,23 @@ pub struct Diagnostic {
     pub key: String,
     /// What is wrong, with the value.
     pub message: String,
-    /// What to do about it; empty where the message already says what belongs there.
+    /// What to do about it.
     pub remedy: String,
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if self.line > 0 {
-            write!(f, ":{}:{}", self.line, self.column)?;
+        if !self.file.as_os_str().is_empty() {
+            write!(f, "{}", self.file.display())?;
+            if self.line > 0 {
+                write!(f, ":{}:{}", self.line, self.column)?;
+            }
+            write!(f, ": ")?;
         }
         if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
+            write!(f, "{}: ", self.key)?;
         }
-        write!(f, ": {}", self.message)?;
-        if !self.remedy.is_empty() {
-            write!(f, "; {}", self.remedy)?;
-        }
-        Ok(())
+        write!(f, "{}; {}", self.message, self.remedy)
     }
 }
 

@@ -8,7 +8,7 @@ mod diagnostic;
 mod node;
 mod own_keys;
 mod positions;
-mod shape_set;
+pub(crate) mod shape_set;
 mod training_keys;
 
 use std::cell::RefCell;
@@ -103,7 +103,8 @@ impl Config {
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
         let stem = stem(file)?;
-        let value: Value = serde_yaml::from_str(text).map_err(|error| syntax(file, &error))?;
+        let mut value: Value = serde_yaml::from_str(text).map_err(|error| syntax(file, &error))?;
+        value.apply_merge().map_err(|error| syntax(file, &error))?;
         let document = Document {
             file: file.to_owned(),
             positions: positions::Positions::of(text),
@@ -145,7 +146,9 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
 }
 
 fn read_top(node: &Node<'_>, file: &Path, stem: String) -> Option<Config> {
-    let fields = node.mapping(&[TOP_KEYS, OWN_KEYS, TRAINING_KEYS].concat())?;
+    let keys = [TOP_KEYS, OWN_KEYS, TRAINING_KEYS].concat();
+    let elsewhere = "it belongs into an entry of `model_params`";
+    let fields = node.mapping_beside(&keys, MODEL_KEYS, elsewhere)?;
     let mode = fields.word_or("benchmark_mode", Mode::Inference);
     let mut settings = Settings::default();
     if let Some(output_dir) = fields.read("output_dir", Node::string) {
@@ -200,7 +203,9 @@ fn read_models(fields: &Fields<'_>, folder: &Path, outer: &Settings) -> Option<V
 }
 
 fn read_model(node: &Node<'_>, folder: &Path, outer: &Settings) -> Option<ModelParams> {
-    let fields = node.mapping(&[MODEL_KEYS, OWN_KEYS].concat())?;
+    let keys = [MODEL_KEYS, OWN_KEYS].concat();
+    let others = [TOP_KEYS, TRAINING_KEYS].concat();
+    let fields = node.mapping_beside(&keys, &others, "it belongs at the top of the file")?;
     let mut settings = outer.clone();
     own_keys::apply(&fields, &mut settings);
     let shapes = read_shapes(&fields, folder);

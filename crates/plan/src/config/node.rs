@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde_yaml::{Mapping, Value};
+use serde_yaml::Value;
 
 use super::diagnostic::Diagnostic;
 use super::positions::{Positions, join};
@@ -59,8 +59,26 @@ impl<'d> Node<'d> {
         None
     }
 
-    fn wrong_type<T>(&self, wanted: &str) -> Option<T> {
-        self.error(format!("`{}` is not {wanted}", self.shown()), String::new())
+    fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
+        // `"5"` and `"true"` look right and are text.
+        let is_quoted =
+            |text: &str| serde_yaml::from_str::<Value>(text).is_ok_and(|value| !value.is_string());
+        let remedy = match self.value {
+            Value::String(text) if is_quoted(text) => "write it without quotes".to_owned(),
+            _ => format!("write {example}"),
+        };
+        self.error(format!("`{}` is not {wanted}", self.shown()), remedy)
+    }
+
+    /// The value as text, if it is text; no error otherwise.
+    pub(super) fn as_text(&self) -> Option<&'d str> {
+        self.value.as_str()
+    }
+
+    /// The value under `key`, if this is a mapping that has it; no error otherwise.
+    pub(super) fn get(&self, key: &str) -> Option<Self> {
+        let value = self.value.as_mapping()?.get(key)?;
+        Some(Self { document: self.document, path: join(&self.path, key), value })
     }
 
     /// The value as a reader would recognise it, on one line.
@@ -78,27 +96,48 @@ impl<'d> Node<'d> {
 
     /// The mapping here. Keys outside `allowed` are reported, each with the nearest allowed one.
     pub(super) fn mapping(&self, allowed: &[&str]) -> Option<Fields<'d>> {
+        self.mapping_beside(allowed, &[], "")
+    }
+
+    /// The mapping here, where keys of `others` are a likely mistake: they belong `elsewhere`.
+    pub(super) fn mapping_beside(
+        &self,
+        allowed: &[&str],
+        others: &[&str],
+        elsewhere: &str,
+    ) -> Option<Fields<'d>> {
         let Some(mapping) = self.value.as_mapping() else {
-            return self.wrong_type("a mapping");
+            return match self.value {
+                Value::Null if self.path.is_empty() => {
+                    self.error("the file is empty".to_owned(), "write at least `model_params`")
+                }
+                _ => self.wrong_type("a mapping", "keys with values, e.g. `name: value`"),
+            };
         };
         for key in mapping.keys() {
-            let name = key.as_str().map_or_else(|| format!("{key:?}"), str::to_owned);
+            let name = match key {
+                Value::String(name) => name.clone(),
+                other => Node { value: other, ..self.clone() }.shown(),
+            };
             if allowed.contains(&name.as_str()) {
                 continue;
             }
             let path = join(&self.path, &name);
             let remedy = match closest(&name, allowed.iter().copied()) {
+                _ if others.contains(&name.as_str()) => elsewhere.to_owned(),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the keys here are: {}", allowed.join(", ")),
             };
             let at = self.document.positions.key(&path);
             self.document.report(at, &path, format!("unknown key `{name}`"), remedy);
         }
-        Some(Fields { node: self.clone(), mapping })
+        Some(Fields { node: self.clone() })
     }
 
     pub(super) fn list(&self) -> Option<Vec<Self>> {
-        let Some(items) = self.value.as_sequence() else { return self.wrong_type("a list") };
+        let Some(items) = self.value.as_sequence() else {
+            return self.wrong_type("a list", "it in brackets, e.g. `[one, two]`");
+        };
         let child = |(index, value)| {
             let path = format!("{}[{index}]", self.path);
             Self { document: self.document, path, value }
@@ -110,7 +149,7 @@ impl<'d> Node<'d> {
         match self.value {
             Value::String(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
-            _ => self.wrong_type("a string"),
+            _ => self.wrong_type("text", "a word"),
         }
     }
 
@@ -120,7 +159,7 @@ impl<'d> Node<'d> {
     }
 
     pub(super) fn boolean(&self) -> Option<bool> {
-        self.as_boolean().or_else(|| self.wrong_type("true or false"))
+        self.as_boolean().or_else(|| self.wrong_type("a flag", "true or false"))
     }
 
     /// A whole number in `range`.
@@ -128,8 +167,9 @@ impl<'d> Node<'d> {
         match self.value.as_u64() {
             Some(value) if range.contains(&value) => Some(value),
             _ => {
-                let wanted = format!("a whole number from {} to {}", range.start(), range.end());
-                self.wrong_type(&wanted)
+                let (start, end) = (range.start(), range.end());
+                let wanted = format!("a whole number from {start} to {end}");
+                self.wrong_type(&wanted, "a number in that range")
             }
         }
     }
@@ -138,7 +178,7 @@ impl<'d> Node<'d> {
     pub(super) fn positive(&self) -> Option<f64> {
         match self.value.as_f64() {
             Some(value) if value.is_finite() && value > 0.0 => Some(value),
-            _ => self.wrong_type("a number above zero"),
+            _ => self.wrong_type("a number above zero", "a number above zero, e.g. `0.5`"),
         }
     }
 
@@ -154,15 +194,12 @@ impl<'d> Node<'d> {
 /// The entries of a mapping.
 pub(super) struct Fields<'d> {
     node: Node<'d>,
-    mapping: &'d Mapping,
 }
 
 impl<'d> Fields<'d> {
     /// The value under `key`, if the key is there.
     pub(super) fn get(&self, key: &str) -> Option<Node<'d>> {
-        let value = self.mapping.get(key)?;
-        let path = join(&self.node.path, key);
-        Some(Node { document: self.node.document, path, value })
+        self.node.get(key)
     }
 
     /// What `read` makes of the value under `key`; `None` when the key is absent or wrong.

@@ -1,9 +1,10 @@
 //! `matrix_shapes`: named sets of shapes, with upstream's names, order and defaults
-//! (semantics §4.2).
+//!.
 //!
 //! Generated sets are code; lists are files, `configs/shapes/<name>.yml`. The lists of upstream
 //! are compiled in. Another list is found in `shapes/` beside the config or one folder above it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use super::node::{Fields, Node};
 use crate::shape::Shape;
 use crate::words::UnknownWord;
 
-/// Largest dimension: beyond it `m × k × n` overflows what anything here can hold.
+/// Largest dimension: far beyond what can be run, and small enough for every byte count.
 const LARGEST_DIMENSION: u64 = 1 << 24;
 const LARGEST_POWER: u64 = 24;
 
@@ -41,8 +42,17 @@ struct Line {
 
 /// Reads one entry of `matrix_shapes`. `folder` is where the config lies.
 pub(super) fn read(node: &Node<'_>, folder: &Path) -> Option<Vec<NamedShape>> {
-    let fields = node.mapping(&["name", "shapes", "min_power", "max_power"])?;
-    let Some(name_node) = fields.get("name") else {
+    let name_node = node.get("name");
+    let keys: &[&str] = match name_node.as_ref().and_then(Node::as_text) {
+        Some("custom") => &["name", "shapes"],
+        Some("pow2" | "pow2_extended" | "small_sweep" | "sweep") => {
+            &["name", "min_power", "max_power"]
+        }
+        Some(_) => &["name"],
+        None => &["name", "shapes", "min_power", "max_power"],
+    };
+    let fields = node.mapping(keys)?;
+    let Some(name_node) = name_node else {
         return fields.error("no `name`".to_owned(), "name the shape set, e.g. `name: custom`");
     };
     let name = name_node.string()?;
@@ -133,40 +143,50 @@ fn sweep(
 
 /// A list by name: compiled in, or a file of the user's.
 fn list(node: &Node<'_>, name: &str, folder: &Path) -> Option<Vec<NamedShape>> {
+    const REMEDY: &str = "write one `- { label: NAME, shape: [m, k, n] }` per line";
     if let Some((_, text)) = LISTS.iter().find(|(known, _)| *known == name) {
         return Some(parse_list(name, text).expect("the lists that are compiled in are tested"));
     }
-    let Some((path, text)) = find_file(name, folder) else {
-        let known = GENERATED.iter().copied().chain(LISTS.iter().map(|(known, _)| *known));
-        let unknown = UnknownWord::new("shape set", name, known);
-        let remedy = format!("{} (or add shapes/{name}.yml beside the config)", unknown.remedy);
-        return node.error(unknown.to_string(), remedy);
-    };
-    match parse_list(name, &text) {
-        Ok(shapes) => Some(shapes),
-        Err(error) => node.error(
-            format!("{} does not hold a shape list: {error}", path.display()),
-            "write one `- { label: NAME, shape: [m, k, n] }` per line",
-        ),
-    }
-}
-
-fn find_file(name: &str, folder: &Path) -> Option<(PathBuf, String)> {
     // A name is a file's stem, not a path to anywhere.
-    if !name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
-        return None;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let folders = if plain { folders(folder) } else { Vec::new() };
+    for path in folders.iter().map(|shapes| shapes.join(format!("{name}.yml"))) {
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => {
+                let message = format!("{} cannot be read: {error}", path.display());
+                return node.error(message, "make it readable, or delete it");
+            }
+        };
+        return match parse_list(name, &text) {
+            Ok(shapes) => Some(shapes),
+            Err(error) => node
+                .error(format!("{} does not hold a shape list: {error}", path.display()), REMEDY),
+        };
     }
-    let file = format!("{name}.yml");
-    [folder.join("shapes"), folder.join("../shapes")].into_iter().find_map(|shapes| {
-        let path = shapes.join(&file);
-        std::fs::read_to_string(&path).ok().map(|text| (path, text))
-    })
+    let known = GENERATED.iter().copied().chain(LISTS.iter().map(|(known, _)| *known));
+    let unknown = UnknownWord::new("shape set", name, known);
+    let remedy = format!("{} (or add shapes/{name}.yml beside the config)", unknown.remedy);
+    node.error(unknown.to_string(), remedy)
 }
 
-fn parse_list(name: &str, text: &str) -> Result<Vec<NamedShape>, serde_yaml::Error> {
-    let lines: Vec<Line> = serde_yaml::from_str(text)?;
-    let named = |Line { label, shape: [m, k, n] }| (format!("{name}_{label}"), Shape::new(m, k, n));
-    Ok(lines.into_iter().map(named).collect())
+/// Where the lists of a config in `folder` may lie.
+pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
+    vec![folder.join("shapes"), folder.join("..").join("shapes")]
+}
+
+fn parse_list(name: &str, text: &str) -> Result<Vec<NamedShape>, String> {
+    let lines: Vec<Line> = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    let named = |Line { label, shape: [m, k, n] }| {
+        let range = 1..=LARGEST_DIMENSION;
+        if [m, k, n].iter().all(|dimension| range.contains(dimension)) {
+            Ok((format!("{name}_{label}"), Shape::new(m, k, n)))
+        } else {
+            Err(format!("`{label}` has a dimension outside 1 to {LARGEST_DIMENSION}"))
+        }
+    };
+    lines.into_iter().map(named).collect()
 }
 
 #[cfg(test)]

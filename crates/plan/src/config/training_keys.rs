@@ -1,4 +1,4 @@
-//! The keys of `benchmark_mode: training` (semantics §5).
+//! The keys of `benchmark_mode: training`.
 
 use super::node::{Fields, Node};
 use crate::settings::TrainingSettings;

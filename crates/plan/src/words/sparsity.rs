@@ -27,7 +27,7 @@ impl Sparsity {
     }
 
     /// Whether upstream measures this layout together with `recipe`: block sparsity stands alone
-    /// on the baseline, 2:4 goes with int8dq, float8dq and the baseline (semantics §4.3).
+    /// on the baseline, 2:4 goes with int8dq, float8dq and the baseline.
     pub fn pairs_with(self, recipe: Recipe) -> bool {
         match self {
             Self::Block => recipe == Recipe::Baseline,
