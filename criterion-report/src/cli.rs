@@ -160,6 +160,7 @@ impl Source {
         }
         let target = Target {
             colour_terminal: self.output.is_none() && output::colour_terminal(),
+            width: self.output.as_ref().map_or_else(output::terminal_width, |_| None),
             file: self.output.as_deref(),
         };
         let written = writer.write(&report, target)?;

@@ -34,3 +34,8 @@ pub fn colour_terminal() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     io::stdout().is_terminal() && !no_color
 }
+
+/// Columns of the terminal that standard output is; none when it is something else.
+pub fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}

@@ -11,7 +11,7 @@ use criterion_report::write::{Target, Writer, dashboard};
 use serde_json::Value;
 
 fn text(name: &str, options: dashboard::Options) -> Option<String> {
-    let target = Target { colour_terminal: false, file: None };
+    let target = Target { colour_terminal: false, width: None, file: None };
     Writer::Dashboard(options).write(&report(name), target).ok().map(|written| written.text)
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use clap::ColorChoice;
-use common::{READABLE, report, try_report, write};
+use common::{READABLE, report, try_report, write, write_on};
 use criterion_report::write::{Writer, dashboard, show};
 use insta::assert_snapshot;
 
@@ -30,6 +30,15 @@ fn show_stays_within_a_hundred_columns() {
         let long = text.lines().find(|line| line.chars().count() > 100 && !line.contains('/'));
         assert_eq!(long, None, "{name}");
     }
+}
+
+#[test]
+fn text_follows_the_terminals_width() {
+    let at = |width| write_on(Some(width), &show(), &report("unreached-cases"));
+    assert_snapshot!("show-narrow-unreached-cases", at(60));
+    assert_eq!(at(20), at(60), "below this text is not broken further");
+    assert_eq!(at(100), write(&show(), &report("unreached-cases")));
+    assert!(at(160).lines().count() < at(100).lines().count());
 }
 
 #[test]
@@ -106,7 +115,7 @@ fn upstreams_forms_say_that_they_mix_series() {
     not for uploading as it is: two cases would become one series on the dashboard, `Fwd Speedup (x)` of `int8wo-1024-1024-1024`:
       inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024
       inference/quick/linear/cpu/int8wo+max-autotune/bf16-1024x1024x1024
-      choose one with --filter
+      choose one with --filter, or those of the latest run with --latest
     ");
 }
 
@@ -118,7 +127,7 @@ fn what_the_dashboard_refuses() {
     error: two cases would become one series on the dashboard, `Bfloat16 Fwd Time (ms)` of `baseline-1024-1024-1024`:
       inference/quick/linear/cpu/baseline/bf16-1024x1024x1024
       inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
-      choose one with --filter
+      choose one with --filter, or those of the latest run with --latest
     ");
     assert_snapshot!(write(&compat, &report("other-dtype")), @r"
     error: no case has a result for the dashboard

@@ -58,6 +58,8 @@ pub enum Writer {
 pub struct Target<'a> {
     /// The output is a terminal that wants colour.
     pub colour_terminal: bool,
+    /// Columns of the terminal, if the output is one.
+    pub width: Option<usize>,
     /// The file to be written, if not standard output.
     pub file: Option<&'a Path>,
 }

@@ -35,7 +35,12 @@ pub fn report(name: &str) -> Report {
 
 /// The text and, below it, what the writer says on standard error.
 pub fn write(writer: &Writer, report: &Report) -> String {
-    let target = Target { colour_terminal: false, file: None };
+    write_on(None, writer, report)
+}
+
+/// The same on a terminal of some width.
+pub fn write_on(width: Option<usize>, writer: &Writer, report: &Report) -> String {
+    let target = Target { colour_terminal: false, width, file: None };
     match writer.write(report, target) {
         Ok(written) => {
             let notes = written.notes.iter().map(|note| format!("\nnote: {note}"));

@@ -12,7 +12,7 @@ pub enum DashboardError {
     /// Two records that dashboards would draw as one series.
     #[error(
         "two cases would become one series on the dashboard, `{metric}` of `{model}`:\n  {first}\n  \
-         {second}\n  choose one with --filter"
+         {second}\n  choose one with --filter, or those of the latest run with --latest"
     )]
     SameSeries {
         /// Metric.

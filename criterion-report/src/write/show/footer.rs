@@ -2,14 +2,13 @@
 
 use plan::Outcome;
 
-use super::WIDTH;
 use crate::model::Report;
 use crate::units;
 use crate::write::earlier;
 use crate::write::table::{Paint, wrap};
 
 /// How the cases ended, and what the reader of the table must know besides.
-pub fn footer(report: &Report, colour: bool) -> String {
+pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     let shown = report.entries().count();
     let mut outcomes = report.outcomes();
     // What went well comes first.
@@ -46,7 +45,7 @@ pub fn footer(report: &Report, colour: bool) -> String {
     }
     notes.extend(report.warnings.iter().cloned());
     for note in notes {
-        for (line, part) in wrap(&note, WIDTH - 2).iter().enumerate() {
+        for (line, part) in wrap(&note, width - 2).iter().enumerate() {
             let mark = if line == 0 { "!" } else { " " };
             out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
         }

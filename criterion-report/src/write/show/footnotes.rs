@@ -1,6 +1,5 @@
 //! Warnings beside the numbers that they concern.
 
-use super::WIDTH;
 use crate::write::table::{Paint, wrap};
 
 /// Marks beside numbers and the notes that they refer to, each text once.
@@ -20,11 +19,11 @@ impl Footnotes {
     }
 
     /// All notes with their marks.
-    pub fn render(&self, colour: bool) -> String {
+    pub fn render(&self, width: usize, colour: bool) -> String {
         let mut out = String::new();
         for (index, note) in self.notes.iter().enumerate() {
             let mark = superscript(index + 1);
-            for (line, part) in wrap(note, WIDTH - 6).iter().enumerate() {
+            for (line, part) in wrap(note, width - 6).iter().enumerate() {
                 let mark = if line == 0 { mark.as_str() } else { "" };
                 let line = Paint::Warn.on(&format!("{mark:2}{part}"), colour);
                 out.push_str(&format!("    {line}\n"));

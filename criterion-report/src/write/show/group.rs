@@ -3,23 +3,23 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::footnotes::Footnotes;
-use super::{WIDTH, gather};
+use super::gather;
 use crate::model::{Entry, NoTime, Speedup};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
 
 /// Heading, prose, one line per case, footnotes.
-pub fn table(entries: &[Entry<'_>], colour: bool) -> String {
+pub fn table(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let group = &entries[0].row.record.case.id.group;
     let mut out = format!("{}\n", Paint::Bold.on(group, colour));
     for prose in prose(entries) {
-        for part in wrap(prose, WIDTH - 2) {
+        for part in wrap(prose, width - 2) {
             out.push_str(&format!("  {part}\n"));
         }
     }
     if let Some(outcome) = common_failure(entries) {
         let text = format!("all {}: {outcome}", units::count(entries.len(), "case"));
-        for part in wrap(&text, WIDTH - 4) {
+        for part in wrap(&text, width - 4) {
             out.push_str(&format!("    {}\n", Paint::Warn.on(&part, colour)));
         }
         return out;
@@ -51,8 +51,8 @@ pub fn table(entries: &[Entry<'_>], colour: bool) -> String {
             parameter.iter().map(|entry| line(entry, weights_width, &shared, &mut footnotes)),
         );
     }
-    out.push_str(&render(&columns, &lines, 4, WIDTH, colour));
-    out.push_str(&footnotes.render(colour));
+    out.push_str(&render(&columns, &lines, 4, width, colour));
+    out.push_str(&footnotes.render(width, colour));
     out
 }
 

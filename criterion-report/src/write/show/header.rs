@@ -1,12 +1,11 @@
 //! Under which circumstances the numbers were measured.
 
-use super::WIDTH;
 use crate::model::{Circumstances, Report};
 use crate::units;
 use crate::write::table::{Paint, wrap};
 
 /// Circumstances of the numbers, without which they say nothing.
-pub fn header(report: &Report, colour: bool) -> String {
+pub fn header(report: &Report, width: usize, colour: bool) -> String {
     let mut out = String::new();
     let several = report.circumstances.len() > 1;
     for (index, circumstances) in report.circumstances.iter().enumerate() {
@@ -15,7 +14,7 @@ pub fn header(report: &Report, colour: bool) -> String {
         }
         for (label, text) in facts(circumstances, &report.baseline, several) {
             let indent = 10;
-            for (line, part) in wrap(&text, WIDTH - indent).iter().enumerate() {
+            for (line, part) in wrap(&text, width - indent).iter().enumerate() {
                 let label = format!("{:indent$}", if line == 0 { label } else { "" });
                 out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
             }

@@ -20,8 +20,10 @@ pub struct Options {
     pub color: ColorChoice,
 }
 
-/// Columns that the output keeps to where ids and names let it.
+/// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
 const WIDTH: usize = 100;
+/// Narrower than this, text is no easier to read than lines that the terminal breaks.
+const NARROWEST: usize = 60;
 
 /// The report as a table for people.
 pub fn write(report: &Report, options: &Options, target: Target) -> String {
@@ -30,13 +32,14 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
         ColorChoice::Never => false,
         ColorChoice::Auto => target.colour_terminal,
     };
-    let mut out = header::header(report, colour);
+    let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
+    let mut out = header::header(report, width, colour);
     for group in groups(report) {
         out.push('\n');
-        out.push_str(&group::table(&group, colour));
+        out.push_str(&group::table(&group, width, colour));
     }
     out.push('\n');
-    out.push_str(&footer::footer(report, colour));
+    out.push_str(&footer::footer(report, width, colour));
     out
 }
 
