@@ -70,6 +70,7 @@ fn two_quick_samples_support_no_interval() {
     let candidate = entry(&report, "int8wo");
     let time = candidate.row.time.as_ref().expect("it is measured");
     assert!(time.quick && time.interval.is_none());
+    assert_eq!(candidate.row.cautions(), ["quick mode: two samples, so no interval"]);
     let comparison = candidate.comparison.expect("a candidate is compared");
     let speedup = comparison.speedup.as_ref().expect("both are measured");
     assert_eq!(speedup.interval, None);
@@ -189,4 +190,11 @@ fn a_baseline_comes_before_its_candidates_and_groups_stay_together() {
         ]
     );
     assert!(entry(&report, "int8dq").comparison.is_some_and(|it| it.speedup.is_ok()));
+}
+
+#[test]
+fn one_iteration_is_no_iterations() {
+    let stale = |iters| NoTime::Stale { recorded: (3, 9), found: (iters, 7) }.to_string();
+    assert!(stale(1).contains("its last sample is 1 iteration in 7 ns"), "{}", stale(1));
+    assert!(stale(2).contains("its last sample is 2 iterations in 7 ns"), "{}", stale(2));
 }
