@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use regex::Regex;
 
-use crate::model::{Location, Report};
+use crate::model::{Location, Report, Selection};
 use crate::write::{Target, Writer};
 use crate::{output, planned, units};
 
@@ -49,7 +49,21 @@ struct Source {
     /// File to write instead of standard output; it is replaced only when complete
     #[arg(long, short, global = true, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Exit with 1 when a case that the latest run selected has no time from it
+    /// Only cases that the latest run of their bench target selected
+    ///
+    /// Results stay on disk until their case is measured again, so without this option those of
+    /// removed configs and shapes and of older commits are among today's. A run that selected
+    /// nothing does not count; of a bench target without a run manifest all cases are taken. Cases
+    /// left out still serve as baselines of those shown.
+    #[arg(long, global = true)]
+    latest: bool,
+    /// Exit with 1 when a case has no time from the last run that selected it
+    ///
+    /// That is: it failed or was skipped, criterion's estimate of it is stale or absent, or that
+    /// run ended before it. Every case is looked at that has a record or was selected by a run and
+    /// that --filter lets through, whichever run it is of; with --latest only those that the
+    /// latest run of their bench target selected. A run that selected nothing is ignored. The
+    /// output is written all the same.
     #[arg(long, global = true)]
     strict: bool,
 }
@@ -103,6 +117,9 @@ impl Source {
         if self.strict {
             bail!("--strict asks for results; `plan` reads none");
         }
+        if self.latest {
+            bail!("--latest asks for results; `plan` reads none");
+        }
         let plan = match plan::load(configs) {
             Ok(plan) => plan,
             Err(diagnostics) => {
@@ -130,13 +147,16 @@ impl Source {
             Some(folder) => Location::at(folder.clone()),
             None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
         };
-        let report = Report::read(&location, &self.baseline, self.filter.as_ref())?;
+        let selection = Selection { filter: self.filter.as_ref(), latest: self.latest };
+        let report = Report::read(&location, &self.baseline, selection)?;
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()
             && report.missing.is_empty()
         {
             let read = units::count(report.rows_read(), "recorded case");
-            bail!("--filter {filter} matches none of {read} in {}", location.records.display());
+            let latest = if self.latest { ", of those that the latest run selected" } else { "" };
+            let folder = location.records.display();
+            bail!("--filter {filter} matches none of {read} in {folder}{latest}");
         }
         let target = Target {
             colour_terminal: self.output.is_none() && output::colour_terminal(),

@@ -36,6 +36,10 @@ fn exit_codes() {
         ("every-outcome", &["csv"], 0),
         ("every-outcome", &["csv", "--strict"], 1),
         ("stale-estimate", &["show", "--strict"], 1),
+        ("mixed-estimate", &["show", "--strict"], 1),
+        ("earlier-runs", &["show", "--strict"], 1),
+        ("earlier-runs", &["csv", "--strict", "--latest"], 0),
+        ("earlier-runs", &["show", "--latest", "--filter", "baseline"], 2),
         ("unreached-cases", &["show", "--strict"], 1),
         ("named-baseline", &["show"], 2),
         ("named-baseline", &["show", "--baseline", "main"], 0),
@@ -75,6 +79,21 @@ fn a_failed_gate_says_which_cases() {
       inference/quick/linear/cpu/int8dq/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended while this case was running
       inference/quick/linear/cpu/int4wo-32/bf16-1024x1024x1024: run 20261120T134000Z-4242 ended before it reached this case
     ");
+}
+
+#[test]
+fn rows_of_earlier_runs_are_announced() {
+    for format in ["csv", "dashboard"] {
+        let note = "note: 1 of 2 rows is of an earlier run than the latest; `--latest` leaves it \
+                    out\n";
+        let output = on("earlier-runs", &[format]);
+        assert!(err(&output).contains(note), "{format}: {}", err(&output));
+        let latest = on("earlier-runs", &[format, "--latest"]);
+        assert!(latest.status.success() && latest.stderr.is_empty(), "{}", err(&latest));
+        assert!(out(&latest).len() < out(&output).len());
+    }
+    let shown = on("earlier-runs", &["show", "--latest"]);
+    assert!(out(&shown).contains("1 case: 1 measured (of 2 recorded)"), "{}", out(&shown));
 }
 
 #[test]

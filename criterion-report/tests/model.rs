@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{report, try_report};
+use common::{latest, report, try_report};
 use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Report};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
@@ -34,6 +34,16 @@ fn a_stale_estimate_is_no_time() {
     let comparison = stale.comparison.expect("a candidate is compared");
     assert_eq!(comparison.speedup, Err(NoSpeedup::Candidate));
     assert!(comparison.weights_reduction.is_some(), "memory is the record's own");
+}
+
+/// The record vouches for sample.json; an older estimates.json copied back beside it is not its.
+#[test]
+fn estimates_of_other_samples_are_no_time() {
+    let report = report("mixed-estimate");
+    let mixed = entry(&report, "int8wo");
+    let why = NoTime::Mixed { sampled_ns: 6_789_000.0, estimated_ns: 5_000_000.0 };
+    assert_eq!(mixed.row.time, Err(why));
+    assert!(entry(&report, "baseline").row.time.is_ok());
 }
 
 #[test]
@@ -121,4 +131,62 @@ fn cases_that_a_run_did_not_reach_are_known() {
     assert!(entry(&report, "int8wo").row.outdated.is_some());
     assert!(entry(&report, "baseline").row.outdated.is_none());
     assert_eq!(report.unmeasured().len(), 3);
+}
+
+/// A full run crashed, a filtered one came after it, then one whose filter selected nothing.
+#[test]
+fn the_last_run_that_selected_a_case_decides() {
+    let report = report("earlier-runs");
+    let id = |variant: &str| format!("inference/quick/linear/cpu/{variant}/bf16-1024x1024x1024");
+    let run = "run 20261119T090000Z-17 ended";
+    let missing: Vec<(&str, &str)> =
+        report.missing.iter().map(|case| (case.full_id.as_str(), case.reason.as_str())).collect();
+    assert_eq!(
+        missing,
+        [
+            (id("int8dq").as_str(), format!("{run} while this case was running").as_str()),
+            (id("int4wo-32").as_str(), format!("{run} before it reached this case").as_str()),
+        ]
+    );
+    assert!(report.entries().all(|entry| entry.row.outdated.is_none()));
+    assert_eq!(report.unmeasured().len(), 2);
+}
+
+#[test]
+fn latest_is_what_the_latest_run_that_selected_anything_selected() {
+    assert_eq!(report("earlier-runs").earlier, 1);
+    let latest = latest("earlier-runs");
+    let ids: Vec<&str> = latest.entries().map(|entry| entry.row.full_id()).collect();
+    assert_eq!(ids, ["inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024"]);
+    assert_eq!((latest.earlier, latest.missing.len(), latest.unmeasured().len()), (0, 0, 0));
+    let comparison = entry(&latest, "int8wo").comparison.expect("a candidate is compared");
+    assert!(comparison.speedup.is_ok(), "a case left out still serves as baseline");
+}
+
+#[test]
+fn without_a_manifest_no_case_is_earlier() {
+    assert_eq!(report("two-configs-one-series").earlier, 0);
+    assert_eq!(latest("two-configs-one-series").entries().count(), 4);
+}
+
+/// The records of `interleaved` begin with a candidate and change between two groups.
+#[test]
+fn a_baseline_comes_before_its_candidates_and_groups_stay_together() {
+    let report = report("interleaved");
+    let ids: Vec<(&str, &str)> = report
+        .entries()
+        .map(|entry| &entry.row.record.case)
+        .map(|case| (case.config.as_str(), case.id.variant.as_str()))
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            ("quick", "baseline"),
+            ("quick", "int8dq"),
+            ("quick", "int8wo"),
+            ("nightly", "baseline"),
+            ("nightly", "int8wo"),
+        ]
+    );
+    assert!(entry(&report, "int8dq").comparison.is_some_and(|it| it.speedup.is_ok()));
 }

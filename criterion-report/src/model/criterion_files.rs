@@ -27,6 +27,19 @@ pub struct CriterionResult {
     pub time: Time,
     /// The last pair of `sample.json`, to be compared with the record's.
     pub last_sample: LastSample,
+    /// Median of `sample.json`'s times per iteration, to be compared with the estimated one: the
+    /// record vouches for that file only.
+    pub sample_median_ns: f64,
+}
+
+impl CriterionResult {
+    /// Whether the estimates were made from the samples beside them.
+    ///
+    /// Criterion's median is that of the averages per iteration, in every sampling mode; the
+    /// tolerance leaves room for the decimals of the file alone.
+    pub fn is_of_its_samples(&self) -> bool {
+        (self.time.median_ns / self.sample_median_ns - 1.0).abs() <= 1e-9
+    }
 }
 
 /// Everything found under criterion's root for one baseline.
@@ -108,6 +121,7 @@ fn read_numbers(folder: &Path) -> Result<CriterionResult, String> {
     let (Some(&iters), Some(&ns)) = (sample.iters.last(), sample.times.last()) else {
         return Err(format!("{}: no samples", sample_path.display()));
     };
+    let sample_median_ns = sample.median_per_iteration();
     let estimates_path = folder.join("estimates.json");
     let estimates: EstimatesFile = read_json(&estimates_path)?;
     let EstimatesFile { mean, median, std_dev } = estimates;
@@ -134,6 +148,7 @@ fn read_numbers(folder: &Path) -> Result<CriterionResult, String> {
         },
         // Criterion keeps both as floats; they come from whole iterations and whole nanoseconds.
         last_sample: LastSample { iters: iters.round() as u64, ns: ns.round() as u64 },
+        sample_median_ns,
     })
 }
 
@@ -151,6 +166,20 @@ struct BenchmarkFile {
 struct SampleFile {
     iters: Vec<f64>,
     times: Vec<f64>,
+}
+
+impl SampleFile {
+    fn median_per_iteration(&self) -> f64 {
+        let mut averages: Vec<f64> =
+            self.times.iter().zip(&self.iters).map(|(ns, iters)| ns / iters).collect();
+        averages.sort_unstable_by(f64::total_cmp);
+        let middle = averages.len() / 2;
+        if averages.len() % 2 == 1 {
+            averages[middle]
+        } else {
+            f64::midpoint(averages[middle - 1], averages[middle])
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -6,14 +6,16 @@ mod location;
 mod records;
 mod report;
 mod row;
+mod runs;
 mod speedup;
 mod time;
 
 pub use circumstances::Circumstances;
 pub use criterion_files::{CriterionFiles, CriterionResult};
 pub use location::Location;
-pub use records::{Records, RecordsError, read_manifests};
-pub use report::{Entry, Missing, Report};
+pub use records::{Records, RecordsError, read_runs};
+pub use report::{Entry, Report, Selection};
 pub use row::{NoTime, Row};
+pub use runs::{Missing, Run, Runs};
 pub use speedup::{Caution, Comparison, NoSpeedup, Speedup};
 pub use time::{Interval, Time};

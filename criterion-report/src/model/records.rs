@@ -3,9 +3,10 @@
 //! ```text
 //! <records>/<baseline>/<target>.jsonl   one record per line
 //! <records>/runs/<run-id>.json          what a run was asked for
+//! <records>/runs/<run-id>.running       id of the case that it is in, or ended in
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 use plan::{Record, RunManifest};
 use serde::Deserialize;
 use thiserror::Error;
+
+use super::runs::Run;
 
 /// Why records could not be read.
 #[derive(Debug, Error)]
@@ -84,6 +87,8 @@ fn version_remedy(found: u32) -> &'static str {
 pub struct Records {
     /// One per `full_id`; of several the last wins, as it does for the writer.
     pub records: Vec<Record>,
+    /// The runs that wrote any line, a line that was replaced later included.
+    pub runs: HashSet<String>,
     /// What was passed over.
     pub warnings: Vec<String>,
 }
@@ -116,13 +121,16 @@ impl Records {
                 continue;
             }
             match parse(line, path, index + 1) {
-                Ok(record) => match places.get(&record.full_id) {
-                    Some(&place) => self.records[place] = record,
-                    None => {
-                        places.insert(record.full_id.clone(), self.records.len());
-                        self.records.push(record);
+                Ok(record) => {
+                    self.runs.insert(record.run_id.clone());
+                    match places.get(&record.full_id) {
+                        Some(&place) => self.records[place] = record,
+                        None => {
+                            places.insert(record.full_id.clone(), self.records.len());
+                            self.records.push(record);
+                        }
                     }
-                },
+                }
                 // A process that ends while it writes leaves half a line; later runs write on
                 // after it.
                 Err(RecordsError::Malformed { cause, .. }) if cause.is_eof() => {
@@ -159,15 +167,17 @@ fn parse(line: &[u8], path: &Path, number: usize) -> Result<Record, RecordsError
     }
 }
 
-/// The manifests of all runs, the oldest first, and a warning for each that cannot be read.
-pub fn read_manifests(root: &Path) -> Result<(Vec<RunManifest>, Vec<String>), RecordsError> {
-    let mut manifests = Vec::new();
+/// All runs, the oldest first, and a warning for each whose manifest cannot be used.
+pub fn read_runs(root: &Path) -> Result<(Vec<Run>, Vec<String>), RecordsError> {
+    let mut runs = Vec::new();
     let mut warnings = Vec::new();
     for path in list(&root.join("runs"), "json")? {
         let text =
             fs::read(&path).map_err(|cause| RecordsError::Io { path: path.clone(), cause })?;
         match serde_json::from_slice::<RunManifest>(&text) {
-            Ok(manifest) if manifest.version == RunManifest::VERSION => manifests.push(manifest),
+            Ok(manifest) if manifest.version == RunManifest::VERSION => {
+                runs.push(Run { running: read_running(&path)?, manifest });
+            }
             Ok(manifest) => warnings.push(format!(
                 "{}: run manifest version {}, expected {}: cases that this run did not reach are \
                  not reported",
@@ -178,8 +188,22 @@ pub fn read_manifests(root: &Path) -> Result<(Vec<RunManifest>, Vec<String>), Re
             Err(error) => warnings.push(format!("{}: {error}", path.display())),
         }
     }
-    manifests.sort_by(|a, b| (a.started, &a.run_id).cmp(&(b.started, &b.run_id)));
-    Ok((manifests, warnings))
+    runs.sort_by(|a, b| {
+        let moment = |run: &Run| (run.manifest.started, run.manifest.run_id.clone());
+        moment(a).cmp(&moment(b))
+    });
+    Ok((runs, warnings))
+}
+
+/// The case that a run was in when it ended. The file lies beside the run's manifest while a case
+/// runs, so without one the run was in none.
+fn read_running(manifest: &Path) -> Result<Option<String>, RecordsError> {
+    let path = manifest.with_extension("running");
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text.trim().to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(RecordsError::Io { path, cause }),
+    }
 }
 
 /// Files of `folder` with an extension, sorted; none when there is no such folder.

@@ -2,24 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::RunManifest;
 use regex::Regex;
 
 use super::circumstances::Circumstances;
 use super::criterion_files::CriterionFiles;
 use super::location::Location;
-use super::records::{Records, RecordsError, read_manifests};
+use super::records::{Records, RecordsError, read_runs};
 use super::row::Row;
+use super::runs::{Missing, Runs};
 use super::speedup::Comparison;
-
-/// A case without a record: a run selected it and ended before it had one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// Criterion's id.
-    pub full_id: String,
-    /// What is known about it.
-    pub reason: String,
-}
 
 /// One case as writers see it.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +26,15 @@ pub struct Entry<'a> {
     pub unquantized: Option<&'a Row>,
 }
 
+/// Which cases a report shows. Those left out still serve as baselines of those shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Selection<'a> {
+    /// Those whose id matches.
+    pub filter: Option<&'a Regex>,
+    /// Those that the latest run of their bench target selected.
+    pub latest: bool,
+}
+
 /// The rows of one baseline, compared, with what qualifies them.
 #[derive(Debug)]
 pub struct Report {
@@ -43,10 +43,12 @@ pub struct Report {
     rows: Vec<Row>,
     /// Each row against its group's baseline, and against its unquantized counterpart.
     comparisons: Vec<[Option<Comparison>; 2]>,
-    /// Indices of the rows that the filter lets through, in the records' order.
+    /// Indices of the rows that are to be shown.
     shown: Vec<usize>,
-    /// Cases that the latest run of their target selected and that have no record.
+    /// Cases that a run selected and that have no record.
     pub missing: Vec<Missing>,
+    /// Number of shown rows that the latest run of their bench target did not select.
+    pub earlier: usize,
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
     /// show.
     pub foreign: Vec<String>,
@@ -61,11 +63,12 @@ impl Report {
     pub fn read(
         location: &Location,
         baseline: &str,
-        filter: Option<&Regex>,
+        selection: Selection<'_>,
     ) -> Result<Self, RecordsError> {
-        let Records { records, mut warnings } = Records::read(&location.records, baseline)?;
-        let (manifests, manifest_warnings) = read_manifests(&location.records)?;
-        warnings.extend(manifest_warnings);
+        let Records { records, runs: recorded, mut warnings } =
+            Records::read(&location.records, baseline)?;
+        let (runs, run_warnings) = read_runs(&location.records)?;
+        warnings.extend(run_warnings);
 
         let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
         let files = CriterionFiles::read(&location.criterion, baseline, &wanted);
@@ -78,13 +81,20 @@ impl Report {
                 Row::join(record, results)
             })
             .collect();
-        let mut missing = unreached(&manifests, baseline, &mut rows);
-        let passes = |id: &str| filter.is_none_or(|filter| filter.is_match(id));
+        arrange(&mut rows);
+        let runs = Runs::of(runs, baseline, &recorded);
+        let mut missing = runs.unreached(&mut rows);
+        let earlier = runs.earlier();
+        let passes = |id: &str| {
+            selection.filter.is_none_or(|filter| filter.is_match(id))
+                && !(selection.latest && earlier(id))
+        };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
         missing.retain(|case| passes(&case.full_id));
         Ok(Self {
             baseline: baseline.to_owned(),
             comparisons: compare(&rows),
+            earlier: shown.iter().filter(|&&i| earlier(rows[i].full_id())).count(),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
             rows,
             shown,
@@ -94,7 +104,7 @@ impl Report {
         })
     }
 
-    /// The shown cases, in the order of their records.
+    /// The shown cases.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         self.shown.iter().map(|&place| {
             let row = &self.rows[place];
@@ -107,7 +117,7 @@ impl Report {
         })
     }
 
-    /// Number of rows before the filter.
+    /// Number of rows, shown or not.
     pub fn rows_read(&self) -> usize {
         self.rows.len()
     }
@@ -121,8 +131,8 @@ impl Report {
         outcomes.into_iter().collect()
     }
 
-    /// Selected cases without a time of the run that selected them last, each with the reason:
-    /// what `--strict` refuses.
+    /// Shown and missing cases without a time of the run that selected them last, each with the
+    /// reason: what `--strict` refuses.
     pub fn unmeasured(&self) -> Vec<(String, String)> {
         let rows = self.entries().filter_map(|Entry { row, .. }| {
             let reason = match (&row.outdated, &row.time) {
@@ -138,6 +148,23 @@ impl Report {
         let missing = self.missing.iter().map(|case| (case.full_id.clone(), case.reason.clone()));
         rows.chain(missing).collect()
     }
+}
+
+/// Puts rows of one group, and in it those of one parameter, together where the first of them
+/// stands; the baseline comes before its candidates, which keep their order.
+fn arrange(rows: &mut [Row]) {
+    let mut groups: HashMap<String, usize> = HashMap::new();
+    let mut parameters: HashMap<(String, String), usize> = HashMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        let id = &row.record.case.id;
+        groups.entry(id.group.clone()).or_insert(place);
+        parameters.entry((id.group.clone(), id.parameter.clone())).or_insert(place);
+    }
+    rows.sort_by_cached_key(|row| {
+        let id = &row.record.case.id;
+        let parameter = (id.group.clone(), id.parameter.clone());
+        (groups[&id.group], parameters[&parameter], !row.is_baseline())
+    });
 }
 
 /// Compares every row with the baseline of its group (same group id, same parameter), and with
@@ -178,43 +205,4 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
             [comparison, quantization]
         })
         .collect()
-}
-
-/// Finds what the latest run of each target selected and left without a record of its own: cases
-/// without any record are returned, rows of an earlier run are marked as outdated.
-fn unreached(manifests: &[RunManifest], baseline: &str, rows: &mut [Row]) -> Vec<Missing> {
-    let runs: HashSet<&str> = rows.iter().map(|row| row.record.run_id.as_str()).collect();
-    let mut latest: BTreeMap<&str, &RunManifest> = BTreeMap::new();
-    for manifest in manifests {
-        let saved = match &manifest.baseline {
-            // `new` is whatever ran last, under whichever name criterion saved it besides.
-            Some(name) => baseline == "new" || name == baseline,
-            // A mere test saves nothing; a run against `--baseline` saves as `new` only.
-            None => runs.contains(manifest.run_id.as_str()),
-        };
-        if saved {
-            latest.insert(&manifest.target, manifest);
-        }
-    }
-    let places: HashMap<String, usize> =
-        rows.iter().enumerate().map(|(place, row)| (row.record.full_id.clone(), place)).collect();
-    let mut missing = Vec::new();
-    for manifest in latest.values() {
-        for id in &manifest.selected {
-            let ended = match manifest.running.as_ref() {
-                Some(running) if running == id => "ended while this case was running",
-                _ => "ended before it reached this case",
-            };
-            let reason = format!("run {} {ended}", manifest.run_id);
-            match places.get(id).map(|&place| &mut rows[place]) {
-                None => missing.push(Missing { full_id: id.clone(), reason }),
-                Some(row) if row.record.run_id != manifest.run_id => {
-                    let run = &row.record.run_id;
-                    row.outdated = Some(format!("{reason}; this is from run {run}"));
-                }
-                Some(_) => {}
-            }
-        }
-    }
-    missing
 }

@@ -6,6 +6,7 @@ use plan::{LastSample, Outcome, Recipe, Record, Role};
 
 use super::criterion_files::CriterionResult;
 use super::time::Time;
+use crate::units;
 
 /// One case as it went, with its time where there is one that can be trusted.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +20,7 @@ pub struct Row {
 }
 
 /// Why a row has no time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoTime {
     /// The outcome is not `measured`. An estimate of an earlier run may lie on disk; it is not
     /// this case's time.
@@ -35,6 +36,20 @@ pub enum NoTime {
         /// What the estimate's run saw last.
         found: (u64, u64),
     },
+    /// The samples on disk are the record's, the estimates beside them are not theirs.
+    Mixed {
+        /// Median of the samples.
+        sampled_ns: f64,
+        /// Median in the estimates.
+        estimated_ns: f64,
+    },
+}
+
+impl NoTime {
+    /// Whether there is an estimate, but of another measurement.
+    pub const fn is_stale(&self) -> bool {
+        matches!(self, Self::Stale { .. } | Self::Mixed { .. })
+    }
 }
 
 impl fmt::Display for NoTime {
@@ -50,9 +65,16 @@ impl fmt::Display for NoTime {
             ),
             Self::Stale { recorded: (iters, ns), found: (found_iters, found_ns) } => write!(
                 f,
-                "stale: criterion's estimate is of another run (its last sample is {found_iters} \
-                 iterations in {found_ns} ns, the record's {iters} in {ns} ns); measure it again \
-                 with `cargo bench`"
+                "stale: criterion's estimate is of another run (its last sample is {} in \
+                 {found_ns} ns, the record's {iters} in {ns} ns); measure it again with `cargo \
+                 bench`",
+                units::count(*found_iters as usize, "iteration"),
+            ),
+            Self::Mixed { sampled_ns, estimated_ns } => write!(
+                f,
+                "stale: criterion's estimates.json is of another run than the sample.json beside \
+                 it (its median is {estimated_ns} ns, that of the samples {sampled_ns} ns); \
+                 measure it again with `cargo bench`"
             ),
         }
     }
@@ -72,11 +94,16 @@ impl Row {
         let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
         let first = results.first().ok_or(NoTime::NoEstimate)?;
         let pair = |sample: LastSample| (sample.iters, sample.ns);
-        results
-            .iter()
-            .find(|result| result.last_sample == recorded)
-            .map(|result| result.time)
-            .ok_or(NoTime::Stale { recorded: pair(recorded), found: pair(first.last_sample) })
+        let mut own = results.iter().filter(|result| result.last_sample == recorded).peekable();
+        let Some(&sampled) = own.peek() else {
+            return Err(NoTime::Stale { recorded: pair(recorded), found: pair(first.last_sample) });
+        };
+        own.find(|result| result.is_of_its_samples()).map(|result| result.time).ok_or(
+            NoTime::Mixed {
+                sampled_ns: sampled.sample_median_ns,
+                estimated_ns: sampled.time.median_ns,
+            },
+        )
     }
 
     /// Criterion's id.

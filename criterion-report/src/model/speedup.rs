@@ -44,7 +44,7 @@ impl Speedup {
 }
 
 /// Why there is no speed-up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum NoSpeedup {
     /// No baseline of the candidate's group has a record.
     NoBaseline,
@@ -66,7 +66,7 @@ impl fmt::Display for NoSpeedup {
             Self::Baseline { status, why: NoTime::NotMeasured } => {
                 write!(f, "no speed-up: its baseline is {status}")
             }
-            Self::Baseline { why: NoTime::Stale { .. }, .. } => {
+            Self::Baseline { why, .. } if why.is_stale() => {
                 f.write_str("no speed-up: its baseline's estimate is stale")
             }
             Self::Baseline { .. } => f.write_str("no speed-up: its baseline has no estimate"),

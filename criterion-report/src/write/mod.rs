@@ -12,6 +12,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::model::Report;
+use crate::units;
 
 pub(crate) use table::{Align, Cell, Line, Paint, render};
 
@@ -87,10 +88,26 @@ impl Writer {
 
     /// Writes the report in this format.
     pub fn write(&self, report: &Report, target: Target<'_>) -> Result<Written> {
-        Ok(match self {
-            Self::Show(options) => show::write(report, options, target).into(),
+        let mut written: Written = match self {
+            Self::Show(options) => return Ok(show::write(report, options, target).into()),
             Self::Csv => csv::write(report).into(),
             Self::Dashboard(options) => dashboard::write(report, options, target)?,
-        })
+        };
+        written.notes.extend(earlier(report));
+        Ok(written)
+    }
+}
+
+/// That rows of earlier runs are among those shown, and what leaves them out.
+fn earlier(report: &Report) -> Option<String> {
+    let rows = units::count(report.entries().count(), "row");
+    match report.earlier {
+        0 => None,
+        1 => Some(format!(
+            "1 of {rows} is of an earlier run than the latest; `--latest` leaves it out"
+        )),
+        several => Some(format!(
+            "{several} of {rows} are of earlier runs than the latest; `--latest` leaves them out"
+        )),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use criterion_report::model::{Location, RecordsError, Report};
+use criterion_report::model::{Location, RecordsError, Report, Selection};
 use criterion_report::write::{Target, Writer};
 use regex::Regex;
 
@@ -18,7 +18,15 @@ pub fn fixture(name: &str) -> PathBuf {
 
 pub fn try_report(name: &str, baseline: &str, filter: &str) -> Result<Report, RecordsError> {
     let filter = Regex::new(filter).expect("a valid pattern");
-    Report::read(&Location::at(fixture(name).join("criterion")), baseline, Some(&filter))
+    read(name, baseline, Selection { filter: Some(&filter), latest: false })
+}
+
+pub fn latest(name: &str) -> Report {
+    read(name, "new", Selection { filter: None, latest: true }).expect("a readable fixture")
+}
+
+fn read(name: &str, baseline: &str, selection: Selection<'_>) -> Result<Report, RecordsError> {
+    Report::read(&Location::at(fixture(name).join("criterion")), baseline, selection)
 }
 
 pub fn report(name: &str) -> Report {
@@ -41,8 +49,11 @@ pub fn write(writer: &Writer, report: &Report) -> String {
 pub const READABLE: &[&str] = &[
     "compiled",
     "different-runs",
+    "earlier-runs",
     "every-outcome",
     "foreign-benchmark",
+    "interleaved",
+    "mixed-estimate",
     "other-dtype",
     "quick-mode",
     "small-kernels",

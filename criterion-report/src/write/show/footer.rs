@@ -5,6 +5,7 @@ use plan::Outcome;
 use super::WIDTH;
 use crate::model::Report;
 use crate::units;
+use crate::write::earlier;
 use crate::write::table::{Paint, wrap};
 
 /// How the cases ended, and what the reader of the table must know besides.
@@ -15,7 +16,10 @@ pub fn footer(report: &Report, colour: bool) -> String {
     outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
     let outcomes: Vec<String> =
         outcomes.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
-    let mut out = format!("{}: {}", units::count(shown, "case"), outcomes.join(", "));
+    let mut out = units::count(shown, "case");
+    if !outcomes.is_empty() {
+        out.push_str(&format!(": {}", outcomes.join(", ")));
+    }
     if shown < report.rows_read() {
         out.push_str(&format!(" (of {} recorded)", report.rows_read()));
     }
@@ -29,6 +33,7 @@ pub fn footer(report: &Report, colour: bool) -> String {
     if without > 0 {
         notes.push(format!("{} measured without a usable estimate", units::count(without, "case")));
     }
+    notes.extend(earlier(report));
     for missing in &report.missing {
         notes.push(format!("{}: {}", missing.full_id, missing.reason));
     }

@@ -128,10 +128,7 @@ fn line(
         Err(NoTime::NotMeasured) => Cell::new(record.outcome.status(), Paint::Warn),
         Err(why) => {
             note(why.to_string());
-            Cell::new(
-                if matches!(why, NoTime::Stale { .. }) { "stale" } else { "no time" },
-                Paint::Warn,
-            )
+            Cell::new(if why.is_stale() { "stale" } else { "no time" }, Paint::Warn)
         }
     };
     let mut speedup = Cell::default();

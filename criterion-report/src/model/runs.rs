@@ -1,0 +1,105 @@
+//! What runs were asked for: which case is of the latest run, and which one a run did not reach.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use plan::RunManifest;
+
+use super::row::Row;
+
+/// A run as it left its files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// What it was asked for.
+    pub manifest: RunManifest,
+    /// The case that it was in when it ended, if it did not end in good order.
+    pub running: Option<String>,
+}
+
+/// A case without a record: a run selected it and ended before it had one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Criterion's id.
+    pub full_id: String,
+    /// What is known about it.
+    pub reason: String,
+}
+
+/// The runs that saved under one baseline and selected a case at all, the oldest first.
+#[derive(Debug, Default)]
+pub struct Runs(Vec<Run>);
+
+impl Runs {
+    /// Those of `runs`, the oldest first, that concern `baseline`; `recorded` are the ids of the
+    /// runs that left records in it.
+    pub fn of(runs: Vec<Run>, baseline: &str, recorded: &HashSet<String>) -> Self {
+        let saved = |manifest: &RunManifest| match &manifest.baseline {
+            // `new` is whatever ran last, under whichever name criterion saved it besides.
+            Some(name) => baseline == "new" || name == baseline,
+            // A mere test saves nothing; a run against `--baseline` saves as `new` only.
+            None => recorded.contains(&manifest.run_id),
+        };
+        let concerns = |run: &Run| !run.manifest.selected.is_empty() && saved(&run.manifest);
+        Self(runs.into_iter().filter(concerns).collect())
+    }
+
+    /// The latest run of each bench target.
+    fn latest(&self) -> BTreeMap<&str, &RunManifest> {
+        // Of equal keys the last is kept.
+        self.0.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
+    }
+
+    /// Whether the latest run of its bench target did not select this case. Of a target without a
+    /// run manifest nothing is known, so none of its cases is called earlier.
+    pub fn earlier(&self) -> impl Fn(&str) -> bool {
+        let latest = self.latest();
+        let targets: HashSet<String> = latest.keys().map(|&target| target.to_owned()).collect();
+        let selected: HashSet<String> =
+            latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
+        move |id| {
+            let target = id.split('/').next().unwrap_or_default();
+            targets.contains(target) && !selected.contains(id)
+        }
+    }
+
+    /// Finds what runs left without a record of their own. Of several runs that selected a case
+    /// the last decides: cases without any record are returned, rows of an earlier run are marked
+    /// as outdated.
+    pub fn unreached(&self, rows: &mut [Row]) -> Vec<Missing> {
+        let last: HashMap<&str, &str> = self
+            .0
+            .iter()
+            .map(|run| &run.manifest)
+            .flat_map(|manifest| {
+                manifest.selected.iter().map(|id| (id.as_str(), manifest.run_id.as_str()))
+            })
+            .collect();
+        let places: HashMap<String, usize> = rows
+            .iter()
+            .enumerate()
+            .map(|(place, row)| (row.record.full_id.clone(), place))
+            .collect();
+        let mut missing = Vec::new();
+        for Run { manifest, running } in &self.0 {
+            for id in &manifest.selected {
+                if last[id.as_str()] != manifest.run_id {
+                    continue;
+                }
+                let ended = if running.as_ref() == Some(id) {
+                    "ended while this case was running"
+                } else {
+                    "ended before it reached this case"
+                };
+                let reason = format!("run {} {ended}", manifest.run_id);
+                match places.get(id).map(|&place| &mut rows[place]) {
+                    None => missing.push(Missing { full_id: id.clone(), reason }),
+                    Some(row) if row.record.run_id != manifest.run_id => {
+                        let run = &row.record.run_id;
+                        row.outdated = Some(format!("{reason}; this is from run {run}"));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        missing
+    }
+}
