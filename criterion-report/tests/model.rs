@@ -115,6 +115,17 @@ fn a_filter_hides_a_baseline_without_losing_it() {
 }
 
 #[test]
+fn a_word_of_another_branch_costs_only_its_own_record() {
+    let report = report("unknown-word");
+    assert_eq!(report.rows_read(), 1);
+    let [warning] = report.warnings.as_slice() else { panic!("{:?}", report.warnings) };
+    for part in ["inference.jsonl:1: ", "unknown variant `mesured`", "of the branch that wrote it"]
+    {
+        assert!(warning.contains(part), "{warning}");
+    }
+}
+
+#[test]
 fn a_line_cut_off_by_a_crash_costs_one_record() {
     for (name, ids) in [("torn-last-line", 1), ("torn-line-then-more", 2)] {
         let report = report(name);

@@ -140,6 +140,16 @@ impl Records {
                         index + 1,
                     ));
                 }
+                // A branch with a further recipe or model leaves words that this build does not
+                // know; its other records are no worse for that.
+                Err(RecordsError::Malformed { cause, .. }) if cause.is_data() => {
+                    self.warnings.push(format!(
+                        "{}:{}: this record is not understood and passed over: {cause}; read it \
+                         with the criterion-report of the branch that wrote it",
+                        path.display(),
+                        index + 1,
+                    ));
+                }
                 Err(error) => return Err(error),
             }
         }
