@@ -59,14 +59,21 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
 }
 
 /// The recipes that this version has.
-enum Built {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Built {
+    /// No quantization.
     Baseline,
+    /// int8 weights.
     Int8wo,
+    /// int8 weights and activations.
     Int8dq,
 }
 
 /// The one list of what is built and what is not.
-fn built(recipe: Recipe) -> Result<Built, Refusal> {
+///
+/// # Errors
+/// Unsupported, for a recipe that this version does not have.
+pub fn built(recipe: Recipe) -> Result<Built, Refusal> {
     match recipe {
         Recipe::Baseline => Ok(Built::Baseline),
         Recipe::Int8wo => Ok(Built::Int8wo),

@@ -2,6 +2,9 @@
 
 use plan::{Activation, Dtype, ModelKind, Recipe};
 
+use crate::recipes::{self, Built};
+use crate::refusal::Refusal;
+
 /// The smallest signal-to-noise ratio, in dB, that an output may have against its float64
 /// reference, unless the config sets its own.
 ///
@@ -22,29 +25,19 @@ use plan::{Activation, Dtype, ModelKind, Recipe};
 /// block's residual are exact and hide errors of the linear layers, hence the higher gates. Where
 /// `_int_mm` saturates (a CPU without VNNI), int8dq reaches 12 to 21 dB, with sigmoid or in the
 /// block 24 to 34.
-pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe) -> f64 {
+///
+/// # Errors
+/// Unsupported, for a recipe that is not built and so has no gate.
+pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe) -> Result<f64, Refusal> {
     let hidden = match model {
         ModelKind::LnLinear(Activation::Sigmoid) | ModelKind::TransformerBlock => 8.0,
         ModelKind::Linear | ModelKind::LnLinear(_) => 0.0,
     };
-    match (recipe, dtype) {
-        (Recipe::Int8wo, _) => 38.0 + hidden,
-        (Recipe::Int8dq, _) => 35.0 + hidden,
-        (Recipe::Baseline, Dtype::Float32) => 100.0,
-        (Recipe::Baseline, Dtype::BFloat16) => 45.0,
-        (Recipe::Baseline, Dtype::Float16) => 60.0,
-        // Refused before anything is checked; the gate is measured when the recipe is built.
-        (
-            Recipe::Int8dqPrefillWoDecode
-            | Recipe::Int4wo { .. }
-            | Recipe::Float8wo
-            | Recipe::Float8dqTensor
-            | Recipe::Float8dqRow
-            | Recipe::Gemlitewo { .. }
-            | Recipe::Int8DynamicIntx { .. }
-            | Recipe::Uintx { .. }
-            | Recipe::Fp6,
-            _,
-        ) => f64::INFINITY,
-    }
+    Ok(match (recipes::built(recipe)?, dtype) {
+        (Built::Baseline, Dtype::Float32) => 100.0,
+        (Built::Baseline, Dtype::BFloat16) => 45.0,
+        (Built::Baseline, Dtype::Float16) => 60.0,
+        (Built::Int8wo, _) => 38.0 + hidden,
+        (Built::Int8dq, _) => 35.0 + hidden,
+    })
 }

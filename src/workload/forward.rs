@@ -30,7 +30,7 @@ impl Forward {
         let model = models::build(case.model, parameters, &mut |_, weight| {
             recipes::quantize(case.recipe, weight)
         })?;
-        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe);
+        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe)?;
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let suspicion = match (case.recipe, case.device) {
             (Recipe::Int8dq, Device::Cpu) => "; `_int_mm` saturates on a CPU without VNNI",
