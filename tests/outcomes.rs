@@ -119,6 +119,13 @@ fn main() -> ExitCode {
         ];
         return harness::main("outcomes", &json, GROUPS, prepare);
     }
+    // Test runners list before they run.
+    if std::env::args().any(|argument| argument == "--list") {
+        if !std::env::args().any(|argument| argument == "--ignored") {
+            println!("outcomes: test");
+        }
+        return ExitCode::SUCCESS;
+    }
     every_case_ends_in_one_written_outcome_and_the_run_goes_on();
     test_mode_runs_every_case_once_and_saves_nothing();
     a_filter_prepares_what_it_selects_and_nothing_else();
