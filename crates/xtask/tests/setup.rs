@@ -7,7 +7,7 @@ mod common;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use common::{Outcome, Scratch, wait_until};
 
@@ -229,20 +229,26 @@ fn a_leftover_is_removed_even_when_there_is_nothing_else_to_do() {
     assert!(!leftover.exists());
 }
 
-#[test]
-fn two_setups_at_once_install_once() {
-    let scratch = Scratch::new();
+/// Two setups at once: the first is held midway through its installation, the second waits for it.
+fn one_midway_and_one_waiting(scratch: &Scratch) -> (Child, Child) {
     scratch.set("hold", "");
     let start = |name: &str| {
         let log = File::create(scratch.fake(name)).expect("open a log");
         scratch.xtask(&["setup", "--cpu"]).stderr(log).spawn().expect("start a setup")
     };
-    let mut first = start("first");
+    let first = start("first");
     wait_until("the first is midway", || scratch.fake("half").exists());
-    let mut second = start("second");
+    let second = start("second");
     wait_until("the second waits", || {
         scratch.log("second").iter().any(|line| line.contains("another setup is running"))
     });
+    (first, second)
+}
+
+#[test]
+fn two_setups_at_once_install_once() {
+    let scratch = Scratch::new();
+    let (mut first, mut second) = one_midway_and_one_waiting(&scratch);
     assert!(!scratch.link().is_symlink(), "nothing is linked before it is whole");
     scratch.set("go", "");
     assert!(first.wait().expect("it ends").success());
@@ -255,17 +261,7 @@ fn two_setups_at_once_install_once() {
 #[test]
 fn a_waiting_setup_takes_over_from_a_killed_one() {
     let scratch = Scratch::new();
-    scratch.set("hold", "");
-    let start = |name: &str| {
-        let log = File::create(scratch.fake(name)).expect("open a log");
-        scratch.xtask(&["setup", "--cpu"]).stderr(log).spawn().expect("start a setup")
-    };
-    let mut first = start("first");
-    wait_until("the first is midway", || scratch.fake("half").exists());
-    let mut second = start("second");
-    wait_until("the second waits", || {
-        scratch.log("second").iter().any(|line| line.contains("another setup is running"))
-    });
+    let (mut first, mut second) = one_midway_and_one_waiting(&scratch);
     scratch.unset("hold");
     first.kill().expect("kill -9");
     first.wait().expect("collect it");
