@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use plan::{Accuracy, Allocator, Case, Device, LastSample, Memory, StepMemory};
+use plan::{Accuracy, Allocator, CacheMode, Case, Device, LastSample, Memory, StepMemory};
 
-use super::clock::{is_cold, time};
+use super::clock::time;
 use super::device_clock::CaseClock;
 use super::flush::Flush;
+use crate::device;
 use crate::native::allocator::{self, Retention};
 use crate::native::memory;
 use crate::workload::{Prepare, Refusal, Workload};
@@ -23,7 +24,7 @@ pub struct CaseRun {
 }
 
 /// What is known of a case besides its time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Findings {
     /// Output against reference.
     pub accuracy: Option<Accuracy>,
@@ -45,11 +46,10 @@ impl CaseRun {
         let accuracy = Some(workload.check()?);
         let kernels = workload.kernels();
         let memory = Some(count_memory(case.device, workload.as_ref())?);
-        let device = match case.device {
-            Device::Cuda => tch::Device::Cuda(0),
-            _ => tch::Device::Cpu,
+        let flush = match case.settings.cache {
+            CacheMode::Hot => None,
+            CacheMode::Cold => Some(Flush::new(device::resolve(case.device)?)?),
         };
-        let flush = is_cold(case.settings.cache).then(|| Flush::new(device)).transpose()?;
         Ok(Self {
             workload,
             clock: CaseClock::of(case.device)?,

@@ -12,8 +12,6 @@
 
 use std::time::{Duration, Instant};
 
-use plan::CacheMode;
-
 use super::flush::Flush;
 use crate::workload::{Refusal, Workload};
 
@@ -92,9 +90,4 @@ fn cold<C: Clock>(
         drop(output);
     }
     Ok(total)
-}
-
-/// Which measure a case's `cache` asks for.
-pub fn is_cold(cache: CacheMode) -> bool {
-    cache == CacheMode::Cold
 }

@@ -1,47 +1,35 @@
 //! Progress on stderr: which case is next, and about how long the rest will take.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// Estimates what is left from what was expected and what it really took.
 #[derive(Debug)]
 pub struct Progress {
     total: usize,
-    done: usize,
-    expected_left_s: f64,
+    /// Expected seconds of each case that is left, by id.
+    left_s: HashMap<String, f64>,
     expected_done_s: f64,
-    /// Whether there is anything to say: only a measuring run is long.
-    shown: bool,
     started: Instant,
 }
 
 impl Progress {
-    /// Progress through `expected_s`, the expected seconds of each selected case.
-    pub fn new(expected_s: impl Iterator<Item = f64>, shown: bool) -> Self {
-        let (total, expected_left_s) =
-            expected_s.fold((0, 0.0), |(count, sum), seconds| (count + 1, sum + seconds));
-        Self {
-            total,
-            done: 0,
-            expected_left_s,
-            expected_done_s: 0.0,
-            shown,
-            started: Instant::now(),
-        }
+    /// Progress through cases with the expected seconds of each.
+    pub fn new(expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
+        let left_s: HashMap<String, f64> = expected_s.into_iter().collect();
+        Self { total: left_s.len(), left_s, expected_done_s: 0.0, started: Instant::now() }
     }
 
     /// Announces the next case.
     pub fn next(&self, full_id: &str) {
-        if self.shown {
-            let left = self.left(self.started.elapsed());
-            eprintln!("[{}/{}, {} left] {full_id}", self.done + 1, self.total, rough(left));
-        }
+        let left = rough(self.left(self.started.elapsed()));
+        let number = self.total - self.left_s.len() + 1;
+        eprintln!("[{number}/{}, {left} left] {full_id}", self.total);
     }
 
-    /// Counts a case that took part in the estimate with `expected_s`.
-    pub fn done(&mut self, expected_s: f64) {
-        self.done += 1;
-        self.expected_left_s -= expected_s;
-        self.expected_done_s += expected_s;
+    /// Counts a case as done.
+    pub fn done(&mut self, full_id: &str) {
+        self.expected_done_s += self.left_s.remove(full_id).unwrap_or_default();
     }
 
     /// What is expected to be left, scaled by how the estimate has held so far.
@@ -51,7 +39,8 @@ impl Progress {
         } else {
             1.0
         };
-        Duration::try_from_secs_f64(self.expected_left_s.max(0.0) * scale).unwrap_or(Duration::MAX)
+        let left_s: f64 = self.left_s.values().sum();
+        Duration::try_from_secs_f64(left_s * scale).unwrap_or(Duration::MAX)
     }
 }
 
@@ -70,10 +59,11 @@ mod tests {
 
     #[test]
     fn the_estimate_follows_what_really_happened() {
-        let mut progress = Progress::new([2.0, 2.0, 4.0].into_iter(), true);
+        let cases = [("a", 2.0), ("b", 2.0), ("c", 4.0)];
+        let mut progress = Progress::new(cases.map(|(id, seconds)| (id.to_owned(), seconds)));
         assert_eq!(progress.left(Duration::ZERO), Duration::from_secs(8));
-        progress.done(2.0);
-        // The first took three times as long as expected.
+        progress.done("b");
+        // It took three times as long as expected.
         assert_eq!(progress.left(Duration::from_secs(6)), Duration::from_secs(18));
     }
 

@@ -27,7 +27,8 @@ pub struct Session {
     /// Criterion's folder.
     criterion: PathBuf,
     journal: Journal,
-    progress: Progress,
+    /// Only a measuring run is long enough to have any.
+    progress: Option<Progress>,
     prepare: Prepare,
 }
 
@@ -50,7 +51,8 @@ impl Session {
         if args.mode == Mode::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
-        let progress = Progress::new(selected.iter().map(|case| expected_s(case)), measures);
+        let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
+        let progress = measures.then(|| Progress::new(expected()));
         let ids = selected.into_iter().map(Case::full_id).collect();
         let journal = Journal::new(target, &args, records, ids, measures);
         if args.mode != Mode::List {
@@ -94,29 +96,33 @@ impl Session {
     }
 
     fn selected(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
-        if let Some(name) = saved::missing(&self.args.needs, &self.criterion, case)
-            && self.args.mode == Mode::Measure
+        if self.args.mode == Mode::Measure
+            && let Some(name) = saved::missing(&self.args.needs, &self.criterion, case)
         {
             // Its record of an earlier run stays as it is.
             eprintln!("{}: passed over: it has no baseline `{name}`", case.id);
-            self.progress.done(expected_s(case));
         } else if self.args.loads() {
             group.bench_function(criterion_id(case), |_| ());
         } else {
             self.case(group, case);
         }
+        if let Some(progress) = &mut self.progress {
+            progress.done(&case.full_id());
+        }
     }
 
     fn case(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
         let full_id = case.full_id();
-        self.progress.next(&full_id);
+        if let Some(progress) = &self.progress {
+            progress.next(&full_id);
+        }
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id);
         let mut findings = Findings::default();
         let mut last_sample = None;
         let outcome = match panics::catch(|| self.prepare(case)) {
             Ok(Ok(mut run)) => {
-                findings = run.findings.clone();
+                findings = std::mem::take(&mut run.findings);
                 self.apply_sampling(group, case);
                 let outcome = self.measure(group, case, &mut run);
                 last_sample = run.last_sample;
@@ -125,7 +131,6 @@ impl Session {
             Ok(Err(refusal)) => refusal.into(),
             Err(caught) => outcome_of_panic(caught),
         };
-        self.progress.done(expected_s(case));
         self.journal.ends(case, outcome, findings, last_sample);
         release(case.device);
     }
