@@ -55,7 +55,7 @@ impl<'a> From<&'a Case> for Planned<'a> {
     fn from(case: &'a Case) -> Self {
         Self {
             full_id: case.full_id(),
-            target: target(case),
+            target: plan::target_of(&case.id.group),
             config: &case.config,
             names: &case.names,
             variant: &case.id.variant,
@@ -77,11 +77,6 @@ impl<'a> From<&'a Case> for Planned<'a> {
             seconds: cost::seconds(case),
         }
     }
-}
-
-/// The bench target: the first part of the group.
-fn target(case: &Case) -> &str {
-    case.id.group.split('/').next().unwrap_or_default()
 }
 
 fn json(cases: &[&Case]) -> String {

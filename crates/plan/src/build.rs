@@ -49,7 +49,12 @@ fn plans(
     let files: Vec<PathBuf> = named.map(|path| package.join(path)).collect();
     if files.is_empty() {
         let message = format!("BENCH_CONFIG is `{}`, which names no file", list.display());
-        return Err(problem(Path::new(""), message, "name at least one config, or unset it"));
+        return Err(Diagnostic::whole_file(
+            Path::new(""),
+            message,
+            "name at least one config, or unset it",
+        )
+        .into());
     }
     for file in &files {
         println!("cargo::rerun-if-changed={}", file.display());
@@ -62,11 +67,12 @@ fn plans(
     let plan = load(&files)?;
     if let Some(case) = plan.cases().find(|case| !targets.contains(&case.mode)) {
         let file = files.iter().find(|file| file.file_stem() == Some(OsStr::new(&case.config)));
-        return Err(problem(
+        return Err(Diagnostic::whole_file(
             file.map_or(Path::new(""), PathBuf::as_path),
             format!("benchmark_mode `{}` has no bench target in this version", case.mode),
             "name a config of another mode, or expand this one with `criterion-report plan`",
-        ));
+        )
+        .into());
     }
     let of = |target| {
         plan.groups.iter().filter(move |group| group.baseline().mode == target).cloned().collect()
@@ -80,19 +86,15 @@ fn default_configs(package: &Path, target: Mode) -> Result<Vec<PathBuf>, Diagnos
     let folder = package.join("configs").join(target.as_str());
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
-        .map_err(|error| problem(&folder, format!("cannot be read: {error}"), REMEDY))?;
+        .map_err(|error| {
+            Diagnostic::whole_file(&folder, format!("cannot be read: {error}"), REMEDY)
+        })?;
     files.retain(|file| file.extension().is_some_and(|it| it == "yml" || it == "yaml"));
     files.sort();
     if files.is_empty() {
-        return Err(problem(&folder, "holds no config".to_owned(), REMEDY));
+        return Err(Diagnostic::whole_file(&folder, "holds no config".to_owned(), REMEDY).into());
     }
     Ok(files)
-}
-
-fn problem(file: &Path, message: String, remedy: &str) -> Diagnostics {
-    let (file, remedy) = (file.to_owned(), remedy.to_owned());
-    let key = String::new();
-    Diagnostics(vec![Diagnostic { file, line: 0, column: 0, key, message, remedy }])
 }
 
 fn write(folder: &Path, target: Mode, plan: &Plan) -> Result<(), Diagnostics> {
@@ -100,7 +102,7 @@ fn write(folder: &Path, target: Mode, plan: &Plan) -> Result<(), Diagnostics> {
     for (extension, text) in [("json", json), ("rs", source(plan))] {
         let file = folder.join(format!("{target}.{extension}"));
         std::fs::write(&file, text).map_err(|error| {
-            problem(
+            Diagnostic::whole_file(
                 &file,
                 format!("cannot be written: {error}"),
                 "free some space, or `cargo clean`",

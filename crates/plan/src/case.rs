@@ -37,6 +37,11 @@ impl fmt::Display for CaseId {
     }
 }
 
+/// The bench target of an id, its first part.
+pub fn target_of(id: &str) -> &str {
+    id.split('/').next().unwrap_or_default()
+}
+
 /// What a case is in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -42,16 +42,12 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
     }
     let plan = Plan { groups: expansion.groups };
     if let Some((first, second)) = id::collision(plan.cases()) {
-        let file = expansion.files.get(&second.id.group).cloned().unwrap_or_default();
+        let file = expansion.files.get(&second.id.group).map_or(Path::new(""), PathBuf::as_path);
         let message = format!("`{}` and `{}` are one directory", first.id, second.id);
-        expansion.errors.push(whole(file, message, "rename one of the two configs"));
+        let remedy = "rename one of the two configs";
+        expansion.errors.push(Diagnostic::whole_file(file, message, remedy));
     }
     if expansion.errors.is_empty() { Ok(plan) } else { Err(Diagnostics(expansion.errors)) }
-}
-
-fn whole(file: PathBuf, message: String, remedy: &str) -> Diagnostic {
-    let remedy = remedy.to_owned();
-    Diagnostic { file, line: 0, column: 0, key: String::new(), message, remedy }
 }
 
 #[derive(Default)]
@@ -70,7 +66,7 @@ impl Expansion {
         if let Some(other) = self.clash(&group, &config.file) {
             let message = format!("its cases have the same ids as those of {}", other.display());
             let remedy = "rename one of the two files: the stem is part of every id";
-            self.complain(whole(config.file.clone(), message, remedy));
+            self.complain(Diagnostic::whole_file(&config.file, message, remedy));
             return;
         }
         let variants = variants(config, model);
@@ -117,7 +113,7 @@ impl Expansion {
         if variant(twin) != variant(&case) {
             let message = format!("two variants are shortened to one id, `{}`", case.id);
             let remedy = "put one of the recipes into a config with a shorter name";
-            self.complain(whole(file.to_owned(), message, remedy));
+            self.complain(Diagnostic::whole_file(file, message, remedy));
             return;
         }
         let differences = twin.settings.differences(&case.settings);
@@ -125,7 +121,7 @@ impl Expansion {
             let keys = differences.join("`, `");
             let message = format!("`{}` is asked for twice, with a different `{keys}`", case.id);
             let remedy = "put the second model into a config of its own";
-            self.complain(whole(file.to_owned(), message, remedy));
+            self.complain(Diagnostic::whole_file(file, message, remedy));
             return;
         }
         twin.profiling.profiler |= case.profiling.profiler;

@@ -16,7 +16,7 @@ mod settings;
 mod shape;
 mod words;
 
-pub use case::{Case, CaseId, Group, Plan, Role};
+pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use config::{Config, Diagnostic, Diagnostics, ModelParams};
 pub use expand::{expand, load};
 pub use id::{MAX_ID, MAX_PART, Variant};

@@ -121,11 +121,6 @@ impl Row {
         self.record.case.recipe == Recipe::Baseline && self.record.case.sparsity.is_none()
     }
 
-    /// The bench target: the first part of the id.
-    pub fn target(&self) -> &str {
-        self.full_id().split('/').next().unwrap_or_default()
-    }
-
     /// What qualifies the row's own numbers: the harness's notes, quick mode, a later run's end.
     pub fn cautions(&self) -> Vec<String> {
         let quick = self.time.as_ref().is_ok_and(|time| time.quick);

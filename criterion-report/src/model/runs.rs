@@ -55,10 +55,7 @@ impl Runs {
         let targets: HashSet<String> = latest.keys().map(|&target| target.to_owned()).collect();
         let selected: HashSet<String> =
             latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
-        move |id| {
-            let target = id.split('/').next().unwrap_or_default();
-            targets.contains(target) && !selected.contains(id)
-        }
+        move |id| targets.contains(plan::target_of(id)) && !selected.contains(id)
     }
 
     /// Finds what runs left without a record of their own. Of several runs that selected a case

@@ -40,7 +40,7 @@ const UPSTREAM: &[Column] = &[
 /// Columns of our own.
 const OURS: &[Column] = &[
     ("full_id", |e| text(e.row.full_id())),
-    ("target", |e| text(e.row.target())),
+    ("target", |e| text(plan::target_of(e.row.full_id()))),
     ("config", |e| text(&e.row.record.case.config)),
     ("variant", |e| text(&e.row.record.case.id.variant)),
     ("role", |e| text(if e.row.is_baseline() { "baseline" } else { "candidate" })),

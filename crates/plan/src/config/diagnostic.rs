@@ -1,7 +1,7 @@
 //! What is wrong with a config, in one line that says where, what, and what to write instead.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One error of one config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,14 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it.
     pub remedy: String,
+}
+
+impl Diagnostic {
+    /// An error that concerns a whole file, or none when `file` is empty.
+    pub fn whole_file(file: &Path, message: String, remedy: &str) -> Self {
+        let (file, remedy) = (file.to_owned(), remedy.to_owned());
+        Self { file, line: 0, column: 0, key: String::new(), message, remedy }
+    }
 }
 
 impl fmt::Display for Diagnostic {
@@ -54,3 +62,9 @@ impl fmt::Display for Diagnostics {
 }
 
 impl std::error::Error for Diagnostics {}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}

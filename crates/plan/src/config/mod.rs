@@ -92,7 +92,7 @@ impl Config {
     pub fn read(file: &Path) -> Result<Self, Diagnostics> {
         let text = std::fs::read_to_string(file).map_err(|error| {
             let remedy = "name a YAML file that exists and can be read";
-            whole_file(file, format!("cannot be read: {error}"), remedy)
+            Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
         })?;
         Self::parse(file, &text)
     }
@@ -120,17 +120,11 @@ impl Config {
     }
 }
 
-fn whole_file(file: &Path, message: String, remedy: &str) -> Diagnostics {
-    let (file, remedy) = (file.to_owned(), remedy.to_owned());
-    Diagnostics(vec![Diagnostic { file, line: 0, column: 0, key: String::new(), message, remedy }])
-}
-
 fn syntax(file: &Path, error: &serde_yaml::Error) -> Diagnostics {
     let (line, column) = error.location().map_or((0, 0), |at| (at.line(), at.column()));
     let message = format!("not valid YAML: {error}");
-    let remedy = "mend the syntax here or on the line above".to_owned();
-    let file = file.to_owned();
-    Diagnostics(vec![Diagnostic { file, line, column, key: String::new(), message, remedy }])
+    let remedy = "mend the syntax here or on the line above";
+    Diagnostic { line, column, ..Diagnostic::whole_file(file, message, remedy) }.into()
 }
 
 /// The stem becomes a part of ids, directories and filters, so it has to be plain.
@@ -140,7 +134,7 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
     if stem.is_empty() || stem.starts_with('.') || !stem.chars().all(plain) {
         let message = format!("the file name `{stem}` cannot be part of a benchmark's id");
         let remedy = "rename the file with letters, digits, `_`, `-` and `.` only";
-        return Err(whole_file(file, message, remedy));
+        return Err(Diagnostic::whole_file(file, message, remedy).into());
     }
     Ok(stem.to_owned())
 }
