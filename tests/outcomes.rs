@@ -178,7 +178,7 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert_eq!(outcome(FINE), Outcome::Measured, "{said}");
     let fine = records.last().expect("eight records");
     assert!(fine.last_sample.is_some_and(|sample| sample.iters > 0 && sample.ns > 0));
-    assert_eq!(fine.memory.map(|memory| memory.step.peak_bytes), Some(32), "8 floats");
+    assert_eq!(fine.measures.memory.map(|memory| memory.step.peak_bytes), Some(32), "8 floats");
     // Nothing that failed left an estimate.
     let estimates = |rows: u64| {
         let folder = "criterion/inference_wrong_linear_cpu/baseline";

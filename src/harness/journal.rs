@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plan::{Case, LastSample, Outcome, Record, RunManifest};
+use plan::{Case, LastSample, Measures, Outcome, Record, RunManifest};
 
 use super::args::Args;
 use super::case_run::Findings;
@@ -39,6 +39,7 @@ impl Journal {
             finished: None,
             args: std::env::args().skip(1).collect(),
             selected,
+            warnings: Vec::new(),
             outcomes: BTreeMap::new(),
         };
         let store =
@@ -112,7 +113,10 @@ impl Journal {
             outcome,
             kernels,
             last_sample,
-            memory,
+            planned: None,
+            pairs: Vec::new(),
+            no_pair: None,
+            measures: Measures { memory, ..Measures::default() },
             accuracy,
             notes: notes(case),
             environment,

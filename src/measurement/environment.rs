@@ -26,6 +26,8 @@ pub fn environment(case: &Case, allocator: &str) -> Result<Environment, native::
         allocator: allocator.to_owned(),
         git_revision: GIT.clone(),
         rustc: env!("CRITERION_TORCH_RUSTC").to_owned(),
+        variables: std::collections::BTreeMap::new(),
+        quiet: None,
     })
 }
 
@@ -54,6 +56,11 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
         float32_matmul_precision: numerics::read()?.matmul_precision.as_str().to_owned(),
         cuda: cuda.map(|build| build.toolkit),
         cuda_device,
+        mkl: None,
+        onednn: None,
+        interop_threads: None,
+        tf32: None,
+        cuda_driver: None,
     })
 }
 
@@ -78,6 +85,12 @@ fn host() -> HostFacts {
         memory_bytes: field(&read("/proc/meminfo"), "MemTotal")
             .and_then(kibibytes)
             .map_or(0, |kibibytes| kibibytes * 1024),
+        affinity: None,
+        numa_nodes: None,
+        governor: None,
+        turbo: None,
+        huge_pages: None,
+        page_fault_ns: None,
     }
 }
 

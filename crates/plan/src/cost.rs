@@ -94,7 +94,7 @@ pub fn seconds(case: &Case) -> f64 {
         _ => 50e12,
     };
     let step = flops(case) as f64 / rate;
-    let Sampling { samples, warm_up_s, measurement_s } = case.settings.sampling;
+    let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
     let samples = samples.unwrap_or(DEFAULT_SAMPLES) as f64;
     let warm_up = warm_up_s.unwrap_or(DEFAULT_WARM_UP_S).max(step);
     let sampling = measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S).max(samples * step);

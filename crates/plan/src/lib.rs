@@ -22,9 +22,12 @@ pub use expand::{expand, load};
 pub use id::{MAX_ID, MAX_PART, Variant};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears};
 pub use record::{
-    Accuracy, Environment, HostFacts, LastSample, Memory, Outcome, Record, RunManifest, Stat,
-    StepMemory, TorchFacts,
+    Accuracy, Clocks, Conditions, Counters, Energy, Environment, HostFacts, LastSample, Latency,
+    Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory,
+    Stop, TorchFacts,
 };
-pub use settings::{Profiling, Sampling, Settings, Tolerance, TrainingSettings};
+pub use settings::{
+    EnergyPass, LatencyPass, Profiling, Sampling, Settings, Tolerance, TrainingSettings,
+};
 pub use shape::Shape;
 pub use words::*;

@@ -16,6 +16,35 @@ pub struct Sampling {
     /// Seconds of sampling that criterion aims at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measurement_s: Option<f64>,
+    /// Half-width of the 95 % intervals to aim at, relative to the value: of the median and of the
+    /// speed-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
+}
+
+/// The pass that times single calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LatencyPass {
+    /// Calls; as many as fit a short time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+}
+
+/// The pass that reads an energy counter, where the machine has one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EnergyPass {
+    /// Whether it runs.
+    pub enabled: bool,
+    /// Seconds over which the counter is read; at least 1.
+    pub window_s: f64,
+    /// Whether the power of the idle machine is measured too, and subtracted.
+    pub subtract_idle: bool,
+}
+
+impl Default for EnergyPass {
+    fn default() -> Self {
+        Self { enabled: true, window_s: 1.0, subtract_idle: false }
+    }
 }
 
 /// What `check` demands of an output before its speed may be measured.
@@ -40,6 +69,12 @@ pub struct Profiling {
 pub struct Settings {
     /// Criterion's budget.
     pub sampling: Sampling,
+    /// Single calls.
+    #[serde(default)]
+    pub latency: LatencyPass,
+    /// Energy.
+    #[serde(default)]
+    pub energy: EnergyPass,
     /// Intra-op threads; 1 by default, as upstream.
     pub threads: u32,
     /// Host allocator.
@@ -65,6 +100,8 @@ impl Settings {
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let Self {
             sampling,
+            latency,
+            energy,
             threads,
             allocator,
             cache,
@@ -77,6 +114,8 @@ impl Settings {
         let mut keys = Vec::new();
         let mut differs = |key, same: bool| keys.extend((!same).then_some(key));
         differs("sampling", *sampling == other.sampling);
+        differs("latency", *latency == other.latency);
+        differs("energy", *energy == other.energy);
         differs("threads", *threads == other.threads);
         differs("allocator", *allocator == other.allocator);
         differs("cache", *cache == other.cache);
@@ -92,6 +131,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             sampling: Sampling::default(),
+            latency: LatencyPass::default(),
+            energy: EnergyPass::default(),
             threads: 1,
             allocator: Allocator::Retained,
             cache: CacheMode::Hot,

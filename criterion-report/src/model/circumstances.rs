@@ -67,7 +67,8 @@ impl Circumstances {
 /// Whether two environments are the same but for what a case's own settings decide.
 fn same(a: &Environment, b: &Environment) -> bool {
     let facts = |environment: &Environment| {
-        let HostFacts { hostname, os, cpu_model, cpus, memory_bytes } = environment.host.clone();
+        let HostFacts { hostname, os, cpu_model, cpus, memory_bytes, .. } =
+            environment.host.clone();
         let torch = environment.torch.clone();
         (
             (hostname, os, cpu_model, cpus, memory_bytes),

@@ -136,7 +136,7 @@ impl Comparison {
             }
             (Ok(baseline), Ok(candidate)) => Ok(Speedup::of(baseline, candidate)),
         };
-        let memory = baseline.record.memory.zip(candidate.record.memory);
+        let memory = baseline.record.measures.memory.zip(candidate.record.measures.memory);
         let reduction = |base: u64, cand: u64| (base > 0).then(|| 1.0 - cand as f64 / base as f64);
         Self {
             baseline: Some(place),

@@ -36,6 +36,7 @@ fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
         samples: fields.read("samples", |node| node.integer(10..=1_000_000)).or(outer.samples),
         warm_up_s: fields.read("warm_up_s", Node::positive).or(outer.warm_up_s),
         measurement_s: fields.read("measurement_s", Node::positive).or(outer.measurement_s),
+        target: outer.target,
     })
 }
 

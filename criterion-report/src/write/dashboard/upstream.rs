@@ -30,7 +30,7 @@ pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
     let speedup = ratio(entry);
     let baseline = entry.unquantized.and_then(|row| row.time.as_ref().ok()).map(milliseconds);
     let quantized = entry.row.time.as_ref().ok().map(milliseconds);
-    let allocated = entry.row.record.memory.map(|memory| memory.peak_bytes() as f64 / 1e6);
+    let allocated = entry.row.record.measures.memory.map(|memory| memory.peak_bytes() as f64 / 1e6);
     let shape = &case.shape;
     [
         ("Fwd Speedup (x)", None, speedup),

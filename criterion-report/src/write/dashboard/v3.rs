@@ -204,7 +204,7 @@ fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     if let (Ok(time), false) = (&row.time, row.is_unquantized()) {
         times(&format!("Quantized {pass}"), time, &mut metrics);
     }
-    if let Some(memory) = row.record.memory {
+    if let Some(memory) = row.record.measures.memory {
         let mut megabytes = |name: &str, bytes: u64| {
             metrics.push(metric(format!("{name} (MB)"), "MB", bytes as f64 / 1e6, None));
         };

@@ -80,7 +80,7 @@ fn common_failure(entries: &[Entry<'_>]) -> Option<String> {
 }
 
 fn weights(entry: &Entry<'_>) -> String {
-    entry.row.record.memory.map(|memory| units::mib(memory.weights_bytes)).unwrap_or_default()
+    entry.row.record.measures.memory.map(|memory| units::mib(memory.weights_bytes)).unwrap_or_default()
 }
 
 /// The one confidence level of all intervals, in percent.
@@ -148,7 +148,7 @@ fn line(
         }
     }
     entry.row.cautions().into_iter().for_each(note);
-    let memory = record.memory;
+    let memory = record.measures.memory;
     Line::Cells(vec![
         variant,
         time,

@@ -1,0 +1,48 @@
+//! A case's output against its reference.
+
+use serde::{Deserialize, Serialize};
+
+/// A number that may be infinite: JSON has no infinity, so it is written as a word.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stat(pub f64);
+
+impl Serialize for Stat {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            value if value.is_finite() => serializer.serialize_f64(value),
+            value if value.is_nan() => serializer.serialize_str("nan"),
+            value if value > 0.0 => serializer.serialize_str("inf"),
+            _ => serializer.serialize_str("-inf"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Stat {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Wire {
+            Number(f64),
+            Word(String),
+        }
+        match Wire::deserialize(deserializer)? {
+            Wire::Number(value) => Ok(Self(value)),
+            Wire::Word(word) => word.parse().map(Self).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// An output against its high-precision reference.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Accuracy {
+    /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
+    pub sqnr_db: Stat,
+    /// Largest |ref − out|.
+    pub max_abs_error: Stat,
+    /// ‖ref − out‖ / ‖ref‖.
+    pub relative_error: Stat,
+    /// The gate that the output had to pass, in dB.
+    pub min_sqnr_db: f64,
+    /// Rows of the output that were compared.
+    pub rows_checked: u64,
+}

@@ -1,0 +1,108 @@
+//! The circumstances without which a number means nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Host name.
+    pub hostname: String,
+    /// Operating system and kernel.
+    pub os: String,
+    /// CPU model name.
+    pub cpu_model: String,
+    /// Logical CPUs available to the process.
+    pub cpus: u32,
+    /// Physical memory.
+    pub memory_bytes: u64,
+    /// Logical CPUs that the process may run on, as Linux lists them (`0-3,8`).
+    #[serde(default)]
+    pub affinity: Option<String>,
+    /// NUMA nodes.
+    #[serde(default)]
+    pub numa_nodes: Option<u32>,
+    /// Frequency governor of the CPUs that the process may run on.
+    #[serde(default)]
+    pub governor: Option<String>,
+    /// Whether the processor may exceed its nominal frequency.
+    #[serde(default)]
+    pub turbo: Option<bool>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    #[serde(default)]
+    pub huge_pages: Option<String>,
+    /// Cost of one page fault, measured: mapping, zeroing and first write of one page.
+    #[serde(default)]
+    pub page_fault_ns: Option<f64>,
+}
+
+/// The library that computes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TorchFacts {
+    /// libtorch's version.
+    pub libtorch: String,
+    /// tch's version.
+    pub tch: String,
+    /// Instruction set that ATen dispatches to.
+    pub cpu_capability: String,
+    /// MKL's version, where libtorch was built with it.
+    #[serde(default)]
+    pub mkl: Option<String>,
+    /// oneDNN's version, where libtorch was built with it.
+    #[serde(default)]
+    pub onednn: Option<String>,
+    /// Intra-op threads in force while the case ran.
+    pub threads: u32,
+    /// Inter-op threads.
+    #[serde(default)]
+    pub interop_threads: Option<u32>,
+    /// Precision of float32 matrix products (`highest`: no TF32).
+    pub float32_matmul_precision: String,
+    /// Whether cuBLAS and cuDNN may use TF32.
+    #[serde(default)]
+    pub tf32: Option<bool>,
+    /// CUDA version of libtorch's build, where linked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuda: Option<String>,
+    /// Name of the CUDA device, for a CUDA case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuda_device: Option<String>,
+    /// Version of the NVIDIA driver, for a CUDA case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuda_driver: Option<String>,
+}
+
+/// How quiet the machine was when the run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quiet {
+    /// Share of short slices of pure computation that took at most 2 % longer than the fastest; 1 is
+    /// a machine that nothing else disturbs.
+    pub score: f64,
+    /// Runnable processes over one minute, when the run began.
+    #[serde(default)]
+    pub load_1m: Option<f64>,
+    /// Share of CPU time that the hypervisor gave to others while the score was taken.
+    #[serde(default)]
+    pub steal: Option<f64>,
+}
+
+/// The circumstances without which a number is not stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The machine.
+    pub host: HostFacts,
+    /// The library.
+    pub torch: TorchFacts,
+    /// Host allocator in force while the case ran.
+    pub allocator: String,
+    /// Git revision of the working tree, `-dirty` appended; absent outside a repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_revision: Option<String>,
+    /// Compiler that built the benchmark.
+    pub rustc: String,
+    /// Variables that steer the libraries and were set (`OMP_NUM_THREADS`, `GLIBC_TUNABLES`, …).
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub variables: std::collections::BTreeMap<String, String>,
+    /// How quiet the machine was; absent when the run did not measure.
+    #[serde(default)]
+    pub quiet: Option<Quiet>,
+}

@@ -1,0 +1,32 @@
+//! Memory of a case.
+
+use serde::{Deserialize, Serialize};
+
+/// Memory of one step, from libtorch's own reports of every allocation and free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepMemory {
+    /// Highest live sum above what was live when the step began, the output included.
+    pub peak_bytes: u64,
+    /// Sum of all allocations.
+    pub total_bytes: u64,
+    /// Number of allocations.
+    pub allocations: u64,
+}
+
+/// Memory of a case on its device, its three parts apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Storage of the model as it is run: quantized weights, scales, zero points, norms.
+    pub weights_bytes: u64,
+    /// Storage of the inputs.
+    pub inputs_bytes: u64,
+    /// The step's own.
+    pub step: StepMemory,
+}
+
+impl Memory {
+    /// Peak during a step: weights and inputs are live throughout.
+    pub const fn peak_bytes(&self) -> u64 {
+        self.weights_bytes + self.inputs_bytes + self.step.peak_bytes
+    }
+}

@@ -1,0 +1,136 @@
+//! What a run leaves on disk beside criterion's own files: one [`Record`] per case and run, and
+//! one [`RunManifest`] per run. Schema versions are in the files; readers refuse newer ones.
+
+mod accuracy;
+mod environment;
+mod measures;
+mod memory;
+mod outcome;
+mod pair;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use accuracy::{Accuracy, Stat};
+pub use environment::{Environment, HostFacts, Quiet, TorchFacts};
+pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range};
+pub use memory::{Memory, StepMemory};
+pub use outcome::Outcome;
+pub use pair::{Pair, Stop};
+
+use crate::case::Case;
+
+/// The last sample that criterion took of a case. It equals the last pair of `sample.json`
+/// exactly when the estimates on disk come from this run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LastSample {
+    /// Iterations in the sample.
+    pub iters: u64,
+    /// Nanoseconds of the whole sample.
+    pub ns: u64,
+}
+
+/// How criterion's sampling of a case was planned, from a pilot.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Median time of a step in the pilot, in nanoseconds.
+    pub step_ns: f64,
+    /// Relative standard deviation of the pilot's batches, each as long as a sample.
+    pub noise: f64,
+    /// Samples that were asked for.
+    pub samples: u64,
+    /// Steps in each.
+    pub iters: u64,
+    /// Relative half-width of the median's interval that was aimed at.
+    pub target: f64,
+    /// What set the number of samples: the target, or the budget.
+    pub limited_by: Stop,
+}
+
+/// One line of `target/criterion-torch/<baseline>/<target>.jsonl`: a case as it went in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this schema.
+    pub version: u32,
+    /// Criterion's `full_id`, the key.
+    pub full_id: String,
+    /// The run that wrote it.
+    pub run_id: String,
+    /// Seconds since the Unix epoch when the case ended.
+    pub timestamp: u64,
+    /// The case as it was planned.
+    pub case: Case,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// ATen ops and own kernels that did the work; empty when nothing ran.
+    #[serde(default)]
+    pub kernels: Vec<String>,
+    /// What criterion saw last; absent unless measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_sample: Option<LastSample>,
+    /// How criterion's sampling was planned; absent where a flag or the config fixed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Planned>,
+    /// A candidate against others of its group, measured interleaved.
+    #[serde(default)]
+    pub pairs: Vec<Pair>,
+    /// Why a measured candidate has no pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_pair: Option<String>,
+    /// What criterion does not hold.
+    #[serde(default)]
+    pub measures: Measures,
+    /// Accuracy; absent unless the step ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
+    /// Things a reader of the numbers should know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Circumstances.
+    pub environment: Environment,
+}
+
+impl Record {
+    /// The schema version this code writes.
+    pub const VERSION: u32 = 2;
+
+    /// The pair of this case and the one with the id `other`.
+    pub fn pair_with(&self, other: &str) -> Option<&Pair> {
+        self.pairs.iter().find(|pair| pair.against == other)
+    }
+}
+
+/// `target/criterion-torch/runs/<run-id>.json`: what a run was asked for and how it went. Beside
+/// it, `<run-id>.running` holds the id of the case that is running, so that a crash has a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunManifest {
+    /// Version of this schema.
+    pub version: u32,
+    /// Unique name of the run.
+    pub run_id: String,
+    /// Bench target.
+    pub target: String,
+    /// Name of the baseline that criterion saved under; absent when it saved nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Seconds since the Unix epoch.
+    pub started: u64,
+    /// Seconds since the Unix epoch; absent while running or after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<u64>,
+    /// Arguments of the process.
+    pub args: Vec<String>,
+    /// What the machine should be spared while it measures, found before the run.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// `full_id`s that the filter selected.
+    pub selected: Vec<String>,
+    /// Cases by status.
+    pub outcomes: BTreeMap<String, u64>,
+}
+
+impl RunManifest {
+    /// The schema version this code writes.
+    pub const VERSION: u32 = 1;
+}

@@ -1,0 +1,38 @@
+//! A case against another, measured interleaved.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a sequence of measurements ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The interval became as narrow as was asked for.
+    Target,
+    /// The time ran out first.
+    Budget,
+}
+
+/// How many times faster a case is than another, from blocks in which both ran in turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// `full_id` of the other case.
+    pub against: String,
+    /// The other's time over this case's: above 1 this case is faster.
+    pub speedup: f64,
+    /// Lower bound of its interval.
+    pub low: f64,
+    /// Upper bound of its interval.
+    pub high: f64,
+    /// Level of the interval, e.g. 0.95.
+    pub confidence_level: f64,
+    /// ln(speed-up) of every block, in the order in which they were taken.
+    pub log_ratios: Vec<f64>,
+    /// Steps in one timed batch of the other case and of this one; a block holds two of each.
+    pub iters: (u64, u64),
+    /// Half-width of the interval that was asked for, relative to the ratio.
+    pub target: f64,
+    /// Why no more blocks were taken.
+    pub stopped: Stop,
+    /// Wall time of all blocks.
+    pub seconds: f64,
+}
