@@ -102,7 +102,7 @@ impl Journal {
         let allocator =
             measurement::allocator_label(case.settings.allocator, allocator::retention());
         let environment =
-            measurement::environment(case, allocator).map_err(|error| error.to_string())?;
+            measurement::environment(case, allocator, None).map_err(|error| error.to_string())?;
         let Findings { accuracy, memory, kernels } = findings;
         Ok(Record {
             version: Record::VERSION,

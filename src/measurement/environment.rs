@@ -4,30 +4,35 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use once_cell::sync::Lazy;
-use plan::{Allocator, Case, Device, Environment, HostFacts, TorchFacts};
+use plan::{Allocator, Case, Device, Environment, Quiet, TorchFacts};
 
+use super::{host, variables};
 use crate::native::allocator::Retention;
 use crate::native::{self, cuda, numerics, runtime};
 
 /// tch's version; a test holds it to the lock file.
 const TCH: &str = "0.24.0";
 
-static HOST: Lazy<HostFacts> = Lazy::new(host);
 static GIT: Lazy<Option<String>> = Lazy::new(git_revision);
 
-/// The environment in which `case` runs now.
+/// The environment in which `case` runs now; `quiet` is the score that the run began with, if it
+/// took one.
 ///
 /// # Errors
 /// When libtorch cannot say what it is: a number without its circumstances is not stored.
-pub fn environment(case: &Case, allocator: &str) -> Result<Environment, native::Error> {
+pub fn environment(
+    case: &Case,
+    allocator: &str,
+    quiet: Option<Quiet>,
+) -> Result<Environment, native::Error> {
     Ok(Environment {
-        host: HOST.clone(),
+        host: host::host(),
         torch: torch(case)?,
         allocator: allocator.to_owned(),
         git_revision: GIT.clone(),
         rustc: env!("CRITERION_TORCH_RUSTC").to_owned(),
-        variables: std::collections::BTreeMap::new(),
-        quiet: None,
+        variables: variables::variables(),
+        quiet,
     })
 }
 
@@ -42,6 +47,7 @@ pub fn allocator_label(wanted: Allocator, retention: Retention) -> &'static str 
 
 fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
     let facts = runtime::facts()?;
+    let numerics = numerics::read()?;
     let cuda = cuda::build()?;
     let usable = cuda.as_ref().is_some_and(|build| build.devices > 0);
     let cuda_device = match case.device {
@@ -53,49 +59,32 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
         tch: TCH.to_owned(),
         cpu_capability: facts.cpu_capability,
         threads: u32::try_from(facts.threads).unwrap_or(u32::MAX),
-        float32_matmul_precision: numerics::read()?.matmul_precision.as_str().to_owned(),
+        interop_threads: u32::try_from(facts.interop_threads).ok(),
+        float32_matmul_precision: numerics.matmul_precision.as_str().to_owned(),
+        tf32: Some(numerics.tf32_cublas || numerics.tf32_cudnn),
+        mkl: mkl(&facts.configuration),
+        onednn: onednn(&facts.configuration),
         cuda: cuda.map(|build| build.toolkit),
         cuda_device,
-        mkl: None,
-        onednn: None,
-        interop_threads: None,
-        tf32: None,
         cuda_driver: None,
     })
 }
 
-fn host() -> HostFacts {
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let field = |text: &str, name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        line.split_once(':').map(|(_, value)| value.trim().to_owned())
+/// MKL's version in the text that libtorch describes its build with. It has had two names.
+fn mkl(configuration: &str) -> Option<String> {
+    let after = |name: &str| {
+        let line = configuration.lines().find_map(|line| line.trim().strip_prefix(name))?;
+        Some(line.split([' ', '-']).next()?.to_owned())
     };
-    let kibibytes = |value: String| value.trim_end_matches("kB").trim().parse::<u64>().ok();
-    let unknown = || "unknown".to_owned();
-    HostFacts {
-        hostname: one_line(&read("/proc/sys/kernel/hostname")).unwrap_or_else(unknown),
-        os: format!(
-            "{} {}",
-            std::env::consts::OS,
-            one_line(&read("/proc/sys/kernel/osrelease")).unwrap_or_else(unknown)
-        ),
-        cpu_model: field(&read("/proc/cpuinfo"), "model name").unwrap_or_else(unknown),
-        cpus: std::thread::available_parallelism()
-            .map_or(0, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
-        memory_bytes: field(&read("/proc/meminfo"), "MemTotal")
-            .and_then(kibibytes)
-            .map_or(0, |kibibytes| kibibytes * 1024),
-        affinity: None,
-        numa_nodes: None,
-        governor: None,
-        turbo: None,
-        huge_pages: None,
-        page_fault_ns: None,
-    }
+    after("- Intel(R) oneAPI Math Kernel Library Version ")
+        .or_else(|| after("- Intel(R) Math Kernel Library Version "))
 }
 
-fn one_line(text: &str) -> Option<String> {
-    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+/// oneDNN's version there, under the name that it had first.
+fn onednn(configuration: &str) -> Option<String> {
+    let name = "- Intel(R) MKL-DNN v";
+    let line = configuration.lines().find_map(|line| line.trim().strip_prefix(name))?;
+    Some(line.split(' ').next()?.to_owned())
 }
 
 /// The revision of the benchmark's own package: where cargo says it is, else where the executable
@@ -120,5 +109,28 @@ mod tests {
     fn the_version_of_tch_is_the_one_in_the_lock_file() {
         let lock = include_str!("../../Cargo.lock");
         assert!(lock.contains(&format!("name = \"tch\"\nversion = \"{TCH}\"")));
+    }
+
+    #[test]
+    fn versions_are_found_in_libtorchs_own_words() {
+        let x86 = "PyTorch built with:\n  - GCC 13.3\n  - Intel(R) oneAPI Math Kernel Library Version \
+                   2024.2-Product Build 20240605 for Intel(R) 64 architecture applications\n  \
+                   - Intel(R) MKL-DNN v3.10.2 (Git Hash f1d471933dc852f956fd05389f9313c7148783d5)\n";
+        assert_eq!(mkl(x86).as_deref(), Some("2024.2"));
+        assert_eq!(onednn(x86).as_deref(), Some("3.10.2"));
+        let older =
+            "  - Intel(R) Math Kernel Library Version 2020.0.0 Product Build 20191122 for\n";
+        assert_eq!(mkl(older).as_deref(), Some("2020.0.0"));
+        let arm = "PyTorch built with:\n  - GCC 11.2\n  - OpenMP 201511 (a.k.a. OpenMP 4.5)\n";
+        assert_eq!((mkl(arm), onednn(arm)), (None, None));
+    }
+
+    #[test]
+    fn libtorch_tells_its_circumstances() {
+        let configuration = runtime::facts().unwrap().configuration;
+        let numerics = numerics::read().unwrap();
+        println!("{:?} {:?} {numerics:?}", mkl(&configuration), onednn(&configuration));
+        assert_eq!(mkl(&configuration).is_some(), configuration.contains("Math Kernel Library"));
+        assert_eq!(onednn(&configuration).is_some(), configuration.contains("MKL-DNN v"));
     }
 }

@@ -1,5 +1,23 @@
 //! Measures that criterion does not hold, each with the probe that fills it.
+//!
+//! A probe that lacks what it reads says why, in one line that a record can carry.
 
+pub mod conditions;
+pub mod counters;
+mod cpu_clock;
+mod cpu_time;
+pub mod energy;
 mod environment;
+mod host;
+mod host_readings;
+pub mod latency;
+pub mod page_fault;
+pub mod preflight;
+mod quantile;
+pub mod quiet;
+mod rapl;
+mod stopwatch;
+mod usage;
+mod variables;
 
 pub use environment::{allocator_label, environment};

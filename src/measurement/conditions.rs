@@ -1,0 +1,208 @@
+//! The state of the processor that does the work, read between criterion's samples.
+//!
+//! [`ConditionsProbe`] decides when to read and sums up; [`Readings`] is what knows the processor:
+//! the host's here, a GPU's driver elsewhere.
+
+use plan::{Conditions, Device, Range};
+
+use super::cpu_time::CpuTime;
+use super::host_readings::HostReadings;
+use super::quantile::quantile;
+use super::stopwatch::Stopwatch;
+
+/// One look at a processor.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Reading {
+    /// Clock in MHz.
+    pub clock_mhz: Option<f64>,
+    /// Temperature in °C.
+    pub temperature_c: Option<f64>,
+    /// The processor slows itself down now, so far that a sample taken now should be thrown away.
+    /// Never true of the host.
+    pub throttled: bool,
+}
+
+/// A processor that can be looked at. What it lacks is `None`.
+pub trait Readings {
+    /// How the clock is read, or `none: ` and why it is not.
+    fn clock_method(&self) -> String;
+
+    /// The state now. Called between samples; should take less than 100 µs.
+    fn read(&mut self) -> Reading;
+
+    /// Why the processor slowed itself down since this began, in the driver's words, each reason
+    /// once. Called once, at the end.
+    fn throttle_reasons(&mut self) -> Vec<String>;
+}
+
+/// No processor that could be looked at, and why.
+#[derive(Debug)]
+struct Unread(String);
+
+impl Readings for Unread {
+    fn clock_method(&self) -> String {
+        format!("none: {}", self.0)
+    }
+
+    fn read(&mut self) -> Reading {
+        Reading::default()
+    }
+
+    fn throttle_reasons(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// At least so many times as long as a reading takes pass until the next: reading costs a run at
+/// most 1 %.
+const REST: f64 = 100.0;
+/// A clock does not change faster than this, in seconds.
+const SHORTEST_REST_S: f64 = 0.01;
+
+/// Reads a processor's state while criterion samples.
+pub struct ConditionsProbe {
+    readings: Box<dyn Readings>,
+    watch: Stopwatch,
+    cpu_time: Option<CpuTime>,
+    clock_mhz: Vec<f64>,
+    temperature_c: Vec<f64>,
+    next_s: f64,
+}
+
+impl ConditionsProbe {
+    /// A probe of the processor that `device` means.
+    pub fn start(device: Device) -> Self {
+        Self::with(readings(device))
+    }
+
+    fn with(readings: Box<dyn Readings>) -> Self {
+        Self {
+            readings,
+            watch: Stopwatch::start(),
+            cpu_time: CpuTime::read(),
+            clock_mhz: Vec::new(),
+            temperature_c: Vec::new(),
+            next_s: 0.0,
+        }
+    }
+
+    /// Reads, unless the last reading is too recent: then `None`, at the cost of a look at the
+    /// clock. To be called between samples, never inside a timed region.
+    pub fn read(&mut self) -> Option<Reading> {
+        (self.watch.seconds() >= self.next_s).then(|| self.read_now())
+    }
+
+    /// Reads in any case; for a caller that has to know whether a sample can be kept.
+    pub fn read_now(&mut self) -> Reading {
+        let start_s = self.watch.seconds();
+        let reading = self.readings.read();
+        let end_s = self.watch.seconds();
+        self.next_s = end_s + (REST * (end_s - start_s)).max(SHORTEST_REST_S);
+        self.clock_mhz.extend(reading.clock_mhz);
+        self.temperature_c.extend(reading.temperature_c);
+        reading
+    }
+
+    /// Sums up. `discarded` is the number of samples that the caller threw away because a reading
+    /// was `throttled`; 0 on the host.
+    pub fn finish(mut self, discarded: u64) -> Conditions {
+        let steal = self.cpu_time.zip(CpuTime::read());
+        Conditions {
+            clock_mhz: range(self.clock_mhz),
+            clock_method: self.readings.clock_method(),
+            temperature_c: range(self.temperature_c),
+            throttle_reasons: self.readings.throttle_reasons(),
+            discarded_samples: discarded,
+            steal: steal.and_then(|(before, now)| now.steal_since(before)),
+        }
+    }
+}
+
+/// What knows the processor of `device`.
+fn readings(device: Device) -> Box<dyn Readings> {
+    match device {
+        Device::Cpu => Box::new(HostReadings::start()),
+        Device::Cuda | Device::Xpu | Device::Mps => {
+            Box::new(Unread(format!("no clock of {device} is read by this version")))
+        }
+    }
+}
+
+fn range(mut values: Vec<f64>) -> Option<Range> {
+    values.sort_by(f64::total_cmp);
+    let (min, max) = (*values.first()?, *values.last()?);
+    Some(Range { min, median: quantile(&values, 0.5), max })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fake(Vec<Reading>);
+
+    impl Readings for Fake {
+        fn clock_method(&self) -> String {
+            "fake".to_owned()
+        }
+
+        fn read(&mut self) -> Reading {
+            self.0.pop().unwrap_or_default()
+        }
+
+        fn throttle_reasons(&mut self) -> Vec<String> {
+            vec!["SW power cap".to_owned()]
+        }
+    }
+
+    fn reading(clock_mhz: f64, temperature_c: Option<f64>) -> Reading {
+        Reading { clock_mhz: Some(clock_mhz), temperature_c, throttled: clock_mhz < 1000.0 }
+    }
+
+    #[test]
+    fn readings_are_summed_up() {
+        let readings =
+            [reading(1500.0, Some(60.0)), reading(900.0, None), reading(1700.0, Some(64.0))];
+        let mut probe = ConditionsProbe::with(Box::new(Fake(readings.to_vec())));
+        assert!(!probe.read_now().throttled);
+        assert!(probe.read_now().throttled);
+        assert!(!probe.read_now().throttled);
+        let conditions = probe.finish(1);
+        let clock = Range { min: 900.0, median: 1500.0, max: 1700.0 };
+        assert_eq!(conditions.clock_mhz, Some(clock));
+        let temperature = Range { min: 60.0, median: 62.0, max: 64.0 };
+        assert_eq!(conditions.temperature_c, Some(temperature));
+        assert_eq!(conditions.clock_method, "fake");
+        assert_eq!(conditions.throttle_reasons, ["SW power cap"]);
+        assert_eq!(conditions.discarded_samples, 1);
+    }
+
+    #[test]
+    fn a_recent_reading_is_enough() {
+        let mut probe = ConditionsProbe::with(Box::new(Fake(vec![reading(1.0, None); 2])));
+        assert!(probe.read().is_some());
+        // However slow this machine is, the next may not come before this.
+        probe.next_s = f64::INFINITY;
+        assert!(probe.read().is_none());
+        probe.next_s = 0.0;
+        assert!(probe.read().is_some());
+        assert!(probe.next_s >= SHORTEST_REST_S);
+    }
+
+    #[test]
+    fn the_host_is_read_and_throws_nothing_away() {
+        let mut probe = ConditionsProbe::start(Device::Cpu);
+        assert!(!probe.read_now().throttled);
+        let conditions = probe.finish(0);
+        println!("{conditions:?}");
+        assert_eq!(conditions.discarded_samples, 0);
+        let readable = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+        assert_eq!(conditions.clock_mhz.is_some(), readable);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let conditions = ConditionsProbe::start(Device::Mps).finish(0);
+        assert_eq!(conditions.clock_mhz, None);
+        assert_eq!(conditions.clock_method, "none: no clock of mps is read by this version");
+    }
+}

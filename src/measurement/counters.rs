@@ -1,0 +1,143 @@
+//! What the operating system counts while steps run: page faults, switches, CPU time.
+
+use plan::Counters;
+
+use super::page_fault;
+use super::stopwatch::Stopwatch;
+use super::usage::Usage;
+use crate::native::allocator::Retention;
+use crate::refusal::Refusal;
+
+/// Share of the time from which page faults are worth a warning.
+const NOTABLE_SHARE: f64 = 0.10;
+
+/// Runs `iters` steps and returns what the system counted, per step. All threads of the process
+/// count, and nothing else should run in it meanwhile.
+///
+/// # Errors
+/// Those of a step; without any step to count over; when the system does not count.
+pub fn count(
+    iters: u64,
+    step: &mut dyn FnMut() -> Result<(), Refusal>,
+) -> Result<Counters, Refusal> {
+    if iters == 0 {
+        return Err(Refusal::Failed("counters: no step to count over; ask for one".to_owned()));
+    }
+    // Measured on the first call, and that has faults of its own.
+    let fault_ns = page_fault::cost_ns();
+    let before = Usage::of_process().map_err(Refusal::Failed)?;
+    let watch = Stopwatch::start();
+    for _ in 0..iters {
+        step()?;
+    }
+    let wall_ns = watch.ns();
+    let spent = Usage::of_process().map_err(Refusal::Failed)? - before;
+    Ok(per_step(iters, spent, wall_ns, fault_ns))
+}
+
+fn per_step(iters: u64, spent: Usage, wall_ns: f64, fault_ns: Option<f64>) -> Counters {
+    let steps = iters as f64;
+    Counters {
+        iters,
+        minor_faults: spent.minor_faults / steps,
+        major_faults: spent.major_faults / steps,
+        voluntary_switches: spent.voluntary_switches / steps,
+        involuntary_switches: spent.involuntary_switches / steps,
+        user_ns: spent.user_ns / steps,
+        system_ns: spent.system_ns / steps,
+        wall_ns: wall_ns / steps,
+        // Threads fault side by side, so the sum of their costs can exceed the wall time.
+        fault_share: fault_ns.map(|ns| (spent.minor_faults * ns / wall_ns).min(1.0)),
+    }
+}
+
+/// A line for the reader when page faults take more than a tenth of a step: how much, and what to
+/// do about it. `retention` is the allocator's state while the step was counted.
+pub fn fault_warning(counters: &Counters, retention: Retention) -> Option<String> {
+    let share = counters.fault_share.filter(|share| *share > NOTABLE_SHARE)?;
+    let meaning = match retention {
+        Retention::System => {
+            "the C library maps large outputs anew at every step; `allocator: retained` keeps them \
+             mapped"
+        }
+        Retention::Retained => {
+            "freed memory is already retained, so the step itself, or a library in it, maps memory \
+             anew at every call"
+        }
+    };
+    Some(format!(
+        "page faults take about {:.0} % of a step ({:.0} faults per step): {meaning}",
+        100.0 * share,
+        counters.minor_faults
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPENT: Usage = Usage {
+        minor_faults: 1000.0,
+        major_faults: 0.0,
+        voluntary_switches: 4.0,
+        involuntary_switches: 2.0,
+        user_ns: 3e6,
+        system_ns: 1e6,
+    };
+
+    #[test]
+    fn counts_are_per_step() {
+        // 250 faults of 800 ns in each step of 1 ms.
+        let counters = per_step(4, SPENT, 4e6, Some(800.0));
+        assert_eq!(counters.minor_faults, 250.0);
+        assert_eq!((counters.voluntary_switches, counters.involuntary_switches), (1.0, 0.5));
+        assert_eq!((counters.user_ns, counters.system_ns), (0.75e6, 0.25e6));
+        assert_eq!(counters.wall_ns, 1e6);
+        assert_eq!(counters.fault_share, Some(0.2));
+        assert_eq!(per_step(4, SPENT, 4e6, None).fault_share, None);
+        assert_eq!(per_step(4, SPENT, 4e5, Some(800.0)).fault_share, Some(1.0));
+    }
+
+    #[test]
+    fn notable_faults_are_told_with_what_to_do() {
+        let counters = per_step(4, SPENT, 4e6, Some(800.0));
+        let warning = fault_warning(&counters, Retention::System).unwrap();
+        let expected = "page faults take about 20 % of a step (250 faults per step): ";
+        assert!(warning.starts_with(expected), "{warning}");
+        assert!(warning.contains("`allocator: retained`"), "{warning}");
+        let warning = fault_warning(&counters, Retention::Retained).unwrap();
+        assert!(warning.contains("already retained"), "{warning}");
+        let few = Counters { fault_share: Some(0.1), ..counters };
+        assert_eq!(fault_warning(&few, Retention::System), None);
+        assert_eq!(fault_warning(&Counters { fault_share: None, ..few }, Retention::System), None);
+    }
+
+    #[test]
+    fn steps_are_run_and_their_errors_kept() {
+        let mut calls = 0;
+        let counters = count(3, &mut || {
+            calls += 1;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((calls, counters.iters), (3, 3));
+        assert!(counters.wall_ns > 0.0);
+        let error = Refusal::Oom("gone".to_owned());
+        assert_eq!(count(1, &mut || Err(error.clone())), Err(error));
+        assert!(count(0, &mut || Ok(())).is_err());
+    }
+
+    /// Each step writes to memory that was mapped for it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn faults_of_a_step_are_seen() {
+        let pages = 1024;
+        let counters =
+            count(8, &mut || page_fault::touch_fresh(pages).map(drop).map_err(Refusal::Failed))
+                .unwrap();
+        let pages = pages as f64;
+        // Other tests run in this process and fault, too.
+        assert!(counters.minor_faults >= pages, "{counters:?}");
+        assert!(counters.fault_share.is_some_and(|share| share > 0.0), "{counters:?}");
+    }
+}

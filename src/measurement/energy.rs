@@ -1,0 +1,296 @@
+//! Energy of a step, from a counter that the machine keeps anyway.
+//!
+//! Counters advance in jumps, every millisecond on a CPU and every 20 to 100 ms on a GPU, so they are
+//! read over a window of a second or more, filled with steps back to back.
+
+use plan::{Device, Energy, EnergyPass};
+
+use super::rapl::Rapl;
+use crate::refusal::Refusal;
+
+/// Energy used so far.
+pub trait EnergyCounter {
+    /// Joules since any fixed moment. Not called for longer than [`LONGEST_GAP_S`], a counter may
+    /// wrap without notice.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn joules(&mut self) -> Result<f64, String>;
+
+    /// The counter, and what it covers and does not.
+    fn describe(&self) -> String;
+}
+
+/// Seconds within which a counter is read again. The narrowest in use wraps after 2^32 units of
+/// 15 µJ, at 500 W every two minutes.
+pub const LONGEST_GAP_S: f64 = 30.0;
+/// Shorter windows than this are not exact, however they are asked for.
+const SHORTEST_WINDOW_S: f64 = 1.0;
+
+/// The energy counter of the processor that `device` means.
+///
+/// # Errors
+/// Why there is none, or none that may be read.
+pub fn counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
+    match device {
+        Device::Cpu => Ok(Box::new(Rapl::open()?)),
+        Device::Cuda | Device::Xpu | Device::Mps => {
+            Err(format!("no energy counter of {device} is read by this version"))
+        }
+    }
+}
+
+/// What passes time: the caller's clock in seconds, and its way of doing nothing for some seconds.
+pub struct Time<'a> {
+    /// Seconds since any fixed moment.
+    pub clock: &'a mut dyn FnMut() -> f64,
+    /// Lets the machine idle for so many seconds.
+    pub idle: &'a mut dyn FnMut(f64),
+}
+
+/// Energy and time between two moments.
+struct Window {
+    joules: f64,
+    seconds: f64,
+    iters: u64,
+}
+
+/// Reads `counter` over a window of steps back to back; over an idle one of the same length first,
+/// when the settings ask for idle power to be subtracted.
+///
+/// On a device that works beside the host, `step` has to wait for the device now and then, and
+/// before it returns at the end of a window there is only as much queued as a step takes.
+///
+/// Within: the energy, or why the counter gave none.
+///
+/// # Errors
+/// Those of a step.
+pub fn measure(
+    counter: &mut dyn EnergyCounter,
+    settings: EnergyPass,
+    mut time: Time<'_>,
+    step: &mut dyn FnMut() -> Result<(), Refusal>,
+) -> Result<Result<Energy, String>, Refusal> {
+    let window_s = settings.window_s.max(SHORTEST_WINDOW_S);
+    let idle_watts = if settings.subtract_idle {
+        match idle(counter, window_s, &mut time) {
+            Ok(window) => Some(window.joules / window.seconds),
+            Err(reason) => return Ok(Err(reason)),
+        }
+    } else {
+        None
+    };
+    Ok(busy(counter, window_s, &mut time, step)?
+        .and_then(|window| energy(&window, idle_watts, counter.describe())))
+}
+
+/// A window in which nothing is done.
+fn idle(
+    counter: &mut dyn EnergyCounter,
+    window_s: f64,
+    time: &mut Time<'_>,
+) -> Result<Window, String> {
+    let (first, start) = (counter.joules()?, (time.clock)());
+    let mut left_s = window_s;
+    while left_s > 0.0 {
+        let nap_s = left_s.min(LONGEST_GAP_S);
+        (time.idle)(nap_s);
+        left_s -= nap_s;
+        counter.joules()?;
+    }
+    let (last, end) = (counter.joules()?, (time.clock)());
+    Ok(Window { joules: last - first, seconds: end - start, iters: 0 })
+}
+
+/// A window full of steps.
+fn busy(
+    counter: &mut dyn EnergyCounter,
+    window_s: f64,
+    time: &mut Time<'_>,
+    step: &mut dyn FnMut() -> Result<(), Refusal>,
+) -> Result<Result<Window, String>, Refusal> {
+    let first = match counter.joules() {
+        Ok(joules) => joules,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let start = (time.clock)();
+    let (mut iters, mut now, mut read) = (0, start, start);
+    while now - start < window_s {
+        step()?;
+        iters += 1;
+        now = (time.clock)();
+        if now - read > LONGEST_GAP_S {
+            if let Err(reason) = counter.joules() {
+                return Ok(Err(reason));
+            }
+            read = now;
+        }
+    }
+    let last = counter.joules();
+    Ok(last.map(|last| Window { joules: last - first, seconds: now - start, iters }))
+}
+
+fn energy(window: &Window, idle_watts: Option<f64>, method: String) -> Result<Energy, String> {
+    let Window { joules, seconds, iters } = *window;
+    if joules <= 0.0 {
+        return Err(format!("the counter stood still for {seconds:.1} s of work: {method}"));
+    }
+    let idle_joules = idle_watts.unwrap_or(0.0) * seconds;
+    Ok(Energy {
+        joules: (joules - idle_joules) / iters as f64,
+        watts: joules / seconds,
+        idle_watts,
+        idle_subtracted: idle_watts.is_some(),
+        window_s: seconds,
+        iters,
+        method,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A machine that takes `idle_watts`, and `step_joules` more for a step of `step_s`.
+    #[derive(Default)]
+    struct Machine {
+        seconds: Cell<f64>,
+        joules: Cell<f64>,
+        reads: Cell<u64>,
+        longest_gap_s: Cell<f64>,
+        read_at: Cell<f64>,
+    }
+
+    const IDLE_WATTS: f64 = 10.0;
+    const STEP_S: f64 = 0.25;
+    const STEP_JOULES: f64 = 5.0;
+
+    impl Machine {
+        fn pass(&self, seconds: f64) {
+            self.seconds.set(self.seconds.get() + seconds);
+            self.joules.set(self.joules.get() + IDLE_WATTS * seconds);
+        }
+
+        fn step(&self) {
+            self.pass(STEP_S);
+            self.joules.set(self.joules.get() + STEP_JOULES);
+        }
+
+        fn measure(&self, settings: EnergyPass) -> Result<Result<Energy, String>, Refusal> {
+            let time =
+                Time { clock: &mut || self.seconds.get(), idle: &mut |seconds| self.pass(seconds) };
+            let mut step = || {
+                self.step();
+                Ok(())
+            };
+            measure(&mut Meter(self), settings, time, &mut step)
+        }
+    }
+
+    struct Meter<'a>(&'a Machine);
+
+    impl EnergyCounter for Meter<'_> {
+        fn joules(&mut self) -> Result<f64, String> {
+            let Machine { seconds, joules, reads, longest_gap_s, read_at } = self.0;
+            longest_gap_s.set(longest_gap_s.get().max(seconds.get() - read_at.get()));
+            read_at.set(seconds.get());
+            reads.set(reads.get() + 1);
+            Ok(joules.get())
+        }
+
+        fn describe(&self) -> String {
+            "a meter".to_owned()
+        }
+    }
+
+    #[test]
+    fn a_window_is_filled_with_steps() {
+        let settings = EnergyPass { window_s: 2.0, ..EnergyPass::default() };
+        let energy = Machine::default().measure(settings).unwrap().unwrap();
+        let expected = Energy {
+            joules: STEP_JOULES + IDLE_WATTS * STEP_S,
+            watts: 30.0,
+            idle_watts: None,
+            idle_subtracted: false,
+            window_s: 2.0,
+            iters: 8,
+            method: "a meter".to_owned(),
+        };
+        assert_eq!(energy, expected);
+    }
+
+    #[test]
+    fn a_window_is_at_least_a_second() {
+        let settings = EnergyPass { window_s: 0.1, ..EnergyPass::default() };
+        let energy = Machine::default().measure(settings).unwrap().unwrap();
+        assert_eq!((energy.window_s, energy.iters), (1.0, 4));
+    }
+
+    #[test]
+    fn idle_power_is_subtracted_when_asked() {
+        let settings = EnergyPass { subtract_idle: true, ..EnergyPass::default() };
+        let energy = Machine::default().measure(settings).unwrap().unwrap();
+        assert_eq!((energy.joules, energy.watts), (STEP_JOULES, 30.0));
+        assert_eq!((energy.idle_watts, energy.idle_subtracted), (Some(IDLE_WATTS), true));
+    }
+
+    #[test]
+    fn long_windows_are_read_before_the_counter_wraps() {
+        let machine = Machine::default();
+        let settings = EnergyPass { enabled: true, window_s: 100.0, subtract_idle: true };
+        machine.measure(settings).unwrap().unwrap();
+        assert!(machine.longest_gap_s.get() <= LONGEST_GAP_S + STEP_S);
+        assert!(machine.reads.get() >= 8, "{}", machine.reads.get());
+    }
+
+    struct Broken(Result<f64, String>);
+
+    impl EnergyCounter for Broken {
+        fn joules(&mut self) -> Result<f64, String> {
+            self.0.clone()
+        }
+
+        fn describe(&self) -> String {
+            "a broken meter".to_owned()
+        }
+    }
+
+    #[test]
+    fn a_counter_that_fails_or_stands_still_gives_a_reason() {
+        let mut seconds = 0.0;
+        for (joules, reason) in [
+            (Err("gone".to_owned()), "gone"),
+            (Ok(7.0), "the counter stood still for 1.0 s of work: a broken meter"),
+        ] {
+            let mut clock = || {
+                seconds += 0.5;
+                seconds
+            };
+            let time = Time { clock: &mut clock, idle: &mut |_| () };
+            let found = measure(&mut Broken(joules), EnergyPass::default(), time, &mut || Ok(()));
+            assert_eq!(found, Ok(Err(reason.to_owned())));
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_step_is_the_cases() {
+        let error = Refusal::Failed("broken".to_owned());
+        let time = Time { clock: &mut || 0.0, idle: &mut |_| () };
+        let mut counter = Broken(Ok(1.0));
+        let found = measure(&mut counter, EnergyPass::default(), time, &mut || Err(error.clone()));
+        assert_eq!(found, Err(error.clone()));
+    }
+
+    #[test]
+    fn a_device_without_a_counter_says_so() {
+        let reason = counter(Device::Mps).err().unwrap();
+        assert_eq!(reason, "no energy counter of mps is read by this version");
+        // This machine has one, or a reason.
+        match counter(Device::Cpu) {
+            Ok(mut counter) => assert!(counter.joules().is_ok()),
+            Err(reason) => assert!(reason.contains("/sys/class/powercap"), "{reason}"),
+        }
+    }
+}

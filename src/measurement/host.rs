@@ -1,0 +1,203 @@
+//! The machine, as its own files describe it.
+
+use std::fs;
+use std::path::Path;
+
+use once_cell::sync::Lazy;
+use plan::HostFacts;
+
+use super::page_fault;
+
+static HOST: Lazy<HostFacts> = Lazy::new(|| read(Path::new("/")));
+
+/// The machine. Read once per process; the cost of a page fault is there as soon as it was measured.
+pub(super) fn host() -> HostFacts {
+    HostFacts { page_fault_ns: page_fault::known_ns(), ..HOST.clone() }
+}
+
+/// Whether the machine is a virtual one, as the processor says.
+pub(super) fn is_virtual() -> bool {
+    fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| names_a_hypervisor(&text))
+}
+
+fn names_a_hypervisor(cpuinfo: &str) -> bool {
+    field(cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+}
+
+fn read(root: &Path) -> HostFacts {
+    let text = |path: &str| fs::read_to_string(root.join(path)).ok();
+    let unknown = || "unknown".to_owned();
+    let line = |path: &str| text(path).as_deref().and_then(one_line);
+    let kibibytes = |value: String| value.trim_end_matches("kB").trim().parse::<u64>().ok();
+    let affinity = text("proc/self/status").and_then(|status| field(&status, "Cpus_allowed_list"));
+    HostFacts {
+        hostname: line("proc/sys/kernel/hostname").unwrap_or_else(unknown),
+        os: format!(
+            "{} {}",
+            std::env::consts::OS,
+            line("proc/sys/kernel/osrelease").unwrap_or_else(unknown)
+        ),
+        cpu_model: text("proc/cpuinfo")
+            .and_then(|cpuinfo| field(&cpuinfo, "model name"))
+            .unwrap_or_else(unknown),
+        cpus: std::thread::available_parallelism()
+            .map_or(0, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
+        memory_bytes: text("proc/meminfo")
+            .and_then(|meminfo| field(&meminfo, "MemTotal"))
+            .and_then(kibibytes)
+            .map_or(0, |kibibytes| kibibytes * 1024),
+        numa_nodes: numa_nodes(&root.join("sys/devices/system/node")),
+        governor: affinity.as_deref().and_then(|cpus| governor(&root.join(CPUS), cpus)),
+        turbo: turbo(&root.join(CPUS)),
+        huge_pages: text("sys/kernel/mm/transparent_hugepage/enabled")
+            .and_then(|enabled| chosen(&enabled)),
+        affinity,
+        page_fault_ns: None,
+    }
+}
+
+const CPUS: &str = "sys/devices/system/cpu";
+
+/// The value of a line `name : value`.
+fn field(text: &str, name: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    })
+}
+
+fn one_line(text: &str) -> Option<String> {
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+/// The word in brackets: `always [madvise] never`.
+fn chosen(words: &str) -> Option<String> {
+    Some(words.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
+fn numa_nodes(folder: &Path) -> Option<u32> {
+    let names = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
+    let is_node =
+        |name: &str| name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok());
+    let count = names.filter(|name| name.to_str().is_some_and(is_node)).count();
+    u32::try_from(count).ok().filter(|count| *count > 0)
+}
+
+/// The governor of the CPUs in `list`; several, comma-separated, where they differ.
+fn governor(folder: &Path, list: &str) -> Option<String> {
+    let mut governors: Vec<String> = numbers(list)
+        .filter_map(|cpu| {
+            let file = folder.join(format!("cpu{cpu}/cpufreq/scaling_governor"));
+            one_line(&fs::read_to_string(file).ok()?)
+        })
+        .collect();
+    governors.sort();
+    governors.dedup();
+    (!governors.is_empty()).then(|| governors.join(","))
+}
+
+/// The numbers of a list as Linux writes it: `0-3,8`.
+fn numbers(list: &str) -> impl Iterator<Item = u32> {
+    list.split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        })
+        .flatten()
+}
+
+/// Whether the processor may exceed its nominal frequency: Intel's driver says when it may not, all
+/// others when it may.
+fn turbo(cpus: &Path) -> Option<bool> {
+    let switch = |file: &str| match fs::read_to_string(cpus.join(file)).ok()?.trim() {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    };
+    switch("intel_pstate/no_turbo").map(|off| !off).or_else(|| switch("cpufreq/boost"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes files of a machine as it could be.
+    fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (file, text) in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_server_is_described() {
+        let root = machine(&[
+            ("proc/sys/kernel/hostname", "bench-7\n"),
+            ("proc/sys/kernel/osrelease", "6.8.0-45-generic\n"),
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 9654\n"),
+            ("proc/meminfo", "MemTotal:        2048 kB\nMemFree: 1 kB\n"),
+            ("proc/self/status", "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1,3\nMems: 0\n"),
+            ("sys/devices/system/node/node0/cpulist", "0-1\n"),
+            ("sys/devices/system/node/node1/cpulist", "2-3\n"),
+            ("sys/devices/system/node/online", "0-1\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpufreq/boost", "1\n"),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+        ]);
+        let facts = read(root.path());
+        assert_eq!(facts.hostname, "bench-7");
+        assert!(facts.os.ends_with(" 6.8.0-45-generic"), "{}", facts.os);
+        assert_eq!(facts.cpu_model, "AMD EPYC 9654");
+        assert_eq!(facts.memory_bytes, 2 << 20);
+        assert_eq!(facts.affinity.as_deref(), Some("0-1,3"));
+        assert_eq!(facts.numa_nodes, Some(2));
+        // CPU 2 saves power, but the process may not run there.
+        assert_eq!(facts.governor.as_deref(), Some("performance"));
+        assert_eq!(facts.turbo, Some(true));
+        assert_eq!(facts.huge_pages.as_deref(), Some("madvise"));
+        assert_eq!(facts.page_fault_ns, None);
+    }
+
+    #[test]
+    fn what_a_machine_does_not_say_is_absent() {
+        let facts = read(machine(&[]).path());
+        assert_eq!((facts.hostname.as_str(), facts.cpu_model.as_str()), ("unknown", "unknown"));
+        assert_eq!((facts.affinity, facts.numa_nodes, facts.governor), (None, None, None));
+        assert_eq!((facts.turbo, facts.huge_pages), (None, None));
+    }
+
+    #[test]
+    fn cpus_are_listed_as_linux_does() {
+        assert_eq!(numbers("0-3,8").collect::<Vec<_>>(), [0, 1, 2, 3, 8]);
+        assert_eq!(numbers("5\n").collect::<Vec<_>>(), [5]);
+        assert_eq!(numbers("").count(), 0);
+    }
+
+    #[test]
+    fn governors_that_differ_are_all_named() {
+        let root = machine(&[
+            ("cpu0/cpufreq/scaling_governor", "schedutil\n"),
+            ("cpu1/cpufreq/scaling_governor", "performance\n"),
+        ]);
+        assert_eq!(governor(root.path(), "0-1").as_deref(), Some("performance,schedutil"));
+        assert_eq!(governor(root.path(), "2"), None);
+    }
+
+    #[test]
+    fn intel_says_when_turbo_is_off() {
+        for (value, turbo_on) in [("0\n", Some(true)), ("1\n", Some(false)), ("?\n", None)] {
+            assert_eq!(turbo(machine(&[("intel_pstate/no_turbo", value)]).path()), turbo_on);
+        }
+    }
+
+    #[test]
+    fn a_hypervisor_leaves_a_flag() {
+        assert!(names_a_hypervisor("flags\t\t: fpu hypervisor lahf_lm\n"));
+        assert!(!names_a_hypervisor("flags\t\t: fpu lahf_lm\n"));
+    }
+}

@@ -1,0 +1,165 @@
+//! The cost of one page fault on this machine.
+//!
+//! A fresh output costs its first writer one fault per page: the kernel finds a page, zeroes it and
+//! maps it. Unmapping it later costs again and is not in the figure, and it is that of an undisturbed
+//! machine: a share of the time that is computed from it is rather too low. Virtual machines pay more, because the host may have to find
+//! a page, too.
+
+use once_cell::sync::OnceCell;
+
+/// Enough pages that reading the clock does not show, little enough memory for any machine.
+#[cfg(target_os = "linux")]
+const BYTES: usize = 32 << 20;
+#[cfg(target_os = "linux")]
+const ROUNDS: usize = 5;
+
+static COST: OnceCell<Result<f64, String>> = OnceCell::new();
+
+/// The cost of a page fault in nanoseconds, or why it is not known. Measured on the first call, for
+/// some 20 ms; the fastest of five rounds over fresh memory, because others can only lengthen one.
+///
+/// # Errors
+/// Off Linux, and where the system maps no memory or does not count its faults.
+pub fn cost() -> Result<f64, String> {
+    COST.get_or_init(measure).clone()
+}
+
+/// As [`cost`], without the reason.
+pub fn cost_ns() -> Option<f64> {
+    cost().ok()
+}
+
+/// The cost if it was measured before; measures nothing.
+pub fn known_ns() -> Option<f64> {
+    COST.get()?.as_ref().ok().copied()
+}
+
+#[cfg(target_os = "linux")]
+fn measure() -> Result<f64, String> {
+    let pages = BYTES / page_bytes()?;
+    let mut fastest = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let Touched { ns, faults } = touch_fresh(pages)?;
+        fastest = fastest.min(judge(pages, ns, faults)?);
+    }
+    Ok(fastest)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn measure() -> Result<f64, String> {
+    Err("the cost of a page fault is measured on Linux only".to_owned())
+}
+
+/// The cost of one of `faults`; a system that counts far fewer than it mapped pages does not count,
+/// or maps several at once.
+#[cfg(target_os = "linux")]
+fn judge(pages: usize, ns: f64, faults: f64) -> Result<f64, String> {
+    if faults < 0.9 * pages as f64 {
+        return Err(format!("{pages} pages were written, but the system counted {faults} faults"));
+    }
+    Ok(ns / faults)
+}
+
+/// Time and page faults of a first write to each of several pages.
+#[cfg(target_os = "linux")]
+pub(super) struct Touched {
+    ns: f64,
+    faults: f64,
+}
+
+/// Maps `pages` pages, writes one byte to each, and unmaps them.
+#[cfg(target_os = "linux")]
+pub(super) fn touch_fresh(pages: usize) -> Result<Touched, String> {
+    let page_bytes = page_bytes()?;
+    let memory = mapping::Mapping::new(pages * page_bytes)?;
+    let before = super::usage::Usage::of_thread()?;
+    let watch = super::stopwatch::Stopwatch::start();
+    memory.touch(page_bytes);
+    let ns = watch.ns();
+    let faults = (super::usage::Usage::of_thread()? - before).minor_faults;
+    Ok(Touched { ns, faults })
+}
+
+#[cfg(target_os = "linux")]
+fn page_bytes() -> Result<usize, String> {
+    // SAFETY: asks for a constant of the system.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).map_err(|_| format!("sysconf says that a page has {bytes} bytes"))
+}
+
+#[cfg(target_os = "linux")]
+mod mapping {
+    use std::ptr;
+
+    /// Anonymous memory in pages of the smallest size.
+    pub(super) struct Mapping {
+        start: *mut u8,
+        bytes: usize,
+    }
+
+    impl Mapping {
+        pub(super) fn new(bytes: usize) -> Result<Self, String> {
+            let (access, kind) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            // SAFETY: a new mapping, at an address of the kernel's choice, touches nobody's memory.
+            let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+            if start == libc::MAP_FAILED {
+                let error = std::io::Error::last_os_error();
+                return Err(format!("{bytes} bytes could not be mapped: {error}"));
+            }
+            let mapping = Self { start: start.cast(), bytes };
+            // SAFETY: the range is the mapping just made, and only its page size is chosen.
+            let advised = unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
+            let error = std::io::Error::last_os_error();
+            // A kernel built without huge pages does not know the advice, and needs none.
+            if advised != 0 && error.raw_os_error() != Some(libc::EINVAL) {
+                return Err(format!("huge pages could not be declined: {error}"));
+            }
+            Ok(mapping)
+        }
+
+        /// Writes one byte every `stride` bytes.
+        pub(super) fn touch(&self, stride: usize) {
+            for offset in (0..self.bytes).step_by(stride) {
+                // SAFETY: `offset` is below the size of the mapping.
+                let byte = unsafe { self.start.add(offset) };
+                // SAFETY: `byte` is inside the mapping, which is writable and nobody else's.
+                unsafe { byte.write_volatile(1) };
+            }
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            // SAFETY: the mapping is this value's own, and nothing points into it any more.
+            let unmapped = unsafe { libc::munmap(self.start.cast(), self.bytes) };
+            assert_eq!(unmapped, 0, "munmap refuses only what was never mapped");
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_written_is_a_fault() {
+        let touched = touch_fresh(256).unwrap();
+        // A few more are the page tables' and the thread's own.
+        assert!((256.0..300.0).contains(&touched.faults), "{}", touched.faults);
+    }
+
+    #[test]
+    fn the_cost_is_measured_once() {
+        let first = cost().unwrap();
+        assert!(first > 0.0);
+        assert_eq!((cost_ns(), known_ns()), (Some(first), Some(first)));
+    }
+
+    #[test]
+    fn faults_that_are_not_counted_are_an_error() {
+        assert_eq!(judge(1000, 500_000.0, 1000.0), Ok(500.0));
+        let error = judge(1000, 500_000.0, 0.0).unwrap_err();
+        assert_eq!(error, "1000 pages were written, but the system counted 0 faults");
+    }
+}
