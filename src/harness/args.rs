@@ -129,11 +129,11 @@ pub struct Needs {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Overrides {
     /// `--sample-size`
-    pub samples: bool,
-    /// `--warm-up-time`
-    pub warm_up: bool,
-    /// `--measurement-time`
-    pub measurement: bool,
+    pub samples: Option<u64>,
+    /// `--warm-up-time`, in seconds
+    pub warm_up_s: Option<f64>,
+    /// `--measurement-time`, in seconds
+    pub measurement_s: Option<f64>,
 }
 
 impl Args {
@@ -157,9 +157,9 @@ impl Args {
             needs: Needs { baseline: flags.baseline.clone(), samples: flags.load_baseline.clone() },
             quick: flags.quick,
             overrides: Overrides {
-                samples: flags.sample_size.is_some(),
-                warm_up: flags.warm_up_time.is_some(),
-                measurement: flags.measurement_time.is_some(),
+                samples: flags.sample_size,
+                warm_up_s: flags.warm_up_time,
+                measurement_s: flags.measurement_time,
             },
             filter: filter(&flags)?,
         })

@@ -1,77 +1,79 @@
-//! One case: prepared, checked, its memory counted, then timed; what is known of it at the end.
+//! One case, built, checked and its memory counted: ready to be timed.
 
-use std::time::Duration;
+use plan::{
+    Accuracy, Allocator, Case, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
+};
 
-use plan::{Accuracy, Allocator, CacheMode, Case, Device, LastSample, Memory, StepMemory};
-
-use super::clock::time;
-use super::device_clock::CaseClock;
-use super::flush::Flush;
-use crate::device;
+use super::timer::Timer;
 use crate::native::allocator::{self, Retention};
 use crate::native::memory;
 use crate::workload::{Prepare, Refusal, Workload};
 
 /// A case that is ready to be timed.
 pub struct CaseRun {
-    workload: Box<dyn Workload>,
-    clock: CaseClock,
-    flush: Option<Flush>,
-    /// What was found before the clock started.
-    pub findings: Findings,
-    /// The last sample that was taken.
-    pub last_sample: Option<LastSample>,
+    /// What is timed.
+    pub workload: Box<dyn Workload>,
+    /// Its output against the reference.
+    pub accuracy: Accuracy,
+    /// The very first step after building, in nanoseconds.
+    pub first_call_ns: u64,
+    /// Memory of one step.
+    pub memory: Memory,
 }
 
-/// What is known of a case besides its time.
+/// What is known of a case besides how it ended and criterion's estimate of its time.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Output against reference.
-    pub accuracy: Option<Accuracy>,
-    /// Memory, its parts apart.
-    pub memory: Option<Memory>,
     /// What did the work.
     pub kernels: Vec<String>,
+    /// Output against reference.
+    pub accuracy: Option<Accuracy>,
+    /// The last sample that criterion took.
+    pub last_sample: Option<LastSample>,
+    /// How its sampling was planned.
+    pub planned: Option<Planned>,
+    /// Against the group's baseline.
+    pub pairs: Vec<Pair>,
+    /// Why there is no pair.
+    pub no_pair: Option<String>,
+    /// Measures from passes of their own.
+    pub measures: Measures,
+    /// What a reader of the numbers should know.
+    pub notes: Vec<String>,
 }
 
 impl CaseRun {
-    /// Builds the case, checks its output, and counts the memory of one step, in that order: a
-    /// case that computes garbage is never timed, and no probe touches a timed sample.
+    /// Builds the case, times its first step, checks its output, and counts the memory of one
+    /// step, in that order: a case that computes garbage is never sampled, and no probe touches a
+    /// timed sample.
     ///
     /// # Errors
     /// Whatever keeps the case from being measured.
-    pub fn prepare(case: &Case, prepare: Prepare) -> Result<Self, Refusal> {
+    pub fn prepare(
+        case: &Case,
+        prepare: Prepare,
+        timer: &mut Option<Timer>,
+    ) -> Result<Self, Refusal> {
+        settle_allocator(case.settings.allocator);
         tch::set_num_threads(i32::try_from(case.settings.threads).unwrap_or(i32::MAX));
         let workload = prepare(case)?;
-        let accuracy = Some(workload.check()?);
-        let kernels = workload.kernels();
-        let memory = Some(count_memory(case.device, workload.as_ref())?);
-        let flush = match case.settings.cache {
-            CacheMode::Hot => None,
-            CacheMode::Cold => Some(Flush::new(device::resolve(case.device)?)?),
+        let timer = match timer {
+            Some(timer) => timer,
+            None => timer.insert(Timer::of(case)?),
         };
-        Ok(Self {
-            workload,
-            clock: CaseClock::of(case.device)?,
-            flush,
-            findings: Findings { accuracy, memory, kernels },
-            last_sample: None,
-        })
+        let first_call = timer.time(workload.as_ref(), 1)?;
+        let accuracy = workload.check()?;
+        let memory = count_memory(case.device, workload.as_ref())?;
+        let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self { workload, accuracy, first_call_ns, memory })
     }
 
-    /// Times `iters` steps and remembers the pair.
-    ///
-    /// # Errors
-    /// Those of a step.
-    pub fn sample(&mut self, iters: u64) -> Result<Duration, Refusal> {
-        let (workload, flush) = (self.workload.as_ref(), self.flush.as_mut());
-        let taken = match &mut self.clock {
-            CaseClock::Host(clock) => time(clock, workload, flush, iters),
-            CaseClock::Events(clock) => time(clock, workload, flush, iters),
-        }?;
-        let ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
-        self.last_sample = Some(LastSample { iters, ns });
-        Ok(taken)
+    /// What preparing has found, for the record.
+    pub fn report(&self, findings: &mut Findings) {
+        findings.kernels = self.workload.kernels();
+        findings.accuracy = Some(self.accuracy);
+        findings.measures.first_call_ns = Some(self.first_call_ns);
+        findings.measures.memory = Some(self.memory);
     }
 }
 
@@ -96,7 +98,7 @@ fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refus
 
 /// Puts the allocator into the state that the case asks for, as far as that goes: retention
 /// cannot be undone within a process. What is in force is in the case's record.
-pub fn settle_allocator(wanted: Allocator) {
+fn settle_allocator(wanted: Allocator) {
     if wanted == Allocator::Retained
         && allocator::retention() == Retention::System
         && let Err(error) = allocator::retain()

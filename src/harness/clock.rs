@@ -1,7 +1,13 @@
 //! The one timing loop.
 //!
-//! The order of a sample:
-//! 1. flush the cache, if the case is cold (outside the clock);
+//! The order of a hot sample:
+//! 1. read the clock;
+//! 2. run a step;
+//! 3. drop its output; steps 2 and 3 as often as there are iterations;
+//! 4. read the clock.
+//!
+//! The order of a cold sample, for each iteration:
+//! 1. flush the cache (outside the clock);
 //! 2. read the clock;
 //! 3. run the step, keeping its output;
 //! 4. read the clock;
@@ -12,8 +18,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::flush::Flush;
-use crate::workload::{Refusal, Workload};
+pub use crate::measurement::stopwatch::Stopwatch;
+use crate::refusal::Refusal;
 
 /// A source of time on the device where the work is done.
 pub trait Clock {
@@ -49,45 +55,129 @@ impl Clock for HostClock {
     }
 }
 
-/// Times `iters` steps.
+/// Empties the cache that a step works in.
+pub type FlushFn<'a> = dyn FnMut() -> Result<(), Refusal> + 'a;
+
+/// Times `iters` steps, cold if there is something to flush the cache with.
 ///
 /// # Errors
 /// Those of a step, of the clock and of the flush.
-pub fn time<C: Clock>(
+pub fn time<C: Clock, T>(
     clock: &mut C,
-    workload: &dyn Workload,
-    flush: Option<&mut Flush>,
+    step: impl FnMut() -> Result<T, Refusal>,
+    flush: Option<&mut FlushFn<'_>>,
     iters: u64,
 ) -> Result<Duration, Refusal> {
     match flush {
-        None => hot(clock, workload, iters),
-        Some(flush) => cold(clock, workload, flush, iters),
+        None => hot(clock, step, iters),
+        Some(flush) => cold(clock, step, flush, iters),
     }
 }
 
-fn hot<C: Clock>(clock: &mut C, workload: &dyn Workload, iters: u64) -> Result<Duration, Refusal> {
+fn hot<C: Clock, T>(
+    clock: &mut C,
+    mut step: impl FnMut() -> Result<T, Refusal>,
+    iters: u64,
+) -> Result<Duration, Refusal> {
     let start = clock.now()?;
     for _ in 0..iters {
-        drop(std::hint::black_box(workload.step()?));
+        drop(std::hint::black_box(step()?));
     }
     let end = clock.now()?;
     clock.between(start, end)
 }
 
-fn cold<C: Clock>(
+fn cold<C: Clock, T>(
     clock: &mut C,
-    workload: &dyn Workload,
-    flush: &mut Flush,
+    mut step: impl FnMut() -> Result<T, Refusal>,
+    flush: &mut FlushFn<'_>,
     iters: u64,
 ) -> Result<Duration, Refusal> {
     let mut total = Duration::ZERO;
     for _ in 0..iters {
-        flush.run()?;
+        flush()?;
         let start = clock.now()?;
-        let output = std::hint::black_box(workload.step()?);
+        let output = std::hint::black_box(step()?);
         let end = clock.now()?;
         total += clock.between(start, end)?;
         drop(output);
     }
     Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    type Log = RefCell<Vec<&'static str>>;
+
+    /// A clock that writes down when it is read, and ticks a microsecond at every reading.
+    struct Recording<'a>(&'a Log, u64);
+
+    impl Clock for Recording<'_> {
+        type Moment = u64;
+
+        fn now(&mut self) -> Result<u64, Refusal> {
+            self.0.borrow_mut().push("clock");
+            self.1 += 1;
+            Ok(self.1)
+        }
+
+        fn between(&mut self, start: u64, end: u64) -> Result<Duration, Refusal> {
+            Ok(Duration::from_micros(end - start))
+        }
+    }
+
+    /// An output that writes down when it is dropped.
+    struct Output<'a>(&'a Log);
+
+    impl Drop for Output<'_> {
+        fn drop(&mut self) {
+            self.0.borrow_mut().push("drop");
+        }
+    }
+
+    fn order(cold: bool, iters: u64) -> (Vec<&'static str>, Duration) {
+        let log = Log::default();
+        let mut flush = || {
+            log.borrow_mut().push("flush");
+            Ok(())
+        };
+        let step = || {
+            log.borrow_mut().push("step");
+            Ok(Output(&log))
+        };
+        let flush: Option<&mut FlushFn<'_>> = if cold { Some(&mut flush) } else { None };
+        let taken = time(&mut Recording(&log, 0), step, flush, iters).expect("nothing fails");
+        (log.take(), taken)
+    }
+
+    #[test]
+    fn a_hot_sample_reads_the_clock_once_around_all_steps() {
+        let (order, taken) = order(false, 2);
+        assert_eq!(order, ["clock", "step", "drop", "step", "drop", "clock"]);
+        assert_eq!(taken, Duration::from_micros(1));
+    }
+
+    #[test]
+    fn a_cold_sample_flushes_and_drops_outside_the_clock() {
+        let (order, taken) = order(true, 2);
+        let once = ["flush", "clock", "step", "clock", "drop"];
+        assert_eq!(order, [once, once].concat());
+        assert_eq!(taken, Duration::from_micros(2));
+    }
+
+    #[test]
+    fn a_step_that_fails_ends_the_sample() {
+        let mut steps = 0;
+        let step = || {
+            steps += 1;
+            if steps < 3 { Ok(()) } else { Err(Refusal::Failed("on purpose".to_owned())) }
+        };
+        let failed = time(&mut HostClock, step, None, 10);
+        assert_eq!(failed, Err(Refusal::Failed("on purpose".to_owned())));
+        assert_eq!(steps, 3);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plan::{Case, LastSample, Measures, Outcome, Record, RunManifest};
+use plan::{Case, Outcome, Quiet, Record, RunManifest};
 
 use super::args::Args;
 use super::case_run::Findings;
@@ -18,6 +18,7 @@ use crate::native::allocator;
 pub struct Journal {
     store: Store,
     manifest: RunManifest,
+    quiet: Option<Quiet>,
     failures: u64,
 }
 
@@ -44,7 +45,16 @@ impl Journal {
         };
         let store =
             Store::new(root, target, measures, measures && args.saves, args.saved_as.as_deref());
-        Self { store, manifest, failures: 0 }
+        Self { store, manifest, quiet: None, failures: 0 }
+    }
+
+    /// Keeps how quiet the machine is, for every record, and says what stands in the way of good
+    /// numbers.
+    pub fn machine(&mut self, quiet: Quiet, warnings: Vec<String>) {
+        let target = &self.manifest.target;
+        warnings.iter().for_each(|warning| eprintln!("{target}: {warning}"));
+        self.quiet = Some(quiet);
+        self.manifest.warnings = warnings;
     }
 
     /// Writes the manifest of a run that measures; says so when the filter selects none of the
@@ -64,21 +74,14 @@ impl Journal {
     }
 
     /// Writes down how the case ended.
-    pub fn ends(
-        &mut self,
-        case: &Case,
-        outcome: Outcome,
-        findings: Findings,
-        last_sample: Option<LastSample>,
-    ) {
+    pub fn ends(&mut self, case: &Case, outcome: Outcome, findings: Findings) {
         *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
         self.failures += u64::from(outcome.is_failure());
         if let Some(reason) = outcome.reason() {
             eprintln!("{}: {}: {reason}", case.id, outcome.status());
         }
-        let measured = outcome == Outcome::Measured;
         let written = self
-            .record(case, outcome, findings, last_sample.filter(|_| measured))
+            .record(case, outcome, findings)
             .and_then(|record| self.store.append(&record).map_err(|error| error.to_string()));
         self.complain(written);
     }
@@ -92,18 +95,22 @@ impl Journal {
         }
     }
 
-    fn record(
-        &self,
-        case: &Case,
-        outcome: Outcome,
-        findings: Findings,
-        last_sample: Option<LastSample>,
-    ) -> Result<Record, String> {
+    fn record(&self, case: &Case, outcome: Outcome, findings: Findings) -> Result<Record, String> {
         let allocator =
             measurement::allocator_label(case.settings.allocator, allocator::retention());
-        let environment =
-            measurement::environment(case, allocator, None).map_err(|error| error.to_string())?;
-        let Findings { accuracy, memory, kernels } = findings;
+        let environment = measurement::environment(case, allocator, self.quiet.clone())
+            .map_err(|error| error.to_string())?;
+        let measured = outcome == Outcome::Measured;
+        let Findings {
+            kernels,
+            accuracy,
+            last_sample,
+            planned,
+            pairs,
+            no_pair,
+            measures,
+            notes: found,
+        } = findings;
         Ok(Record {
             version: Record::VERSION,
             full_id: case.full_id(),
@@ -112,13 +119,13 @@ impl Journal {
             case: case.clone(),
             outcome,
             kernels,
-            last_sample,
-            planned: None,
-            pairs: Vec::new(),
-            no_pair: None,
-            measures: Measures { memory, ..Measures::default() },
+            last_sample: last_sample.filter(|_| measured),
+            planned: planned.filter(|_| measured),
+            pairs,
+            no_pair,
+            measures,
             accuracy,
-            notes: notes(case),
+            notes: notes(case).into_iter().chain(found).collect(),
             environment,
         })
     }

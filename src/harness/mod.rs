@@ -2,26 +2,32 @@
 
 mod args;
 mod case_run;
-mod clock;
+pub mod clock;
 mod device_clock;
 mod flush;
+mod group_run;
 mod journal;
+pub mod pairs;
 mod panics;
+mod partner;
+mod passes;
+pub mod pilot;
 mod progress;
+mod sampling;
 mod saved;
 mod session;
 mod store;
 mod target_dir;
+mod timer;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// What generated code names, so that a bench target needs no dependency on criterion.
 pub use criterion::Criterion;
 pub use session::Session;
 
 use crate::workload::Prepare;
-use plan::{Plan, cost};
+use plan::Plan;
 
 /// A generated function: which group of the plan to run.
 pub type GroupFn = fn(&mut Criterion, &mut Session);
@@ -55,13 +61,7 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     session.finish()
 }
 
-/// Criterion with defaults for a suite of many cases; its command line wins.
+/// Criterion as it comes, but for plots; each case sets its own sampling, and the command line wins.
 fn criterion() -> Criterion {
-    let samples = usize::try_from(cost::DEFAULT_SAMPLES).expect("a small constant");
-    Criterion::default()
-        .sample_size(samples)
-        .warm_up_time(Duration::from_secs_f64(cost::DEFAULT_WARM_UP_S))
-        .measurement_time(Duration::from_secs_f64(cost::DEFAULT_MEASUREMENT_S))
-        .without_plots()
-        .configure_from_args()
+    Criterion::default().without_plots().configure_from_args()
 }

@@ -7,8 +7,8 @@ use plan::{Conditions, Device, Range};
 
 use super::cpu_time::CpuTime;
 use super::host_readings::HostReadings;
-use super::quantile::quantile;
 use super::stopwatch::Stopwatch;
+use statistics::quantile;
 
 /// One look at a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -2,13 +2,14 @@
 
 use plan::Latency;
 
-use super::quantile::{quantile, required_calls};
+use statistics::{quantile, required_calls};
 
 /// Sums up the times of single calls, in nanoseconds; `None` without any. A percentile beyond which
 /// fewer than five calls lie is left out.
 pub fn summarize(ns: &[f64]) -> Option<Latency> {
     let mut sorted = ns.to_vec();
     sorted.sort_by(f64::total_cmp);
+    let max_ns = *sorted.last()?;
     let calls = sorted.len() as u64;
     let percentile = |q| (calls >= required_calls(q)).then(|| quantile(&sorted, q));
     Some(Latency {
@@ -17,7 +18,7 @@ pub fn summarize(ns: &[f64]) -> Option<Latency> {
         p50_ns: quantile(&sorted, 0.5),
         p90_ns: percentile(0.9),
         p99_ns: percentile(0.99),
-        max_ns: *sorted.last()?,
+        max_ns,
     })
 }
 

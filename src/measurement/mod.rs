@@ -13,10 +13,9 @@ mod host_readings;
 pub mod latency;
 pub mod page_fault;
 pub mod preflight;
-mod quantile;
 pub mod quiet;
 mod rapl;
-mod stopwatch;
+pub mod stopwatch;
 mod usage;
 mod variables;
 

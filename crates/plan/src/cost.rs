@@ -1,15 +1,15 @@
 //! What a case costs, by formula: each has its one home here and a worked example below.
 
-use crate::case::Case;
+use crate::case::{Case, Role};
 use crate::linears::{BLOCK_TOKENS, input_size, linears};
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device, ModelKind, Recipe};
 
-/// Sampling when neither the config nor the command line says otherwise.
-pub const DEFAULT_SAMPLES: u64 = 30;
-/// Seconds of warm-up by default.
+/// Half-width of intervals to aim at, relative to the value, when the config does not say.
+pub const DEFAULT_TARGET: f64 = 0.01;
+/// Seconds of warm-up, at most, when neither the config nor the command line says.
 pub const DEFAULT_WARM_UP_S: f64 = 0.5;
-/// Seconds of sampling by default.
+/// Seconds of sampling, at most, when neither the config nor the command line says.
 pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
 /// Bytes written to empty the cache before a cold step: more than any cache that one device
@@ -85,21 +85,38 @@ pub fn memory_bytes(case: &Case) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-/// A rough estimate, in seconds, of measuring a case: warm-up, sampling and check, at an assumed
-/// 50 GFLOP/s per thread on a CPU and 50 TFLOP/s on a GPU. Real machines are faster or slower;
-/// the estimate is for telling minutes from days.
+/// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
+/// assumed 50 GFLOP/s per thread on a CPU and 50 TFLOP/s on a GPU. Real machines are faster or
+/// slower; the estimate is for telling minutes from days.
 pub fn seconds(case: &Case) -> f64 {
+    /// Seconds of a batch of short steps.
+    const BATCH: f64 = 0.002;
+    /// Batches of the pilot, and samples, on a quiet machine.
+    const PILOT: f64 = 17.0;
+    const SAMPLES: f64 = 30.0;
+    /// Criterion's smallest number of samples.
+    const FEWEST: f64 = 10.0;
+    /// Passes that take a fixed time, and criterion's own analysis.
+    const PASSES: f64 = 0.2;
     let rate = match case.device {
         Device::Cpu => 50e9 * f64::from(case.settings.threads),
         _ => 50e12,
     };
     let step = flops(case) as f64 / rate;
+    let batch = step.max(BATCH);
     let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
-    let samples = samples.unwrap_or(DEFAULT_SAMPLES) as f64;
-    let warm_up = warm_up_s.unwrap_or(DEFAULT_WARM_UP_S).max(step);
-    let sampling = measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S).max(samples * step);
-    // Preparing and checking: an overhead, and about four steps' worth of work.
-    0.1 + 4.0 * step + warm_up + sampling
+    let warm_up = (PILOT * batch).min(warm_up_s.unwrap_or(DEFAULT_WARM_UP_S)).max(3.0 * step);
+    let sampling = match samples {
+        Some(samples) => samples as f64 * batch,
+        None => (SAMPLES * batch).min(measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S)),
+    };
+    // Building and checking are about four steps' worth of work.
+    let own = PASSES + 4.0 * step + warm_up + sampling.max(FEWEST * step);
+    match case.role {
+        Role::Baseline => own,
+        // Its pairs take as long again.
+        Role::Candidate => 2.0 * own,
+    }
 }
 
 #[cfg(test)]

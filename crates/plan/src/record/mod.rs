@@ -44,7 +44,7 @@ pub struct Planned {
     pub iters: u64,
     /// Relative half-width of the median's interval that was aimed at.
     pub target: f64,
-    /// What set the number of samples: the target, or the budget.
+    /// What set the number of samples.
     pub limited_by: Stop,
 }
 
@@ -69,7 +69,7 @@ pub struct Record {
     /// What criterion saw last; absent unless measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sample: Option<LastSample>,
-    /// How criterion's sampling was planned; absent where a flag or the config fixed it.
+    /// How criterion's sampling was planned; absent unless measured, and in quick mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Planned>,
     /// A candidate against others of its group, measured interleaved.

@@ -10,6 +10,8 @@ pub enum Stop {
     Target,
     /// The time ran out first.
     Budget,
+    /// The number was given, by a flag or by the config.
+    Fixed,
 }
 
 /// How many times faster a case is than another, from blocks in which both ran in turn.
@@ -27,8 +29,10 @@ pub struct Pair {
     pub confidence_level: f64,
     /// ln(speed-up) of every block, in the order in which they were taken.
     pub log_ratios: Vec<f64>,
-    /// Steps in one timed batch of the other case and of this one; a block holds two of each.
+    /// Steps in one timed batch of the other case and of this one.
     pub iters: (u64, u64),
+    /// Timed batches in a block: four (one side, the other twice, the first again), or two.
+    pub batches_per_block: u64,
     /// Half-width of the interval that was asked for, relative to the ratio.
     pub target: f64,
     /// Why no more blocks were taken.

@@ -1,0 +1,75 @@
+//! Parts of a check that need a process of their own: this program, started again.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::{budget, faults, overhead};
+
+/// Says which part a child is to run.
+const PART: &str = "CRITERION_TORCH_CALIBRATION_PART";
+
+/// The parts, by name.
+const PARTS: &[(&str, fn() -> ExitCode)] = &[
+    (overhead::PART, overhead::child),
+    (budget::OURS, budget::ours),
+    (budget::UPSTREAM, budget::upstream),
+    (faults::RETAINED, faults::retained),
+    (faults::SYSTEM, faults::system),
+];
+
+/// Runs the part that the environment names; `None` in the program that the user started.
+pub fn main() -> Option<ExitCode> {
+    let name = std::env::var(PART).ok()?;
+    let part = PARTS.iter().find(|(part, _)| *part == name);
+    Some(part.map_or(ExitCode::from(2), |(_, run)| run()))
+}
+
+/// What a child left.
+pub struct Ended {
+    /// Wall time of the process, start and end included.
+    pub wall: Duration,
+    /// Its standard output.
+    pub stdout: String,
+}
+
+/// Starts this program as `part`, with criterion's files under `home`.
+///
+/// # Errors
+/// When it cannot be started, or when it fails; with what it said.
+pub fn start(part: &str, home: &Path, arguments: &[&str]) -> Result<Ended, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let output = Command::new(program)
+        .args(arguments)
+        .env(PART, part)
+        .env("CRITERION_HOME", home.join("criterion"))
+        .output()
+        .map_err(|error| format!("{part}: cannot be started: {error}"))?;
+    let wall = start.elapsed();
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{part}: {}: {}", output.status, said.trim()));
+    }
+    Ok(Ended { wall, stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
+}
+
+/// The median of criterion's estimates in a folder, in nanoseconds, with its interval.
+///
+/// # Errors
+/// When there is none.
+pub fn median(folder: &Path) -> Result<[f64; 3], String> {
+    let path = folder.join("new/estimates.json");
+    let read = || -> Option<[f64; 3]> {
+        let text = std::fs::read_to_string(&path).ok()?;
+        let estimates: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let median = &estimates["median"];
+        let interval = &median["confidence_interval"];
+        Some([
+            median["point_estimate"].as_f64()?,
+            interval["lower_bound"].as_f64()?,
+            interval["upper_bound"].as_f64()?,
+        ])
+    };
+    read().ok_or_else(|| format!("{} holds no estimate of criterion's", path.display()))
+}

@@ -1,0 +1,93 @@
+//! The tester tested, where that takes a clock: measures of known things, and the harness's own
+//! cost. What needs no clock is in `cargo test`.
+//!
+//! ```text
+//! cargo bench --bench calibration               # all checks, about two minutes
+//! cargo bench --bench calibration -- planted    # those whose name holds the text
+//! cargo bench --bench calibration -- --list
+//! ```
+//!
+//! Exits with 1 when a check fails. Run it on a quiet machine: it is about the machine too.
+
+mod budget;
+mod check;
+mod child;
+mod device;
+mod faults;
+mod known;
+mod overhead;
+mod planted;
+mod same;
+mod sides;
+
+use std::process::ExitCode;
+
+use check::{Check, Finding};
+
+/// In the order in which they run.
+const CHECKS: &[Check] = &[
+    overhead::CHECK,
+    known::CHECK,
+    planted::CHECK,
+    same::CHECK,
+    same::UPSTREAM,
+    budget::CHECK,
+    faults::CHECK,
+    device::CHECK,
+];
+
+fn main() -> ExitCode {
+    if let Some(code) = child::main() {
+        return code;
+    }
+    let filter = match filter() {
+        Ok(filter) => filter,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let selected = || CHECKS.iter().filter(|check| check.name.contains(&filter.text));
+    if filter.lists {
+        for check in selected() {
+            println!("{:12} {}", check.name, check.what);
+        }
+        return ExitCode::SUCCESS;
+    }
+    if selected().next().is_none() {
+        eprintln!("error: no check is called `{}`; `--list` shows them", filter.text);
+        return ExitCode::from(2);
+    }
+    let _no_gradients = tch::no_grad_guard();
+    let mut failed = 0;
+    for (number, check) in selected().enumerate() {
+        eprintln!("[{}/{}] {}: {}", number + 1, selected().count(), check.name, check.what);
+        let findings = (check.run)();
+        failed += findings.iter().filter(|finding| finding.is_failure()).count();
+        findings.iter().for_each(Finding::print);
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+struct Filter {
+    text: String,
+    lists: bool,
+}
+
+fn filter() -> Result<Filter, String> {
+    let mut filter = Filter { text: String::new(), lists: false };
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            // Cargo's own.
+            "--bench" => {}
+            "--list" => filter.lists = true,
+            flag if flag.starts_with('-') => {
+                return Err(format!(
+                    "unknown flag `{flag}`; use `--list`, or a part of a check's name"
+                ));
+            }
+            text => filter.text = text.to_owned(),
+        }
+    }
+    Ok(filter)
+}

@@ -1,0 +1,92 @@
+//! How much criterion samples a case: planned from the pilot, where nobody said otherwise.
+//!
+//! Criterion's own plan is a fixed time for every case. It takes hundreds of times more samples of
+//! a quiet case than its median needs, and its warm-up, which doubles the iterations until a limit
+//! is passed, can overshoot the limit many times over. Here the pilot has warmed the case up, so
+//! criterion's warm-up is short, and all samples are equally long (flat), because the median over
+//! samples of unequal length is that of the noisiest.
+
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, SamplingMode};
+use plan::{Planned, Settings, Stop, cost};
+use statistics::{Limit, Limits, SamplePlan};
+
+use super::args::Args;
+use super::pilot::Pilot;
+
+/// Criterion warms up for as long again as a few samples; it wants to see the time for itself.
+const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
+/// Criterion's smallest number of samples.
+const FEWEST: f64 = 10.0;
+
+/// Seconds that the pilot may take.
+pub fn warm_up_s(settings: &Settings, args: &Args) -> f64 {
+    let configured = settings.sampling.warm_up_s.unwrap_or(cost::DEFAULT_WARM_UP_S);
+    args.overrides.warm_up_s.unwrap_or(configured)
+}
+
+/// Half-width to aim at.
+pub fn target(settings: &Settings) -> f64 {
+    settings.sampling.target.unwrap_or(cost::DEFAULT_TARGET)
+}
+
+/// Seconds that sampling may take.
+pub fn budget_s(settings: &Settings, args: &Args) -> f64 {
+    let configured = settings.sampling.measurement_s.unwrap_or(cost::DEFAULT_MEASUREMENT_S);
+    args.overrides.measurement_s.unwrap_or(configured)
+}
+
+/// Sets criterion up for a case; what was planned.
+pub fn apply(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    settings: &Settings,
+    args: &Args,
+    pilot: Pilot,
+) -> Planned {
+    let budget_s = budget_s(settings, args);
+    let plan = plan(settings, args, pilot, budget_s);
+    group.sampling_mode(SamplingMode::Flat);
+    group.warm_up_time(CRITERIONS_WARM_UP);
+    group.sample_size(usize::try_from(plan.samples).unwrap_or(usize::MAX));
+    // Criterion divides and rounds up: half an iteration less keeps noise from adding one.
+    let iterations = plan.samples as f64 * (plan.iters as f64 - 0.5);
+    let planned_s = iterations * pilot.wall_ns / 1e9;
+    let measurement_s = args.overrides.measurement_s.unwrap_or(planned_s);
+    group.measurement_time(Duration::from_secs_f64(measurement_s.max(1e-6)));
+    Planned {
+        step_ns: pilot.step_ns,
+        noise: pilot.noise,
+        samples: plan.samples,
+        iters: plan.iters,
+        target: target(settings),
+        limited_by: match plan.limited_by {
+            Limit::Target => Stop::Target,
+            Limit::Budget => Stop::Budget,
+            Limit::Fixed => Stop::Fixed,
+        },
+    }
+}
+
+fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> SamplePlan {
+    let limits = Limits {
+        budget_ns: budget_s * 1e9,
+        target: target(settings),
+        samples: args.overrides.samples.or(settings.sampling.samples),
+    };
+    let step = statistics::Pilot { step_ns: pilot.wall_ns, noise: pilot.noise };
+    let plan = statistics::plan(step, limits);
+    // Of one iteration per sample criterion warns that the time does not suffice, whatever the
+    // time, so there are two where that can be afforded.
+    let two_fit = 2.0 * FEWEST * pilot.wall_ns <= limits.budget_ns;
+    if plan.iters == 1 && two_fit {
+        let affordable = (limits.budget_ns / (2.0 * pilot.wall_ns)) as u64;
+        let samples = match limits.samples {
+            Some(fixed) => fixed,
+            None => plan.samples.min(affordable),
+        };
+        return SamplePlan { samples, iters: 2, ..plan };
+    }
+    plan
+}

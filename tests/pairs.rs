@@ -1,0 +1,220 @@
+//! A candidate is paired with its baseline, whether or not the filter selects that one, and where
+//! it cannot be, the record says why.
+//!
+//! Like `outcomes`, this target runs workloads of its own under the real harness and the real
+//! criterion, in a child process, and prints libtest's closing line itself.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use criterion_torch::harness::{self, Criterion, GroupFn, Session};
+use criterion_torch::refusal::Refusal;
+use criterion_torch::workload::Workload;
+use plan::{Accuracy, Case, Outcome, Record, Role, Stat};
+use tch::{Device, Kind, TchError, Tensor};
+
+const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
+
+/// What a group is there for, chosen by the number of its rows.
+const FINE: u64 = 1;
+const BASELINE_FAILS: u64 = 2;
+const NO_ROOM_FOR_BOTH: u64 = 3;
+const FAILS_BESIDE_ITS_BASELINE: u64 = 4;
+
+struct Work {
+    role: Role,
+    rows: u64,
+    input: Tensor,
+    steps: std::cell::Cell<u64>,
+}
+
+impl Workload for Work {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.steps.set(self.steps.get() + 1);
+        if self.rows == BASELINE_FAILS && self.role == Role::Baseline {
+            return Err(TchError::Torch("the baseline fails".to_owned()));
+        }
+        // Two steps prepare it; where the filter leaves it out, the third is in a pair.
+        if self.rows == FAILS_BESIDE_ITS_BASELINE
+            && self.role == Role::Baseline
+            && self.steps.get() > 2
+        {
+            return Err(TchError::Torch("thrown inside a pair".to_owned()));
+        }
+        self.input.f_mm(&self.input)
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        let (infinite, zero) = (Stat(f64::INFINITY), Stat(0.0));
+        Ok(Accuracy {
+            sqnr_db: infinite,
+            max_abs_error: zero,
+            relative_error: zero,
+            min_sqnr_db: 45.0,
+            rows_checked: 1,
+        })
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        0
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        0
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec!["aten::mm".to_owned()]
+    }
+}
+
+/// Names a file that gets a line for every case that is prepared.
+const PREPARED: &str = "PAIRS_PREPARED";
+
+fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    let path = std::env::var_os(PREPARED).expect("the parent sets it");
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut log = File::options().append(true).create(true).open(&path).expect("writable");
+    writeln!(log, "{}", case.full_id()).expect("writable");
+    let (role, rows) = (case.role, case.shape.m);
+    let again = before.lines().any(|line| line == case.full_id());
+    if rows == NO_ROOM_FOR_BOTH && role == Role::Candidate && !again {
+        return Err(Refusal::Oom("no room beside the baseline".to_owned()));
+    }
+    let input = Tensor::ones([16, 16], CPU);
+    Ok(Box::new(Work { role, rows, input, steps: std::cell::Cell::new(0) }))
+}
+
+const CONFIG: &str = "
+quantization_config_recipe_names: [int8wo]
+sampling: { samples: 10, warm_up_s: 0.01, measurement_s: 0.1 }
+energy: false
+latency: { calls: 60 }
+model_params:
+  matrix_shapes:
+    - name: custom
+      shapes: [[1, 1, 1], [2, 1, 1], [3, 1, 1], [4, 1, 1]]
+";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--bench") {
+        let config = plan::Config::parse(Path::new("pairs.yml"), CONFIG).expect("a valid config");
+        let plan = plan::expand(&[config]).expect("a valid plan");
+        let json = serde_json::to_string(&plan).expect("a plan is JSON");
+        const GROUPS: &[GroupFn] = &[
+            |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
+            |criterion, session| session.group(criterion, 1),
+            |criterion, session| session.group(criterion, 2),
+            |criterion, session| session.group(criterion, 3),
+        ];
+        return harness::main("inference", &json, GROUPS, prepare);
+    }
+    // Test runners list before they run.
+    if std::env::args().any(|argument| argument == "--list") {
+        if !std::env::args().any(|argument| argument == "--ignored") {
+            println!("pairs: test");
+        }
+        return ExitCode::SUCCESS;
+    }
+    a_candidate_is_paired_with_its_baseline();
+    a_candidate_alone_is_paired_too();
+    a_candidate_without_a_pair_says_why();
+    a_test_pairs_nothing();
+    println!("test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    ExitCode::SUCCESS
+}
+
+/// Runs this program as a benchmark: its records, and the ids that were prepared.
+fn bench(arguments: &[&str]) -> (Vec<Record>, Vec<String>) {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--bench", "--color", "never"])
+        .args(arguments)
+        .env("CRITERION_HOME", home.path().join("criterion"))
+        .env(PREPARED, home.path().join("prepared"))
+        .output()
+        .expect("this program can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let records = home.path().join("criterion-torch/new/inference.jsonl");
+    let records = std::fs::read_to_string(records).unwrap_or_default();
+    let record = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {said}"));
+    let prepared = std::fs::read_to_string(home.path().join("prepared"));
+    let prepared = prepared.unwrap_or_else(|error| panic!("{error}: {said}"));
+    (records.lines().map(record).collect(), prepared.lines().map(str::to_owned).collect())
+}
+
+fn id(variant: &str, rows: u64) -> String {
+    format!("inference/pairs/linear/cpu/{variant}/bf16-{rows}x1x1")
+}
+
+fn find<'a>(records: &'a [Record], id: &str) -> &'a Record {
+    records.iter().find(|record| record.full_id == id).unwrap_or_else(|| panic!("no {id}"))
+}
+
+fn a_candidate_is_paired_with_its_baseline() {
+    let (records, prepared) = bench(&[&format!("bf16-{FINE}x")]);
+    let (baseline, candidate) = (id("baseline", FINE), id("int8wo", FINE));
+    assert_eq!(prepared, [baseline.clone(), candidate.clone()], "each is prepared once");
+    let record = find(&records, &candidate);
+    let [pair] = &record.pairs[..] else { panic!("{:?}", record.pairs) };
+    assert_eq!(pair.against, baseline);
+    assert!(pair.log_ratios.len() >= statistics::MIN_BLOCKS);
+    assert!(pair.low <= pair.speedup && pair.speedup <= pair.high, "{pair:?}");
+    let again = statistics::ratio(&pair.log_ratios).expect("enough blocks");
+    assert_eq!((again.ratio, again.low, again.high), (pair.speedup, pair.low, pair.high));
+    assert_eq!(record.no_pair, None);
+    let record = find(&records, &baseline);
+    assert!(record.pairs.is_empty() && record.no_pair.is_none(), "nothing to be paired with");
+    for record in &records {
+        let measures = &record.measures;
+        assert_eq!(measures.latency.map(|latency| latency.calls), Some(60));
+        let latency = measures.latency.expect("just seen");
+        assert!(latency.p90_ns.is_some() && latency.p99_ns.is_none(), "{latency:?}");
+        assert!(measures.first_call_ns.is_some() && measures.memory.is_some());
+        assert!(measures.counters.is_some_and(|counters| counters.iters > 0));
+        assert!(measures.energy.is_none() && measures.absent.contains_key("energy"));
+        assert!(measures.clocks.is_none() && measures.absent.contains_key("clocks"));
+        assert!(record.environment.quiet.is_some());
+        assert_eq!(record.planned.map(|planned| planned.samples), Some(10));
+    }
+    println!("test a_candidate_is_paired_with_its_baseline ... ok");
+}
+
+fn a_candidate_alone_is_paired_too() {
+    let (records, prepared) = bench(&["--exact", &id("int8wo", FINE)]);
+    assert_eq!(prepared, [id("int8wo", FINE), id("baseline", FINE)]);
+    let [record] = &records[..] else { panic!("only what is selected is recorded") };
+    assert_eq!(record.pairs.len(), 1, "{:?}", record.no_pair);
+    let (_, prepared) = bench(&["--exact", &id("baseline", FINE)]);
+    assert_eq!(prepared, [id("baseline", FINE)], "a baseline needs no candidate");
+    println!("test a_candidate_alone_is_paired_too ... ok");
+}
+
+fn a_candidate_without_a_pair_says_why() {
+    let (records, prepared) = bench(&[]);
+    for (rows, reason) in
+        [(BASELINE_FAILS, "its baseline is failed"), (NO_ROOM_FOR_BOTH, "memory does not suffice")]
+    {
+        let record = find(&records, &id("int8wo", rows));
+        assert_eq!(record.outcome, Outcome::Measured, "{rows}: its own time is good");
+        assert!(record.pairs.is_empty());
+        let said = record.no_pair.as_deref().unwrap_or_default();
+        assert!(said.contains(reason), "{rows}: {said}");
+    }
+    let twice = prepared.iter().filter(|it| **it == id("int8wo", NO_ROOM_FOR_BOTH)).count();
+    assert_eq!(twice, 2, "prepared again once the baseline is gone");
+    let (records, _) = bench(&["--exact", &id("int8wo", FAILS_BESIDE_ITS_BASELINE)]);
+    let record = find(&records, &id("int8wo", FAILS_BESIDE_ITS_BASELINE));
+    assert_eq!(record.outcome, Outcome::Measured);
+    assert_eq!(record.no_pair.as_deref(), Some("thrown inside a pair"));
+    println!("test a_candidate_without_a_pair_says_why ... ok");
+}
+
+fn a_test_pairs_nothing() {
+    let (records, prepared) = bench(&["--test", "--exact", &id("int8wo", FINE)]);
+    assert!(records.is_empty());
+    assert_eq!(prepared, [id("int8wo", FINE)]);
+    println!("test a_test_pairs_nothing ... ok");
+}
