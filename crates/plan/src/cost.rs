@@ -1,15 +1,19 @@
 //! What a case costs, by formula: each has its one home here and a worked example below.
 
-use crate::case::Case;
-use crate::linears::{BLOCK_TOKENS, input_size, linears};
+use crate::case::{Case, Role};
+use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device, ModelKind, Recipe};
 
-/// Sampling when neither the config nor the command line says otherwise.
+/// Samples where their number is neither fixed nor planned.
 pub const DEFAULT_SAMPLES: u64 = 30;
-/// Seconds of warm-up by default.
+/// Fewest samples of a case: criterion takes no fewer.
+pub const MIN_SAMPLES: u64 = 10;
+/// Half-width of the 95 % interval to aim at, relative to the median, by default.
+pub const DEFAULT_TARGET: f64 = 0.01;
+/// Seconds that the warm-up may take by default.
 pub const DEFAULT_WARM_UP_S: f64 = 0.5;
-/// Seconds of sampling by default.
+/// Seconds that sampling may take by default.
 pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
 /// Bytes written to empty the cache before a cold step: more than any cache that one device
@@ -81,13 +85,18 @@ pub fn memory_bytes(case: &Case) -> u64 {
         CacheMode::Cold => u128::from(FLUSH_BYTES),
         CacheMode::Hot => 0,
     };
-    let total = input * element + drawing.max(quantizing).max(running) + reference + flush;
+    let held = match case.preallocated {
+        true => output_size(case.model, case.shape).into_iter().map(u128::from).product(),
+        false => 0,
+    };
+    let total = (input + held) * element + drawing.max(quantizing).max(running) + reference + flush;
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-/// A rough estimate, in seconds, of measuring a case: warm-up, sampling and check, at an assumed
-/// 50 GFLOP/s per thread on a CPU and 50 TFLOP/s on a GPU. Real machines are faster or slower;
-/// the estimate is for telling minutes from days.
+/// A rough estimate, in seconds, of measuring a case: check, warm-up, sampling and a candidate's
+/// pairs, the last three at the most they may take, at an assumed 50 GFLOP/s per thread on a CPU
+/// and 50 TFLOP/s on a GPU. Real machines are faster or slower, and a quiet one reaches its target
+/// long before; the estimate is for telling minutes from days.
 pub fn seconds(case: &Case) -> f64 {
     let rate = match case.device {
         Device::Cpu => 50e9 * f64::from(case.settings.threads),
@@ -95,11 +104,15 @@ pub fn seconds(case: &Case) -> f64 {
     };
     let step = flops(case) as f64 / rate;
     let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
-    let samples = samples.unwrap_or(DEFAULT_SAMPLES) as f64;
+    let samples = samples.unwrap_or(MIN_SAMPLES) as f64;
     let warm_up = warm_up_s.unwrap_or(DEFAULT_WARM_UP_S).max(step);
     let sampling = measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S).max(samples * step);
+    let pairs = match case.role {
+        Role::Baseline => 0.0,
+        Role::Candidate => sampling,
+    };
     // Preparing and checking: an overhead, and about four steps' worth of work.
-    0.1 + 4.0 * step + warm_up + sampling
+    0.1 + 4.0 * step + warm_up + sampling + pairs
 }
 
 #[cfg(test)]
@@ -136,5 +149,27 @@ mod tests {
         assert!(baseline > 3 * weight, "float32 and bfloat16 at once");
         assert!(baseline < 8 * weight, "but not without measure");
         assert!(int8wo > 3 * weight + weight / 2, "original, int8, two temporaries");
+    }
+
+    #[test]
+    fn a_preallocated_output_is_held_beside_the_rest() {
+        for (model, output) in [("linear", 10 * 32 * 2), ("transformer_block", 10 * 16 * 64 * 2)] {
+            let eager = first_case(model, "[10, 64, 32]");
+            let out = Case { preallocated: true, ..eager.clone() };
+            assert_eq!(memory_bytes(&out) - memory_bytes(&eager), output, "{model}");
+            assert_eq!(flops(&out), flops(&eager), "{model}");
+        }
+    }
+
+    #[test]
+    fn seconds_of_the_worked_example() {
+        // 2·10·64·32 operations are nothing: 0.1 + 0.5 + 2, and 2 more for a candidate's pairs.
+        let baseline = first_case("linear", "[10, 64, 32]");
+        let candidate = Case { role: Role::Candidate, ..baseline.clone() };
+        assert!((seconds(&baseline) - 2.6).abs() < 1e-3, "{}", seconds(&baseline));
+        assert!((seconds(&candidate) - 4.6).abs() < 1e-3, "{}", seconds(&candidate));
+        // 2·2¹⁵·2¹⁵·2¹⁵ operations take 1407 s: four for the check, one to warm up, ten samples.
+        let large = seconds(&first_case("linear", "[32768, 32768, 32768]"));
+        assert!((large / 1407.4 - 15.0).abs() < 1e-3, "{large}");
     }
 }
