@@ -1,4 +1,4 @@
-//! Inputs of a model, and the pieces that weights and inputs are both made of.
+//! Inputs of a model, its output where that is allocated beforehand, and the pieces that weights and inputs are both made of.
 
 use plan::{Dtype, ModelKind, Shape};
 use tch::{Device, Kind, TchError, Tensor};
@@ -26,7 +26,22 @@ pub fn random(
     dtype: Dtype,
     device: Device,
 ) -> Result<Tensor, TchError> {
-    let size: Vec<i64> =
-        plan::input_size(model, shape).into_iter().map(dimension).collect::<Result<_, _>>()?;
+    let size = dimensions(plan::input_size(model, shape))?;
     Tensor::f_randn(&size, (kind(dtype), Device::Cpu))?.f_to_device(device)
+}
+
+/// A tensor of the model's output size for a step to write into. It holds NaN, so that an element
+/// that is not written fails the check, and its pages are mapped before anything is timed.
+pub fn unwritten_output(
+    model: ModelKind,
+    shape: Shape,
+    dtype: Dtype,
+    device: Device,
+) -> Result<Tensor, TchError> {
+    let size = dimensions(plan::output_size(model, shape))?;
+    Tensor::f_full(&size, f64::NAN, (kind(dtype), device))
+}
+
+fn dimensions(size: Vec<u64>) -> Result<Vec<i64>, TchError> {
+    size.into_iter().map(dimension).collect()
 }

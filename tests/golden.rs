@@ -179,6 +179,10 @@ impl LinearLayer for Recording {
         Ok(y)
     }
 
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        self.layer.forward_out(x, out)
+    }
+
     fn tensors(&self) -> Vec<&Tensor> {
         self.layer.tensors()
     }

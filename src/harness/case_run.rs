@@ -88,6 +88,7 @@ fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refus
     Ok(Memory {
         weights_bytes: workload.weights_bytes(),
         inputs_bytes: workload.inputs_bytes(),
+        outputs_bytes: workload.outputs_bytes(),
         step: StepMemory {
             peak_bytes: counted.peak_bytes,
             total_bytes: counted.total_bytes,

@@ -27,6 +27,10 @@ impl Model for Linear {
         self.linear.forward(input)
     }
 
+    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        self.linear.forward_out(input, out)
+    }
+
     fn layers(&self) -> Vec<&dyn LinearLayer> {
         vec![&*self.linear]
     }

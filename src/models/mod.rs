@@ -21,6 +21,10 @@ pub trait Model {
     /// One forward pass in upstream's order of operations.
     fn forward(&self, input: &Tensor) -> Result<Tensor, TchError>;
 
+    /// [`forward`](Self::forward), whose last operation writes into `out`, contiguous and of the
+    /// size and dtype of the output. Only the output: intermediate results are allocated as ever.
+    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError>;
+
     /// Its linear layers, in order.
     fn layers(&self) -> Vec<&dyn LinearLayer>;
 

@@ -66,10 +66,13 @@ impl TransformerBlock {
         held.append(&mut parts);
         mixed.f_transpose(1, 2)?.f_reshape([batch, sequence, width])
     }
-}
 
-impl Model for TransformerBlock {
-    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
+    /// Everything up to the last residual sum, whose two terms are passed to `add`.
+    fn terms<T>(
+        &self,
+        input: &Tensor,
+        add: impl FnOnce(&Tensor, &Tensor) -> Result<T, TchError>,
+    ) -> Result<T, TchError> {
         let mut held = Vec::new();
         let mut x = rms_norm(input, &self.norm1)?;
         x = self.attention(x, &mut held)?;
@@ -81,7 +84,17 @@ impl Model for TransformerBlock {
         x = self.mlp_fc1.forward(&x)?;
         x = x.f_gelu("none")?;
         x = self.mlp_fc2.forward(&x)?;
-        residual.f_add(&x)
+        add(&residual, &x)
+    }
+}
+
+impl Model for TransformerBlock {
+    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
+        self.terms(input, |residual, x| residual.f_add(x))
+    }
+
+    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        self.terms(input, |residual, x| residual.f_add_out(out, x).map(drop))
     }
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {

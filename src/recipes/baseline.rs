@@ -16,6 +16,10 @@ impl LinearLayer for Baseline {
         x.f_linear(&self.weight, None::<&Tensor>)
     }
 
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        x.f_linear_out(out, &self.weight, None::<&Tensor>).map(drop)
+    }
+
     fn tensors(&self) -> Vec<&Tensor> {
         vec![&self.weight]
     }

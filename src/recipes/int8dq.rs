@@ -7,7 +7,7 @@ use plan::{Device, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, output_size};
+use super::{LinearLayer, as_rows, output_size};
 use crate::refusal::Refusal;
 
 /// `y = ((q_x · q_wᵀ) · s_x) · s_w`, the integer sums exact, both products rounded to the dtype of
@@ -48,10 +48,14 @@ impl Int8dq {
         let values = affine::quantize(x, &scale, Some(&zero_point), Range::ACTIVATION)?;
         Ok(QuantizedActivation { values, scale })
     }
-}
 
-impl LinearLayer for Int8dq {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+    /// Passes `(q_x · q_wᵀ) · s_x`, `[rows, n]`, to `finish`, while everything is alive that
+    /// upstream's function holds to its end: peak memory is compared too.
+    fn rescaled<T>(
+        &self,
+        x: &Tensor,
+        finish: impl FnOnce(Tensor) -> Result<T, TchError>,
+    ) -> Result<T, TchError> {
         let (n, k) = self.weight.size2()?;
         let activation = Self::quantize_activation(x)?;
         let rows = activation.values.f_reshape([-1, k])?;
@@ -59,7 +63,7 @@ impl LinearLayer for Int8dq {
         let row_scale = activation.scale.f_reshape([-1, 1])?;
         let row_scale = row_scale.f_expand([rows.size2()?.0, n], false)?;
 
-        let mut y = if x.device().is_cuda() {
+        let y = if x.device().is_cuda() {
             // Upstream copies the transposed weight on every call, because its integer product
             // once gave wrong results without.
             let weight = weight.f_contiguous()?;
@@ -69,8 +73,30 @@ impl LinearLayer for Int8dq {
             let sums = rows.f_internal_int_mm(&weight)?;
             sums.f_to_kind(activation.scale.f_kind()?)?.f_mul(&row_scale)?
         };
-        y = y.f_mul(&self.scale)?;
-        y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)
+        finish(y)
+    }
+}
+
+impl LinearLayer for Int8dq {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let (n, _) = self.weight.size2()?;
+        self.rescaled(x, |mut y| {
+            y = y.f_mul(&self.scale)?;
+            y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)
+        })
+    }
+
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        let (n, _) = self.weight.size2()?;
+        let mut rows = as_rows(out, n)?;
+        self.rescaled(x, |mut y| {
+            if y.f_kind()? == rows.f_kind()? {
+                return y.f_mul_out(&rows, &self.scale).map(drop);
+            }
+            // A float16 activation was rescaled in float32: the conversion is the last operation.
+            y = y.f_mul(&self.scale)?;
+            rows.f_copy_(&y)
+        })
     }
 
     fn tensors(&self) -> Vec<&Tensor> {

@@ -5,7 +5,7 @@
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, output_size};
+use super::{LinearLayer, as_rows, output_size};
 
 /// `y = (x · q.to(x.dtype)ᵀ) · scale`: eager mode converts the whole weight on every call, so this
 /// saves memory and costs time. (The faster `aten::_weight_int8pack_mm` is not what upstream runs.)
@@ -28,16 +28,24 @@ impl Int8wo {
         let weight = affine::quantize(weight, &scale, Some(&zero_point), Range::WEIGHT)?;
         Ok(Self { weight, scale, zero_point })
     }
+
+    /// `x · q.to(x.dtype)ᵀ`, `[rows, n]`.
+    fn product(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let (_, k) = self.weight.size2()?;
+        let converted = self.weight.f_tr()?.f_to_kind(x.f_kind()?)?;
+        x.f_reshape([-1, k])?.f_mm(&converted)
+    }
 }
 
 impl LinearLayer for Int8wo {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (n, k) = self.weight.size2()?;
-        let product = {
-            let converted = self.weight.f_tr()?.f_to_kind(x.f_kind()?)?;
-            x.f_reshape([-1, k])?.f_mm(&converted)?
-        };
-        product.f_mul(&self.scale)?.f_reshape(output_size(x, n))
+        let (n, _) = self.weight.size2()?;
+        self.product(x)?.f_mul(&self.scale)?.f_reshape(output_size(x, n))
+    }
+
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        let (n, _) = self.weight.size2()?;
+        self.product(x)?.f_mul_out(&as_rows(out, n)?, &self.scale).map(drop)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {

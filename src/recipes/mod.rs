@@ -23,6 +23,11 @@ pub trait LinearLayer {
     /// `x [.., k]` → `[.., n]`, in the dtype of `x`.
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError>;
 
+    /// [`forward`](Self::forward), whose last operation writes into `out [.., n]`, contiguous and
+    /// in the dtype of `x`, by that operation's own out form: the same kernel, the same bits, and
+    /// no allocation for the result.
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError>;
+
     /// What the layer stores: weight, scales, zero points.
     fn tensors(&self) -> Vec<&Tensor>;
 
@@ -56,6 +61,11 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
         *features = n;
     }
     size
+}
+
+/// `out [.., n]` as a matrix `[rows, n]` on the same storage.
+fn as_rows(out: &Tensor, n: i64) -> Result<Tensor, TchError> {
+    out.f_view([-1, n])
 }
 
 /// The recipes that this version has.

@@ -94,6 +94,10 @@ impl LinearLayer for Float64Linear {
         Tensor::f_cat(&blocks, -1)
     }
 
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        out.f_copy_(&self.forward(x)?)
+    }
+
     fn tensors(&self) -> Vec<&Tensor> {
         vec![&self.weight]
     }

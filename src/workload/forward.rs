@@ -13,6 +13,8 @@ use crate::{device, inputs, recipes};
 pub(super) struct Forward {
     model: Box<dyn Model>,
     input: Tensor,
+    /// What steps write into, where it is preallocated.
+    output: Option<Tensor>,
     reference: Reference,
     min_sqnr_db: f64,
     /// What to suspect first when the output is inaccurate.
@@ -30,13 +32,17 @@ impl Forward {
         let model = models::build(case.model, parameters, &mut |_, weight| {
             recipes::quantize(case.recipe, weight)
         })?;
+        let output = case
+            .preallocated
+            .then(|| inputs::unwritten_output(case.model, case.shape, case.dtype, device))
+            .transpose()?;
         let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe)?;
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let suspicion = match (case.recipe, case.device) {
             (Recipe::Int8dq, Device::Cpu) => "; `_int_mm` saturates on a CPU without VNNI",
             _ => "",
         };
-        Ok(Self { model, input, reference, min_sqnr_db, suspicion })
+        Ok(Self { model, input, output, reference, min_sqnr_db, suspicion })
     }
 }
 
@@ -49,9 +55,16 @@ fn draw(case: &Case, device: tch::Device) -> Result<(Parameters, Tensor), TchErr
     Ok((parameters, input))
 }
 
+fn bytes(tensor: &Tensor) -> u64 {
+    (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64
+}
+
 impl Workload for Forward {
     fn step(&self) -> Result<Tensor, TchError> {
-        self.model.forward(&self.input)
+        let Some(output) = &self.output else { return self.model.forward(&self.input) };
+        let mut output = output.shallow_clone();
+        self.model.forward_out(&self.input, &mut output)?;
+        Ok(output)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
@@ -82,7 +95,11 @@ impl Workload for Forward {
     }
 
     fn inputs_bytes(&self) -> u64 {
-        (self.input.numel() * self.input.kind().elt_size_in_bytes()) as u64
+        bytes(&self.input)
+    }
+
+    fn outputs_bytes(&self) -> u64 {
+        self.output.as_ref().map_or(0, bytes)
     }
 
     fn kernels(&self) -> Vec<String> {

@@ -2,6 +2,7 @@ use plan::{Activation, Dtype, ModelKind, Shape};
 use tch::Kind;
 
 use super::*;
+use crate::native::memory;
 use crate::recipes::testing::integer_products_are_exact;
 use crate::workload::{preflight, testing::case};
 
@@ -10,6 +11,13 @@ const SMALL: Shape = Shape::new(10, 64, 32);
 
 fn prepared(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
     Forward::prepare(&case(model, recipe, dtype, shape)).unwrap()
+}
+
+/// The same with a preallocated output.
+fn prepared_out(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
+    let case = Case { preallocated: true, ..case(model, recipe, dtype, shape) };
+    preflight(&case).unwrap();
+    Forward::prepare(&case).unwrap()
 }
 
 #[test]
@@ -51,8 +59,71 @@ fn on_cuda_too() {
                 workload
                     .check()
                     .unwrap_or_else(|error| panic!("{model} {dtype} {recipe}: {error}"));
+
+                case.preallocated = true;
+                let out = Forward::prepare(&case).unwrap();
+                let same = out.step().unwrap().equal(&workload.step().unwrap());
+                assert!(same, "{model} {dtype} {recipe}");
             }
         }
+    }
+}
+
+#[test]
+fn a_preallocated_output_has_the_bits_of_a_fresh_one() {
+    for shape in [Shape::new(13, 40, 27), Shape::new(1, 64, 64)] {
+        for model in ModelKind::all() {
+            for &dtype in Dtype::ALL {
+                for recipe in RECIPES {
+                    let what = format!("{model} {dtype} {recipe} {shape}");
+                    let eager = prepared(model, recipe, dtype, shape);
+                    let out = prepared_out(model, recipe, dtype, shape);
+                    let home = out.output.as_ref().unwrap();
+                    let unwritten = verify::nonfinite(home).unwrap();
+                    assert_eq!(unwritten, home.numel() as i64, "{what}");
+
+                    let (expected, found) = (eager.step().unwrap(), out.step().unwrap());
+                    assert!(found.equal(&expected), "{what}");
+                    assert_eq!((found.size(), found.kind()), (expected.size(), expected.kind()));
+                    assert_eq!(found.data_ptr(), home.data_ptr(), "{what}");
+                    assert_eq!(out.check(), eager.check(), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_does_not_allocate_a_preallocated_output() {
+    let step = |workload: &Forward| {
+        drop(workload.step().unwrap());
+        memory::track(|| workload.step().unwrap()).unwrap().1.cpu
+    };
+    for model in ModelKind::all() {
+        for &dtype in Dtype::ALL {
+            for recipe in RECIPES {
+                let what = format!("{model} {dtype} {recipe}");
+                let eager = step(&prepared(model, recipe, dtype, SMALL));
+                let workload = prepared_out(model, recipe, dtype, SMALL);
+                let (out, output) = (step(&workload), workload.outputs_bytes());
+                assert_eq!(eager.total_bytes - out.total_bytes, output, "{what}");
+                assert_eq!(eager.allocations - out.allocations, 1, "{what}");
+                assert_eq!((eager.live_bytes, out.live_bytes), (output as i64, 0), "{what}");
+            }
+        }
+    }
+    // Where the output is what the peak consists of, it is gone from there.
+    for (model, eager, out) in [
+        (ModelKind::Linear, 320 * 4, 0),
+        // The layer's output, beside the model's or, before that, beside its own input.
+        (ModelKind::LnLinear(Activation::Silu), 2 * 320 * 4, (320 + 10 * 8) * 4),
+    ] {
+        let peak = |workload: &Forward| step(workload).peak_bytes;
+        let shape = Shape::new(10, 8, 32);
+        let found = peak(&prepared(model, Recipe::Baseline, Dtype::Float32, shape));
+        assert_eq!(found, eager, "{model}");
+        let found = peak(&prepared_out(model, Recipe::Baseline, Dtype::Float32, shape));
+        assert_eq!(found, out, "{model}");
     }
 }
 
@@ -144,6 +215,15 @@ fn bytes_are_exact() {
     assert_eq!(bytes(ModelKind::Linear, Recipe::Baseline), (64 * 32 * 2, 10 * 64 * 2));
     assert_eq!(bytes(ModelKind::Linear, Recipe::Int8wo).0, 64 * 32 + 32 * (2 + 8));
     assert_eq!(bytes(ModelKind::Linear, Recipe::Int8dq).0, 64 * 32 + 32 * 2);
+    for (model, output) in
+        [(ModelKind::Linear, 10 * 32 * 2), (ModelKind::TransformerBlock, 10 * 16 * 64 * 2)]
+    {
+        let eager = prepared(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
+        let out = prepared_out(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
+        assert_eq!((eager.outputs_bytes(), out.outputs_bytes()), (0, output));
+        assert_eq!(eager.inputs_bytes(), out.inputs_bytes());
+        assert_eq!(eager.weights_bytes(), out.weights_bytes());
+    }
     // 3k² + k² + 4k² + 4k², and two norms.
     let (weights, inputs) = bytes(ModelKind::TransformerBlock, Recipe::Baseline);
     assert_eq!((weights, inputs), ((12 * 64 * 64 + 2 * 64) * 2, 10 * 16 * 64 * 2));

@@ -15,7 +15,8 @@ use tch::{TchError, Tensor};
 /// What is timed.
 pub trait Workload {
     /// One step: a forward pass. The caller switches gradients off. Nothing is allocated but what
-    /// the operations themselves allocate; a C++ exception is an `Err`.
+    /// the operations themselves allocate; a C++ exception is an `Err`. With a preallocated output
+    /// every step returns that same tensor, and dropping it frees nothing.
     fn step(&self) -> Result<Tensor, TchError>;
 
     /// Runs one step and compares its output with the float64 reference. An output below its gate,
@@ -27,6 +28,11 @@ pub trait Workload {
 
     /// Bytes of the input.
     fn inputs_bytes(&self) -> u64;
+
+    /// Bytes of the output where it is allocated beforehand; 0 where each step makes its own.
+    fn outputs_bytes(&self) -> u64 {
+        0
+    }
 
     /// ATen ops that work on the weights of the linear layers.
     fn kernels(&self) -> Vec<String>;
@@ -60,6 +66,7 @@ mod testing {
                 parameter: format!("{}-{shape}", dtype.short()),
             },
             config: "test".to_owned(),
+            config_hash: String::new(),
             names: vec![],
             role: Role::Candidate,
             mode: Mode::Inference,
@@ -67,6 +74,7 @@ mod testing {
             recipe,
             sparsity: None,
             compile: None,
+            preallocated: false,
             dtype,
             device: Device::Cpu,
             shape,

@@ -15,7 +15,7 @@ use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity
 pub struct CaseId {
     /// Criterion's group id.
     pub group: String,
-    /// Criterion's function id: recipe, sparsity, compilation.
+    /// Criterion's function id: recipe, sparsity, where the output goes, compilation.
     pub variant: String,
     /// Criterion's parameter: dtype and shape. Shared by a baseline and its candidates.
     pub parameter: String,
@@ -59,6 +59,9 @@ pub struct Case {
     pub id: CaseId,
     /// Config: the file's stem.
     pub config: String,
+    /// Hash of the config's text, 16 hexadecimal digits: which edit of it this case came from.
+    #[serde(default)]
+    pub config_hash: String,
     /// The `name`s of the `model_params` entries that this case stands for.
     pub names: Vec<String>,
     /// Baseline or candidate.
@@ -75,6 +78,9 @@ pub struct Case {
     /// `torch.compile` mode, if compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile: Option<CompileMode>,
+    /// Whether the output is written into a tensor that is allocated beforehand, once.
+    #[serde(default)]
+    pub preallocated: bool,
     /// Dtype before quantization.
     pub dtype: Dtype,
     /// Device.

@@ -1,15 +1,17 @@
 //! What a case costs, by formula: each has its one home here and a worked example below.
 
 use crate::case::{Case, Role};
-use crate::linears::{BLOCK_TOKENS, input_size, linears};
+use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device, ModelKind, Recipe};
 
-/// Half-width of intervals to aim at, relative to the value, when the config does not say.
+/// Fewest samples of a case: criterion takes no fewer.
+pub const MIN_SAMPLES: u64 = 10;
+/// Half-width of the 95 % interval to aim at, relative to the median, by default.
 pub const DEFAULT_TARGET: f64 = 0.01;
-/// Seconds of warm-up, at most, when neither the config nor the command line says.
+/// Seconds that the warm-up may take by default.
 pub const DEFAULT_WARM_UP_S: f64 = 0.5;
-/// Seconds of sampling, at most, when neither the config nor the command line says.
+/// Seconds that sampling may take by default.
 pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
 /// Bytes written to empty the cache before a cold step: more than any cache that one device
@@ -81,7 +83,11 @@ pub fn memory_bytes(case: &Case) -> u64 {
         CacheMode::Cold => u128::from(FLUSH_BYTES),
         CacheMode::Hot => 0,
     };
-    let total = input * element + drawing.max(quantizing).max(running) + reference + flush;
+    let held = match case.preallocated {
+        true => output_size(case.model, case.shape).into_iter().map(u128::from).product(),
+        false => 0,
+    };
+    let total = (input + held) * element + drawing.max(quantizing).max(running) + reference + flush;
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
@@ -94,8 +100,6 @@ pub fn seconds(case: &Case) -> f64 {
     /// Batches of the pilot, and samples, on a quiet machine.
     const PILOT: f64 = 17.0;
     const SAMPLES: f64 = 30.0;
-    /// Criterion's smallest number of samples.
-    const FEWEST: f64 = 10.0;
     /// Passes that take a fixed time, and criterion's own analysis.
     const PASSES: f64 = 0.2;
     let rate = match case.device {
@@ -111,7 +115,7 @@ pub fn seconds(case: &Case) -> f64 {
         None => (SAMPLES * batch).min(measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S)),
     };
     // Building and checking are about four steps' worth of work.
-    let own = PASSES + 4.0 * step + warm_up + sampling.max(FEWEST * step);
+    let own = PASSES + 4.0 * step + warm_up + sampling.max(MIN_SAMPLES as f64 * step);
     match case.role {
         Role::Baseline => own,
         // Its pairs take as long again.
@@ -153,5 +157,27 @@ mod tests {
         assert!(baseline > 3 * weight, "float32 and bfloat16 at once");
         assert!(baseline < 8 * weight, "but not without measure");
         assert!(int8wo > 3 * weight + weight / 2, "original, int8, two temporaries");
+    }
+
+    #[test]
+    fn a_preallocated_output_is_held_beside_the_rest() {
+        for (model, output) in [("linear", 10 * 32 * 2), ("transformer_block", 10 * 16 * 64 * 2)] {
+            let eager = first_case(model, "[10, 64, 32]");
+            let out = Case { preallocated: true, ..eager.clone() };
+            assert_eq!(memory_bytes(&out) - memory_bytes(&eager), output, "{model}");
+            assert_eq!(flops(&out), flops(&eager), "{model}");
+        }
+    }
+
+    #[test]
+    fn seconds_of_the_worked_example() {
+        // 2·10·64·32 operations are nothing: 0.2 + 17·0.002 + 30·0.002, and as much for pairs.
+        let baseline = first_case("linear", "[10, 64, 32]");
+        let candidate = Case { role: Role::Candidate, ..baseline.clone() };
+        assert!((seconds(&baseline) - 0.294).abs() < 1e-4, "{}", seconds(&baseline));
+        assert!((seconds(&candidate) - 0.588).abs() < 1e-4, "{}", seconds(&candidate));
+        // 2·2¹⁵·2¹⁵·2¹⁵ operations take 1407 s: four for the check, three to warm up, ten samples.
+        let large = seconds(&first_case("linear", "[32768, 32768, 32768]"));
+        assert!((large / 1407.4 - 17.0).abs() < 1e-2, "{large}");
     }
 }

@@ -1,5 +1,5 @@
-//! From configs to a plan: model × shape × (recipe × sparsity × compilation), in upstream's order
-//! of shapes and with the siblings of a shape together.
+//! From configs to a plan: model × shape × (recipe × sparsity × output × compilation), in
+//! upstream's order of shapes and with the siblings of a shape together.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -109,8 +109,7 @@ impl Expansion {
             cases.push(case);
             return;
         };
-        let variant = |case: &Case| (case.recipe, case.sparsity, case.compile);
-        if variant(twin) != variant(&case) {
+        if Variant::of(twin) != Variant::of(&case) {
             let message = format!("two variants are shortened to one id, `{}`", case.id);
             let remedy = "put one of the recipes into a config with a shorter name";
             self.complain(Diagnostic::whole_file(file, message, remedy));
@@ -149,7 +148,8 @@ fn append(names: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// The baseline, then each recipe, then the sparse ones; each of them compiled too if asked for.
+/// The baseline, then each recipe, then the sparse ones. Behind each of them, if asked for, its
+/// form with a preallocated output (dense ones only) and its compiled form.
 fn variants(config: &Config, model: &ModelParams) -> Vec<Variant> {
     let recipes = || std::iter::once(Recipe::Baseline).chain(config.recipes.iter().copied());
     let dense = recipes().map(Variant::eager);
@@ -161,8 +161,10 @@ fn variants(config: &Config, model: &ModelParams) -> Vec<Variant> {
     });
     let mut variants: Vec<Variant> = Vec::new();
     for eager in dense.chain(sparse) {
+        let out = (model.out && eager.sparsity.is_none())
+            .then_some(Variant { preallocated: true, ..eager });
         let compiled = model.compile.map(|mode| Variant { compile: Some(mode), ..eager });
-        for variant in std::iter::once(eager).chain(compiled) {
+        for variant in std::iter::once(eager).chain(out).chain(compiled) {
             if !variants.contains(&variant) {
                 variants.push(variant);
             }
@@ -187,6 +189,7 @@ fn case(
     Case {
         id: id::case_id(group, variant, &id::parameter(model.dtype, shape)),
         config: config.stem.clone(),
+        config_hash: config.hash.clone(),
         names: model.name.iter().cloned().collect(),
         role: if baseline { Role::Baseline } else { Role::Candidate },
         mode: config.mode,
@@ -194,6 +197,7 @@ fn case(
         recipe: variant.recipe,
         sparsity: variant.sparsity,
         compile: variant.compile,
+        preallocated: variant.preallocated,
         dtype: model.dtype,
         device: model.device,
         shape,

@@ -29,12 +29,20 @@ pub struct Variant {
     pub sparsity: Option<Sparsity>,
     /// Compilation.
     pub compile: Option<CompileMode>,
+    /// Whether the output is written into a tensor that is allocated beforehand.
+    pub preallocated: bool,
 }
 
 impl Variant {
-    /// The recipe, unsparsified and eager.
+    /// The recipe, unsparsified and eager, with an output of its own at every step.
     pub const fn eager(recipe: Recipe) -> Self {
-        Self { recipe, sparsity: None, compile: None }
+        Self { recipe, sparsity: None, compile: None, preallocated: false }
+    }
+
+    /// What distinguishes `case`.
+    pub const fn of(case: &Case) -> Self {
+        let Case { recipe, sparsity, compile, preallocated, .. } = *case;
+        Self { recipe, sparsity, compile, preallocated }
     }
 
     /// What the others are compared with.
@@ -49,6 +57,9 @@ impl std::fmt::Display for Variant {
         }
         if let Some(compile) = self.compile {
             write!(f, "+{}", compile.suffix())?;
+        }
+        if self.preallocated {
+            f.write_str("+out")?;
         }
         Ok(())
     }
@@ -87,7 +98,7 @@ fn shorten(text: &str, room: usize) -> String {
 }
 
 /// FNV-1a, 64 bits: stable over platforms and releases, which `std`'s hasher is not.
-fn fnv1a(text: &str) -> u64 {
+pub(crate) fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -114,7 +125,7 @@ mod tests {
     fn the_longest_id_stays_inside_the_limits() {
         let intx = Recipe::Int8DynamicIntx { bits: 4, group: 128, asymmetric: false };
         let compile = Some(CompileMode::MaxAutotuneNoCudagraphs);
-        let variant = Variant { recipe: intx, sparsity: None, compile };
+        let variant = Variant { compile, preallocated: true, ..Variant::eager(intx) };
         for model in ModelKind::all() {
             for stem in ["default", "microbenchmark_quantization_config"] {
                 let group = group(Mode::Inference, stem, model, Device::Cuda);
@@ -125,6 +136,23 @@ mod tests {
                 assert!(id.to_string().len() <= MAX_ID, "{id}: {}", id.to_string().len());
             }
         }
+    }
+
+    #[test]
+    fn a_variant_says_what_it_has() {
+        let int8dq = Variant::eager(Recipe::Int8dq);
+        let sparse = Variant { sparsity: Some(Sparsity::SemiSparse), ..int8dq };
+        let compiled = Variant { compile: Some(CompileMode::Default), ..sparse };
+        assert_eq!(int8dq.to_string(), "int8dq");
+        assert_eq!(Variant { preallocated: true, ..int8dq }.to_string(), "int8dq+out");
+        assert_eq!(compiled.to_string(), "int8dq+semi-sparse+compile");
+    }
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        // Test vectors of FNV-1a, 64 bits.
+        assert_eq!(fnv1a(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a("foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

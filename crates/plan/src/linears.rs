@@ -1,4 +1,5 @@
-//! The linear layers of each model: what a recipe applies to, and where nearly all cost is.
+//! The linear layers of each model: what a recipe applies to, and where nearly all cost is; and
+//! the sizes of what goes into a model and comes out.
 
 use crate::shape::Shape;
 use crate::words::ModelKind;
@@ -48,5 +49,13 @@ pub fn input_size(model: ModelKind, shape: Shape) -> Vec<u64> {
     match model {
         ModelKind::Linear | ModelKind::LnLinear(_) => vec![shape.m, shape.k],
         ModelKind::TransformerBlock => vec![shape.m, BLOCK_TOKENS, shape.k],
+    }
+}
+
+/// The size of a model's output: `[m, n]`, or that of its input for the transformer block.
+pub fn output_size(model: ModelKind, shape: Shape) -> Vec<u64> {
+    match model {
+        ModelKind::Linear | ModelKind::LnLinear(_) => vec![shape.m, shape.n],
+        ModelKind::TransformerBlock => input_size(model, shape),
     }
 }

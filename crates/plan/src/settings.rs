@@ -5,15 +5,18 @@ use serde::{Deserialize, Serialize};
 use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
 
 /// How much criterion samples. A flag on the command line wins over each of these.
+///
+/// The number of samples is planned from a pilot, unless it is fixed here: as many as the target
+/// asks for and the budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Samples per case, at least 10.
+    /// Samples per case, at least 10; planned when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
-    /// Seconds of warm-up.
+    /// Seconds that the warm-up may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_s: Option<f64>,
-    /// Seconds of sampling that criterion aims at.
+    /// Seconds that sampling may take, and once more the pairs of a candidate with its baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measurement_s: Option<f64>,
     /// Half-width of the 95 % intervals to aim at, relative to the value: of the median and of the

@@ -34,7 +34,10 @@ model_params:
     device: "gpu"
     model_type: "ln_linear_gelo"
     allocator: jemalloc
-    sampling: { sample: 20, samples: 3, warm_up_s: -1 }
+    sampling: { sample: 20, samples: 3, warm_up_s: -1, tarmet: 0.01, target: 1 }
+    latency: { call: 100, calls: 9 }
+    energy: { window: 2, window_s: 0.5, subtract_idle: 1 }
+    out: preallocated
   - "b"
 "#
     ));
@@ -54,6 +57,14 @@ fn one_mistake_one_line() {
         "model_params: { name: x }\nmodel_params: { name: y }",
         "model_params: { device: cuda:1 }",
         "model_params: { threads: 0 }",
+        "model_params: { sampling: { target: 0.0005 } }",
+        "model_params: { sampling: { target: 1% } }",
+        "model_params: { latency: 1000 }",
+        "model_params: { latency: { calls: 1000001 } }",
+        "model_params: { energy: fasle }",
+        "model_params: { energy: \"true\" }",
+        "model_params: { energy: { window_s: .inf } }",
+        "model_params: { outt: true }",
         "",
         "# only a comment",
         "device: cuda\nmodel_params: {}",

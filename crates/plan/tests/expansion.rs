@@ -154,6 +154,109 @@ fn the_transformer_block_ignores_n() {
 }
 
 #[test]
+fn out_adds_a_sibling_behind_every_eager_dense_variant() {
+    let ids = |text: &str| -> Vec<String> {
+        plan_of(text).cases().map(|case| case.id.variant.clone()).collect()
+    };
+    let recipes = "quantization_config_recipe_names: [baseline, int8wo]\n\
+                   sparsity_config_recipe_names: [semi-sparse]\n";
+    let expected = [
+        "baseline",
+        "baseline+out",
+        "baseline+compile",
+        "int8wo",
+        "int8wo+out",
+        "int8wo+compile",
+        "baseline+semi-sparse",
+        "baseline+semi-sparse+compile",
+    ];
+    assert_eq!(ids(&format!("{recipes}model_params: {{ compile: true, out: true }}")), expected);
+    // At the top for every model, where a model may say no.
+    assert_eq!(ids("out: true\nmodel_params: {}"), ["baseline", "baseline+out"]);
+    assert_eq!(ids("out: true\nmodel_params: { out: false }"), ["baseline"]);
+    assert_eq!(ids("model_params: { out: false }"), ["baseline"]);
+}
+
+#[test]
+fn an_out_case_is_a_candidate_with_an_id_of_its_own() {
+    let plan = plan_of("quantization_config_recipe_names: [int8dq]\nmodel_params: { out: true }");
+    let cases: Vec<_> = plan.cases().collect();
+    let roles = [Role::Baseline, Role::Candidate, Role::Candidate, Role::Candidate];
+    assert_eq!(cases.iter().map(|case| case.role).collect::<Vec<_>>(), roles);
+    let preallocated = [false, true, false, true];
+    assert_eq!(cases.iter().map(|case| case.preallocated).collect::<Vec<_>>(), preallocated);
+    assert_eq!(cases[3].full_id(), "inference/test/linear/cpu/int8dq+out/bf16-1024x1024x1024");
+}
+
+#[test]
+fn a_model_with_out_and_its_twin_without_share_what_they_have_in_common() {
+    let plan = plan_of("model_params:\n  - { name: a, out: true }\n  - { name: b }\n");
+    let cases: Vec<_> = plan.cases().map(|case| (case.preallocated, case.names.clone())).collect();
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(cases, [(false, names(&["a", "b"])), (true, names(&["a"]))]);
+}
+
+#[test]
+fn passes_inherit_key_by_key() {
+    let config = parse(
+        "sampling: { target: 0.02, warm_up_s: 0.1 }\nlatency: { calls: 500 }\n\
+         energy: { window_s: 3 }\n\
+         model_params:\n  - {}\n\
+         \x20 - { sampling: { target: 0.005 }, latency: {}, energy: { subtract_idle: true } }\n\
+         \x20 - { energy: false, latency: { calls: 10 } }\n",
+    )
+    .unwrap_or_else(|errors| panic!("{errors}"));
+    let [top, inner, off] = &config.models[..] else { panic!("three models") };
+    assert_eq!(top.settings.sampling.target, Some(0.02));
+    assert_eq!(top.settings.energy.window_s, 3.0);
+    assert!(top.settings.energy.enabled && !top.settings.energy.subtract_idle);
+    assert_eq!(inner.settings.sampling.target, Some(0.005));
+    assert_eq!(inner.settings.sampling.warm_up_s, Some(0.1));
+    assert_eq!(inner.settings.latency.calls, Some(500));
+    assert_eq!(inner.settings.energy.window_s, 3.0);
+    assert!(inner.settings.energy.enabled && inner.settings.energy.subtract_idle);
+    assert!(!off.settings.energy.enabled);
+    assert_eq!(off.settings.latency.calls, Some(10));
+
+    // A mapping in a model switches on what the top switched off.
+    let config = parse("energy: false\nmodel_params: { energy: { window_s: 2 } }").expect("valid");
+    assert!(config.models[0].settings.energy.enabled);
+}
+
+#[test]
+fn one_id_with_two_targets_is_an_error() {
+    let config = parse(
+        "model_params:\n  - { latency: { calls: 20 } }\n\
+         \x20 - { sampling: { target: 0.1 }, energy: false }\n",
+    );
+    let errors = expand(&[config.expect("valid")]).expect_err("two settings for one id");
+    let text = errors.to_string();
+    assert!(text.contains("a different `sampling`, `latency`, `energy`"), "{text}");
+}
+
+#[test]
+fn the_hash_is_of_the_text_and_part_of_nothing_else() {
+    let (plain, edited) = ("model_params: {}", "model_params: {}  # measured twice");
+    let cases = [plain, edited, plain].map(|text| plan_of(text).groups[0].cases[0].clone());
+    let hashes = cases.each_ref().map(|case| case.config_hash.as_str());
+    assert!(
+        hashes[0].len() == 16 && hashes[0].bytes().all(|b| b.is_ascii_hexdigit()),
+        "{hashes:?}"
+    );
+    assert_ne!(hashes[0], hashes[1]);
+    assert_eq!(hashes[0], hashes[2]);
+    assert_eq!(cases[0].id, cases[1].id);
+    assert_eq!(cases[0].settings, cases[1].settings);
+
+    // Records from before the hash and the preallocated output are still read.
+    let mut old = serde_json::to_value(&cases[0]).expect("a case serialises");
+    let fields = old.as_object_mut().expect("an object");
+    assert!(fields.remove("config_hash").is_some() && fields.remove("preallocated").is_some());
+    let read: plan::Case = serde_json::from_value(old).expect("both are optional");
+    assert_eq!((read.config_hash.as_str(), read.preallocated), ("", false));
+}
+
+#[test]
 fn merge_keys_are_merged() {
     let plan = plan_of(
         "model_params:\n  - &first { name: a, model_type: ln_linear_relu, threads: 2 }\n\

@@ -18,11 +18,12 @@ use serde_yaml::Value;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
 
+use crate::id;
 use crate::settings::{Profiling, Settings};
 use crate::shape::Shape;
 use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
 use node::{Document, Fields, Node};
-use own_keys::OWN_KEYS;
+use own_keys::{OWN_KEYS, Own};
 use training_keys::TRAINING_KEYS;
 
 /// A validated config.
@@ -32,6 +33,8 @@ pub struct Config {
     pub file: PathBuf,
     /// Its stem, part of every id.
     pub stem: String,
+    /// Hash of its text, 16 hexadecimal digits. Shape lists in files of their own are no part of it.
+    pub hash: String,
     /// Inference or training.
     pub mode: Mode,
     /// Recipes as listed, without repetition.
@@ -53,6 +56,8 @@ pub struct ModelParams {
     pub dtype: Dtype,
     /// `torch.compile` mode, if compiled.
     pub compile: Option<CompileMode>,
+    /// Whether each eager, dense variant gets a sibling with a preallocated output.
+    pub out: bool,
     /// Device.
     pub device: Device,
     /// Model type.
@@ -110,7 +115,8 @@ impl Config {
             positions: positions::Positions::of(text),
             errors: RefCell::default(),
         };
-        let config = read_top(&Node::root(&document, &value), file, stem);
+        let hash = format!("{:016x}", id::fnv1a(text));
+        let config = read_top(&Node::root(&document, &value), file, stem, hash);
         let mut errors = document.errors.into_inner();
         errors.sort_by_key(|error| (error.line, error.column));
         match config {
@@ -139,22 +145,23 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
     Ok(stem.to_owned())
 }
 
-fn read_top(node: &Node<'_>, file: &Path, stem: String) -> Option<Config> {
+fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<Config> {
     let keys = [TOP_KEYS, OWN_KEYS, TRAINING_KEYS].concat();
     let elsewhere = "it belongs into an entry of `model_params`";
     let fields = node.mapping_beside(&keys, MODEL_KEYS, elsewhere)?;
     let mode = fields.word_or("benchmark_mode", Mode::Inference);
-    let mut settings = Settings::default();
+    let mut own = Own::default();
     if let Some(output_dir) = fields.read("output_dir", Node::string) {
-        settings.output_dir = output_dir;
+        own.settings.output_dir = output_dir;
     }
-    settings.training = training_keys::read(&fields, mode);
-    own_keys::apply(&fields, &mut settings);
+    own.settings.training = training_keys::read(&fields, mode);
+    own_keys::apply(&fields, &mut own);
     let folder = file.parent().unwrap_or(Path::new(""));
-    let models = read_models(&fields, folder, &settings);
+    let models = read_models(&fields, folder, &own);
     Some(Config {
         file: file.to_owned(),
         stem,
+        hash,
         mode,
         recipes: words(&fields, "quantization_config_recipe_names"),
         sparsities: words(&fields, "sparsity_config_recipe_names"),
@@ -181,7 +188,7 @@ where
 }
 
 /// `model_params`: a list (the tutorial) or one mapping (the README).
-fn read_models(fields: &Fields<'_>, folder: &Path, outer: &Settings) -> Option<Vec<ModelParams>> {
+fn read_models(fields: &Fields<'_>, folder: &Path, outer: &Own) -> Option<Vec<ModelParams>> {
     let Some(node) = fields.get("model_params") else {
         return fields.error("no `model_params`".to_owned(), "list at least one model to measure");
     };
@@ -196,12 +203,12 @@ fn read_models(fields: &Fields<'_>, folder: &Path, outer: &Settings) -> Option<V
     models.into_iter().collect()
 }
 
-fn read_model(node: &Node<'_>, folder: &Path, outer: &Settings) -> Option<ModelParams> {
+fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams> {
     let keys = [MODEL_KEYS, OWN_KEYS].concat();
     let others = [TOP_KEYS, TRAINING_KEYS].concat();
     let fields = node.mapping_beside(&keys, &others, "it belongs at the top of the file")?;
-    let mut settings = outer.clone();
-    own_keys::apply(&fields, &mut settings);
+    let mut own = outer.clone();
+    own_keys::apply(&fields, &mut own);
     let shapes = read_shapes(&fields, folder);
     let compile = compile_key::read(&fields);
     Some(ModelParams {
@@ -213,7 +220,8 @@ fn read_model(node: &Node<'_>, folder: &Path, outer: &Settings) -> Option<ModelP
             profiler: fields.flag("enable_profiler"),
             memory: fields.flag("enable_memory_profiler"),
         },
-        settings,
+        out: own.out,
+        settings: own.settings,
         shapes: shapes?,
         compile: compile?,
     })

@@ -59,7 +59,8 @@ impl<'d> Node<'d> {
         None
     }
 
-    fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
+    /// Reports that this value is not `wanted`; `None`, so that a reader can end with it.
+    pub(super) fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
         // `"5"` and `"true"` look right and are text.
         let is_quoted =
             |text: &str| serde_yaml::from_str::<Value>(text).is_ok_and(|value| !value.is_string());
@@ -179,6 +180,26 @@ impl<'d> Node<'d> {
         match self.value.as_f64() {
             Some(value) if value.is_finite() && value > 0.0 => Some(value),
             _ => self.wrong_type("a number above zero", "a number above zero, e.g. `0.5`"),
+        }
+    }
+
+    /// A number in `range`, which may be open at its upper end.
+    pub(super) fn number(
+        &self,
+        range: std::ops::RangeInclusive<f64>,
+        example: &str,
+    ) -> Option<f64> {
+        match self.value.as_f64() {
+            Some(value) if value.is_finite() && range.contains(&value) => Some(value),
+            _ => {
+                let (start, end) = (range.start(), range.end());
+                let wanted = if end.is_finite() {
+                    format!("a number from {start} to {end}")
+                } else {
+                    format!("a number of at least {start}")
+                };
+                self.wrong_type(&wanted, example)
+            }
         }
     }
 

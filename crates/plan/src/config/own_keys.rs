@@ -2,16 +2,43 @@
 //! they win.
 
 use super::node::{Fields, Node};
-use crate::settings::{Sampling, Settings, Tolerance};
+use crate::settings::{EnergyPass, LatencyPass, Sampling, Settings, Tolerance};
 
 /// Their names.
-pub(super) const OWN_KEYS: &[&str] =
-    &["sampling", "threads", "allocator", "cache", "seed", "tolerance", "analysis"];
+pub(super) const OWN_KEYS: &[&str] = &[
+    "sampling",
+    "latency",
+    "energy",
+    "threads",
+    "allocator",
+    "out",
+    "cache",
+    "seed",
+    "tolerance",
+    "analysis",
+];
 
-/// `settings` with what `fields` says on top.
-pub(super) fn apply(fields: &Fields<'_>, settings: &mut Settings) {
+/// What they say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Own {
+    /// How cases are measured.
+    pub(super) settings: Settings,
+    /// `out`: which cases there are, and so no setting of any.
+    pub(super) out: bool,
+}
+
+/// `own` with what `fields` says on top.
+pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
+    own.out = fields.read("out", Node::boolean).unwrap_or(own.out);
+    let settings = &mut own.settings;
     if let Some(sampling) = fields.read("sampling", |node| read_sampling(node, settings.sampling)) {
         settings.sampling = sampling;
+    }
+    if let Some(latency) = fields.read("latency", |node| read_latency(node, settings.latency)) {
+        settings.latency = latency;
+    }
+    if let Some(energy) = fields.read("energy", |node| read_energy(node, settings.energy)) {
+        settings.energy = energy;
     }
     if let Some(threads) = fields.read("threads", |node| node.integer(1..=4096)) {
         settings.threads = u32::try_from(threads).expect("the range above fits");
@@ -30,13 +57,39 @@ pub(super) fn apply(fields: &Fields<'_>, settings: &mut Settings) {
 }
 
 fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
-    let fields = node.mapping(&["samples", "warm_up_s", "measurement_s"])?;
+    let fields = node.mapping(&["samples", "warm_up_s", "measurement_s", "target"])?;
+    // Below a tenth of a percent the clock and the machine's own drift decide, not the samples.
+    let target = |node: &Node<'_>| node.number(0.001..=0.5, "a fraction, e.g. `0.01` for 1 %");
     Some(Sampling {
         // Criterion wants at least 10.
         samples: fields.read("samples", |node| node.integer(10..=1_000_000)).or(outer.samples),
         warm_up_s: fields.read("warm_up_s", Node::positive).or(outer.warm_up_s),
         measurement_s: fields.read("measurement_s", Node::positive).or(outer.measurement_s),
-        target: outer.target,
+        target: fields.read("target", target).or(outer.target),
+    })
+}
+
+fn read_latency(node: &Node<'_>, outer: LatencyPass) -> Option<LatencyPass> {
+    let fields = node.mapping(&["calls"])?;
+    let calls = fields.read("calls", |node| node.integer(10..=1_000_000));
+    Some(LatencyPass { calls: calls.or(outer.calls) })
+}
+
+/// A flag switches the pass; a mapping switches it on and says how it goes.
+fn read_energy(node: &Node<'_>, outer: EnergyPass) -> Option<EnergyPass> {
+    if let Some(enabled) = node.as_boolean() {
+        return Some(EnergyPass { enabled, ..outer });
+    }
+    if !node.is_mapping() {
+        return node.wrong_type("a flag or a mapping", "true, false, or e.g. `{ window_s: 2 }`");
+    }
+    let fields = node.mapping(&["window_s", "subtract_idle"])?;
+    // Counters are updated every few milliseconds, some every 100.
+    let window = |node: &Node<'_>| node.number(1.0..=f64::INFINITY, "seconds, e.g. `2`");
+    Some(EnergyPass {
+        enabled: true,
+        window_s: fields.read("window_s", window).unwrap_or(outer.window_s),
+        subtract_idle: fields.read("subtract_idle", Node::boolean).unwrap_or(outer.subtract_idle),
     })
 }
 

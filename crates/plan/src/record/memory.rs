@@ -13,20 +13,23 @@ pub struct StepMemory {
     pub allocations: u64,
 }
 
-/// Memory of a case on its device, its three parts apart.
+/// Memory of a case on its device, its parts apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Storage of the model as it is run: quantized weights, scales, zero points, norms.
     pub weights_bytes: u64,
     /// Storage of the inputs.
     pub inputs_bytes: u64,
+    /// Storage of the output where it is allocated beforehand; 0 where each step makes its own.
+    #[serde(default)]
+    pub outputs_bytes: u64,
     /// The step's own.
     pub step: StepMemory,
 }
 
 impl Memory {
-    /// Peak during a step: weights and inputs are live throughout.
+    /// Peak during a step: weights, inputs and a preallocated output are live throughout.
     pub const fn peak_bytes(&self) -> u64 {
-        self.weights_bytes + self.inputs_bytes + self.step.peak_bytes
+        self.weights_bytes + self.inputs_bytes + self.outputs_bytes + self.step.peak_bytes
     }
 }
