@@ -80,7 +80,13 @@ fn common_failure(entries: &[Entry<'_>]) -> Option<String> {
 }
 
 fn weights(entry: &Entry<'_>) -> String {
-    entry.row.record.measures.memory.map(|memory| units::mib(memory.weights_bytes)).unwrap_or_default()
+    entry
+        .row
+        .record
+        .measures
+        .memory
+        .map(|memory| units::mib(memory.weights_bytes))
+        .unwrap_or_default()
 }
 
 /// The one confidence level of all intervals, in percent.
