@@ -3,15 +3,18 @@
 mod args;
 mod case_run;
 mod clock;
-mod device_clock;
+pub mod cuda_device;
+pub mod device_clock;
 mod flush;
 mod journal;
+pub mod launch;
 mod panics;
 mod progress;
 mod saved;
 mod session;
 mod store;
 mod target_dir;
+pub mod throttle;
 
 use std::process::ExitCode;
 use std::time::Duration;
