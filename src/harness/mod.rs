@@ -11,6 +11,7 @@ pub mod launch;
 mod panics;
 mod progress;
 mod saved;
+pub mod self_test;
 mod session;
 mod store;
 mod target_dir;
