@@ -3,10 +3,12 @@
 mod args;
 mod case_run;
 pub mod clock;
-mod device_clock;
+pub mod cuda_device;
+pub mod device_clock;
 mod flush;
 mod group_run;
 mod journal;
+pub mod launch;
 pub mod pairs;
 mod panics;
 mod partner;
@@ -15,9 +17,11 @@ pub mod pilot;
 mod progress;
 mod sampling;
 mod saved;
+pub mod self_test;
 mod session;
 mod store;
 mod target_dir;
+pub mod throttle;
 mod timer;
 
 use std::process::ExitCode;
