@@ -1,16 +1,18 @@
-//! `csv`: one line per case. The columns of torchao's microbenchmarks come first, in their order
-//! and with their conventions (an absent value is an empty cell, booleans are Python's); ours
-//! follow. Times are medians in milliseconds. Nothing is rounded.
+//! The columns: each name stands here once, beside what fills it.
 
-use crate::model::{Entry, Interval, Missing, Report, Speedup, Time};
+use plan::{Conditions, Counters, Energy, Latency, Planned, Quiet, Range, StepMemory, Stop};
+use statistics::Verdict;
+
+use crate::model::{Entry, Speedup, Time};
 use crate::units;
 
 /// A column: its name and how a case fills it; `None` is an empty cell.
-type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
+pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
 
 /// Columns of torchao's `results_*.csv`. The baseline there is the unquantized model run the same
-/// way, compiled or not; its own two times are one median, and nothing is its speed-up. Where nothing is compiled the mode is the default one, as upstream writes it.
-const UPSTREAM: &[Column] = &[
+/// way, compiled or not; its own two times are one median, and nothing is its speed-up. Where nothing
+/// is compiled the mode is the default one, as upstream writes it.
+pub const UPSTREAM: &[Column] = &[
     ("name", |e| list(&e.row.record.case.names)),
     ("quantization", |e| text(e.row.record.case.recipe)),
     ("sparsity", |e| e.row.record.case.sparsity.and_then(text)),
@@ -38,7 +40,7 @@ const UPSTREAM: &[Column] = &[
 ];
 
 /// Columns of our own.
-const OURS: &[Column] = &[
+pub const OURS: &[Column] = &[
     ("full_id", |e| text(e.row.full_id())),
     ("target", |e| text(plan::target_of(e.row.full_id()))),
     ("config", |e| text(&e.row.record.case.config)),
@@ -57,18 +59,18 @@ const OURS: &[Column] = &[
     ("samples", |e| text(time(e)?.samples)),
     ("confidence_level", |e| time(e)?.interval.and(text(time(e)?.confidence_level))),
     ("quick", |e| python_bool(time(e)?.quick)),
-    ("speedup_low", |e| text(speedup_interval(e)?.low)),
-    ("speedup_high", |e| text(speedup_interval(e)?.high)),
+    ("speedup_low", |e| text(speedup(e)?.interval.low)),
+    ("speedup_high", |e| text(speedup(e)?.interval.high)),
     ("speedup_over_group_baseline", |e| text(group_speedup(e)?.ratio)),
-    ("speedup_over_group_baseline_low", |e| text(group_speedup(e)?.interval?.low)),
-    ("speedup_over_group_baseline_high", |e| text(group_speedup(e)?.interval?.high)),
-    ("cautions", |e| list(&cautions(e))),
+    ("speedup_over_group_baseline_low", |e| text(group_speedup(e)?.interval.low)),
+    ("speedup_over_group_baseline_high", |e| text(group_speedup(e)?.interval.high)),
+    ("cautions", |e| list(&e.cautions())),
     ("flops", |e| text(plan::cost::flops(&e.row.record.case))),
     ("weights_bytes", |e| text(e.row.record.measures.memory?.weights_bytes)),
     ("inputs_bytes", |e| text(e.row.record.measures.memory?.inputs_bytes)),
-    ("step_peak_bytes", |e| text(e.row.record.measures.memory?.step.peak_bytes)),
-    ("step_total_bytes", |e| text(e.row.record.measures.memory?.step.total_bytes)),
-    ("step_allocations", |e| text(e.row.record.measures.memory?.step.allocations)),
+    ("step_peak_bytes", |e| text(step(e)?.peak_bytes)),
+    ("step_total_bytes", |e| text(step(e)?.total_bytes)),
+    ("step_allocations", |e| text(step(e)?.allocations)),
     ("weights_reduction", |e| text(e.comparison?.weights_reduction?)),
     ("peak_reduction", |e| text(e.comparison?.peak_reduction?)),
     ("sqnr_db", |e| text(e.row.record.accuracy?.sqnr_db.0)),
@@ -89,50 +91,68 @@ const OURS: &[Column] = &[
     ("git_revision", |e| e.row.record.environment.git_revision.clone()),
     ("run_id", |e| text(&e.row.record.run_id)),
     ("timestamp", |e| text(units::rfc3339(e.row.record.timestamp))),
+    ("verdict", |e| text(verdict_word(group_speedup(e)?.verdict()))),
+    ("no_speedup_reason", |e| e.comparison?.speedup.as_ref().err().and_then(text)),
+    ("pair_blocks", |e| text(group_speedup(e)?.blocks)),
+    ("pair_stopped", |e| text(stop_word(group_speedup(e)?.stopped))),
+    ("pair_target", |e| text(group_speedup(e)?.target)),
+    ("pair_half_width", |e| text(group_speedup(e)?.half_width())),
+    ("latency_calls", |e| text(latency(e)?.calls)),
+    ("latency_p50_in_ms", |e| milliseconds(latency(e)?.p50_ns)),
+    ("latency_p90_in_ms", |e| milliseconds(latency(e)?.p90_ns?)),
+    ("latency_p99_in_ms", |e| milliseconds(latency(e)?.p99_ns?)),
+    ("latency_max_in_ms", |e| milliseconds(latency(e)?.max_ns)),
+    ("latency_mean_in_ms", |e| milliseconds(latency(e)?.mean_ns)),
+    ("throughput_steps_per_s", |e| text(e.row.steps_per_s()?)),
+    ("gflop_per_s", |e| text(e.row.gflop_per_s()?)),
+    ("first_call_in_ms", |e| milliseconds(e.row.record.measures.first_call_ns? as f64)),
+    ("counted_steps", |e| text(counters(e)?.iters)),
+    ("minor_faults_per_step", |e| text(counters(e)?.minor_faults)),
+    ("major_faults_per_step", |e| text(counters(e)?.major_faults)),
+    ("fault_share", |e| text(counters(e)?.fault_share?)),
+    ("voluntary_switches_per_step", |e| text(counters(e)?.voluntary_switches)),
+    ("involuntary_switches_per_step", |e| text(counters(e)?.involuntary_switches)),
+    ("cpu_user_in_ms", |e| milliseconds(counters(e)?.user_ns)),
+    ("cpu_system_in_ms", |e| milliseconds(counters(e)?.system_ns)),
+    ("counted_wall_in_ms", |e| milliseconds(counters(e)?.wall_ns)),
+    ("energy_j", |e| text(energy(e)?.joules)),
+    ("energy_watts", |e| text(energy(e)?.watts)),
+    ("energy_idle_watts", |e| text(energy(e)?.idle_watts?)),
+    ("energy_idle_subtracted", |e| python_bool(energy(e)?.idle_subtracted)),
+    ("energy_window_s", |e| text(energy(e)?.window_s)),
+    ("energy_method", |e| text(&energy(e)?.method)),
+    ("clock_mhz_min", |e| text(clock(e)?.min)),
+    ("clock_mhz_median", |e| text(clock(e)?.median)),
+    ("clock_mhz_max", |e| text(clock(e)?.max)),
+    ("clock_method", |e| text(&conditions(e)?.clock_method)),
+    ("temperature_c_max", |e| text(conditions(e)?.temperature_c?.max)),
+    ("throttle_reasons", |e| list(&conditions(e)?.throttle_reasons)),
+    ("discarded_samples", |e| text(conditions(e)?.discarded_samples)),
+    ("steal", |e| text(conditions(e)?.steal?)),
+    ("device_time_in_ms", |e| milliseconds(e.row.record.measures.clocks?.device_ns)),
+    ("host_time_in_ms", |e| milliseconds(e.row.record.measures.clocks?.host_ns)),
+    ("queue_time_in_ms", |e| milliseconds(e.row.record.measures.clocks?.queue_ns)),
+    ("host_bound", |e| python_bool(e.row.record.measures.clocks?.host_bound)),
+    ("absent", |e| {
+        let absent = &e.row.record.measures.absent;
+        list(&absent.iter().map(|(name, why)| format!("{name}: {why}")).collect::<Vec<_>>())
+    }),
+    ("quiet_score", |e| text(quiet(e)?.score)),
+    ("load_1m", |e| text(quiet(e)?.load_1m?)),
+    ("governor", |e| e.row.record.environment.host.governor.clone()),
+    ("planned_samples", |e| text(planned(e)?.samples)),
+    ("planned_iters", |e| text(planned(e)?.iters)),
+    ("planned_limited_by", |e| text(stop_word(planned(e)?.limited_by))),
 ];
-
-/// The report as CSV, a heading line first.
-pub fn write(report: &Report) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut put = |cells: &mut dyn Iterator<Item = String>| {
-        writer.write_record(cells).expect("memory takes every record of equal length");
-    };
-    put(&mut columns().map(|(name, _)| (*name).to_owned()));
-    for entry in report.entries() {
-        put(&mut columns().map(|(_, fill)| fill(&entry).unwrap_or_default()));
-    }
-    for missing in &report.missing {
-        put(&mut columns().map(|(name, _)| missing_cell(missing, name)));
-    }
-    let bytes = writer.into_inner().expect("memory takes every byte");
-    String::from_utf8(bytes).expect("every cell is text")
-}
-
-fn columns() -> impl Iterator<Item = &'static Column> {
-    UPSTREAM.iter().chain(OURS)
-}
-
-/// A case that its run did not reach left no record, only its id.
-fn missing_cell(missing: &Missing, column: &str) -> String {
-    match column {
-        "full_id" => missing.full_id.clone(),
-        "outcome" => "missing".to_owned(),
-        "reason" => missing.reason.clone(),
-        _ => String::new(),
-    }
-}
 
 fn text(value: impl ToString) -> Option<String> {
     Some(value.to_string())
 }
 
+/// Items joined by `;`; one of their own becomes a comma.
 fn list(items: &[String]) -> Option<String> {
+    let items: Vec<String> = items.iter().map(|item| item.replace(';', ",")).collect();
     (!items.is_empty()).then(|| items.join(";"))
-}
-
-fn cautions(entry: &Entry<'_>) -> Vec<String> {
-    let compared = entry.comparison.into_iter().flat_map(|comparison| &comparison.cautions);
-    entry.row.cautions().into_iter().chain(compared.map(ToString::to_string)).collect()
 }
 
 fn python_bool(value: bool) -> Option<String> {
@@ -159,6 +179,50 @@ fn group_speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
     entry.comparison?.speedup.as_ref().ok()
 }
 
-fn speedup_interval(entry: &Entry<'_>) -> Option<Interval> {
-    speedup(entry)?.interval
+fn step(entry: &Entry<'_>) -> Option<StepMemory> {
+    Some(entry.row.record.measures.memory?.step)
+}
+
+fn latency(entry: &Entry<'_>) -> Option<Latency> {
+    entry.row.record.measures.latency
+}
+
+fn counters(entry: &Entry<'_>) -> Option<Counters> {
+    entry.row.record.measures.counters
+}
+
+fn energy<'a>(entry: &Entry<'a>) -> Option<&'a Energy> {
+    entry.row.record.measures.energy.as_ref()
+}
+
+fn conditions<'a>(entry: &Entry<'a>) -> Option<&'a Conditions> {
+    entry.row.record.measures.conditions.as_ref()
+}
+
+fn clock(entry: &Entry<'_>) -> Option<Range> {
+    conditions(entry)?.clock_mhz
+}
+
+fn quiet<'a>(entry: &Entry<'a>) -> Option<&'a Quiet> {
+    entry.row.record.environment.quiet.as_ref()
+}
+
+fn planned(entry: &Entry<'_>) -> Option<Planned> {
+    entry.row.record.planned
+}
+
+const fn stop_word(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Target => "target",
+        Stop::Budget => "budget",
+    }
+}
+
+const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        Verdict::Inconclusive => "inconclusive",
+    }
 }
