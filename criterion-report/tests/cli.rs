@@ -45,6 +45,8 @@ fn exit_codes() {
         ("named-baseline", &["show", "--baseline", "main"], 0),
         ("nothing", &["show"], 2),
         ("newer-version", &["csv"], 2),
+        ("older-version", &["csv"], 2),
+        ("candidate-alone", &["show", "--details", "--strict"], 0),
         ("malformed-line", &["csv"], 2),
         ("two-siblings", &["show", "--filter", "int4wo"], 2),
         ("two-siblings", &["show", "--filter", "("], 2),
@@ -63,7 +65,7 @@ fn exit_codes() {
 #[test]
 fn piped_output_is_plain() {
     let output = on("every-outcome", &["show"]);
-    assert!(out(&output).contains("1.82×"));
+    assert!(out(&output).contains("1.84×"));
     assert!(!out(&output).contains('\x1b'));
     let coloured = on("every-outcome", &["show", "--color", "always"]);
     assert!(out(&coloured).contains('\x1b'));

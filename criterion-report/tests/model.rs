@@ -3,7 +3,8 @@
 mod common;
 
 use common::{latest, report, try_report};
-use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Report};
+use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Report, Speedup};
+use statistics::Verdict;
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
     report
@@ -17,8 +18,9 @@ fn a_candidate_is_compared_with_its_baseline() {
     let report = report("two-siblings");
     let candidate = entry(&report, "int8wo");
     let comparison = candidate.comparison.expect("a candidate is compared");
-    let speedup = comparison.speedup.as_ref().expect("both are measured");
-    assert_eq!(speedup.ratio, 12_344_000.0 / 6_789_000.0);
+    let speedup = comparison.speedup.as_ref().expect("there is a pair");
+    assert_eq!((speedup.ratio, speedup.blocks), (1.83608, 18), "the pair's, not the medians'");
+    assert_eq!(speedup.verdict(), Verdict::Faster);
     assert_eq!(comparison.weights_reduction, Some(1.0 - 1_052_672.0 / 2_097_152.0));
     let peak = |weights: f64| weights + 2.0 * 2_097_152.0;
     assert_eq!(comparison.peak_reduction, Some(1.0 - peak(1_052_672.0) / peak(2_097_152.0)));
@@ -32,8 +34,8 @@ fn a_stale_estimate_is_no_time() {
     let stale = entry(&report, "int8wo");
     assert!(matches!(stale.row.time, Err(NoTime::Stale { recorded: (8, 99_999_999), .. })));
     let comparison = stale.comparison.expect("a candidate is compared");
-    assert_eq!(comparison.speedup, Err(NoSpeedup::Candidate));
-    assert!(comparison.weights_reduction.is_some(), "memory is the record's own");
+    assert!(comparison.speedup.is_ok(), "the pair is the record's own");
+    assert!(comparison.weights_reduction.is_some(), "and so is memory");
 }
 
 /// The record vouches for sample.json; an older estimates.json copied back beside it is not its.
@@ -46,13 +48,70 @@ fn estimates_of_other_samples_are_no_time() {
     assert!(entry(&report, "baseline").row.time.is_ok());
 }
 
+/// Criterion's estimate of the baseline is one moment's, the pair another's.
 #[test]
-fn a_stale_baseline_gives_no_speedup() {
+fn a_stale_baseline_leaves_the_speedup() {
     let report = report("stale-baseline");
+    assert!(entry(&report, "baseline").row.time.is_err());
     let candidate = entry(&report, "int8wo");
-    assert!(candidate.row.time.is_ok());
     let comparison = candidate.comparison.expect("a candidate is compared");
-    assert!(matches!(comparison.speedup, Err(NoSpeedup::Baseline { .. })));
+    assert!(comparison.speedup.is_ok());
+}
+
+#[test]
+fn a_candidate_alone_has_its_speedup() {
+    let report = report("candidate-alone");
+    let comparison = entry(&report, "int8wo").comparison.expect("a candidate is compared");
+    assert!(comparison.speedup.is_ok() && comparison.baseline.is_none());
+    assert_eq!(comparison.weights_reduction, None, "memory is not measured in pairs");
+}
+
+#[test]
+fn without_a_pair_there_is_no_speedup_but_a_reason() {
+    let report = report("no-pair");
+    let speedup = |variant: &str| {
+        let comparison = entry(&report, variant).comparison.expect("a candidate is compared");
+        comparison.speedup.clone()
+    };
+    let reason = "baseline and candidate together do not fit into memory (1.20 GiB needed, 0.61 \
+                  GiB free)";
+    assert_eq!(speedup("int8wo"), Err(NoSpeedup::Recorded(reason.to_owned())));
+    let variant = "baseline".to_owned();
+    assert_eq!(speedup("int8dq"), Err(NoSpeedup::NoPair { variant }));
+}
+
+#[test]
+fn a_pair_of_an_unmeasured_case_is_none() {
+    let report = report("every-outcome");
+    for entry in report.entries().filter(|entry| !entry.row.is_baseline()) {
+        let measured = entry.row.record.outcome.status() == "measured";
+        let comparison = entry.comparison.expect("a candidate is compared");
+        let expected = if measured { None } else { Some(&NoSpeedup::NotMeasured) };
+        assert_eq!(comparison.speedup.as_ref().err(), expected, "{}", entry.row.full_id());
+    }
+}
+
+#[test]
+fn what_made_a_number_doubtful_is_said() {
+    let noisy = report("noisy");
+    let compared = entry(&noisy, "int8dq").comparison.expect("a candidate is compared");
+    assert_eq!(compared.cautions, [Caution::OutOfTime { target: 0.01 }]);
+    let verdict = compared.speedup.as_ref().map(Speedup::verdict);
+    assert_eq!(verdict, Ok(Verdict::Inconclusive));
+    let throttled = Caution::Throttled { reasons: "thermal".to_owned() };
+    let cautions = |variant| entry(&noisy, variant).row.cautions();
+    assert_eq!(cautions("int8dq"), [Caution::ClockMoved, throttled, Caution::Discarded]);
+    assert_eq!(cautions("int8wo"), [Caution::WideMedian, Caution::ClockMoved]);
+    assert_eq!(cautions("baseline"), []);
+    assert_eq!(entry(&report("host-bound"), "baseline").row.cautions(), [Caution::HostBound]);
+}
+
+#[test]
+fn the_runs_warnings_are_those_of_shown_rows() {
+    assert_eq!(report("noisy").run_warnings.len(), 2);
+    assert_eq!(report("two-siblings").run_warnings, [""; 0]);
+    let none = try_report("noisy", "new", "float8wo").expect("a readable fixture");
+    assert_eq!(none.run_warnings, [""; 0]);
 }
 
 #[test]
@@ -70,10 +129,7 @@ fn two_quick_samples_support_no_interval() {
     let candidate = entry(&report, "int8wo");
     let time = candidate.row.time.as_ref().expect("it is measured");
     assert!(time.quick && time.interval.is_none());
-    assert_eq!(candidate.row.cautions(), ["quick mode: two samples, so no interval"]);
-    let comparison = candidate.comparison.expect("a candidate is compared");
-    let speedup = comparison.speedup.as_ref().expect("both are measured");
-    assert_eq!(speedup.interval, None);
+    assert_eq!(candidate.row.cautions(), [Caution::Quick]);
 }
 
 #[test]
@@ -89,13 +145,13 @@ fn what_differs_between_the_sides_is_said() {
 fn compiled_candidates_have_both_comparisons() {
     let report = report("compiled");
     let ratio = |comparison: Option<&criterion_report::model::Comparison>| {
-        comparison.map(|comparison| comparison.speedup.as_ref().expect("all are measured").ratio)
+        comparison.map(|comparison| comparison.speedup.as_ref().expect("all have pairs").ratio)
     };
     let compiled = entry(&report, "int8wo+max-autotune");
-    assert_eq!(ratio(compiled.comparison), Some(12_344_000.0 / 4_000_000.0));
-    assert_eq!(ratio(compiled.quantization), Some(2.0));
+    assert_eq!(ratio(compiled.comparison), Some(3.09347));
+    assert_eq!(ratio(compiled.quantization), Some(2.02217));
     let model = entry(&report, "baseline+max-autotune");
-    assert_eq!(ratio(model.comparison), Some(12_344_000.0 / 8_000_000.0));
+    assert_eq!(ratio(model.comparison), Some(1.55821));
     assert_eq!(ratio(model.quantization), None);
 }
 
@@ -131,6 +187,19 @@ fn a_line_cut_off_by_a_crash_costs_one_record() {
         let report = report(name);
         assert_eq!((report.entries().count(), report.warnings.len()), (ids, 1), "{name}");
         assert!(report.warnings[0].contains("inference.jsonl:2: "), "{}", report.warnings[0]);
+    }
+}
+
+/// Two cases were measured by an earlier version; a third was measured again since.
+#[test]
+fn records_of_an_earlier_version_cost_only_themselves() {
+    let report = report("older-lines");
+    assert_eq!(report.rows_read(), 1);
+    let [warning] = report.warnings.as_slice() else { panic!("{:?}", report.warnings) };
+    assert!(warning.contains(": 2 records written by an earlier version"), "{warning}");
+    assert_eq!(report.missing.len(), 2);
+    for case in &report.missing {
+        assert!(case.reason.starts_with("its record is of an earlier version"), "{case:?}");
     }
 }
 

@@ -8,7 +8,11 @@ use criterion_report::write::{Writer, dashboard, show};
 use insta::assert_snapshot;
 
 fn show() -> Writer {
-    Writer::Show(show::Options { color: ColorChoice::Auto })
+    Writer::Show(show::Options { color: ColorChoice::Auto, details: false })
+}
+
+fn details() -> Writer {
+    Writer::Show(show::Options { color: ColorChoice::Auto, details: true })
 }
 
 fn dashboard(torchao_compat: bool, seed_format: bool, jsonl: bool) -> Writer {
@@ -23,9 +27,16 @@ fn show_of_every_fixture() {
 }
 
 #[test]
+fn details_of_what_is_there_and_what_is_not() {
+    for name in ["compiled", "every-outcome", "host-bound", "noisy", "page-faults", "quick-mode"] {
+        assert_snapshot!(format!("details-{name}"), write(&details(), &report(name)));
+    }
+}
+
+#[test]
 fn show_stays_within_a_hundred_columns() {
     for name in READABLE {
-        let text = write(&show(), &report(name));
+        let text = write(&show(), &report(name)) + &write(&details(), &report(name));
         // A path or an id does not break.
         let long = text.lines().find(|line| line.chars().count() > 100 && !line.contains('/'));
         assert_eq!(long, None, "{name}");
@@ -43,7 +54,7 @@ fn text_follows_the_terminals_width() {
 
 #[test]
 fn show_in_colour_has_the_same_letters() {
-    let coloured = Writer::Show(show::Options { color: ColorChoice::Always });
+    let coloured = Writer::Show(show::Options { color: ColorChoice::Always, details: false });
     let codes = regex::Regex::new("\x1b\\[[0-9]+m").expect("a valid pattern");
     for name in READABLE {
         let text = write(&coloured, &report(name));
@@ -55,9 +66,13 @@ fn show_in_colour_has_the_same_letters() {
 #[test]
 fn csv_of_outcomes_and_missing_values() {
     for name in [
+        "candidate-alone",
         "compiled",
         "different-runs",
         "every-outcome",
+        "host-bound",
+        "no-pair",
+        "noisy",
         "quick-mode",
         "stale-baseline",
         "two-siblings",
@@ -79,6 +94,18 @@ fn upstreams_columns_come_first_in_its_order() {
 }
 
 #[test]
+fn the_documented_columns_are_those_written() {
+    let text = write(&Writer::Csv, &report("two-siblings"));
+    let written: Vec<&str> = text.lines().next().expect("a heading line").split(',').collect();
+    let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
+    let (_, list) = format.split_once("```text\nname quantization").expect("the list of columns");
+    let (list, _) = list.split_once("```").expect("its end");
+    let documented: Vec<&str> =
+        ["name", "quantization"].into_iter().chain(list.split_whitespace()).collect();
+    assert_eq!(documented, written);
+}
+
+#[test]
 fn dashboard_for_the_database() {
     let v3 = dashboard(false, false, false);
     let failed = try_report("every-outcome", "new", "float8dq-row").expect("a readable fixture");
@@ -89,6 +116,8 @@ fn dashboard_for_the_database() {
         "compiled",
         "different-runs",
         "every-outcome",
+        "host-bound",
+        "no-pair",
         "other-dtype",
         "small-kernels",
         "stale-estimate",
@@ -103,6 +132,9 @@ fn dashboard_in_upstreams_forms() {
     let compiled = try_report("compiled", "new", "max-autotune").expect("a readable fixture");
     assert_snapshot!("dashboard-compat-two-siblings", write(&compat, &report("two-siblings")));
     assert_snapshot!("dashboard-compat-compiled", write(&compat, &compiled));
+    for name in ["candidate-alone", "no-pair", "stale-estimate"] {
+        assert_snapshot!(format!("dashboard-compat-{name}"), write(&compat, &report(name)));
+    }
     assert_snapshot!("dashboard-compat-every-outcome", write(&compat, &report("every-outcome")));
     assert_snapshot!("dashboard-seed-two-siblings", write(&seed, &report("two-siblings")));
 }
@@ -145,8 +177,11 @@ fn unreadable_records_name_the_place_and_the_remedy() {
         Err(error) => error.to_string(),
     };
     assert_snapshot!(error("newer-version", "new"), @r"
-    tests/fixtures/newer-version/criterion-torch/new/inference.jsonl:2: record version 2, but this criterion-report reads version 1
+    tests/fixtures/newer-version/criterion-torch/new/inference.jsonl:2: record version 3, but this criterion-report reads version 2
       a newer criterion-torch wrote it: use the criterion-report of that version
+    ");
+    assert_snapshot!(error("older-version", "new"), @r"
+    tests/fixtures/older-version/criterion-torch/new/inference.jsonl: 2 records written by an earlier version of criterion-torch (record version 1; this criterion-report reads 2): measure again with `cargo bench`
     ");
     assert_snapshot!(error("malformed-line", "new"), @r"
     tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:1: not a record: key must be a string at line 1 column 14

@@ -4,6 +4,24 @@ use std::collections::BTreeSet;
 
 use plan::{Environment, HostFacts, Record};
 
+/// Lowest and highest of several values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// Lowest.
+    pub low: f64,
+    /// Highest.
+    pub high: f64,
+}
+
+impl Span {
+    /// `span` widened to hold `value`, where there is one.
+    fn with(span: Option<Self>, value: Option<f64>) -> Option<Self> {
+        let Some(value) = value else { return span };
+        let Self { low, high } = span.unwrap_or(Self { low: value, high: value });
+        Some(Self { low: low.min(value), high: high.max(value) })
+    }
+}
+
 /// One machine, library and working tree, and what varied under them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Circumstances {
@@ -15,6 +33,12 @@ pub struct Circumstances {
     pub allocators: BTreeSet<String>,
     /// CUDA devices.
     pub cuda_devices: BTreeSet<String>,
+    /// Frequency governors of the CPUs, where known.
+    pub governors: BTreeSet<String>,
+    /// How quiet the machine was, from 0 to 1, where a run measured it.
+    pub quiet: Option<Span>,
+    /// Runnable processes over one minute, when the runs began.
+    pub load: Option<Span>,
     /// When the first case ended, seconds since the Unix epoch.
     pub first: u64,
     /// When the last one did.
@@ -47,6 +71,9 @@ impl Circumstances {
             threads: BTreeSet::new(),
             allocators: BTreeSet::new(),
             cuda_devices: BTreeSet::new(),
+            governors: BTreeSet::new(),
+            quiet: None,
+            load: None,
             first: record.timestamp,
             last: record.timestamp,
             rows: 0,
@@ -58,6 +85,10 @@ impl Circumstances {
         self.threads.insert(torch.threads);
         self.allocators.insert(record.environment.allocator.clone());
         self.cuda_devices.extend(torch.cuda_device.clone());
+        self.governors.extend(record.environment.host.governor.clone());
+        let quiet = record.environment.quiet.as_ref();
+        self.quiet = Span::with(self.quiet, quiet.map(|quiet| quiet.score));
+        self.load = Span::with(self.load, quiet.and_then(|quiet| quiet.load_1m));
         self.first = self.first.min(record.timestamp);
         self.last = self.last.max(record.timestamp);
         self.rows += 1;

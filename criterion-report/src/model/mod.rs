@@ -1,6 +1,8 @@
 //! The report model: what was measured, joined, compared and qualified. It formats nothing.
 
+mod caution;
 mod circumstances;
+mod comparison;
 mod criterion_files;
 mod location;
 mod records;
@@ -10,12 +12,14 @@ mod runs;
 mod speedup;
 mod time;
 
-pub use circumstances::Circumstances;
+pub use caution::Caution;
+pub use circumstances::{Circumstances, Span};
+pub use comparison::Comparison;
 pub use criterion_files::{CriterionFiles, CriterionResult};
 pub use location::Location;
 pub use records::{Records, RecordsError, read_runs};
 pub use report::{Entry, Report, Selection};
 pub use row::{NoTime, Row};
 pub use runs::{Missing, Run, Runs};
-pub use speedup::{Caution, Comparison, NoSpeedup, Speedup};
+pub use speedup::{NoSpeedup, Speedup};
 pub use time::{Interval, Time};

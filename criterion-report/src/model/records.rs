@@ -16,6 +16,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::runs::Run;
+use crate::units;
 
 /// Why records could not be read.
 #[derive(Debug, Error)]
@@ -31,12 +32,13 @@ pub enum RecordsError {
         /// Baselines that do have records.
         others: Vec<String>,
     },
-    /// A line of another schema version.
+    /// A line of a newer schema version.
     #[error(
-        "{}:{line}: record version {found}, but this criterion-report reads version {}\n  {}",
-        .path.display(), Record::VERSION, version_remedy(*.found)
+        "{}:{line}: record version {found}, but this criterion-report reads version {}\n  a newer \
+         criterion-torch wrote it: use the criterion-report of that version",
+        .path.display(), Record::VERSION
     )]
-    Version {
+    Newer {
         /// File.
         path: PathBuf,
         /// Line, from 1.
@@ -44,6 +46,9 @@ pub enum RecordsError {
         /// Version found.
         found: u32,
     },
+    /// There are records, all of older schema versions.
+    #[error("{0}")]
+    Older(String),
     /// A line that is not a record.
     #[error(
         "{}:{line}: not a record: {cause}\n  delete the line and measure its case again with \
@@ -74,19 +79,13 @@ fn or_from(others: &[String]) -> String {
     format!("\n  baselines that have records: {} (choose with --baseline)", others.join(", "))
 }
 
-fn version_remedy(found: u32) -> &'static str {
-    if found > Record::VERSION {
-        "a newer criterion-torch wrote it: use the criterion-report of that version"
-    } else {
-        "an older criterion-torch wrote it: measure again with `cargo bench`"
-    }
-}
-
 /// All records of a baseline, in the order of the targets' names and of the lines.
 #[derive(Debug, Default)]
 pub struct Records {
     /// One per `full_id`; of several the last wins, as it does for the writer.
     pub records: Vec<Record>,
+    /// The `full_id`s whose last record is of an older version, and so not among them.
+    pub older: HashSet<String>,
     /// The runs that wrote any line, a line that was replaced later included.
     pub runs: HashSet<String>,
     /// What was passed over.
@@ -103,78 +102,119 @@ impl Records {
         }
         let mut found = Self::default();
         let mut places = HashMap::new();
+        let mut older_files = Vec::new();
         for path in files {
-            found.read_file(&path, &mut places)?;
+            let older = found.read_file(&path, &mut places)?;
+            older_files.extend(older_file(&path, &older));
         }
+        if found.records.is_empty() && !older_files.is_empty() {
+            return Err(RecordsError::Older(older_files.join("\n")));
+        }
+        found.warnings.extend(older_files);
         Ok(found)
     }
 
+    /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(
         &mut self,
         path: &Path,
         places: &mut HashMap<String, usize>,
-    ) -> Result<(), RecordsError> {
+    ) -> Result<Vec<Stamp>, RecordsError> {
         let text =
             fs::read(path).map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
+        let mut older = Vec::new();
         for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
             }
             match parse(line, path, index + 1) {
-                Ok(record) => {
-                    self.runs.insert(record.run_id.clone());
-                    match places.get(&record.full_id) {
-                        Some(&place) => self.records[place] = record,
-                        None => {
-                            places.insert(record.full_id.clone(), self.records.len());
-                            self.records.push(record);
-                        }
-                    }
+                Ok(Line::Record(record)) => self.add(*record, places),
+                Ok(Line::Older(stamp)) => older.push(stamp),
+                Err(error) => {
+                    let why = passed_over(error)?;
+                    self.warnings.push(format!("{}:{}: {why}", path.display(), index + 1));
                 }
-                // A process that ends while it writes leaves half a line; later runs write on
-                // after it.
-                Err(RecordsError::Malformed { cause, .. }) if cause.is_eof() => {
-                    self.warnings.push(format!(
-                        "{}:{}: this record is cut off and passed over; measure its case again",
-                        path.display(),
-                        index + 1,
-                    ));
-                }
-                // A branch with a further recipe or model leaves words that this build does not
-                // know; its other records are no worse for that.
-                Err(RecordsError::Malformed { cause, .. }) if cause.is_data() => {
-                    self.warnings.push(format!(
-                        "{}:{}: this record is not understood and passed over: {cause}; read it \
-                         with the criterion-report of the branch that wrote it",
-                        path.display(),
-                        index + 1,
-                    ));
-                }
-                Err(error) => return Err(error),
             }
         }
-        Ok(())
+        older.retain(|stamp| !places.contains_key(&stamp.full_id));
+        self.runs.extend(older.iter().map(|stamp| stamp.run_id.clone()));
+        self.older.extend(older.iter().map(|stamp| stamp.full_id.clone()));
+        Ok(older)
+    }
+
+    fn add(&mut self, record: Record, places: &mut HashMap<String, usize>) {
+        self.runs.insert(record.run_id.clone());
+        match places.get(&record.full_id) {
+            Some(&place) => self.records[place] = record,
+            None => {
+                places.insert(record.full_id.clone(), self.records.len());
+                self.records.push(record);
+            }
+        }
     }
 }
 
-fn parse(line: &[u8], path: &Path, number: usize) -> Result<Record, RecordsError> {
-    /// What every version has.
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
-    }
+/// What a line is.
+enum Line {
+    Record(Box<Record>),
+    Older(Stamp),
+}
+
+/// What records of every version have.
+#[derive(Deserialize)]
+struct Stamp {
+    version: u32,
+    full_id: String,
+    run_id: String,
+}
+
+fn parse(line: &[u8], path: &Path, number: usize) -> Result<Line, RecordsError> {
     let malformed = |cause| RecordsError::Malformed { path: path.to_owned(), line: number, cause };
     match serde_json::from_slice::<Record>(line) {
-        Ok(record) if record.version == Record::VERSION => Ok(record),
+        Ok(record) if record.version == Record::VERSION => Ok(Line::Record(Box::new(record))),
         // Another version may fail in any field: say the version, not the field.
         outcome => {
-            let found = serde_json::from_slice::<Versioned>(line).map_err(malformed)?.version;
+            let stamp = serde_json::from_slice::<Stamp>(line).map_err(malformed)?;
             match outcome {
-                Err(error) if found == Record::VERSION => Err(malformed(error)),
-                _ => Err(RecordsError::Version { path: path.to_owned(), line: number, found }),
+                Err(error) if stamp.version == Record::VERSION => Err(malformed(error)),
+                _ if stamp.version < Record::VERSION => Ok(Line::Older(stamp)),
+                _ => {
+                    let (path, found) = (path.to_owned(), stamp.version);
+                    Err(RecordsError::Newer { path, line: number, found })
+                }
             }
         }
     }
+}
+
+/// Why a line that is no record is passed over with a warning; what may not be passed over is
+/// returned.
+fn passed_over(error: RecordsError) -> Result<String, RecordsError> {
+    match &error {
+        // A process that ends while it writes leaves half a line; later runs write on after it.
+        RecordsError::Malformed { cause, .. } if cause.is_eof() => {
+            Ok("this record is cut off and passed over; measure its case again".to_owned())
+        }
+        // A branch with a further recipe or model leaves words that this build does not know; its
+        // other records are no worse for that.
+        RecordsError::Malformed { cause, .. } if cause.is_data() => Ok(format!(
+            "this record is not understood and passed over: {cause}; read it with the \
+             criterion-report of the branch that wrote it"
+        )),
+        _ => Err(error),
+    }
+}
+
+/// One line for all records of a file that are of older versions.
+fn older_file(path: &Path, older: &[Stamp]) -> Option<String> {
+    let version = older.iter().map(|stamp| stamp.version).max()?;
+    Some(format!(
+        "{}: {} written by an earlier version of criterion-torch (record version {version}; this \
+         criterion-report reads {}): measure again with `cargo bench`",
+        path.display(),
+        units::count(older.len(), "record"),
+        Record::VERSION,
+    ))
 }
 
 /// All runs, the oldest first, and a warning for each whose manifest cannot be used.

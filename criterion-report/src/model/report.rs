@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use plan::{CaseId, Variant};
 use regex::Regex;
 
 use super::circumstances::Circumstances;
+use super::comparison::Comparison;
 use super::criterion_files::CriterionFiles;
 use super::location::Location;
 use super::records::{Records, RecordsError, read_runs};
 use super::row::Row;
 use super::runs::{Missing, Runs};
-use super::speedup::Comparison;
 
 /// One case as writers see it.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +25,21 @@ pub struct Entry<'a> {
     pub quantization: Option<&'a Comparison>,
     /// The other side of `quantization`; the row itself for an unquantized model.
     pub unquantized: Option<&'a Row>,
+}
+
+impl Entry<'_> {
+    /// What qualifies the case's numbers and its comparisons, each text once.
+    pub fn cautions(&self) -> Vec<String> {
+        let compared = self.comparison.into_iter().chain(self.quantization);
+        let compared = compared.flat_map(|comparison| &comparison.cautions);
+        let mut texts = Vec::new();
+        for text in self.row.cautions().iter().chain(compared).map(ToString::to_string) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
 }
 
 /// Which cases a report shows. Those left out still serve as baselines of those shown.
@@ -54,6 +70,8 @@ pub struct Report {
     pub foreign: Vec<String>,
     /// Files and lines that could not be used.
     pub warnings: Vec<String>,
+    /// What the runs that measured the shown rows found wrong with the machine, each once.
+    pub run_warnings: Vec<String>,
     /// Circumstances of the shown rows.
     pub circumstances: Vec<Circumstances>,
 }
@@ -65,7 +83,7 @@ impl Report {
         baseline: &str,
         selection: Selection<'_>,
     ) -> Result<Self, RecordsError> {
-        let Records { records, runs: recorded, mut warnings } =
+        let Records { records, older, runs: recorded, mut warnings } =
             Records::read(&location.records, baseline)?;
         let (runs, run_warnings) = read_runs(&location.records)?;
         warnings.extend(run_warnings);
@@ -83,7 +101,7 @@ impl Report {
             .collect();
         arrange(&mut rows);
         let runs = Runs::of(runs, baseline, &recorded);
-        let mut missing = runs.unreached(&mut rows);
+        let mut missing = runs.unreached(&mut rows, &older);
         let earlier = runs.earlier();
         let passes = |id: &str| {
             selection.filter.is_none_or(|filter| filter.is_match(id))
@@ -91,10 +109,13 @@ impl Report {
         };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
         missing.retain(|case| passes(&case.full_id));
+        let measured: HashSet<&str> =
+            shown.iter().map(|&i| rows[i].record.run_id.as_str()).collect();
         Ok(Self {
             baseline: baseline.to_owned(),
             comparisons: compare(&rows),
             earlier: shown.iter().filter(|&&i| earlier(rows[i].full_id())).count(),
+            run_warnings: runs.warnings(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
             rows,
             shown,
@@ -171,38 +192,49 @@ fn arrange(rows: &mut [Row]) {
 /// the unquantized model run the same way.
 fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
     let mut groups: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    let key = |place: usize| {
-        let id = &rows[place].record.case.id;
-        (id.group.as_str(), id.parameter.as_str())
-    };
-    for place in 0..rows.len() {
-        groups.entry(key(place)).or_default().push(place);
+    for (place, row) in rows.iter().enumerate() {
+        groups.entry(siblings_key(row)).or_default().push(place);
     }
-    let against = |other: Option<usize>, row: &Row| {
-        Some(Comparison::of(other.map(|place| (place, &rows[place])), row))
-    };
     rows.iter()
-        .enumerate()
-        .map(|(place, row)| {
+        .map(|row| {
             if row.is_baseline() {
                 return [None, None];
             }
-            let siblings = &groups[&key(place)];
-            let find = |alike: &dyn Fn(&Row) -> bool| {
-                siblings.iter().copied().find(|&sibling| alike(&rows[sibling]))
+            let siblings = &groups[&siblings_key(row)];
+            let against = |variant: Variant, is_it: &dyn Fn(&Row) -> bool| {
+                let mut rows = siblings.iter().map(|&place| (place, &rows[place]));
+                let other = rows.find(|(_, sibling)| is_it(sibling));
+                Comparison::of(&id(other, variant, row), other, row)
             };
-            let comparison = against(find(&Row::is_baseline), row);
+            let comparison = against(Variant::BASELINE, &Row::is_baseline);
             let compile = row.record.case.compile;
             let quantization = if compile.is_none() {
-                comparison.clone()
+                Some(comparison.clone())
             } else if row.is_unquantized() {
                 None
             } else {
+                let variant = Variant { compile, ..Variant::BASELINE };
                 let alike =
                     |other: &Row| other.is_unquantized() && other.record.case.compile == compile;
-                against(find(&alike), row)
+                Some(against(variant, &alike))
             };
-            [comparison, quantization]
+            [Some(comparison), quantization]
         })
         .collect()
+}
+
+/// What siblings share.
+fn siblings_key(row: &Row) -> (&str, &str) {
+    let id = &row.record.case.id;
+    (&id.group, &id.parameter)
+}
+
+/// The id of the case that `row` is compared with. One that was not selected has no row; its id
+/// follows from its variant.
+fn id(other: Option<(usize, &Row)>, variant: Variant, row: &Row) -> CaseId {
+    let id = &row.record.case.id;
+    match other {
+        Some((_, other)) => other.record.case.id.clone(),
+        None => plan::case_id(&id.group, variant, &id.parameter),
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use plan::{LastSample, Outcome, Recipe, Record, Role};
 
+use super::caution::Caution;
 use super::criterion_files::CriterionResult;
 use super::time::Time;
 use crate::units;
@@ -121,11 +122,21 @@ impl Row {
         self.record.case.recipe == Recipe::Baseline && self.record.case.sparsity.is_none()
     }
 
-    /// What qualifies the row's own numbers: the harness's notes, quick mode, a later run's end.
-    pub fn cautions(&self) -> Vec<String> {
-        let quick = self.time.as_ref().is_ok_and(|time| time.quick);
-        let quick = quick.then(|| "quick mode: two samples, so no interval".to_owned());
-        quick.into_iter().chain(self.outdated.clone()).chain(self.record.notes.clone()).collect()
+    /// What qualifies the row's own numbers.
+    pub fn cautions(&self) -> Vec<Caution> {
+        Caution::of_row(self)
+    }
+
+    /// Steps per second at the median time.
+    pub fn steps_per_s(&self) -> Option<f64> {
+        self.time.as_ref().ok().map(|time| 1e9 / time.median_ns)
+    }
+
+    /// 10⁹ floating-point operations per second at the median time; the operations are counted as
+    /// [`plan::cost::flops`] does, in matrix products alone.
+    pub fn gflop_per_s(&self) -> Option<f64> {
+        let flops = plan::cost::flops(&self.record.case) as f64;
+        self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 
     /// Why there is no number, in the outcome's words or in those of a missing time.

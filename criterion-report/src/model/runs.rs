@@ -24,6 +24,10 @@ pub struct Missing {
     pub reason: String,
 }
 
+/// Why a case with a record of an older version is missing.
+const OLDER: &str =
+    "its record is of an earlier version of criterion-torch; measure it again with `cargo bench`";
+
 /// The runs that saved under one baseline and selected a case at all, the oldest first.
 #[derive(Debug, Default)]
 pub struct Runs(Vec<Run>);
@@ -58,10 +62,22 @@ impl Runs {
         move |id| targets.contains(plan::target_of(id)) && !selected.contains(id)
     }
 
+    /// What the runs with these ids found wrong with the machine, each text once.
+    pub fn warnings(&self, run_ids: &HashSet<&str>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for Run { manifest, .. } in &self.0 {
+            if run_ids.contains(manifest.run_id.as_str()) {
+                let new = manifest.warnings.iter().filter(|text| !warnings.contains(text));
+                warnings.extend(new.collect::<Vec<_>>());
+            }
+        }
+        warnings.into_iter().cloned().collect()
+    }
+
     /// Finds what runs left without a record of their own. Of several runs that selected a case
     /// the last decides: cases without any record are returned, rows of an earlier run are marked
-    /// as outdated.
-    pub fn unreached(&self, rows: &mut [Row]) -> Vec<Missing> {
+    /// as outdated. `older` are cases whose record is of an older version.
+    pub fn unreached(&self, rows: &mut [Row], older: &HashSet<String>) -> Vec<Missing> {
         let last: HashMap<&str, &str> = self
             .0
             .iter()
@@ -88,7 +104,11 @@ impl Runs {
                 };
                 let reason = format!("run {} {ended}", manifest.run_id);
                 match places.get(id).map(|&place| &mut rows[place]) {
-                    None => missing.push(Missing { full_id: id.clone(), reason }),
+                    None => {
+                        let passed_over = older.contains(id).then(|| OLDER.to_owned());
+                        let reason = passed_over.unwrap_or(reason);
+                        missing.push(Missing { full_id: id.clone(), reason });
+                    }
                     Some(row) if row.record.run_id != manifest.run_id => {
                         let run = &row.record.run_id;
                         row.outdated = Some(format!("{reason}; this is from run {run}"));

@@ -23,19 +23,25 @@ pub enum Writer {
     ///
     /// Cases are grouped as criterion groups them, a baseline and its candidates under each dtype
     /// and shape. `time` is the median over criterion's samples with its bootstrap interval.
-    /// `speed-up` is the baseline's median over the candidate's; its interval combines those of
-    /// the two medians. `weights` is the storage of the model as it runs with the change against
-    /// the baseline, `step` the peak of one step's own allocations, `SQNR` the output's
-    /// signal-to-quantization-noise ratio in dB against a high-precision reference (∞: equal).
+    /// `speed-up` is the baseline's time over the candidate's with its interval, from blocks in
+    /// which both ran in turn; it is not the quotient of the two times beside it, which are of two
+    /// moments. It is green or red where the interval excludes 1 and the ratio is at least 1 % from
+    /// it, yellow where the interval leaves open whether there is such a difference. `weights` is the storage of the model as it
+    /// runs with the change against the baseline, `step` the peak of one step's own allocations,
+    /// `SQNR` the output's signal-to-quantization-noise ratio in dB against a high-precision
+    /// reference (∞: equal). The `quiet` score above the tables is the share of short
+    /// computations that nothing else slowed down when the run began; 1 is a quiet machine.
     ///
     /// A case without a number says why in its place. A time is shown only where criterion's
-    /// estimate on disk is of the same measurement as the record; otherwise it is `stale`.
+    /// estimate on disk is of the same measurement as the record; otherwise it is `stale`. What
+    /// qualifies a number stands below its table.
     Show(show::Options),
 
     /// Write one CSV line per case, torchao's columns first
     ///
     /// The first 21 columns are those of torchao's microbenchmarks, in their order; columns with
-    /// intervals, memory, accuracy and circumstances follow. Times are medians in milliseconds.
+    /// intervals, memory, accuracy, circumstances, latency, throughput, counters, energy and clocks
+    /// follow. Times are medians in milliseconds; speed-ups come from pairs, not from these times.
     /// An empty cell means that there is no value; unmeasured cases are lines too, with their
     /// outcome and reason.
     Csv,
@@ -44,9 +50,11 @@ pub enum Writer {
     ///
     /// One JSON list in which each record is one metric of one case, ready for
     /// `upload-benchmark-results`. Times are given in ms under the names that dashboards know and
-    /// in µs besides, because dashboards cut values to two decimals. Cases that failed or are
-    /// unsupported are records with `failure_type` in `benchmark.extra_info`, never zeros; skipped
-    /// cases are not results of this machine and are counted on stderr.
+    /// in µs besides, because dashboards cut values to two decimals; speed-ups come from pairs, not
+    /// from these times. Latency, throughput, first call and energy are metrics where they were
+    /// measured. Cases that failed or are unsupported are records with `failure_type` in
+    /// `benchmark.extra_info`, never zeros; skipped cases are not results of this machine and are
+    /// counted on stderr.
     ///
     /// The uploader takes only files named *.json, from the top of one folder, and two files of
     /// the same name in one job overwrite each other.

@@ -52,14 +52,20 @@ pub fn write_on(width: Option<usize>, writer: &Writer, report: &Report) -> Strin
 
 /// Fixtures that can be read under `new`.
 pub const READABLE: &[&str] = &[
+    "candidate-alone",
     "compiled",
     "different-runs",
     "earlier-runs",
     "every-outcome",
     "foreign-benchmark",
+    "host-bound",
     "interleaved",
     "mixed-estimate",
+    "no-pair",
+    "noisy",
+    "older-lines",
     "other-dtype",
+    "page-faults",
     "quick-mode",
     "small-kernels",
     "stale-baseline",

@@ -1,6 +1,7 @@
 //! `dashboard`: records of the PyTorch OSS benchmark database, schema v3.
 
 mod check;
+mod metrics;
 mod record;
 mod upstream;
 mod v3;
@@ -98,7 +99,7 @@ fn convert(entry: &Entry<'_>, options: &Options) -> Result<Vec<DbRecord>, Option
         if entry.quantization.is_none() && entry.row.is_unquantized() {
             return Err(None);
         }
-        if let Some(reason) = upstream::unfit(entry) {
+        if let Some(reason) = upstream::unfit(entry, options.torchao_compat) {
             return Err(Some(reason.to_owned()));
         }
         let convert = if options.seed_format { upstream::seed } else { upstream::torchao };

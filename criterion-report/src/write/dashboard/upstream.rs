@@ -10,14 +10,17 @@ use plan::Dtype;
 use super::record::{Benchmark, DbRecord, Info, Metric, Model};
 use super::v3::compile_mode;
 use super::{BENCHMARK, LAYER, ORIGIN, arch};
-use crate::model::{Entry, Time};
+use crate::model::{Entry, Row, Time};
 
-/// Why upstream's forms cannot hold a case.
-pub fn unfit(entry: &Entry<'_>) -> Option<&'static str> {
+/// Why upstream's forms cannot hold a case; `times` when the form holds both its times.
+pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
+    let timed = |row: Option<&Row>| row.is_some_and(|row| row.time.is_ok());
     if entry.row.record.case.dtype != Dtype::BFloat16 {
         Some("not bfloat16, the only dtype that its metrics can name")
     } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
-        Some("no speed-up: unmeasured, stale, or without a baseline")
+        Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
+    } else if times && !(timed(Some(entry.row)) && timed(entry.unquantized)) {
+        Some("a time is stale or absent, its own or that of the unquantized model")
     } else {
         None
     }

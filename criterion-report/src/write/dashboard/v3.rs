@@ -1,10 +1,11 @@
 //! The default form: correct for schema v3, with everything that the records know.
 
-use plan::{Allocator, CacheMode, Case, CompileMode, Dtype, Mode, ModelKind, Outcome};
+use plan::{Allocator, CacheMode, Case, CompileMode, Dtype, ModelKind, Outcome};
 
-use super::record::{Benchmark, DbRecord, Dependency, Info, Metric, Model, Runner};
+use super::metrics::metrics;
+use super::record::{Benchmark, DbRecord, Dependency, Info, Model, Runner};
 use super::{BENCHMARK, LAYER, ORIGIN, arch};
-use crate::model::{Entry, Interval, Row, Time};
+use crate::model::{Entry, Row};
 use crate::units;
 
 /// All metrics of a case; none when it is no result of this machine.
@@ -45,9 +46,12 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     info.push("threads", Some(environment.torch.threads));
     info.push("allocator", Some(&environment.allocator));
     info.push("kernels", (!record.kernels.is_empty()).then(|| record.kernels.join(";")));
-    let compared = entry.quantization.into_iter().flat_map(|comparison| &comparison.cautions);
-    let cautions: Vec<String> =
-        row.cautions().into_iter().chain(compared.map(ToString::to_string)).collect();
+    let mut cautions = entry.cautions();
+    if let Some(Err(why)) = entry.quantization.map(|comparison| &comparison.speedup)
+        && record.outcome == Outcome::Measured
+    {
+        cautions.push(format!("no speed-up: {why}"));
+    }
     info.push("notes", (!cautions.is_empty()).then(|| cautions.join("; ")));
     info.push("git_revision", environment.git_revision.as_ref());
     info.push("run_id", Some(&record.run_id));
@@ -150,91 +154,4 @@ fn dependencies(row: &Row) -> Vec<(&'static str, Dependency)> {
         ("torch", dependency("pytorch/pytorch", &torch.libtorch, libtorch)),
         ("tch", dependency("LaurentMazare/tch-rs", &torch.tch, Info::default())),
     ]
-}
-
-/// One number, with its interval where it has one.
-fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
-    let mut info = Info(vec![("unit", unit.to_owned())]);
-    if let Some((Interval { low, high }, level)) = interval {
-        info.push("ci_low", Some(low));
-        info.push("ci_high", Some(high));
-        info.push("confidence_level", Some(level));
-    }
-    Metric { name, benchmark_values: [value], target_value: 0.0, extra_info: Some(info) }
-}
-
-/// A time under the name that dashboards know, and in µs: they cut values to two decimals.
-fn times(what: &str, time: &Time, metrics: &mut Vec<Metric>) {
-    for (unit, scale) in [("ms", 1e6), ("us", 1e3)] {
-        let bound = |Interval { low, high }| Interval { low: low / scale, high: high / scale };
-        let interval = time.interval.map(|interval| (bound(interval), time.confidence_level));
-        let mut metric =
-            metric(format!("{what} Time ({unit})"), unit, time.median_ns / scale, interval);
-        if let Some(info) = &mut metric.extra_info {
-            info.push("samples", Some(time.samples));
-            info.push("quick", time.quick.then_some(true));
-        }
-        metrics.push(metric);
-    }
-}
-
-fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
-    let (row, mut metrics) = (entry.row, Vec::new());
-    let case = &row.record.case;
-    if failure_type(&row.record.outcome).is_some() {
-        // A record must have a metric. This one counts the failure; a time of zero would be read
-        // as the fastest of all.
-        return vec![metric("FAILURE_REPORT".to_owned(), "count", 1.0, None)];
-    }
-    if row.record.outcome != Outcome::Measured {
-        return metrics;
-    }
-    let pass = match case.mode {
-        Mode::Inference => "Fwd",
-        Mode::Training => "Fwd+Bwd",
-    };
-    let speedup = entry.quantization.and_then(|comparison| comparison.speedup.as_ref().ok());
-    if let Some(speedup) = speedup {
-        let interval = speedup.interval.map(|interval| (interval, speedup.confidence_level));
-        metrics.push(metric(format!("{pass} Speedup (x)"), "x", speedup.ratio, interval));
-    }
-    if let Some(Ok(time)) = entry.unquantized.map(|row| &row.time) {
-        times(&format!("{} {pass}", dtype_name(case.dtype)), time, &mut metrics);
-    }
-    if let (Ok(time), false) = (&row.time, row.is_unquantized()) {
-        times(&format!("Quantized {pass}"), time, &mut metrics);
-    }
-    if let Some(memory) = row.record.measures.memory {
-        let mut megabytes = |name: &str, bytes: u64| {
-            metrics.push(metric(format!("{name} (MB)"), "MB", bytes as f64 / 1e6, None));
-        };
-        megabytes("Allocated Memory", memory.peak_bytes());
-        megabytes("Weights Memory", memory.weights_bytes);
-    }
-    // Ratios, not reductions: a geometric mean takes logarithms, and a reduction may be zero.
-    if let Some(comparison) = entry.quantization {
-        for (name, reduction) in [
-            ("Allocated Memory", comparison.peak_reduction),
-            ("Weights Memory", comparison.weights_reduction),
-        ] {
-            metrics.extend(reduction.map(|reduction| {
-                let name = format!("{name} (% of unquantized)");
-                metric(name, "%", (1.0 - reduction) * 100.0, None)
-            }));
-        }
-    }
-    let sqnr = row.record.accuracy.map(|accuracy| accuracy.sqnr_db.0);
-    metrics.extend(
-        sqnr.filter(|db| db.is_finite()).map(|db| metric("SQNR (dB)".to_owned(), "dB", db, None)),
-    );
-    metrics
-}
-
-/// Torch's name of the dtype as upstream's metrics spell it.
-const fn dtype_name(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::BFloat16 => "Bfloat16",
-        Dtype::Float16 => "Float16",
-        Dtype::Float32 => "Float32",
-    }
 }

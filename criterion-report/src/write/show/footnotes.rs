@@ -1,5 +1,7 @@
 //! Warnings beside the numbers that they concern.
 
+use std::collections::BTreeSet;
+
 use crate::write::table::{Paint, wrap};
 
 /// Marks beside numbers and the notes that they refer to, each text once.
@@ -11,11 +13,21 @@ pub struct Footnotes {
 impl Footnotes {
     /// The mark of a note.
     pub fn mark(&mut self, note: String) -> String {
+        superscript(self.number(note))
+    }
+
+    /// The marks of several notes, in the order of the notes below the table.
+    pub fn marks(&mut self, notes: Vec<String>) -> String {
+        let numbers: BTreeSet<usize> = notes.into_iter().map(|note| self.number(note)).collect();
+        numbers.into_iter().map(superscript).collect::<Vec<_>>().join(" ")
+    }
+
+    fn number(&mut self, note: String) -> usize {
         let place = self.notes.iter().position(|known| *known == note).unwrap_or_else(|| {
             self.notes.push(note);
             self.notes.len() - 1
         });
-        superscript(place + 1)
+        place + 1
     }
 
     /// All notes with their marks.

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use statistics::Verdict;
+
 use super::footnotes::Footnotes;
-use super::gather;
-use crate::model::{Entry, NoTime, Speedup};
+use super::{ABSENT, details, parameters};
+use crate::model::{Comparison, Entry, NoSpeedup, NoTime};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
 
-/// Heading, prose, one line per case, footnotes.
-pub fn table(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
+/// Heading, prose, one line per case, the details if asked for, footnotes.
+pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -> String {
     let group = &entries[0].row.record.case.id.group;
     let mut out = format!("{}\n", Paint::Bold.on(group, colour));
     for prose in prose(entries) {
@@ -24,9 +26,8 @@ pub fn table(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
         }
         return out;
     }
-    let level = level(entries);
-    let interval = level.map(|level| format!(" [{level}%]")).unwrap_or_default();
-    let (time, speedup) = (format!("time{interval}"), format!("speed-up{interval}"));
+    let time = format!("time{}", level(entries.iter().filter_map(time_level)));
+    let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
     let columns = [
         ("", Align::Left),
         (time.as_str(), Align::Left),
@@ -40,20 +41,28 @@ pub fn table(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let shared = shared_reasons(entries);
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
-    for parameter in gather(entries.iter().copied(), |entry| &entry.row.record.case.id.parameter) {
-        let case = &parameter[0].row.record.case;
-        let names = &case.shape_names;
-        let names =
-            if names.is_empty() { String::new() } else { format!("  ({})", names.join(", ")) };
-        let heading = format!("  {}{names}", case.id.parameter);
-        lines.push(Line::Text(Cell::new(heading, Paint::Dim)));
+    for parameter in parameters(entries.iter().copied()) {
+        lines.push(parameter_heading(&parameter[0]));
         lines.extend(
             parameter.iter().map(|entry| line(entry, weights_width, &shared, &mut footnotes)),
         );
     }
     out.push_str(&render(&columns, &lines, 4, width, colour));
+    if details {
+        out.push_str(&details::tables(entries, &mut footnotes, width, colour));
+    }
     out.push_str(&footnotes.render(width, colour));
     out
+}
+
+/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape.
+pub fn parameter_heading(entry: &Entry<'_>) -> Line {
+    let case = &entry.row.record.case;
+    let names = match case.shape_names.as_slice() {
+        [] => String::new(),
+        names => format!("  ({})", names.join(", ")),
+    };
+    Line::Text(Cell::new(format!("  {}{names}", case.id.parameter), Paint::Dim))
 }
 
 /// What the configs say about these cases, each text once.
@@ -89,17 +98,23 @@ fn weights(entry: &Entry<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// The one confidence level of all intervals, in percent.
-fn level(entries: &[Entry<'_>]) -> Option<String> {
-    let times = entries.iter().filter_map(|entry| entry.row.time.as_ref().ok());
-    let levels: BTreeSet<String> = times
-        .filter(|time| time.interval.is_some())
-        .map(|time| format!("{}", (time.confidence_level * 1e4).round() / 1e2))
-        .collect();
+/// ` [95%]`, if all intervals are of one confidence level.
+fn level(levels: impl Iterator<Item = f64>) -> String {
+    let levels: BTreeSet<String> =
+        levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).collect();
     match levels.len() {
-        1 => levels.into_iter().next(),
-        _ => None,
+        1 => levels.into_iter().collect(),
+        _ => String::new(),
     }
+}
+
+fn time_level(entry: &Entry<'_>) -> Option<f64> {
+    let time = entry.row.time.as_ref().ok()?;
+    time.interval.map(|_| time.confidence_level)
+}
+
+fn speedup_level(entry: &Entry<'_>) -> Option<f64> {
+    entry.comparison?.speedup.as_ref().ok().map(|speedup| speedup.confidence_level)
 }
 
 /// Reasons that several cases give: they go below the table, once.
@@ -127,54 +142,69 @@ fn line(
         };
         return Line::Spanning(variant, Cell::new(text, paint));
     }
-    let mut marks = Vec::new();
-    let mut note = |text: String| marks.push(footnotes.mark(text));
-    let time = match &entry.row.time {
-        Ok(time) => units::time_with_interval(time.median_ns, time.interval).into(),
-        Err(NoTime::NotMeasured) => Cell::new(record.outcome.status(), Paint::Warn),
-        Err(why) => {
-            note(why.to_string());
-            Cell::new(if why.is_stale() { "stale" } else { "no time" }, Paint::Warn)
-        }
-    };
-    let mut speedup = Cell::default();
-    let mut weights = format!("{:>weights_width$}", weights(entry));
-    if let Some(comparison) = entry.comparison {
-        match &comparison.speedup {
-            Ok(value) => {
-                speedup = Cell::new(units::ratio(value.ratio, value.interval), paint(value));
-                comparison.cautions.iter().for_each(|caution| note(caution.to_string()));
-            }
-            // That the row has no time is said already.
-            Err(why) if entry.row.time.is_ok() => note(why.to_string()),
-            Err(_) => {}
-        }
-        if let Some(fraction) = comparison.weights_reduction {
-            weights.push_str(&format!(" {:>6}", units::reduction(fraction)));
-        }
-    }
-    entry.row.cautions().into_iter().for_each(note);
     let memory = record.measures.memory;
+    let sqnr = record.accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
+    let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![
         variant,
-        time,
-        speedup,
-        if memory.is_some() { weights.into() } else { Cell::default() },
+        time(entry),
+        entry.comparison.map(speedup).unwrap_or_default(),
+        weights_cell(entry, weights_width),
         memory.map(|memory| units::mib(memory.step.peak_bytes)).unwrap_or_default().into(),
-        record
-            .accuracy
-            .map(|accuracy| units::decibels(accuracy.sqnr_db.0))
-            .unwrap_or_default()
-            .into(),
-        Cell::new(marks.join(" "), Paint::Warn),
+        sqnr.unwrap_or_default().into(),
+        Cell::new(marks, Paint::Warn),
     ])
 }
 
-/// Green or red only where the interval says so.
-fn paint(speedup: &Speedup) -> Paint {
-    match speedup.interval {
-        Some(interval) if interval.low > 1.0 => Paint::Good,
-        Some(interval) if interval.high < 1.0 => Paint::Bad,
-        _ => Paint::Plain,
+fn time(entry: &Entry<'_>) -> Cell {
+    match &entry.row.time {
+        Ok(time) => units::time_with_interval(time.median_ns, time.interval).into(),
+        Err(NoTime::NotMeasured) => Cell::new(entry.row.record.outcome.status(), Paint::Warn),
+        Err(why) => Cell::new(if why.is_stale() { "stale" } else { "no time" }, Paint::Warn),
     }
+}
+
+/// The ratio, in colour where the interval leaves no doubt.
+fn speedup(comparison: &Comparison) -> Cell {
+    match &comparison.speedup {
+        Ok(speedup) => {
+            let paint = match speedup.verdict() {
+                Verdict::Faster => Paint::Good,
+                Verdict::Slower => Paint::Bad,
+                Verdict::Same => Paint::Plain,
+                Verdict::Inconclusive => Paint::Warn,
+            };
+            Cell::new(units::ratio(speedup.ratio, Some(speedup.interval)), paint)
+        }
+        Err(NoSpeedup::NotMeasured) => Cell::default(),
+        Err(_) => Cell::new(ABSENT, Paint::Warn),
+    }
+}
+
+fn weights_cell(entry: &Entry<'_>, width: usize) -> Cell {
+    if entry.row.record.measures.memory.is_none() {
+        return Cell::default();
+    }
+    let reduction = entry.comparison.and_then(|comparison| comparison.weights_reduction);
+    let reduction = reduction.map(|fraction| format!(" {:>6}", units::reduction(fraction)));
+    format!("{:>width$}{}", weights(entry), reduction.unwrap_or_default()).into()
+}
+
+/// What the reader must know of the line's numbers.
+fn notes(entry: &Entry<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Err(why) = &entry.row.time
+        && *why != NoTime::NotMeasured
+    {
+        notes.push(why.to_string());
+    }
+    if let Some(comparison) = entry.comparison {
+        match &comparison.speedup {
+            Err(NoSpeedup::NotMeasured) | Ok(_) => {}
+            Err(why) => notes.push(format!("no speed-up: {why}")),
+        }
+        notes.extend(comparison.cautions.iter().map(ToString::to_string));
+    }
+    notes.extend(entry.row.cautions().iter().map(ToString::to_string));
+    notes
 }

@@ -1,6 +1,6 @@
 //! Under which circumstances the numbers were measured.
 
-use crate::model::{Circumstances, Report};
+use crate::model::{Circumstances, Report, Span};
 use crate::units;
 use crate::write::table::{Paint, wrap};
 
@@ -18,6 +18,13 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
                 let label = format!("{:indent$}", if line == 0 { label } else { "" });
                 out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
             }
+        }
+    }
+    let indent = 10;
+    for warning in &report.run_warnings {
+        for (line, part) in wrap(warning, width - indent).iter().enumerate() {
+            let label = format!("{:indent$}", if line == 0 { "warning" } else { "" });
+            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{label}{part}"), colour)));
         }
     }
     out
@@ -53,7 +60,23 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
     let rustc = of.environment.rustc.trim_start_matches("rustc ");
     let rustc = rustc.split_once(' ').map_or(rustc, |(version, _)| version);
     let run = format!("{}, baseline {baseline}, git {git}, rustc {rustc}{rows}", period(of));
-    vec![("machine", machine), ("libtorch", library), ("measured", run)]
+    let mut facts = vec![("machine", machine), ("libtorch", library)];
+    facts.extend(quiet(of).map(|quiet| ("quiet", quiet)));
+    facts.push(("measured", run));
+    facts
+}
+
+/// `score 0.98, load 0.12, governor performance`, as far as known.
+fn quiet(of: &Circumstances) -> Option<String> {
+    let span = |what: &str, span: Span| {
+        let [low, high] = [span.low, span.high].map(|value| format!("{value:.2}"));
+        if low == high { format!("{what} {low}") } else { format!("{what} {low} to {high}") }
+    };
+    let governors: Vec<&str> = of.governors.iter().map(String::as_str).collect();
+    let governor = (!governors.is_empty()).then(|| format!("governor {}", governors.join(" or ")));
+    let (score, load) = (of.quiet.map(|it| span("score", it)), of.load.map(|it| span("load", it)));
+    let facts: Vec<String> = [score, load, governor].into_iter().flatten().collect();
+    (!facts.is_empty()).then(|| facts.join(", "))
 }
 
 /// `2026-11-20 14:03 to 14:10 UTC`.

@@ -1,5 +1,6 @@
 //! `show`: the report as a table for people.
 
+mod details;
 mod footer;
 mod footnotes;
 mod group;
@@ -18,7 +19,21 @@ pub struct Options {
     /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
+    /// Below each table: latency, throughput, memory, counters, energy, clock
+    ///
+    /// `p50` to `max` are single calls, each timed by itself, and `calls` is their number. `GFLOP/s`
+    /// counts matrix products alone, over the median time. Memory is in MiB. Counts are means per
+    /// step over all threads: `of time` is the share of a step that page faults take, `waits` gave
+    /// the CPU away, `preempted` had it taken away. MHz and °C are `median [lowest, highest]` of
+    /// readings between criterion's samples, `retaken` counts samples taken again because the
+    /// processor was throttled, `steal` is CPU time that the hypervisor gave to others. A value that
+    /// is absent is `–`, with its reason below the tables.
+    #[arg(long)]
+    pub details: bool,
 }
+
+/// What stands in the place of an absent value.
+const ABSENT: &str = "–";
 
 /// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
 const WIDTH: usize = 100;
@@ -36,7 +51,7 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
     let mut out = header::header(report, width, colour);
     for group in groups(report) {
         out.push('\n');
-        out.push_str(&group::table(&group, width, colour));
+        out.push_str(&group::table(&group, options.details, width, colour));
     }
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
@@ -46,6 +61,11 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
 /// Entries of one criterion group, in the order in which groups and cases first appear.
 fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
     gather(report.entries(), |entry| &entry.row.record.case.id.group)
+}
+
+/// Entries of one dtype and shape.
+fn parameters<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Vec<Vec<Entry<'a>>> {
+    gather(entries, |entry| &entry.row.record.case.id.parameter)
 }
 
 fn gather<'a, I: IntoIterator<Item = Entry<'a>>>(

@@ -1,0 +1,153 @@
+//! What a reader of the numbers must know, one text per kind, so that rows share their notes.
+
+use std::fmt;
+
+use plan::Record;
+
+use super::row::Row;
+use super::speedup::Speedup;
+use super::time::{Interval, Time};
+
+/// A median's interval wider than this to either side, relative to the median, is pointed out.
+const WIDE: f64 = 0.02;
+/// A clock whose highest reading is this much above its lowest, relatively, is pointed out.
+const CLOCK_MOVED: f64 = 0.05;
+
+/// What qualifies a number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Caution {
+    /// Criterion ran in quick mode.
+    Quick,
+    /// A later run selected the case and ended before it left a new record; the text says which.
+    Outdated(String),
+    /// The harness's own words.
+    Note(String),
+    /// The median is less certain than ±2 %.
+    WideMedian,
+    /// The clock moved by more than 5 % while criterion sampled.
+    ClockMoved,
+    /// The processor slowed itself down.
+    Throttled {
+        /// Why, in the driver's words.
+        reasons: String,
+    },
+    /// Samples were thrown away and taken again.
+    Discarded,
+    /// The device waited for the host.
+    HostBound,
+    /// The speed-up's interval is wider than was asked for.
+    OutOfTime {
+        /// Half-width that was asked for, relative to the ratio.
+        target: f64,
+    },
+    /// The baseline's record is of another process: machine state may differ.
+    DifferentRuns,
+    /// A circumstance differs between the records of the two sides.
+    Differs {
+        /// Which one.
+        what: &'static str,
+        /// The baseline's.
+        baseline: String,
+        /// The candidate's.
+        candidate: String,
+    },
+}
+
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quick => f.write_str("quick mode: two samples, so no interval"),
+            Self::Outdated(text) | Self::Note(text) => f.write_str(text),
+            Self::WideMedian => {
+                write!(f, "the interval of its time is wider than ±{} %", WIDE * 100.0)
+            }
+            Self::ClockMoved => {
+                let share = CLOCK_MOVED * 100.0;
+                write!(f, "the clock moved by more than {share} % while criterion sampled")
+            }
+            Self::Throttled { reasons } => {
+                write!(f, "the processor slowed itself down meanwhile: {reasons}")
+            }
+            Self::Discarded => f.write_str(
+                "samples that were taken while the processor was throttled were taken again",
+            ),
+            Self::HostBound => {
+                f.write_str("the device waited for the host: the time is that of queueing")
+            }
+            Self::OutOfTime { target } => {
+                let percent = (target * 1e4).round() / 1e2;
+                write!(
+                    f,
+                    "the time ran out before the speed-up's interval was as narrow as the \
+                     ±{percent} % asked for"
+                )
+            }
+            Self::DifferentRuns => f.write_str(
+                "the baseline's time and memory are of another run (the speed-up is not made of \
+                 them)",
+            ),
+            Self::Differs { what, baseline, candidate } => {
+                write!(f, "baseline and candidate differ in {what}: {baseline} against {candidate}")
+            }
+        }
+    }
+}
+
+impl Caution {
+    /// What qualifies a row's own numbers.
+    pub fn of_row(row: &Row) -> Vec<Self> {
+        let time = row.time.as_ref().ok();
+        let measures = &row.record.measures;
+        let mut cautions = Vec::new();
+        let mut add = |applies: bool, caution: Self| cautions.extend(applies.then_some(caution));
+        add(time.is_some_and(|time| time.quick), Self::Quick);
+        add(time.is_some_and(is_wide), Self::WideMedian);
+        if let Some(conditions) = &measures.conditions {
+            let moved = |clock: plan::Range| clock.max > clock.min * (1.0 + CLOCK_MOVED);
+            let reasons = conditions.throttle_reasons.join(", ");
+            add(conditions.clock_mhz.is_some_and(moved), Self::ClockMoved);
+            add(!reasons.is_empty(), Self::Throttled { reasons });
+            add(conditions.discarded_samples > 0, Self::Discarded);
+        }
+        add(measures.clocks.is_some_and(|clocks| clocks.host_bound), Self::HostBound);
+        cautions.extend(row.outdated.clone().map(Self::Outdated));
+        cautions.extend(row.record.notes.iter().cloned().map(Self::Note));
+        cautions
+    }
+
+    /// What qualifies a speed-up.
+    pub fn of_speedup(speedup: &Speedup) -> Option<Self> {
+        speedup.fell_short().then_some(Self::OutOfTime { target: speedup.target })
+    }
+
+    /// What qualifies the time and memory of a baseline beside those of a candidate.
+    pub fn of_sides(baseline: &Record, candidate: &Record) -> Vec<Self> {
+        let different = baseline.run_id != candidate.run_id;
+        let mut cautions: Vec<Self> =
+            different.then_some(Self::DifferentRuns).into_iter().collect();
+        for ((what, baseline), (_, candidate)) in
+            circumstances(baseline).into_iter().zip(circumstances(candidate))
+        {
+            if baseline != candidate {
+                cautions.push(Self::Differs { what, baseline, candidate });
+            }
+        }
+        cautions
+    }
+}
+
+fn is_wide(time: &Time) -> bool {
+    time.interval.is_some_and(|Interval { low, high }| high - low > 2.0 * WIDE * time.median_ns)
+}
+
+fn circumstances(record: &Record) -> [(&'static str, String); 6] {
+    let environment = &record.environment;
+    [
+        ("machine", environment.host.hostname.clone()),
+        ("processor", environment.host.cpu_model.clone()),
+        ("libtorch", environment.torch.libtorch.clone()),
+        ("threads", environment.torch.threads.to_string()),
+        ("allocator", environment.allocator.clone()),
+        ("git revision", environment.git_revision.clone().unwrap_or_else(|| "none".to_owned())),
+    ]
+}

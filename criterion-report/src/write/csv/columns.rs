@@ -1,0 +1,229 @@
+//! The columns: each name stands here once, beside what fills it.
+
+use plan::{Conditions, Counters, Energy, Latency, Planned, Quiet, Range, StepMemory, Stop};
+use statistics::Verdict;
+
+use crate::model::{Entry, Speedup, Time};
+use crate::units;
+
+/// A column: its name and how a case fills it; `None` is an empty cell.
+pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
+
+/// Columns of torchao's `results_*.csv`. The baseline there is the unquantized model run the same
+/// way, compiled or not; its own two times are one median, and nothing is its speed-up. Where nothing
+/// is compiled the mode is the default one, as upstream writes it.
+pub const UPSTREAM: &[Column] = &[
+    ("name", |e| list(&e.row.record.case.names)),
+    ("quantization", |e| text(e.row.record.case.recipe)),
+    ("sparsity", |e| e.row.record.case.sparsity.and_then(text)),
+    ("m", |e| text(e.row.record.case.shape.m)),
+    ("k", |e| text(e.row.record.case.shape.k)),
+    ("n", |e| text(e.row.record.case.shape.n)),
+    ("high_precision_dtype", |e| text(e.row.record.case.dtype)),
+    ("use_torch_compile", |e| python_bool(e.row.record.case.compile.is_some())),
+    ("torch_compile_mode", |e| {
+        text(e.row.record.case.compile.unwrap_or(plan::CompileMode::Default))
+    }),
+    ("device", |e| text(e.row.record.case.device)),
+    ("model_type", |e| text(e.row.record.case.model)),
+    ("output_dir", |e| text(&e.row.record.case.settings.output_dir)),
+    ("enable_profiler", |e| python_bool(e.row.record.case.profiling.profiler)),
+    ("enable_memory_profiler", |e| python_bool(e.row.record.case.profiling.memory)),
+    ("baseline_inference_time_in_ms", |e| milliseconds(baseline_time(e)?.median_ns)),
+    ("model_inference_time_in_ms", |e| milliseconds(time(e)?.median_ns)),
+    ("speedup", |e| text(speedup(e)?.ratio)),
+    // Traces are not part of a record.
+    ("profiler_json_path", |_| None),
+    ("memory_profile_path", |_| None),
+    ("memory_visualization_path", |_| None),
+    ("memory_stats", |_| None),
+];
+
+/// Columns of our own.
+pub const OURS: &[Column] = &[
+    ("full_id", |e| text(e.row.full_id())),
+    ("target", |e| text(plan::target_of(e.row.full_id()))),
+    ("config", |e| text(&e.row.record.case.config)),
+    ("variant", |e| text(&e.row.record.case.id.variant)),
+    ("role", |e| text(if e.row.is_baseline() { "baseline" } else { "candidate" })),
+    ("mode", |e| text(e.row.record.case.mode)),
+    ("shape_names", |e| list(&e.row.record.case.shape_names)),
+    ("outcome", |e| text(e.row.record.outcome.status())),
+    ("reason", |e| e.row.reason()),
+    ("baseline_time_low_in_ms", |e| milliseconds(baseline_time(e)?.interval?.low)),
+    ("baseline_time_high_in_ms", |e| milliseconds(baseline_time(e)?.interval?.high)),
+    ("model_time_low_in_ms", |e| milliseconds(time(e)?.interval?.low)),
+    ("model_time_high_in_ms", |e| milliseconds(time(e)?.interval?.high)),
+    ("model_time_mean_in_ms", |e| milliseconds(time(e)?.mean_ns)),
+    ("model_time_std_dev_in_ms", |e| milliseconds(time(e)?.std_dev_ns)),
+    ("samples", |e| text(time(e)?.samples)),
+    ("confidence_level", |e| time(e)?.interval.and(text(time(e)?.confidence_level))),
+    ("quick", |e| python_bool(time(e)?.quick)),
+    ("speedup_low", |e| text(speedup(e)?.interval.low)),
+    ("speedup_high", |e| text(speedup(e)?.interval.high)),
+    ("speedup_over_group_baseline", |e| text(group_speedup(e)?.ratio)),
+    ("speedup_over_group_baseline_low", |e| text(group_speedup(e)?.interval.low)),
+    ("speedup_over_group_baseline_high", |e| text(group_speedup(e)?.interval.high)),
+    ("cautions", |e| list(&e.cautions())),
+    ("flops", |e| text(plan::cost::flops(&e.row.record.case))),
+    ("weights_bytes", |e| text(e.row.record.measures.memory?.weights_bytes)),
+    ("inputs_bytes", |e| text(e.row.record.measures.memory?.inputs_bytes)),
+    ("step_peak_bytes", |e| text(step(e)?.peak_bytes)),
+    ("step_total_bytes", |e| text(step(e)?.total_bytes)),
+    ("step_allocations", |e| text(step(e)?.allocations)),
+    ("weights_reduction", |e| text(e.comparison?.weights_reduction?)),
+    ("peak_reduction", |e| text(e.comparison?.peak_reduction?)),
+    ("sqnr_db", |e| text(e.row.record.accuracy?.sqnr_db.0)),
+    ("max_abs_error", |e| text(e.row.record.accuracy?.max_abs_error.0)),
+    ("relative_error", |e| text(e.row.record.accuracy?.relative_error.0)),
+    ("kernels", |e| list(&e.row.record.kernels)),
+    ("threads", |e| text(e.row.record.environment.torch.threads)),
+    ("allocator", |e| text(&e.row.record.environment.allocator)),
+    ("cache", |e| text(e.row.record.case.settings.cache)),
+    ("seed", |e| text(e.row.record.case.settings.seed)),
+    ("libtorch", |e| text(&e.row.record.environment.torch.libtorch)),
+    ("cuda", |e| e.row.record.environment.torch.cuda.clone()),
+    ("cuda_device", |e| e.row.record.environment.torch.cuda_device.clone()),
+    ("cpu_model", |e| text(&e.row.record.environment.host.cpu_model)),
+    ("hostname", |e| text(&e.row.record.environment.host.hostname)),
+    ("os", |e| text(&e.row.record.environment.host.os)),
+    ("rustc", |e| text(&e.row.record.environment.rustc)),
+    ("git_revision", |e| e.row.record.environment.git_revision.clone()),
+    ("run_id", |e| text(&e.row.record.run_id)),
+    ("timestamp", |e| text(units::rfc3339(e.row.record.timestamp))),
+    ("verdict", |e| text(verdict_word(group_speedup(e)?.verdict()))),
+    ("no_speedup_reason", |e| e.comparison?.speedup.as_ref().err().and_then(text)),
+    ("pair_blocks", |e| text(group_speedup(e)?.blocks)),
+    ("pair_stopped", |e| text(stop_word(group_speedup(e)?.stopped))),
+    ("pair_target", |e| text(group_speedup(e)?.target)),
+    ("pair_half_width", |e| text(group_speedup(e)?.half_width())),
+    ("latency_calls", |e| text(latency(e)?.calls)),
+    ("latency_p50_in_ms", |e| milliseconds(latency(e)?.p50_ns)),
+    ("latency_p90_in_ms", |e| milliseconds(latency(e)?.p90_ns?)),
+    ("latency_p99_in_ms", |e| milliseconds(latency(e)?.p99_ns?)),
+    ("latency_max_in_ms", |e| milliseconds(latency(e)?.max_ns)),
+    ("latency_mean_in_ms", |e| milliseconds(latency(e)?.mean_ns)),
+    ("throughput_steps_per_s", |e| text(e.row.steps_per_s()?)),
+    ("gflop_per_s", |e| text(e.row.gflop_per_s()?)),
+    ("first_call_in_ms", |e| milliseconds(e.row.record.measures.first_call_ns? as f64)),
+    ("counted_steps", |e| text(counters(e)?.iters)),
+    ("minor_faults_per_step", |e| text(counters(e)?.minor_faults)),
+    ("major_faults_per_step", |e| text(counters(e)?.major_faults)),
+    ("fault_share", |e| text(counters(e)?.fault_share?)),
+    ("voluntary_switches_per_step", |e| text(counters(e)?.voluntary_switches)),
+    ("involuntary_switches_per_step", |e| text(counters(e)?.involuntary_switches)),
+    ("cpu_user_in_ms", |e| milliseconds(counters(e)?.user_ns)),
+    ("cpu_system_in_ms", |e| milliseconds(counters(e)?.system_ns)),
+    ("counted_wall_in_ms", |e| milliseconds(counters(e)?.wall_ns)),
+    ("energy_j", |e| text(energy(e)?.joules)),
+    ("energy_watts", |e| text(energy(e)?.watts)),
+    ("energy_idle_watts", |e| text(energy(e)?.idle_watts?)),
+    ("energy_idle_subtracted", |e| python_bool(energy(e)?.idle_subtracted)),
+    ("energy_window_s", |e| text(energy(e)?.window_s)),
+    ("energy_method", |e| text(&energy(e)?.method)),
+    ("clock_mhz_min", |e| text(clock(e)?.min)),
+    ("clock_mhz_median", |e| text(clock(e)?.median)),
+    ("clock_mhz_max", |e| text(clock(e)?.max)),
+    ("clock_method", |e| text(&conditions(e)?.clock_method)),
+    ("temperature_c_max", |e| text(conditions(e)?.temperature_c?.max)),
+    ("throttle_reasons", |e| list(&conditions(e)?.throttle_reasons)),
+    ("discarded_samples", |e| text(conditions(e)?.discarded_samples)),
+    ("steal", |e| text(conditions(e)?.steal?)),
+    ("device_time_in_ms", |e| milliseconds(e.row.record.measures.clocks?.device_ns)),
+    ("host_time_in_ms", |e| milliseconds(e.row.record.measures.clocks?.host_ns)),
+    ("queue_time_in_ms", |e| milliseconds(e.row.record.measures.clocks?.queue_ns)),
+    ("host_bound", |e| python_bool(e.row.record.measures.clocks?.host_bound)),
+    ("absent", |e| {
+        let absent = &e.row.record.measures.absent;
+        list(&absent.iter().map(|(name, why)| format!("{name}: {why}")).collect::<Vec<_>>())
+    }),
+    ("quiet_score", |e| text(quiet(e)?.score)),
+    ("load_1m", |e| text(quiet(e)?.load_1m?)),
+    ("governor", |e| e.row.record.environment.host.governor.clone()),
+    ("planned_samples", |e| text(planned(e)?.samples)),
+    ("planned_iters", |e| text(planned(e)?.iters)),
+    ("planned_limited_by", |e| text(stop_word(planned(e)?.limited_by))),
+];
+
+fn text(value: impl ToString) -> Option<String> {
+    Some(value.to_string())
+}
+
+/// Items joined by `;`; one of their own becomes a comma.
+fn list(items: &[String]) -> Option<String> {
+    let items: Vec<String> = items.iter().map(|item| item.replace(';', ",")).collect();
+    (!items.is_empty()).then(|| items.join(";"))
+}
+
+fn python_bool(value: bool) -> Option<String> {
+    text(if value { "True" } else { "False" })
+}
+
+fn milliseconds(ns: f64) -> Option<String> {
+    text(ns / 1e6)
+}
+
+fn time<'a>(entry: &Entry<'a>) -> Option<&'a Time> {
+    entry.row.time.as_ref().ok()
+}
+
+fn baseline_time<'a>(entry: &Entry<'a>) -> Option<&'a Time> {
+    entry.unquantized?.time.as_ref().ok()
+}
+
+fn speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
+    entry.quantization?.speedup.as_ref().ok()
+}
+
+fn group_speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
+    entry.comparison?.speedup.as_ref().ok()
+}
+
+fn step(entry: &Entry<'_>) -> Option<StepMemory> {
+    Some(entry.row.record.measures.memory?.step)
+}
+
+fn latency(entry: &Entry<'_>) -> Option<Latency> {
+    entry.row.record.measures.latency
+}
+
+fn counters(entry: &Entry<'_>) -> Option<Counters> {
+    entry.row.record.measures.counters
+}
+
+fn energy<'a>(entry: &Entry<'a>) -> Option<&'a Energy> {
+    entry.row.record.measures.energy.as_ref()
+}
+
+fn conditions<'a>(entry: &Entry<'a>) -> Option<&'a Conditions> {
+    entry.row.record.measures.conditions.as_ref()
+}
+
+fn clock(entry: &Entry<'_>) -> Option<Range> {
+    conditions(entry)?.clock_mhz
+}
+
+fn quiet<'a>(entry: &Entry<'a>) -> Option<&'a Quiet> {
+    entry.row.record.environment.quiet.as_ref()
+}
+
+fn planned(entry: &Entry<'_>) -> Option<Planned> {
+    entry.row.record.planned
+}
+
+const fn stop_word(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Target => "target",
+        Stop::Budget => "budget",
+        Stop::Fixed => "fixed",
+    }
+}
+
+const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}

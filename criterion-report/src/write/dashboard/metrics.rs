@@ -1,0 +1,139 @@
+//! The metrics of the default form: every number of a case, under the names that dashboards know.
+
+use plan::{Dtype, Mode, Outcome};
+
+use super::record::{Info, Metric};
+use super::v3::failure_type;
+use crate::model::{Entry, Interval, Row, Time};
+
+/// One number, with its interval where it has one.
+fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
+    let mut info = Info(vec![("unit", unit.to_owned())]);
+    if let Some((Interval { low, high }, level)) = interval {
+        info.push("ci_low", Some(low));
+        info.push("ci_high", Some(high));
+        info.push("confidence_level", Some(level));
+    }
+    Metric { name, benchmark_values: [value], target_value: 0.0, extra_info: Some(info) }
+}
+
+/// A time under the name that dashboards know, and in µs: they cut values to two decimals.
+fn times(what: &str, time: &Time, metrics: &mut Vec<Metric>) {
+    for (unit, scale) in [("ms", 1e6), ("us", 1e3)] {
+        let bound = |Interval { low, high }| Interval { low: low / scale, high: high / scale };
+        let interval = time.interval.map(|interval| (bound(interval), time.confidence_level));
+        let mut metric =
+            metric(format!("{what} Time ({unit})"), unit, time.median_ns / scale, interval);
+        if let Some(info) = &mut metric.extra_info {
+            info.push("samples", Some(time.samples));
+            info.push("quick", time.quick.then_some(true));
+        }
+        metrics.push(metric);
+    }
+}
+
+/// All metrics of a case; none when it is no result of this machine.
+pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
+    let (row, mut metrics) = (entry.row, Vec::new());
+    let case = &row.record.case;
+    if failure_type(&row.record.outcome).is_some() {
+        // A record must have a metric. This one counts the failure; a time of zero would be read
+        // as the fastest of all.
+        return vec![metric("FAILURE_REPORT".to_owned(), "count", 1.0, None)];
+    }
+    if row.record.outcome != Outcome::Measured {
+        return metrics;
+    }
+    let pass = match case.mode {
+        Mode::Inference => "Fwd",
+        Mode::Training => "Fwd+Bwd",
+    };
+    let speedup = entry.quantization.and_then(|comparison| comparison.speedup.as_ref().ok());
+    if let Some(speedup) = speedup {
+        let interval = Some((speedup.interval, speedup.confidence_level));
+        let mut metric = metric(format!("{pass} Speedup (x)"), "x", speedup.ratio, interval);
+        if let Some(info) = &mut metric.extra_info {
+            info.push("blocks", Some(speedup.blocks));
+        }
+        metrics.push(metric);
+    }
+    if let Some(Ok(time)) = entry.unquantized.map(|row| &row.time) {
+        times(&format!("{} {pass}", dtype_name(case.dtype)), time, &mut metrics);
+    }
+    if let (Ok(time), false) = (&row.time, row.is_unquantized()) {
+        times(&format!("Quantized {pass}"), time, &mut metrics);
+    }
+    metrics.extend(measures(pass, row));
+    metrics.extend(memory(entry));
+    let sqnr = row.record.accuracy.map(|accuracy| accuracy.sqnr_db.0);
+    metrics.extend(
+        sqnr.filter(|db| db.is_finite()).map(|db| metric("SQNR (dB)".to_owned(), "dB", db, None)),
+    );
+    metrics
+}
+
+/// Memory, and how much of the unquantized model's it is.
+fn memory(entry: &Entry<'_>) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    if let Some(memory) = entry.row.record.measures.memory {
+        let mut megabytes = |name: &str, bytes: u64| {
+            metrics.push(metric(format!("{name} (MB)"), "MB", bytes as f64 / 1e6, None));
+        };
+        megabytes("Allocated Memory", memory.peak_bytes());
+        megabytes("Weights Memory", memory.weights_bytes);
+    }
+    // Ratios, not reductions: a geometric mean takes logarithms, and a reduction may be zero.
+    if let Some(comparison) = entry.quantization {
+        for (name, reduction) in [
+            ("Allocated Memory", comparison.peak_reduction),
+            ("Weights Memory", comparison.weights_reduction),
+        ] {
+            metrics.extend(reduction.map(|reduction| {
+                let name = format!("{name} (% of unquantized)");
+                metric(name, "%", (1.0 - reduction) * 100.0, None)
+            }));
+        }
+    }
+    metrics
+}
+
+/// What a case measured besides its time; what is absent, or not positive and so without a
+/// logarithm, is left out. Times are in µs and energy in µJ: dashboards cut values to two decimals.
+fn measures(pass: &str, row: &Row) -> Vec<Metric> {
+    let measures = &row.record.measures;
+    let mut values = Vec::new();
+    if let Some(latency) = measures.latency {
+        for (which, ns) in [
+            ("p50", Some(latency.p50_ns)),
+            ("p90", latency.p90_ns),
+            ("p99", latency.p99_ns),
+            ("max", Some(latency.max_ns)),
+        ] {
+            values.push((format!("{pass} Latency {which} (us)"), "us", ns.map(|ns| ns / 1e3)));
+        }
+    }
+    let first_call = measures.first_call_ns.map(|ns| ns as f64 / 1e3);
+    let energy = measures.energy.as_ref().map(|energy| energy.joules * 1e6);
+    values.extend([
+        (format!("{pass} Throughput (steps/s)"), "steps/s", row.steps_per_s()),
+        (format!("{pass} Throughput (GFLOP/s)"), "GFLOP/s", row.gflop_per_s()),
+        (format!("{pass} First Call Time (us)"), "us", first_call),
+        (format!("{pass} Energy (uJ)"), "uJ", energy),
+    ]);
+    let mut metrics = Vec::new();
+    for (name, unit, value) in values {
+        metrics.extend(
+            value.filter(|value| *value > 0.0).map(|value| metric(name, unit, value, None)),
+        );
+    }
+    metrics
+}
+
+/// Torch's name of the dtype as upstream's metrics spell it.
+const fn dtype_name(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::BFloat16 => "Bfloat16",
+        Dtype::Float16 => "Float16",
+        Dtype::Float32 => "Float32",
+    }
+}

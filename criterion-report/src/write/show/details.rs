@@ -1,0 +1,191 @@
+//! The second tables: what is measured besides time, speed-up and accuracy.
+
+use plan::{Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range};
+
+use super::footnotes::Footnotes;
+use super::group::parameter_heading;
+use super::{ABSENT, parameters};
+use crate::model::{Entry, Row};
+use crate::units;
+use crate::write::table::{Align, Cell, Line, render};
+
+/// A value; where its measure is there without it, why; nothing where the measure is absent, which
+/// has its reason in the record.
+type Value = Option<Result<String, &'static str>>;
+
+/// A column: its heading, the measure that it is of, and its value.
+struct Column(&'static str, &'static str, fn(&Row) -> Value);
+
+/// A table: what stands above the variants, and the other columns.
+struct Section {
+    title: &'static str,
+    columns: &'static [Column],
+    /// Whether it is left out where no case has any of its values.
+    optional: bool,
+}
+
+const SECTIONS: &[Section] = &[
+    Section { title: "latency", columns: LATENCY, optional: false },
+    Section { title: "throughput, memory", columns: MEMORY, optional: false },
+    Section { title: "counted per step", columns: COUNTED, optional: false },
+    Section { title: "energy, clock", columns: CONDITIONS, optional: false },
+    // Only a device that works beside the host has two.
+    Section { title: "two clocks", columns: CLOCKS, optional: true },
+];
+
+const LATENCY: &[Column] = &[
+    Column("calls", "latency", |r| ok(latency(r)?.calls.to_string())),
+    Column("p50", "latency", |r| ok(units::time(latency(r)?.p50_ns))),
+    Column("p90", "latency", |r| Some(latency(r)?.p90_ns.map(units::time).ok_or(FEW_CALLS))),
+    Column("p99", "latency", |r| Some(latency(r)?.p99_ns.map(units::time).ok_or(FEW_CALLS))),
+    Column("max", "latency", |r| ok(units::time(latency(r)?.max_ns))),
+    Column("first call", "first_call_ns", |r| ok(units::time(m(r).first_call_ns? as f64))),
+];
+
+const MEMORY: &[Column] = &[
+    Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
+    Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
+    Column("weights MiB", "memory", |r| ok(units::mib(memory(r)?.weights_bytes))),
+    Column("inputs", "memory", |r| ok(units::mib(memory(r)?.inputs_bytes))),
+    Column("step peak", "memory", |r| ok(units::mib(memory(r)?.step.peak_bytes))),
+    Column("step total", "memory", |r| ok(units::mib(memory(r)?.step.total_bytes))),
+    Column("allocs", "memory", |r| ok(memory(r)?.step.allocations.to_string())),
+];
+
+const COUNTED: &[Column] = &[
+    Column("page faults", "counters", |r| ok(count(counters(r)?.minor_faults))),
+    Column("from disk", "counters", |r| ok(count(counters(r)?.major_faults))),
+    Column("of time", "counters", |r| {
+        Some(counters(r)?.fault_share.map(percent).ok_or("the cost of a page fault is not known"))
+    }),
+    Column("waits", "counters", |r| ok(count(counters(r)?.voluntary_switches))),
+    Column("preempted", "counters", |r| ok(count(counters(r)?.involuntary_switches))),
+    Column("CPU time", "counters", |r| {
+        ok(units::time(counters(r)?.user_ns + counters(r)?.system_ns))
+    }),
+    Column("in kernel", "counters", |r| ok(units::time(counters(r)?.system_ns))),
+];
+
+const CONDITIONS: &[Column] = &[
+    Column("J/step", "energy", |r| ok(units::significant(energy(r)?.joules, 3))),
+    Column("W", "energy", |r| ok(units::significant(energy(r)?.watts, 3))),
+    Column("MHz", "conditions", |r| Some(conditions(r)?.clock_mhz.map(range).ok_or(HIDDEN))),
+    Column("°C", "conditions", |r| Some(conditions(r)?.temperature_c.map(range).ok_or(HIDDEN))),
+    Column("throttled", "conditions", |r| {
+        ok(if conditions(r)?.throttle_reasons.is_empty() { "no" } else { "yes" }.to_owned())
+    }),
+    Column("retaken", "conditions", |r| ok(conditions(r)?.discarded_samples.to_string())),
+    Column("steal", "conditions", |r| {
+        Some(conditions(r)?.steal.map(percent).ok_or("the system does not count it"))
+    }),
+];
+
+const CLOCKS: &[Column] = &[
+    Column("device", "clocks", |r| ok(units::time(m(r).clocks?.device_ns))),
+    Column("host", "clocks", |r| ok(units::time(m(r).clocks?.host_ns))),
+    Column("queueing", "clocks", |r| ok(units::time(m(r).clocks?.queue_ns))),
+];
+
+const FEW_CALLS: &str = "too few calls: p90 takes 50 calls and p99 500, so that five lie beyond it";
+const HIDDEN: &str = "the processor does not show it";
+
+/// The tables of one group, for the cases that were measured.
+pub fn tables(
+    entries: &[Entry<'_>],
+    footnotes: &mut Footnotes,
+    width: usize,
+    colour: bool,
+) -> String {
+    let measured = entries.iter().filter(|entry| entry.row.record.outcome == Outcome::Measured);
+    let measured: Vec<Entry<'_>> = measured.copied().collect();
+    let mut out = String::new();
+    for section in SECTIONS {
+        let has_value =
+            |entry: &Entry<'_>| section.columns.iter().any(|it| it.2(entry.row).is_some());
+        if measured.is_empty() || section.optional && !measured.iter().any(has_value) {
+            continue;
+        }
+        let mut headings = vec![(section.title, Align::Left)];
+        headings.extend(section.columns.iter().map(|column| (column.0, Align::Right)));
+        let mut lines = Vec::new();
+        for siblings in parameters(measured.iter().copied()) {
+            lines.push(parameter_heading(&siblings[0]));
+            lines.extend(siblings.iter().map(|entry| line(section, entry.row, footnotes)));
+        }
+        out.push('\n');
+        out.push_str(&render(&headings, &lines, 4, width, colour));
+    }
+    out
+}
+
+fn line(section: &Section, row: &Row, footnotes: &mut Footnotes) -> Line {
+    let mut cells = vec![Cell::from(row.record.case.id.variant.as_str())];
+    cells.extend(section.columns.iter().map(|column| cell(column, row, footnotes)));
+    Line::Cells(cells)
+}
+
+fn cell(Column(_, measure, value): &Column, row: &Row, footnotes: &mut Footnotes) -> Cell {
+    let why = match value(row) {
+        Some(Ok(value)) => return value.into(),
+        Some(Err(why)) => Some(why.to_owned()),
+        None => m(row).absent.get(*measure).map(|why| format!("{}: {why}", name(measure))),
+    };
+    let mark = why.map(|why| format!(" {}", footnotes.mark(why)));
+    format!("{ABSENT}{}", mark.unwrap_or_default()).into()
+}
+
+/// A measure's name in the record, as people call it.
+fn name(measure: &str) -> &str {
+    match measure {
+        "first_call_ns" => "first call",
+        other => other,
+    }
+}
+
+fn ok(value: String) -> Value {
+    Some(Ok(value))
+}
+
+const fn m(row: &Row) -> &Measures {
+    &row.record.measures
+}
+
+const fn latency(row: &Row) -> Option<Latency> {
+    m(row).latency
+}
+
+const fn memory(row: &Row) -> Option<Memory> {
+    m(row).memory
+}
+
+const fn counters(row: &Row) -> Option<Counters> {
+    m(row).counters
+}
+
+const fn energy(row: &Row) -> Option<&Energy> {
+    m(row).energy.as_ref()
+}
+
+const fn conditions(row: &Row) -> Option<&Conditions> {
+    m(row).conditions.as_ref()
+}
+
+/// A mean count per step: two decimals below ten, none of three digits and more.
+fn count(per_step: f64) -> String {
+    let decimals = match per_step {
+        0.0 => 0,
+        few if few < 10.0 => 2,
+        some if some < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{per_step:.decimals$}")
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// `2450 [2441, 2450]`: median, lowest and highest.
+fn range(Range { min, median, max }: Range) -> String {
+    format!("{median:.0} [{min:.0}, {max:.0}]")
+}
