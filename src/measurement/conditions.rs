@@ -17,9 +17,6 @@ pub struct Reading {
     pub clock_mhz: Option<f64>,
     /// Temperature in °C.
     pub temperature_c: Option<f64>,
-    /// The processor slows itself down now, so far that a sample taken now should be thrown away.
-    /// Never true of the host.
-    pub throttled: bool,
 }
 
 /// A processor that can be looked at. What it lacks is `None`.
@@ -27,7 +24,7 @@ pub trait Readings {
     /// How the clock is read, or `none: ` and why it is not.
     fn clock_method(&self) -> String;
 
-    /// The state now. Called between samples; should take less than 100 µs.
+    /// The state now. Called between samples.
     fn read(&mut self) -> Reading;
 
     /// Why the processor slowed itself down since this began, in the driver's words, each reason
@@ -56,7 +53,7 @@ impl Readings for Unread {
 /// At least so many times as long as a reading takes pass until the next: reading costs a run at
 /// most 1 %.
 const REST: f64 = 100.0;
-/// A clock does not change faster than this, in seconds.
+/// Readings closer together than this, in seconds, say nothing new.
 const SHORTEST_REST_S: f64 = 0.01;
 
 /// Reads a processor's state while criterion samples.
@@ -86,25 +83,22 @@ impl ConditionsProbe {
         }
     }
 
-    /// Reads, unless the last reading is too recent: then `None`, at the cost of a look at the
-    /// clock. To be called between samples, never inside a timed region.
-    pub fn read(&mut self) -> Option<Reading> {
-        (self.watch.seconds() >= self.next_s).then(|| self.read_now())
-    }
-
-    /// Reads in any case; for a caller that has to know whether a sample can be kept.
-    pub fn read_now(&mut self) -> Reading {
+    /// Reads, unless the last reading is too recent; then it costs a look at the clock. To be called
+    /// between samples, never inside a timed region.
+    pub fn read(&mut self) {
         let start_s = self.watch.seconds();
-        let reading = self.readings.read();
+        if start_s < self.next_s {
+            return;
+        }
+        let Reading { clock_mhz, temperature_c } = self.readings.read();
         let end_s = self.watch.seconds();
         self.next_s = end_s + (REST * (end_s - start_s)).max(SHORTEST_REST_S);
-        self.clock_mhz.extend(reading.clock_mhz);
-        self.temperature_c.extend(reading.temperature_c);
-        reading
+        self.clock_mhz.extend(clock_mhz);
+        self.temperature_c.extend(temperature_c);
     }
 
-    /// Sums up. `discarded` is the number of samples that the caller threw away because a reading
-    /// was `throttled`; 0 on the host.
+    /// Sums up. `discarded` is the number of samples that the caller took again because the processor
+    /// was throttled; 0 on the host, of which nothing is thrown away.
     pub fn finish(mut self, discarded: u64) -> Conditions {
         let steal = self.cpu_time.zip(CpuTime::read());
         Conditions {
@@ -155,17 +149,22 @@ mod tests {
     }
 
     fn reading(clock_mhz: f64, temperature_c: Option<f64>) -> Reading {
-        Reading { clock_mhz: Some(clock_mhz), temperature_c, throttled: clock_mhz < 1000.0 }
+        Reading { clock_mhz: Some(clock_mhz), temperature_c }
+    }
+
+    fn probe(readings: &[Reading]) -> ConditionsProbe {
+        ConditionsProbe::with(Box::new(Fake(readings.to_vec())))
     }
 
     #[test]
     fn readings_are_summed_up() {
         let readings =
             [reading(1500.0, Some(60.0)), reading(900.0, None), reading(1700.0, Some(64.0))];
-        let mut probe = ConditionsProbe::with(Box::new(Fake(readings.to_vec())));
-        assert!(!probe.read_now().throttled);
-        assert!(probe.read_now().throttled);
-        assert!(!probe.read_now().throttled);
+        let mut probe = probe(&readings);
+        for _ in &readings {
+            probe.next_s = 0.0;
+            probe.read();
+        }
         let conditions = probe.finish(1);
         let clock = Range { min: 900.0, median: 1500.0, max: 1700.0 };
         assert_eq!(conditions.clock_mhz, Some(clock));
@@ -178,25 +177,28 @@ mod tests {
 
     #[test]
     fn a_recent_reading_is_enough() {
-        let mut probe = ConditionsProbe::with(Box::new(Fake(vec![reading(1.0, None); 2])));
-        assert!(probe.read().is_some());
+        let mut probe = probe(&[reading(2.0, None), reading(1.0, None)]);
+        probe.read();
+        assert_eq!(probe.clock_mhz, [1.0]);
+        assert!(probe.next_s >= SHORTEST_REST_S);
         // However slow this machine is, the next may not come before this.
         probe.next_s = f64::INFINITY;
-        assert!(probe.read().is_none());
+        probe.read();
+        assert_eq!(probe.clock_mhz, [1.0]);
         probe.next_s = 0.0;
-        assert!(probe.read().is_some());
-        assert!(probe.next_s >= SHORTEST_REST_S);
+        probe.read();
+        assert_eq!(probe.clock_mhz, [1.0, 2.0]);
     }
 
     #[test]
-    fn the_host_is_read_and_throws_nothing_away() {
+    fn the_host_is_read() {
         let mut probe = ConditionsProbe::start(Device::Cpu);
-        assert!(!probe.read_now().throttled);
+        probe.read();
         let conditions = probe.finish(0);
         println!("{conditions:?}");
-        assert_eq!(conditions.discarded_samples, 0);
         let readable = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
         assert_eq!(conditions.clock_mhz.is_some(), readable);
+        assert_eq!(conditions.clock_method.starts_with("none: "), !readable);
     }
 
     #[test]

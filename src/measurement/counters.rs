@@ -131,13 +131,67 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn faults_of_a_step_are_seen() {
-        let pages = 1024;
+        let bytes = 4 << 20;
         let counters =
-            count(8, &mut || page_fault::touch_fresh(pages).map(drop).map_err(Refusal::Failed))
+            count(8, &mut || page_fault::touch_fresh(bytes).map(drop).map_err(Refusal::Failed))
                 .unwrap();
-        let pages = pages as f64;
+        let pages = (bytes / page_fault::page_bytes().unwrap()) as f64;
         // Other tests run in this process and fault, too.
         assert!(counters.minor_faults >= pages, "{counters:?}");
         assert!(counters.fault_share.is_some_and(|share| share > 0.0), "{counters:?}");
+    }
+
+    /// Tells the copy of the test program that `in_a_process_of_its_own` starts what to do.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    const CHILD: &str = "CRITERION_TORCH_TEST_COUNTERS";
+
+    /// The finding behind `allocator: retained`: the C library maps an output of 50 MB anew at every
+    /// call, and each of its pages is a fault. Printed with `--nocapture`.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn a_large_output_faults_once_per_page() {
+        // 50 MB.
+        let elements = 12_500_000;
+        if std::env::var_os(CHILD).is_some() {
+            // Huge pages would hide most faults on the machines that have them switched on.
+            // SAFETY: changes nothing but the kernel's choice of page size for this process.
+            assert_eq!(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
+            let input = tch::Tensor::rand([elements], (tch::Kind::Float, tch::Device::Cpu));
+            let mut step = || {
+                drop(input.f_gelu("none")?);
+                Ok(())
+            };
+            // The first call fills caches.
+            step().unwrap();
+            let counters = count(10, &mut step).unwrap();
+            println!("cost of a fault: {:?} ns", page_fault::cost_ns());
+            println!("{}", fault_warning(&counters, Retention::System).unwrap_or_default());
+            println!("{counters:?}\nfaults {}", counters.minor_faults);
+            return;
+        }
+        let text = in_a_process_of_its_own("a_large_output_faults_once_per_page");
+        println!("{text}");
+        let faults = text.lines().find_map(|line| line.strip_prefix("faults ")?.parse().ok());
+        let page = page_fault::page_bytes().unwrap() as f64;
+        let pages = 4.0 * elements as f64 / page;
+        let faults: f64 = faults.unwrap_or_else(|| panic!("no count in:\n{text}"));
+        // The pages of the page table are faults of the same kind, and few.
+        assert!((pages..1.02 * pages).contains(&faults), "{faults} faults for {pages} pages");
+    }
+
+    /// The counts are those of the process, so other tests must not run in it.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn in_a_process_of_its_own(test: &str) -> String {
+        let test = format!("measurement::counters::tests::{test}");
+        let program = std::env::current_exe().expect("the test program has a path");
+        let output = std::process::Command::new(program)
+            .args(["--exact", &test, "--nocapture"])
+            .env(CHILD, "1")
+            .env_remove("GLIBC_TUNABLES")
+            .output()
+            .expect("the test program starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        text
     }
 }

@@ -58,8 +58,7 @@ struct Window {
 /// Reads `counter` over a window of steps back to back; over an idle one of the same length first,
 /// when the settings ask for idle power to be subtracted.
 ///
-/// On a device that works beside the host, `step` has to wait for the device now and then, and
-/// before it returns at the end of a window there is only as much queued as a step takes.
+/// `step` must be done when it returns: on a device that works beside the host, it has to wait for it.
 ///
 /// Within: the energy, or why the counter gave none.
 ///

@@ -8,6 +8,8 @@ use plan::HostFacts;
 
 use super::page_fault;
 
+const CPUS: &str = "sys/devices/system/cpu";
+
 static HOST: Lazy<HostFacts> = Lazy::new(|| read(Path::new("/")));
 
 /// The machine. Read once per process; the cost of a page fault is there as soon as it was measured.
@@ -38,7 +40,7 @@ fn read(root: &Path) -> HostFacts {
             line("proc/sys/kernel/osrelease").unwrap_or_else(unknown)
         ),
         cpu_model: text("proc/cpuinfo")
-            .and_then(|cpuinfo| field(&cpuinfo, "model name"))
+            .and_then(|cpuinfo| cpu_model(&cpuinfo))
             .unwrap_or_else(unknown),
         cpus: std::thread::available_parallelism()
             .map_or(0, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
@@ -56,7 +58,14 @@ fn read(root: &Path) -> HostFacts {
     }
 }
 
-const CPUS: &str = "sys/devices/system/cpu";
+/// ARM's cores have no name there, only numbers.
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    let arm = || {
+        let (maker, part) = (field(cpuinfo, "CPU implementer")?, field(cpuinfo, "CPU part")?);
+        Some(format!("ARM implementer {maker}, part {part}"))
+    };
+    field(cpuinfo, "model name").or_else(arm)
+}
 
 /// The value of a line `name : value`.
 fn field(text: &str, name: &str) -> Option<String> {
@@ -193,6 +202,15 @@ mod tests {
         for (value, turbo_on) in [("0\n", Some(true)), ("1\n", Some(false)), ("?\n", None)] {
             assert_eq!(turbo(machine(&[("intel_pstate/no_turbo", value)]).path()), turbo_on);
         }
+    }
+
+    #[test]
+    fn a_processor_has_a_name_or_numbers() {
+        let arm =
+            "processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x1\nCPU part\t: 0xd40\n";
+        assert_eq!(cpu_model(arm).as_deref(), Some("ARM implementer 0x41, part 0xd40"));
+        assert_eq!(cpu_model("model name\t: A\nCPU part\t: 1\n").as_deref(), Some("A"));
+        assert_eq!(cpu_model("processor\t: 0\n"), None);
     }
 
     #[test]

@@ -12,8 +12,7 @@ const SENSORS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "s
 /// Thermal zones that are the processor.
 const ZONES: [&str; 5] = ["x86_pkg_temp", "cpu-thermal", "cpu_thermal", "soc_thermal", "TCPU"];
 
-/// What the host's own files and its clock tell. Nothing is thrown away on the host, so a reading is
-/// never `throttled`; that it was is said at the end.
+/// What the host's own files and its clock tell.
 #[derive(Debug)]
 pub(super) struct HostReadings {
     cpus: PathBuf,
@@ -53,7 +52,6 @@ impl Readings for HostReadings {
         Reading {
             clock_mhz: cpu_clock::read_mhz().ok(),
             temperature_c: millidegrees.map(|value| value as f64 / 1000.0),
-            throttled: false,
         }
     }
 
@@ -149,7 +147,6 @@ mod tests {
         assert!(readings.throttle_reasons().is_empty());
         throttle(sys.path(), 1, 9, 3);
         assert_eq!(readings.throttle_reasons(), ["thermal: cores throttled 4 times"]);
-        assert!(!readings.read().throttled);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! A probe that lacks what it reads says why, in one line that a record can carry.
 
+mod chain;
 pub mod conditions;
 pub mod counters;
 mod cpu_clock;

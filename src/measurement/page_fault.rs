@@ -1,22 +1,31 @@
 //! The cost of one page fault on this machine.
 //!
 //! A fresh output costs its first writer one fault per page: the kernel finds a page, zeroes it and
-//! maps it. Unmapping it later costs again and is not in the figure, and it is that of an undisturbed
-//! machine: a share of the time that is computed from it is rather too low. Virtual machines pay more, because the host may have to find
+//! maps it. Unmapping it later costs again and is not in the figure, so a share of the time that is
+//! computed from it is rather too low. Virtual machines pay more, because the host may have to find
 //! a page, too.
 
 use once_cell::sync::OnceCell;
 
-/// Enough pages that reading the clock does not show, little enough memory for any machine.
+#[cfg(target_os = "linux")]
+use super::{quantile::quantile, stopwatch::Stopwatch, usage::Usage};
+
+/// As large as an output that does not stay in the cache: pages that were used a moment ago are
+/// zeroed faster.
 #[cfg(target_os = "linux")]
 const BYTES: usize = 32 << 20;
+/// Pages that are timed together: enough that reading the clock does not show, and few enough that
+/// most are over before another program gets its turn.
 #[cfg(target_os = "linux")]
-const ROUNDS: usize = 5;
+const PAGES: usize = 256;
+#[cfg(target_os = "linux")]
+const ROUNDS: usize = 3;
 
 static COST: OnceCell<Result<f64, String>> = OnceCell::new();
 
 /// The cost of a page fault in nanoseconds, or why it is not known. Measured on the first call, for
-/// some 20 ms; the fastest of five rounds over fresh memory, because others can only lengthen one.
+/// some 40 ms; the median over pieces of
+/// fresh memory, most of which nothing interrupts even on a busy machine.
 ///
 /// # Errors
 /// Off Linux, and where the system maps no memory or does not count its faults.
@@ -36,13 +45,14 @@ pub fn known_ns() -> Option<f64> {
 
 #[cfg(target_os = "linux")]
 fn measure() -> Result<f64, String> {
-    let pages = BYTES / page_bytes()?;
-    let mut fastest = f64::INFINITY;
+    let mut costs = Vec::new();
     for _ in 0..ROUNDS {
-        let Touched { ns, faults } = touch_fresh(pages)?;
-        fastest = fastest.min(judge(pages, ns, faults)?);
+        for Touched { ns, faults } in touch_fresh(BYTES)? {
+            costs.push(judge(PAGES, ns, faults)?);
+        }
     }
-    Ok(fastest)
+    costs.sort_by(f64::total_cmp);
+    Ok(quantile(&costs, 0.5))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -60,28 +70,33 @@ fn judge(pages: usize, ns: f64, faults: f64) -> Result<f64, String> {
     Ok(ns / faults)
 }
 
-/// Time and page faults of a first write to each of several pages.
+/// Time and page faults of a first write to each of `PAGES` pages.
 #[cfg(target_os = "linux")]
 pub(super) struct Touched {
     ns: f64,
     faults: f64,
 }
 
-/// Maps `pages` pages, writes one byte to each, and unmaps them.
+/// Maps `bytes`, writes one byte to each page, piece by piece, and unmaps them.
 #[cfg(target_os = "linux")]
-pub(super) fn touch_fresh(pages: usize) -> Result<Touched, String> {
+pub(super) fn touch_fresh(bytes: usize) -> Result<Vec<Touched>, String> {
     let page_bytes = page_bytes()?;
-    let memory = mapping::Mapping::new(pages * page_bytes)?;
-    let before = super::usage::Usage::of_thread()?;
-    let watch = super::stopwatch::Stopwatch::start();
-    memory.touch(page_bytes);
-    let ns = watch.ns();
-    let faults = (super::usage::Usage::of_thread()? - before).minor_faults;
-    Ok(Touched { ns, faults })
+    let memory = mapping::Mapping::new(bytes)?;
+    let piece_bytes = PAGES * page_bytes;
+    let mut touched = Vec::new();
+    for start in (0..bytes / piece_bytes).map(|piece| piece * piece_bytes) {
+        let before = Usage::of_thread()?;
+        let watch = Stopwatch::start();
+        memory.touch((start..start + piece_bytes).step_by(page_bytes));
+        let ns = watch.ns();
+        let faults = (Usage::of_thread()? - before).minor_faults;
+        touched.push(Touched { ns, faults });
+    }
+    Ok(touched)
 }
 
 #[cfg(target_os = "linux")]
-fn page_bytes() -> Result<usize, String> {
+pub(super) fn page_bytes() -> Result<usize, String> {
     // SAFETY: asks for a constant of the system.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).map_err(|_| format!("sysconf says that a page has {bytes} bytes"))
@@ -118,9 +133,10 @@ mod mapping {
             Ok(mapping)
         }
 
-        /// Writes one byte every `stride` bytes.
-        pub(super) fn touch(&self, stride: usize) {
-            for offset in (0..self.bytes).step_by(stride) {
+        /// Writes one byte at each of `offsets`.
+        pub(super) fn touch(&self, offsets: impl Iterator<Item = usize>) {
+            for offset in offsets {
+                assert!(offset < self.bytes, "offset {offset} is outside the mapping");
                 // SAFETY: `offset` is below the size of the mapping.
                 let byte = unsafe { self.start.add(offset) };
                 // SAFETY: `byte` is inside the mapping, which is writable and nobody else's.
@@ -144,9 +160,11 @@ mod tests {
 
     #[test]
     fn every_page_written_is_a_fault() {
-        let touched = touch_fresh(256).unwrap();
+        let touched = touch_fresh(4 * PAGES * page_bytes().unwrap()).unwrap();
+        assert_eq!(touched.len(), 4);
+        let faults: f64 = touched.iter().map(|touched| touched.faults).sum();
         // A few more are the page tables' and the thread's own.
-        assert!((256.0..300.0).contains(&touched.faults), "{}", touched.faults);
+        assert!((1024.0..1100.0).contains(&faults), "{faults}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! How quiet the machine is: whether the same work takes the same time.
 
 use std::fs;
+use std::hint::black_box;
 
 use plan::Quiet;
 
+use super::chain;
 use super::cpu_time::CpuTime;
 use super::stopwatch::Stopwatch;
 
@@ -11,8 +13,9 @@ use super::stopwatch::Stopwatch;
 /// follows the load comes up.
 const LOOK_S: f64 = 0.1;
 const COME_UP_S: f64 = 0.01;
-/// Dependent multiplications in a slice: some 0.3 ms on a core of 3 GHz.
-const LINKS: u64 = 200_000;
+/// Turns of the chain in a slice: some 1 ms on a core of 3 GHz. In shorter ones an interruption, which
+/// lasts milliseconds, would weigh too little; in longer ones there would be too few.
+const TURNS: u64 = 100_000;
 /// A slice that takes longer than the fastest by more than this was disturbed.
 const TOLERANCE: f64 = 1.02;
 
@@ -36,17 +39,10 @@ fn slices(seconds: f64) -> Vec<f64> {
     let mut slices = Vec::new();
     while slices.is_empty() || all.seconds() < seconds {
         let watch = Stopwatch::start();
-        std::hint::black_box(work(std::hint::black_box(slices.len() as u64)));
+        black_box(chain::run(black_box(TURNS)));
         slices.push(watch.ns());
     }
     slices
-}
-
-/// A chain in which each link waits for the one before, so that it takes a fixed number of cycles.
-fn work(seed: u64) -> u64 {
-    (0..LINKS).fold(seed, |x, _| {
-        x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
-    })
 }
 
 /// Share of `slices` that took at most 2 % longer than the fastest.

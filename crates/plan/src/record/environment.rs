@@ -80,7 +80,7 @@ pub struct Quiet {
     /// Runnable processes over one minute, when the run began.
     #[serde(default)]
     pub load_1m: Option<f64>,
-    /// Share of CPU time that the hypervisor gave to others while the score was taken.
+    /// Share of the CPU time asked for that the hypervisor gave to others while the score was taken.
     #[serde(default)]
     pub steal: Option<f64>,
 }

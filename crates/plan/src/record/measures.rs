@@ -111,7 +111,7 @@ pub struct Conditions {
     pub throttle_reasons: Vec<String>,
     /// Samples that were thrown away and taken again because the processor was throttled.
     pub discarded_samples: u64,
-    /// Share of CPU time that the hypervisor gave to others meanwhile.
+    /// Share of the CPU time asked for that the hypervisor gave to others meanwhile.
     pub steal: Option<f64>,
 }
 
