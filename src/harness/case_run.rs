@@ -4,7 +4,7 @@ use plan::{
     Accuracy, Allocator, Case, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
 };
 
-use super::timer::Timer;
+use super::timer::{Subject, Timer};
 use crate::native::allocator::{self, Retention};
 use crate::native::memory;
 use crate::workload::{Prepare, Refusal, Workload};
@@ -12,7 +12,7 @@ use crate::workload::{Prepare, Refusal, Workload};
 /// A case that is ready to be timed.
 pub struct CaseRun {
     /// What is timed.
-    pub workload: Box<dyn Workload>,
+    pub subject: Subject,
     /// Its output against the reference.
     pub accuracy: Accuracy,
     /// The very first step after building, in nanoseconds.
@@ -56,21 +56,22 @@ impl CaseRun {
     ) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
         tch::set_num_threads(i32::try_from(case.settings.threads).unwrap_or(i32::MAX));
-        let workload = prepare(case)?;
+        let mut subject = Subject::new(prepare(case)?);
         let timer = match timer {
             Some(timer) => timer,
             None => timer.insert(Timer::of(case)?),
         };
-        let first_call = timer.time(workload.as_ref(), 1)?;
-        let accuracy = workload.check()?;
-        let memory = count_memory(case.device, workload.as_ref())?;
+        let first_call = timer.time(&mut subject, 1)?;
+        let accuracy = subject.workload.check()?;
+        let memory = count_memory(case.device, subject.workload.as_ref())?;
+        timer.pace(&mut subject)?;
         let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { workload, accuracy, first_call_ns, memory })
+        Ok(Self { subject, accuracy, first_call_ns, memory })
     }
 
     /// What preparing has found, for the record.
     pub fn report(&self, findings: &mut Findings) {
-        findings.kernels = self.workload.kernels();
+        findings.kernels = self.subject.workload.kernels();
         findings.accuracy = Some(self.accuracy);
         findings.measures.first_call_ns = Some(self.first_call_ns);
         findings.measures.memory = Some(self.memory);

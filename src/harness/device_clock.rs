@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use plan::{Clocks, Device};
+use plan::Clocks;
 use statistics::median;
 
-use super::clock::{Clock, HostClock};
+use super::clock::Clock;
 use super::launch::{DeviceSample, Launches};
 use crate::native::event::Event;
 use crate::refusal::Refusal;
@@ -16,6 +16,13 @@ use crate::refusal::Refusal;
 #[derive(Debug)]
 pub struct EventClock {
     device: usize,
+}
+
+impl EventClock {
+    /// The clock of CUDA device `device`.
+    pub fn new(device: usize) -> Self {
+        Self { device }
+    }
 }
 
 impl Clock for EventClock {
@@ -30,31 +37,6 @@ impl Clock for EventClock {
     fn between(&mut self, start: Event, end: Event) -> Result<Duration, Refusal> {
         end.synchronize()?;
         Ok(Duration::from_secs_f64(start.elapsed_ns(&end)? / 1e9))
-    }
-}
-
-/// The clock of a case's device.
-#[derive(Debug)]
-pub enum CaseClock {
-    /// CPU.
-    Host(HostClock),
-    /// CUDA.
-    Events(EventClock),
-}
-
-impl CaseClock {
-    /// The clock of `device`; devices without one never get past the preflight.
-    ///
-    /// # Errors
-    /// For a device that has no clock here.
-    pub fn of(device: Device) -> Result<Self, Refusal> {
-        match device {
-            Device::Cpu => Ok(Self::Host(HostClock)),
-            Device::Cuda => Ok(Self::Events(EventClock { device: 0 })),
-            Device::Xpu | Device::Mps => {
-                Err(Refusal::Unsupported(format!("no clock for the device `{device}`")))
-            }
-        }
     }
 }
 

@@ -14,12 +14,12 @@ use super::clock::Stopwatch;
 use super::pairs::{self, Goal, Paired, Side, Sides};
 use super::panics::{self, Caught};
 use super::partner::Partner;
-use super::timer::Timer;
+use super::timer::{Subject, Timer};
 use super::{passes, pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
 use crate::native::{allocator, is_out_of_memory};
-use crate::workload::{Prepare, Refusal, Workload};
+use crate::workload::{Prepare, Refusal};
 
 /// The group that is running.
 pub struct GroupRun<'a> {
@@ -49,7 +49,7 @@ impl<'a> GroupRun<'a> {
     ) -> (Outcome, Findings) {
         let started = Stopwatch::start();
         let mut findings = Findings::default();
-        let run = match self.prepared(case) {
+        let mut run = match self.prepared(case) {
             Ok(run) => run,
             Err(outcome) => {
                 self.baseline_is_not_to_be_had(case, &outcome);
@@ -57,13 +57,13 @@ impl<'a> GroupRun<'a> {
             }
         };
         run.report(&mut findings);
-        let outcome = self.sampled(group, case, &run, &mut findings);
+        let outcome = self.sampled(group, case, &mut run.subject, &mut findings);
         if outcome == Outcome::Measured {
-            self.probed(case, &run, &mut findings);
+            self.probed(case, &mut run.subject, &mut findings);
             if case.role == Role::Candidate {
                 // At most as much again as the case itself.
                 let budget_s = sampling::budget_s(&case.settings, &self.args);
-                match self.paired(case, &run, budget_s.min(started.seconds())) {
+                match self.paired(case, &mut run.subject, budget_s.min(started.seconds())) {
                     Ok(pair) => findings.pairs.push(pair),
                     Err(reason) => findings.no_pair = Some(reason),
                 }
@@ -107,17 +107,16 @@ impl<'a> GroupRun<'a> {
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
         case: &Case,
-        run: &CaseRun,
+        subject: &mut Subject,
         findings: &mut Findings,
     ) -> Outcome {
         let (args, timer) = (&*self.args, timer(&mut self.timer));
         let measures = args.mode == Mode::Measure;
-        let workload = run.workload.as_ref();
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
             if measures {
                 let wall = Stopwatch::start();
                 let cap_s = sampling::warm_up_s(&case.settings, args);
-                let mut batch = |iters| timer.time(workload, iters);
+                let mut batch = |iters| timer.time(subject, iters);
                 let pilot = pilot::run(&mut batch, &|| wall.seconds(), cap_s)?;
                 // In quick mode criterion has a plan of its own.
                 if !args.quick {
@@ -134,7 +133,7 @@ impl<'a> GroupRun<'a> {
         let last_sample = &mut findings.last_sample;
         let bench = panics::catch(|| {
             group.bench_function(criterion_id(case), |bencher| {
-                bencher.iter_custom(|iters| match timer.time(workload, iters) {
+                bencher.iter_custom(|iters| match timer.time(subject, iters) {
                     Ok(taken) => {
                         let ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
                         *last_sample = Some(LastSample { iters, ns });
@@ -160,11 +159,10 @@ impl<'a> GroupRun<'a> {
 
     /// Everything that has a pass of its own. What goes wrong in one is the reason why it is
     /// absent.
-    fn probed(&mut self, case: &Case, run: &CaseRun, findings: &mut Findings) {
+    fn probed(&mut self, case: &Case, subject: &mut Subject, findings: &mut Findings) {
         let timer = timer(&mut self.timer);
-        let workload = run.workload.as_ref();
         let Findings { measures, notes, .. } = findings;
-        let probed = settled(panics::catch(|| passes::run(case, timer, workload, measures)));
+        let probed = settled(panics::catch(|| passes::run(case, timer, subject, measures, notes)));
         if let Err(outcome) = probed {
             let reason = outcome.reason().unwrap_or_default();
             notes.push(format!("the passes after sampling were cut short: {reason}"));
@@ -174,15 +172,20 @@ impl<'a> GroupRun<'a> {
     }
 
     /// The case against its baseline; at most `budget_s` seconds of it.
-    fn paired(&mut self, case: &Case, run: &CaseRun, budget_s: f64) -> Result<Pair, String> {
+    fn paired(
+        &mut self,
+        case: &Case,
+        candidate: &mut Subject,
+        budget_s: f64,
+    ) -> Result<Pair, String> {
         let baseline = self.partner.get(self.baseline, self.prepare, &mut self.timer)?;
         let timer = timer(&mut self.timer);
         let target = sampling::target(&case.settings);
         let goal = Goal { target, budget_s, hot: timer.is_hot() };
         let mut sides = Both {
             timer,
-            baseline: baseline.workload.as_ref(),
-            candidate: run.workload.as_ref(),
+            baseline: &mut baseline.subject,
+            candidate,
             wall: Stopwatch::start(),
         };
         let paired = settled(panics::catch(|| pairs::run(&mut sides, goal)))
@@ -194,18 +197,18 @@ impl<'a> GroupRun<'a> {
 /// Baseline and candidate under one timer.
 struct Both<'a> {
     timer: &'a mut Timer,
-    baseline: &'a dyn Workload,
-    candidate: &'a dyn Workload,
+    baseline: &'a mut Subject,
+    candidate: &'a mut Subject,
     wall: Stopwatch,
 }
 
 impl Sides for Both<'_> {
     fn batch(&mut self, side: Side, iters: u64) -> Result<std::time::Duration, Refusal> {
-        let workload = match side {
-            Side::Baseline => self.baseline,
-            Side::Candidate => self.candidate,
+        let subject = match side {
+            Side::Baseline => &mut *self.baseline,
+            Side::Candidate => &mut *self.candidate,
         };
-        self.timer.time(workload, iters)
+        self.timer.time(subject, iters)
     }
 
     fn wall(&self) -> f64 {

@@ -24,7 +24,7 @@ impl Partner {
         baseline: &Case,
         prepare: Prepare,
         timer: &mut Option<Timer>,
-    ) -> Result<&CaseRun, String> {
+    ) -> Result<&mut CaseRun, String> {
         if matches!(self, Self::NotYet) {
             *self = match panics::catch(|| CaseRun::prepare(baseline, prepare, timer)) {
                 Ok(Ok(run)) => Self::Ready(run),

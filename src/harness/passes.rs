@@ -4,10 +4,10 @@
 use plan::{Case, Device, Measures};
 
 use super::clock::Stopwatch;
-use super::timer::Timer;
+use super::timer::{Subject, Timer};
 use crate::measurement::{counters, energy, latency};
 use crate::native::cuda;
-use crate::workload::{Refusal, Workload};
+use crate::workload::Refusal;
 
 /// Seconds that the single calls may take, where the config gives no number of them.
 const LATENCY_S: f64 = 0.1;
@@ -25,16 +25,20 @@ const COUNTED: (f64, f64) = (3.0, 10_000.0);
 pub fn run(
     case: &Case,
     timer: &mut Timer,
-    workload: &dyn Workload,
+    subject: &mut Subject,
     measures: &mut Measures,
+    notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    let wall_s = wall_of_a_step(timer, workload)?;
+    let wall_s = wall_of_a_step(timer, subject)?;
     let steps =
         |seconds: f64, (fewest, most): (f64, f64)| (seconds / wall_s).clamp(fewest, most) as u64;
 
     let calls = case.settings.latency.calls.unwrap_or_else(|| steps(LATENCY_S, CALLS));
-    measures.latency = latency::summarize(&single_calls(timer, workload, calls)?);
+    measures.latency = latency::summarize(&single_calls(timer, subject, calls)?);
 
+    let both = timer.clocks(subject)?;
+    notes.extend(both.note);
+    let workload = subject.workload.as_ref();
     let mut step = || {
         drop(std::hint::black_box(workload.step()?));
         match case.device {
@@ -50,28 +54,28 @@ pub fn run(
         Ok(energy) => measures.energy = Some(energy),
         Err(reason) => drop(absent("energy", reason)),
     }
-    match timer.clocks() {
-        Some(clocks) => measures.clocks = Some(clocks),
-        None => drop(absent("clocks", "the host's clock is the only one".to_owned())),
+    match both.clocks {
+        Ok(clocks) => measures.clocks = Some(clocks),
+        Err(reason) => drop(absent("clocks", reason)),
     }
     Ok(())
 }
 
 /// Wall seconds of a step, what lies outside the clock included.
-fn wall_of_a_step(timer: &mut Timer, workload: &dyn Workload) -> Result<f64, Refusal> {
+fn wall_of_a_step(timer: &mut Timer, subject: &mut Subject) -> Result<f64, Refusal> {
     const SHORTEST: f64 = 1e-9;
     let wall = Stopwatch::start();
-    timer.time(workload, 1)?;
+    timer.time(subject, 1)?;
     Ok(wall.seconds().max(SHORTEST))
 }
 
 /// Nanoseconds of calls that are each timed by themselves.
 fn single_calls(
     timer: &mut Timer,
-    workload: &dyn Workload,
+    subject: &mut Subject,
     calls: u64,
 ) -> Result<Vec<f64>, Refusal> {
-    (0..calls).map(|_| Ok(timer.time(workload, 1)?.as_nanos() as f64)).collect()
+    (0..calls).map(|_| Ok(timer.time(subject, 1)?.as_nanos() as f64)).collect()
 }
 
 /// Within: the energy of a step, or why there is none.

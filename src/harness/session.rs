@@ -14,7 +14,7 @@ use super::journal::Journal;
 use super::progress::Progress;
 use super::saved;
 use super::target_dir::Folders;
-use crate::measurement::{preflight, quiet};
+use crate::measurement::{page_fault, preflight, quiet};
 use crate::native::allocator::{self, Retention};
 use crate::native::{cuda, numerics};
 use crate::workload::{self, Prepare};
@@ -54,6 +54,10 @@ impl Session {
         let ids = selected.into_iter().map(Case::full_id).collect();
         let mut journal = Journal::new(target, &args, records, ids, measures);
         if measures && let Some(threads) = threads {
+            // Measured now, so that every record has it.
+            if let Err(reason) = page_fault::cost() {
+                eprintln!("note: the cost of a page fault is not known: {reason}");
+            }
             let quiet = quiet::score();
             let facts = preflight::Facts::of_this_machine();
             let warnings = preflight::warnings(&facts, &quiet, threads);

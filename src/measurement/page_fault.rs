@@ -8,7 +8,9 @@
 use once_cell::sync::OnceCell;
 
 #[cfg(target_os = "linux")]
-use super::{quantile::quantile, stopwatch::Stopwatch, usage::Usage};
+use statistics::quantile;
+
+use super::{stopwatch::Stopwatch, usage::Usage};
 
 /// As large as an output that does not stay in the cache: pages that were used a moment ago are
 /// zeroed faster.
