@@ -9,7 +9,7 @@ pub const CHECK: Check =
 
 fn run() -> Vec<Finding> {
     const NAME: &str = "kernel of known duration";
-    match self_test::run(0) {
+    match self_test::self_test(0) {
         Ok(found) => vec![Finding::new(
             NAME,
             format!("{:.1} µs, known {:.1} µs", found.measured_ns / 1e3, found.expected_ns / 1e3),
