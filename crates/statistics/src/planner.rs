@@ -8,7 +8,7 @@ const FEWEST: u64 = 20;
 const CRITERIONS_FEWEST: u64 = 10;
 /// Most samples.
 const MOST: u64 = 1000;
-/// The pilot's noise is itself an estimate from few batches.
+/// On the pilot's noise, which comes from 8 to 16 batches and may be too low by half.
 const SAFETY: f64 = 1.25;
 
 /// What a short trial showed.
@@ -58,7 +58,8 @@ pub fn sample_iters(step_ns: f64) -> u64 {
     ((SAMPLE_NS / step_ns).ceil() as u64).max(1)
 }
 
-/// As many samples as the median's interval needs, within the limits.
+/// As many samples as the median's interval needs, within the limits: at least 20, or 10 where the
+/// budget has no room for 20, at most 1000. Fewer than 10 are never taken, even over the budget.
 pub fn plan(pilot: Pilot, limits: Limits) -> SamplePlan {
     let iters = sample_iters(pilot.step_ns);
     if let Some(samples) = limits.samples {
@@ -82,4 +83,78 @@ fn needed(noise: f64, target: f64) -> u64 {
     const MEDIAN: f64 = 1.2533;
     let root = SAFETY * NORMAL * MEDIAN * noise / target;
     ((root * root).ceil() as u64).max(FEWEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: f64 = 1e9;
+
+    fn limits(budget_ns: f64, target: f64) -> Limits {
+        Limits { budget_ns, target, samples: None }
+    }
+
+    #[test]
+    fn a_worked_example() {
+        // 1.25 · 1.96 · 1.2533 · 2 % / 1 % = 6.141; its square is 37.7. 0.3 ms fit seven times.
+        let pilot = Pilot { step_ns: 0.3e6, noise: 0.02 };
+        let expected = SamplePlan { samples: 38, iters: 7, limited_by: Limit::Target };
+        assert_eq!(plan(pilot, limits(SECOND, 0.01)), expected);
+    }
+
+    #[test]
+    fn a_sample_is_long_enough_and_no_step_is_cut() {
+        let iters = [0.001, 100.0, 2e6 - 1.0, 2e6, 1e12].map(sample_iters);
+        assert_eq!(iters, [2_000_000_000, 20_000, 2, 1, 1]);
+    }
+
+    #[test]
+    fn the_user_decides() {
+        let pilot = Pilot { step_ns: 1e12, noise: 1.0 };
+        let fixed = plan(pilot, Limits { samples: Some(77), ..limits(0.0, 0.01) });
+        assert_eq!(fixed, SamplePlan { samples: 77, iters: 1, limited_by: Limit::Fixed });
+    }
+
+    #[test]
+    fn slow_steps_get_what_fits_and_never_fewer_than_ten() {
+        let samples = [1.0, 15.0, 20.0, 30.0].map(|seconds| {
+            let planned =
+                plan(Pilot { step_ns: SECOND, noise: 0.0 }, limits(seconds * SECOND, 0.01));
+            (planned.samples, planned.limited_by)
+        });
+        let expected =
+            [(10, Limit::Budget), (15, Limit::Budget), (20, Limit::Target), (20, Limit::Target)];
+        assert_eq!(samples, expected);
+    }
+
+    #[test]
+    fn wild_noise_gets_a_thousand_samples() {
+        let planned = plan(Pilot { step_ns: 1e3, noise: 5.0 }, limits(1e15, 0.01));
+        assert_eq!((planned.samples, planned.limited_by), (1000, Limit::Budget));
+    }
+
+    #[test]
+    fn limits_hold_and_more_of_a_reason_is_never_fewer_samples() {
+        let mut random = fastrand::Rng::with_seed(5);
+        for _ in 0..10_000 {
+            let mut spread = |low: f64, high: f64| low * (high / low).powf(random.f64());
+            let pilot = Pilot { step_ns: spread(1e2, 1e11), noise: spread(1e-4, 1.0) };
+            let limits = limits(spread(1e8, 1e11), spread(1e-3, 0.1));
+            let planned = plan(pilot, limits);
+            let took = planned.samples as f64 * planned.iters as f64 * pilot.step_ns;
+            assert!((10..=1000).contains(&planned.samples), "{pilot:?} {limits:?} {planned:?}");
+            assert!(planned.iters as f64 * pilot.step_ns >= 2e6 * (1.0 - 1e-9));
+            assert!(planned.samples == 10 || took <= limits.budget_ns * (1.0 + 1e-9));
+            assert!(planned.limited_by == Limit::Budget || planned.samples >= 20);
+
+            let factor = 1.0 + random.f64();
+            let noisier = Pilot { noise: pilot.noise * factor, ..pilot };
+            let laxer = Limits { target: limits.target * factor, ..limits };
+            let richer = Limits { budget_ns: limits.budget_ns * factor, ..limits };
+            assert!(plan(noisier, limits).samples >= planned.samples);
+            assert!(plan(pilot, laxer).samples <= planned.samples);
+            assert!(plan(pilot, richer).samples >= planned.samples);
+        }
+    }
 }

@@ -1,0 +1,5 @@
+//! The statistics tried on thousands of simulated runs, all from fixed seeds.
+
+mod noise;
+mod pairs;
+mod planning;
