@@ -30,6 +30,12 @@ pub struct Device {
     pub capability: (i32, i32),
     /// The newest CUDA version that the driver supports. Not the number of the driver package.
     pub driver_cuda: String,
+    /// Its place, as domain:bus:device.function. CUDA and NVML number devices differently; this they share.
+    pub pci_bus: String,
+    /// Peak frequency of the multiprocessors, in kHz.
+    pub clock_khz: u64,
+    /// Bytes of the L2 cache; 0 when the driver does not say.
+    pub l2_bytes: u64,
 }
 
 /// The CUDA that is linked into this program; `None` when libtorch_cuda is not.
@@ -61,19 +67,26 @@ pub fn device(index: usize) -> Result<Device, Error> {
     let found = unsafe { found.assume_init() };
     let shim::CudaDevice {
         name,
+        pci_bus,
         free_bytes,
         total_bytes,
         capability_major,
         capability_minor,
         driver,
+        clock_khz,
+        l2_bytes,
     } = found;
+    // SAFETY: both strings are handed over with the struct, and each is taken once.
+    let text = |string| unsafe { take_string(string) };
     Ok(Device {
-        // SAFETY: the name is handed over with the struct and used only here.
-        name: unsafe { take_string(name) },
+        name: text(name),
         free_bytes,
         total_bytes,
         capability: (capability_major, capability_minor),
         driver_cuda: version(i64::from(driver)),
+        pci_bus: text(pci_bus),
+        clock_khz: u64::try_from(clock_khz).unwrap_or(0),
+        l2_bytes: u64::try_from(l2_bytes).unwrap_or(0),
     })
 }
 
@@ -83,6 +96,18 @@ pub fn device(index: usize) -> Result<Device, Error> {
 /// When there is no such device, or when CUDA reports an error of work queued earlier.
 pub fn synchronize(index: usize) -> Result<(), Error> {
     check(shim::ctn_cuda_synchronize(device_index(index)?))
+}
+
+/// Queues a kernel on the device's current stream that does nothing for `cycles` of the multiprocessors' clock, and
+/// returns at once. At a frequency of f the device takes `cycles / f` for it, a few microseconds of launch aside.
+///
+/// # Errors
+/// When libtorch_cuda is not linked or has no such kernel, when there is no such device, or when CUDA reports an error
+/// of work queued earlier.
+pub fn sleep(index: usize, cycles: u64) -> Result<(), Error> {
+    let cycles = i64::try_from(cycles)
+        .map_err(|_| Error::Torch(format!("a sleep of {cycles} cycles; at most {}", i64::MAX)))?;
+    check(shim::ctn_cuda_sleep(device_index(index)?, cycles))
 }
 
 /// Gives device memory that libtorch caches back to the driver, on all devices.
@@ -116,11 +141,32 @@ mod tests {
         assert!(device(devices).is_err());
         if devices == 0 {
             for error in
-                [empty_cache(), synchronize(0)].map(|result| result.expect_err("no device"))
+                [empty_cache(), synchronize(0), sleep(0, 1)].map(|result| result.expect_err("no device"))
             {
                 assert!(error.to_string().contains("CUDA"), "{error}");
             }
         }
+    }
+
+    /// The kernel is found in libtorch_cuda by its mangled name. Only then is the device asked for, so that a program
+    /// with CUDA notices on any machine when another libtorch has no such name.
+    #[test]
+    fn where_cuda_is_linked_the_sleep_kernel_is_found() {
+        let Some(build) = build().expect("always answers") else {
+            let error = sleep(0, 1000).expect_err("no CUDA");
+            assert!(error.to_string().starts_with("CUDA is not linked"), "{error}");
+            return;
+        };
+        match sleep(build.devices, 1000) {
+            Err(Error::Torch(reason)) if build.devices == 0 => {
+                assert!(reason.contains("no usable CUDA device"), "{reason}");
+            }
+            Err(Error::Torch(reason)) => {
+                assert!(reason.contains("there is no CUDA device"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(sleep(0, u64::MAX).is_err());
     }
 
     #[test]
@@ -134,6 +180,10 @@ mod tests {
             println!("{device:?}");
             assert!(!device.name.is_empty());
             assert!(device.total_bytes >= device.free_bytes);
+            assert!(device.pci_bus.contains(':'), "{}", device.pci_bus);
+            assert!(device.clock_khz > 100_000, "{}", device.clock_khz);
+            sleep(index, 1000).expect("queued");
+            synchronize(index).expect("done");
             empty_cache().expect("a device is there");
         }
     }

@@ -19,12 +19,17 @@ struct CudaBuild {
 };
 struct CudaDevice {
   char* name;
+  // Where the device sits, as domain:bus:device.function; NVML knows it by the same place.
+  char* pci_bus;
   uint64_t free_bytes;
   uint64_t total_bytes;
   int32_t capability_major;
   int32_t capability_minor;
   // The newest CUDA that the driver supports, as CUDA writes it.
   int32_t driver;
+  // Peak frequency of the multiprocessors.
+  int32_t clock_khz;
+  int32_t l2_bytes;
 };
 }
 
@@ -34,10 +39,14 @@ static const at::CUDAHooksInterface& hooks() {
   return at::detail::getCUDAHooks();
 }
 
-c10::Device device(int32_t index) {
+void require_linked() {
   TORCH_CHECK(
       hooks().isBuilt(),
       "CUDA is not linked: this program was built with a libtorch that has no libtorch_cuda");
+}
+
+c10::Device device(int32_t index) {
+  require_linked();
   const int32_t count = hooks().getNumGPUs();
   TORCH_CHECK(count > 0, "libtorch has CUDA, but finds no usable CUDA device (is the driver installed and recent enough?)");
   TORCH_CHECK(
@@ -49,7 +58,7 @@ c10::Device device(int32_t index) {
 namespace {
 
 // The driver's own library, which libtorch_cuda has loaded. libtorch's generic interface tells neither a device's name
-// nor its compute capability, and the signatures below have not changed since CUDA 2.
+// nor its attributes, and the signatures below have not changed since CUDA 4.
 class Driver {
  public:
   Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
@@ -72,6 +81,8 @@ class Driver {
   void* library_;
 };
 
+constexpr int kClockRate = 13; // CU_DEVICE_ATTRIBUTE_CLOCK_RATE
+constexpr int kL2CacheSize = 38; // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 constexpr int kCapabilityMajor = 75; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr int kCapabilityMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 
@@ -100,11 +111,18 @@ extern "C" Status ctn_cuda_device(int32_t index, CudaDevice* out) noexcept {
     driver.call("cuDeviceGet", &handle, static_cast<int>(index));
     std::array<char, 256> name{};
     driver.call("cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), handle);
-    CudaDevice found{nullptr, free, total, 0, 0, 0};
+    std::array<char, 32> bus{};
+    driver.call("cuDeviceGetPCIBusId", bus.data(), static_cast<int>(bus.size() - 1), handle);
+    CudaDevice found{nullptr, nullptr, free, total, 0, 0, 0, 0, 0};
     driver.call("cuDeviceGetAttribute", &found.capability_major, cuda::kCapabilityMajor, handle);
     driver.call("cuDeviceGetAttribute", &found.capability_minor, cuda::kCapabilityMinor, handle);
+    driver.call("cuDeviceGetAttribute", &found.clock_khz, cuda::kClockRate, handle);
+    driver.call("cuDeviceGetAttribute", &found.l2_bytes, cuda::kL2CacheSize, handle);
     driver.call("cuDriverGetVersion", &found.driver);
-    found.name = border::copy(name.data()).release();
+    border::Text name_copy = border::copy(name.data());
+    border::Text bus_copy = border::copy(bus.data());
+    found.name = name_copy.release();
+    found.pci_bus = bus_copy.release();
     *out = found;
   });
 }

@@ -5,6 +5,9 @@
 
 namespace cuda {
 
+// Throws a c10::Error that says so when libtorch_cuda is not in the program.
+void require_linked();
+
 // The device, ready for use. Throws a c10::Error that says what is missing.
 c10::Device device(int32_t index);
 

@@ -90,6 +90,8 @@ pub struct CudaBuild {
 pub struct CudaDevice {
     /// The driver's name for it.
     pub name: *mut c_char,
+    /// Its place, as domain:bus:device.function.
+    pub pci_bus: *mut c_char,
     /// Memory that nobody holds.
     pub free_bytes: u64,
     /// Memory of the device.
@@ -100,6 +102,10 @@ pub struct CudaDevice {
     pub capability_minor: i32,
     /// The newest CUDA that the driver supports: 1000 · major + 10 · minor.
     pub driver: i32,
+    /// Peak frequency of the multiprocessors.
+    pub clock_khz: i32,
+    /// Size of the L2 cache.
+    pub l2_bytes: i32,
 }
 
 /// Switches that trade exactness or repeatability for speed; 0 is off.
@@ -169,10 +175,12 @@ unsafe extern "C" {
 
     /// Writes 1 to `linked` and fills `out` when libtorch_cuda is in the program, else writes 0.
     pub fn ctn_cuda_build(linked: *mut i32, out: *mut CudaBuild) -> Status;
-    /// Describes a device. `out` must be writable; its name is the caller's.
+    /// Describes a device. `out` must be writable; its strings are the caller's.
     pub fn ctn_cuda_device(index: i32, out: *mut CudaDevice) -> Status;
     /// Waits until the device has nothing left to do.
     pub safe fn ctn_cuda_synchronize(index: i32) -> Status;
+    /// Queues a kernel of so many cycles of the multiprocessors' clock on the device's current stream.
+    pub safe fn ctn_cuda_sleep(index: i32, cycles: i64) -> Status;
     /// Gives cached device memory back to the driver.
     pub safe fn ctn_cuda_empty_cache() -> Status;
 
