@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(i64::try_from(devices), Ok(tch::Cuda::device_count()));
         assert!(device(devices).is_err());
         if devices == 0 {
-            for error in
-                [empty_cache(), synchronize(0), sleep(0, 1)].map(|result| result.expect_err("no device"))
+            for error in [empty_cache(), synchronize(0), sleep(0, 1)]
+                .map(|result| result.expect_err("no device"))
             {
                 assert!(error.to_string().contains("CUDA"), "{error}");
             }

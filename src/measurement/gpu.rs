@@ -1,0 +1,295 @@
+//! The state of a GPU: energy, clocks, temperature, and why it slowed itself down.
+
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+
+/// A clock of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Domain {
+    /// The multiprocessors'.
+    Sm,
+    /// The memory's.
+    Memory,
+}
+
+/// What is asked of a GPU's driver. An error says what could not be read, and why.
+pub trait Gpu {
+    /// Millijoules that the board has taken since the driver was loaded.
+    ///
+    /// # Errors
+    /// When the driver does not count them (before Volta), or not for this user.
+    fn energy_mj(&self) -> Result<u64, String>;
+    /// Frequency now, in MHz.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn clock_mhz(&self, domain: Domain) -> Result<u32, String>;
+    /// Highest frequency, in MHz.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn max_clock_mhz(&self, domain: Domain) -> Result<u32, String>;
+    /// Temperature of the die, in °C.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn temperature_c(&self) -> Result<u32, String>;
+    /// What holds the clocks down now, settings and idleness included.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn limits(&self) -> Result<ThrottleReasons, String>;
+    /// Nanoseconds for which power or heat have held the clocks down since the driver was loaded.
+    ///
+    /// # Errors
+    /// When the driver does not count them.
+    fn slowed_ns(&self) -> Result<u64, String>;
+}
+
+/// Limits that are a slow-down, in the words of `nvidia-smi`. The others are none: an idle GPU, and
+/// clocks that somebody has set.
+const SLOW_DOWNS: [(ThrottleReasons, &str); 5] = [
+    (ThrottleReasons::HW_SLOWDOWN, "HW Slowdown"),
+    (ThrottleReasons::HW_THERMAL_SLOWDOWN, "HW Thermal Slowdown"),
+    (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "HW Power Brake Slowdown"),
+    (ThrottleReasons::SW_THERMAL_SLOWDOWN, "SW Thermal Slowdown"),
+    (ThrottleReasons::SW_POWER_CAP, "SW Power Cap"),
+];
+
+/// The slow-downs among `limits`.
+fn slow_downs(limits: ThrottleReasons) -> Vec<String> {
+    let real = SLOW_DOWNS.iter().filter(|(limit, _)| limits.contains(*limit));
+    real.map(|(_, name)| (*name).to_owned()).collect()
+}
+
+/// One GPU and what was read of it last.
+#[derive(Debug)]
+pub struct GpuProbe<G> {
+    gpu: G,
+    name: String,
+    driver: String,
+    last_mj: u64,
+    watched: Option<u64>,
+}
+
+impl<G: Gpu> GpuProbe<G> {
+    /// `name` tells the GPU from others; `driver` is its driver's version.
+    pub fn new(gpu: G, name: String, driver: String) -> Self {
+        Self { gpu, name, driver, last_mj: 0, watched: None }
+    }
+
+    /// Version of the driver package.
+    pub fn driver_version(&self) -> &str {
+        &self.driver
+    }
+
+    /// Joules that the board has taken since the driver was loaded. Counted in millijoules; the
+    /// counter moves every 20 to 100 ms, so a window is worth a second or more.
+    ///
+    /// # Errors
+    /// When the driver does not count them, and when the counter went back: the driver was loaded
+    /// anew, and a difference means nothing.
+    pub fn joules(&mut self) -> Result<f64, String> {
+        let now = self.gpu.energy_mj()?;
+        let before = std::mem::replace(&mut self.last_mj, now);
+        if now < before {
+            return Err(format!(
+                "the energy counter of {} went back from {before} mJ to {now} mJ; \
+                 was the driver loaded anew?",
+                self.name
+            ));
+        }
+        Ok(now as f64 / 1e3)
+    }
+
+    /// The counter behind [`Self::joules`], and what it covers.
+    pub fn describe(&self) -> String {
+        format!(
+            "NVML's energy counter of {}: the whole board, memory and idle power included, all MIG slices",
+            self.name
+        )
+    }
+
+    /// Frequency of the multiprocessors now, in MHz.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn clock_mhz(&self) -> Result<f64, String> {
+        self.gpu.clock_mhz(Domain::Sm).map(f64::from)
+    }
+
+    /// Highest frequency of the multiprocessors, in MHz.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn max_clock_mhz(&self) -> Result<f64, String> {
+        self.gpu.max_clock_mhz(Domain::Sm).map(f64::from)
+    }
+
+    /// Frequency of the memory now, in MHz.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn memory_clock_mhz(&self) -> Result<f64, String> {
+        self.gpu.clock_mhz(Domain::Memory).map(f64::from)
+    }
+
+    /// Temperature of the die, in °C.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn temperature_c(&self) -> Result<f64, String> {
+        self.gpu.temperature_c().map(f64::from)
+    }
+
+    /// Why the GPU runs slower than it could now, in the words of `nvidia-smi`; empty when it does
+    /// not. Settings and idleness are no reasons.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn throttle_reasons(&self) -> Result<Vec<String>, String> {
+        self.gpu.limits().map(slow_downs)
+    }
+
+    /// Whether [`Self::throttle_reasons`] has any.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn is_throttled(&self) -> Result<bool, String> {
+        Ok(!self.throttle_reasons()?.is_empty())
+    }
+
+    /// From here on, [`Self::slowed_since`] watches. A driver that does not count slowed time is
+    /// asked for its reasons alone.
+    pub fn watch(&mut self) {
+        self.watched = self.gpu.slowed_ns().ok();
+    }
+
+    /// Why the GPU has slowed itself down since [`Self::watch`]: the reasons in force now, and
+    /// time that the driver has counted since, which a reason that came and went leaves behind.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn slowed_since(&mut self) -> Result<Vec<String>, String> {
+        let reasons = self.throttle_reasons()?;
+        let Some(before) = self.watched.filter(|_| reasons.is_empty()) else { return Ok(reasons) };
+        let slowed = self.gpu.slowed_ns()?.saturating_sub(before);
+        Ok(if slowed > 0 {
+            vec!["power or heat, for a part of the sample".to_owned()]
+        } else {
+            reasons
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A device whose readings a test sets.
+    struct Fake {
+        mj: Cell<u64>,
+        limits: Cell<ThrottleReasons>,
+        slowed: Cell<Option<u64>>,
+    }
+
+    impl Gpu for &Fake {
+        fn energy_mj(&self) -> Result<u64, String> {
+            Ok(self.mj.get())
+        }
+        fn clock_mhz(&self, domain: Domain) -> Result<u32, String> {
+            Ok(if domain == Domain::Sm { 1980 } else { 3201 })
+        }
+        fn max_clock_mhz(&self, _: Domain) -> Result<u32, String> {
+            Ok(2100)
+        }
+        fn temperature_c(&self) -> Result<u32, String> {
+            Err("temperature: not supported".to_owned())
+        }
+        fn limits(&self) -> Result<ThrottleReasons, String> {
+            Ok(self.limits.get())
+        }
+        fn slowed_ns(&self) -> Result<u64, String> {
+            self.slowed.get().ok_or_else(|| "not counted".to_owned())
+        }
+    }
+
+    fn fake() -> Fake {
+        Fake {
+            mj: Cell::new(0),
+            limits: Cell::new(ThrottleReasons::NONE),
+            slowed: Cell::new(Some(0)),
+        }
+    }
+
+    fn probe(fake: &Fake) -> GpuProbe<&Fake> {
+        GpuProbe::new(fake, "GPU X".to_owned(), "580.1".to_owned())
+    }
+
+    #[test]
+    fn energy_is_joules_and_never_runs_backwards_unnoticed() {
+        let fake = fake();
+        let mut probe = probe(&fake);
+        // Beyond what 32 bits of millijoules hold.
+        fake.mj.set(5_000_000_001);
+        assert_eq!(probe.joules(), Ok(5_000_000.001));
+        assert_eq!(probe.joules(), Ok(5_000_000.001), "no update yet is no error");
+        fake.mj.set(7);
+        let error = probe.joules().unwrap_err();
+        assert!(error.contains("GPU X went back from 5000000001 mJ to 7 mJ"), "{error}");
+        fake.mj.set(1007);
+        assert_eq!(probe.joules(), Ok(1.007), "differences from here on are sound again");
+        assert!(probe.describe().contains("GPU X"));
+    }
+
+    #[test]
+    fn idleness_and_settings_are_no_slow_down() {
+        let fake = fake();
+        let probe = probe(&fake);
+        let harmless = ThrottleReasons::GPU_IDLE
+            | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING
+            | ThrottleReasons::SYNC_BOOST
+            | ThrottleReasons::DISPLAY_CLOCK_SETTING;
+        fake.limits.set(harmless);
+        assert_eq!(probe.throttle_reasons(), Ok(vec![]));
+        assert_eq!(probe.is_throttled(), Ok(false));
+        fake.limits.set(ThrottleReasons::all());
+        assert_eq!(probe.throttle_reasons().unwrap().len(), SLOW_DOWNS.len());
+        fake.limits.set(harmless | ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_SLOWDOWN);
+        assert_eq!(
+            probe.throttle_reasons(),
+            Ok(vec!["HW Slowdown".to_owned(), "SW Power Cap".to_owned()])
+        );
+        assert_eq!(probe.is_throttled(), Ok(true));
+    }
+
+    #[test]
+    fn a_slow_down_that_came_and_went_is_seen_where_the_driver_counts() {
+        let fake = fake();
+        let mut probe = probe(&fake);
+        fake.slowed.set(Some(100));
+        probe.watch();
+        assert_eq!(probe.slowed_since(), Ok(vec![]));
+        fake.slowed.set(Some(101));
+        assert_eq!(probe.slowed_since().unwrap().len(), 1);
+        probe.watch();
+        assert_eq!(probe.slowed_since(), Ok(vec![]), "watched anew");
+        // A driver that does not count: the reasons alone.
+        fake.slowed.set(None);
+        probe.watch();
+        assert_eq!(probe.slowed_since(), Ok(vec![]));
+        fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
+        assert_eq!(probe.slowed_since(), Ok(vec!["HW Thermal Slowdown".to_owned()]));
+    }
+
+    #[test]
+    fn readings_are_of_their_domain_and_errors_are_passed_on() {
+        let fake = fake();
+        let probe = probe(&fake);
+        assert_eq!((probe.clock_mhz(), probe.memory_clock_mhz()), (Ok(1980.0), Ok(3201.0)));
+        assert_eq!(probe.max_clock_mhz(), Ok(2100.0));
+        assert_eq!(probe.temperature_c(), Err("temperature: not supported".to_owned()));
+        assert_eq!(probe.driver_version(), "580.1");
+    }
+}
