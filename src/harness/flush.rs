@@ -3,21 +3,30 @@
 use plan::cost;
 use tch::{Device, Kind, Tensor};
 
-use crate::workload::Refusal;
+use crate::native::cuda;
+use crate::refusal::Refusal;
 
-/// A buffer of [`cost::FLUSH_BYTES`], written from end to end.
+/// Bytes written per byte of a GPU's L2. Once its size is enough for a cache that replaces what was
+/// used longest ago; L2 caches hash addresses and keep lines by rules of their own.
+const PER_L2: u64 = 2;
+
+/// A buffer larger than the cache, written from end to end.
 #[derive(Debug)]
 pub struct Flush {
     buffer: Tensor,
 }
 
 impl Flush {
-    /// Allocates the buffer.
+    /// Allocates the buffer: [`cost::FLUSH_BYTES`] on the host, on a GPU what its L2 takes.
     ///
     /// # Errors
-    /// When the device has no room for it.
+    /// When the device has no room for it, or does not describe itself.
     pub fn new(device: Device) -> Result<Self, Refusal> {
-        let bytes = i64::try_from(cost::FLUSH_BYTES).expect("a small constant");
+        let bytes = match device {
+            Device::Cuda(index) => gpu_bytes(cuda::device(index)?.l2_bytes),
+            _ => cost::FLUSH_BYTES,
+        };
+        let bytes = i64::try_from(bytes).expect("a cache is not that large");
         let buffer = Tensor::f_zeros([bytes], (Kind::Uint8, device))?;
         Ok(Self { buffer })
     }
@@ -29,5 +38,39 @@ impl Flush {
     pub fn run(&mut self) -> Result<(), Refusal> {
         drop(self.buffer.f_fill_(1)?);
         Ok(())
+    }
+}
+
+/// A driver that does not tell the size of the L2 says 0; every GPU that libtorch runs on has one.
+fn gpu_bytes(l2_bytes: u64) -> u64 {
+    if l2_bytes == 0 { cost::FLUSH_BYTES } else { PER_L2 * l2_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_writes_twice_its_l2() {
+        // An H200's 50 MiB.
+        assert_eq!(gpu_bytes(50 << 20), 100 << 20);
+        assert_eq!(gpu_bytes(0), cost::FLUSH_BYTES);
+    }
+
+    #[test]
+    fn the_whole_buffer_is_written() {
+        let mut flush = Flush { buffer: Tensor::zeros([4096], (Kind::Uint8, Device::Cpu)) };
+        flush.run().expect("a fill");
+        assert_eq!(flush.buffer.sum(Kind::Int64).int64_value(&[]), 4096);
+    }
+
+    #[test]
+    fn without_a_gpu_it_says_why() {
+        if tch::Cuda::is_available() {
+            println!("skipped: there is a CUDA device");
+            return;
+        }
+        let refusal = Flush::new(Device::Cuda(0)).expect_err("no device");
+        assert!(refusal.to_string().contains("CUDA"), "{refusal}");
     }
 }

@@ -3,10 +3,12 @@
 mod args;
 mod case_run;
 pub mod clock;
-mod device_clock;
+pub mod cuda_device;
+pub mod device_clock;
 mod flush;
 mod group_run;
 mod journal;
+pub mod launch;
 pub mod pairs;
 mod panics;
 mod partner;
@@ -18,6 +20,7 @@ mod saved;
 mod session;
 mod store;
 mod target_dir;
+pub mod throttle;
 mod timer;
 
 use std::process::ExitCode;

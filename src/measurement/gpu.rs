@@ -69,12 +69,13 @@ pub struct GpuProbe<G> {
     driver: String,
     last_mj: u64,
     watched: Option<u64>,
+    seen: Vec<String>,
 }
 
 impl<G: Gpu> GpuProbe<G> {
     /// `name` tells the GPU from others; `driver` is its driver's version.
     pub fn new(gpu: G, name: String, driver: String) -> Self {
-        Self { gpu, name, driver, last_mj: 0, watched: None }
+        Self { gpu, name, driver, last_mj: 0, watched: None, seen: vec![] }
     }
 
     /// Version of the driver package.
@@ -164,20 +165,31 @@ impl<G: Gpu> GpuProbe<G> {
         self.watched = self.gpu.slowed_ns().ok();
     }
 
-    /// Why the GPU has slowed itself down since [`Self::watch`]: the reasons in force now, and
-    /// time that the driver has counted since, which a reason that came and went leaves behind.
+    /// Whether the GPU has slowed itself down since [`Self::watch`]: by the reasons in force now,
+    /// and by time that the driver has counted since, which a reason that came and went leaves
+    /// behind.
     ///
     /// # Errors
     /// The driver's.
-    pub fn slowed_since(&mut self) -> Result<Vec<String>, String> {
-        let reasons = self.throttle_reasons()?;
-        let Some(before) = self.watched.filter(|_| reasons.is_empty()) else { return Ok(reasons) };
-        let slowed = self.gpu.slowed_ns()?.saturating_sub(before);
-        Ok(if slowed > 0 {
-            vec!["power or heat, for a part of the sample".to_owned()]
-        } else {
-            reasons
-        })
+    pub fn slowed_since(&mut self) -> Result<bool, String> {
+        let mut reasons = self.throttle_reasons()?;
+        if let Some(before) = self.watched.filter(|_| reasons.is_empty())
+            && self.gpu.slowed_ns()? > before
+        {
+            reasons.push("power or heat, for a moment".to_owned());
+        }
+        let slowed = !reasons.is_empty();
+        for reason in reasons {
+            if !self.seen.contains(&reason) {
+                self.seen.push(reason);
+            }
+        }
+        Ok(slowed)
+    }
+
+    /// Every reason that [`Self::slowed_since`] has met, once.
+    pub fn reasons_seen(&self) -> &[String] {
+        &self.seen
     }
 }
 
@@ -270,17 +282,20 @@ mod tests {
         let mut probe = probe(&fake);
         fake.slowed.set(Some(100));
         probe.watch();
-        assert_eq!(probe.slowed_since(), Ok(vec![]));
+        assert_eq!(probe.slowed_since(), Ok(false));
         fake.slowed.set(Some(101));
-        assert_eq!(probe.slowed_since().unwrap().len(), 1);
+        assert_eq!(probe.slowed_since(), Ok(true));
         probe.watch();
-        assert_eq!(probe.slowed_since(), Ok(vec![]), "watched anew");
+        assert_eq!(probe.slowed_since(), Ok(false), "watched anew");
         // A driver that does not count: the reasons alone.
         fake.slowed.set(None);
         probe.watch();
-        assert_eq!(probe.slowed_since(), Ok(vec![]));
-        fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
-        assert_eq!(probe.slowed_since(), Ok(vec!["HW Thermal Slowdown".to_owned()]));
+        assert_eq!(probe.slowed_since(), Ok(false));
+        for _ in 0..2 {
+            fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
+            assert_eq!(probe.slowed_since(), Ok(true));
+        }
+        assert_eq!(probe.reasons_seen(), ["power or heat, for a moment", "HW Thermal Slowdown"]);
     }
 
     #[test]

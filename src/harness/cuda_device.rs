@@ -1,0 +1,116 @@
+//! A CUDA device as [`launch::sample`](super::launch::sample) uses it.
+
+use std::time::Duration;
+
+use super::launch::Device;
+use crate::native::cuda;
+use crate::native::event::Event;
+use crate::refusal::Refusal;
+
+/// A CUDA device and the case that runs on it. Everything is queued on torch's current stream.
+pub struct CudaDevice<'a, T> {
+    index: usize,
+    step: &'a mut dyn FnMut() -> Result<T, Refusal>,
+    flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
+}
+
+impl<'a, T> CudaDevice<'a, T> {
+    /// Device `index`, the step, and what empties the cache for a cold case.
+    pub fn new(
+        index: usize,
+        step: &'a mut dyn FnMut() -> Result<T, Refusal>,
+        flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
+    ) -> Self {
+        Self { index, step, flush }
+    }
+}
+
+impl<T> Device for CudaDevice<'_, T> {
+    type Moment = Event;
+    type Output = T;
+
+    fn flush(&mut self) -> Result<(), Refusal> {
+        match &mut self.flush {
+            Some(flush) => flush(),
+            None => Err(Refusal::Failed("a cold sample has nothing to flush with".to_owned())),
+        }
+    }
+
+    fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
+        Ok(cuda::sleep(self.index, cycles)?)
+    }
+
+    fn mark(&mut self) -> Result<Event, Refusal> {
+        let mut event = Event::new(self.index)?;
+        event.record()?;
+        Ok(event)
+    }
+
+    fn step(&mut self) -> Result<T, Refusal> {
+        (self.step)()
+    }
+
+    fn sync(&mut self) -> Result<(), Refusal> {
+        Ok(cuda::synchronize(self.index)?)
+    }
+
+    fn between(&self, start: &Event, stop: &Event) -> Result<Duration, Refusal> {
+        let ns = start.elapsed_ns(stop)?;
+        Duration::try_from_secs_f64(ns / 1e9)
+            .map_err(|error| Refusal::Failed(format!("events {ns} ns apart: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Kind, Tensor};
+
+    use super::*;
+    use crate::harness::clock::HostClock;
+    use crate::harness::launch::{LaunchHiding, Launches, Order, queueing, sample};
+
+    #[test]
+    fn without_a_device_the_first_call_says_why() {
+        if tch::Cuda::is_available() {
+            println!("skipped: there is a CUDA device");
+            return;
+        }
+        let mut step = || -> Result<(), Refusal> { panic!("no step without a device") };
+        let mut device = CudaDevice::new(0, &mut step, None);
+        for refused in [
+            device.sync(),
+            device.sleep(1),
+            device.mark().map(drop),
+            queueing(&mut device, &mut HostClock).map(drop),
+        ] {
+            let refusal = refused.expect_err("no device");
+            assert!(
+                matches!(&refusal, Refusal::Failed(text) if text.contains("CUDA")),
+                "{refusal}"
+            );
+        }
+        assert!(device.flush().is_err_and(|error| error.to_string().contains("cold")));
+    }
+
+    #[test]
+    fn samples_of_a_real_device_hold_time() {
+        if !tch::Cuda::is_available() {
+            println!("skipped: no CUDA device");
+            return;
+        }
+        let x = Tensor::rand([512, 512], (Kind::Float, tch::Device::Cuda(0)));
+        let mut step = || Ok(x.f_matmul(&x)?);
+        let mut device = CudaDevice::new(0, &mut step, None);
+        let queue = queueing(&mut device, &mut HostClock).expect("a matrix product");
+        let peak = cuda::device(0).expect("it is there").clock_khz;
+        let open = Order::open(false, queue);
+        let hidden = open.hidden(LaunchHiding::new(queue, peak).expect("a known clock"));
+        for order in [open, hidden] {
+            let taken = sample(&mut device, &mut HostClock, &order, 100).expect("100 products");
+            println!("{taken:?}");
+            assert_eq!(taken.steps, 100);
+            assert!(taken.device > Duration::ZERO && taken.queue > Duration::ZERO);
+            assert_eq!(taken.launches == Launches::Open, order == open);
+        }
+    }
+}

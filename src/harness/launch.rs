@@ -1,0 +1,289 @@
+//! One sample of a device that works beside the host, with the host's launches hidden from it.
+//!
+//! The host hands work to a GPU step by step. Where it is slower than the GPU, the time between two
+//! events on the device is that of the host. So the device is first given a kernel that does
+//! nothing for as long as the host needs to queue a whole round of steps, and finds all of them
+//! there when it wakes up: the events then hold the device's work only.
+//!
+//! The order of a round:
+//! 1. empty the cache, if the case is cold: queued on the device, before the events;
+//! 2. give the device its sleep; where nothing is hidden, wait until it is idle;
+//! 3. record the start event;
+//! 4. run the steps, which queues their work, and drop each output but the last;
+//! 5. record the stop event;
+//! 6. wait for the device;
+//! 7. drop the last output.
+//!
+//! The host's clock is read before 2 and around 4, after 5 and after 6. A cold round is one step, so
+//! its output is dropped outside the events; a hot sample has as few rounds as the device's queue
+//! allows. A step that waits for the device (it reads a result, or its allocation has to grow)
+//! waits until the sleep is over, and the sample then counts as late.
+
+use std::time::Duration;
+
+use statistics::median;
+
+use super::clock::Clock;
+use crate::refusal::Refusal;
+
+/// A device that works beside the host, and what is done on it in a sample.
+pub trait Device {
+    /// An event of the device.
+    type Moment;
+    /// What a step gives.
+    type Output;
+
+    /// Queues what empties the cache.
+    ///
+    /// # Errors
+    /// The device's.
+    fn flush(&mut self) -> Result<(), Refusal>;
+    /// Queues a kernel that does nothing for so many cycles of the device's clock.
+    ///
+    /// # Errors
+    /// The device's.
+    fn sleep(&mut self, cycles: u64) -> Result<(), Refusal>;
+    /// Queues an event.
+    ///
+    /// # Errors
+    /// The device's.
+    fn mark(&mut self) -> Result<Self::Moment, Refusal>;
+    /// Queues the work of one step.
+    ///
+    /// # Errors
+    /// The step's.
+    fn step(&mut self) -> Result<Self::Output, Refusal>;
+    /// Waits until the device has nothing left to do.
+    ///
+    /// # Errors
+    /// The device's, also of work queued earlier.
+    fn sync(&mut self) -> Result<(), Refusal>;
+    /// Device time between two events that have been passed.
+    ///
+    /// # Errors
+    /// The device's.
+    fn between(&self, start: &Self::Moment, stop: &Self::Moment) -> Result<Duration, Refusal>;
+}
+
+/// Launches that may lie ahead of the device. CUDA's queue holds about 1024; at that many the host
+/// waits for the device, which is asleep. A few are left for the sleep and the events.
+const LAUNCHES_AHEAD: f64 = 1000.0;
+/// No host launches a kernel in less, so a step has at most as many launches as this fits into the
+/// time that queueing it takes.
+const CHEAPEST_LAUNCH_NS: f64 = 1000.0;
+/// Longest sleep: a device that idles longer lowers its clocks.
+const LONGEST_SLEEP_NS: f64 = 20e6;
+/// Sleep per queueing time. The host is not always as fast as in the pilot.
+const MARGIN: f64 = 1.5;
+/// Launching the sleep and recording two events, beside the steps.
+const FIXED_NS: f64 = 50e3;
+
+/// A sleep of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sleep {
+    /// Cycles of the device's clock.
+    pub cycles: u64,
+    /// What they take at the device's highest clock: it never sleeps less.
+    pub at_least: Duration,
+}
+
+/// How long the device sleeps before a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LaunchHiding {
+    queue_ns: f64,
+    cycles_per_ns: f64,
+}
+
+impl LaunchHiding {
+    /// `queue` is the host's time for queueing one step ([`queueing`]), `peak_khz` the device's
+    /// highest clock: at any lower one the same cycles take longer, which hides no less.
+    ///
+    /// # Errors
+    /// When the peak clock is 0: the driver does not say how long a cycle is.
+    pub fn new(queue: Duration, peak_khz: u64) -> Result<Self, String> {
+        if peak_khz == 0 {
+            return Err("launches are not hidden: the driver does not tell the peak clock of the \
+                 device, so a sleep has no known length"
+                .to_owned());
+        }
+        Ok(Self { queue_ns: queue.as_nanos() as f64, cycles_per_ns: peak_khz as f64 / 1e6 })
+    }
+
+    /// The sleep before a round of `steps`.
+    pub fn before(&self, steps: u64) -> Sleep {
+        let wanted_ns = MARGIN * self.queue_ns * steps as f64 + FIXED_NS;
+        let cycles = (wanted_ns.min(LONGEST_SLEEP_NS) * self.cycles_per_ns).ceil();
+        let at_least = Duration::from_nanos((cycles / self.cycles_per_ns) as u64);
+        Sleep { cycles: cycles as u64, at_least }
+    }
+}
+
+/// What a sample is to be like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Order {
+    cold: bool,
+    most: u64,
+    hiding: Option<LaunchHiding>,
+}
+
+impl Order {
+    /// Samples of a case, `cold` if every step is to start with an empty cache, in which nothing is
+    /// hidden: the device takes up work as it is queued. `queue` is the host's time for queueing
+    /// one step; a round has no more steps than the device's queue holds, for a host that waits
+    /// for the queue would seem slow.
+    pub fn open(cold: bool, queue: Duration) -> Self {
+        let queue_ns = (queue.as_nanos() as f64).max(CHEAPEST_LAUNCH_NS);
+        let by_queue = LAUNCHES_AHEAD / (queue_ns / CHEAPEST_LAUNCH_NS).ceil();
+        let by_sleep = (LONGEST_SLEEP_NS - FIXED_NS) / (MARGIN * queue_ns);
+        let most = if cold { 1 } else { by_queue.min(by_sleep).max(1.0) as u64 };
+        Self { cold, most, hiding: None }
+    }
+
+    /// The same with launches hidden.
+    pub fn hidden(self, hiding: LaunchHiding) -> Self {
+        Self { hiding: Some(hiding), ..self }
+    }
+
+    /// Most steps in one round.
+    pub fn steps_at_most(&self) -> u64 {
+        self.most
+    }
+}
+
+/// What the events of a sample hold besides work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launches {
+    /// Nothing: the device found all of a round queued.
+    Hidden,
+    /// Possibly the host's launches: they were to be hidden, but the sleep may have been over before
+    /// a round was queued.
+    Late,
+    /// The host's launches, where it is the slower of the two: none were to be hidden.
+    Open,
+}
+
+/// A sample, seen by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceSample {
+    /// Steps in it.
+    pub steps: u64,
+    /// Between the events.
+    pub device: Duration,
+    /// From the first call until the device was done. Unless the launches are open, this holds what
+    /// was left of the sleep, and says nothing about a step.
+    pub host: Duration,
+    /// From the first call until the last one had returned.
+    pub queue: Duration,
+    /// What the events hold.
+    pub launches: Launches,
+}
+
+/// The host's time for queueing one step: the median over several, each queued on an idle device.
+/// The case has to be warm: a first call loads kernels and tunes.
+///
+/// # Errors
+/// Those of a step, of the device and of the host's clock.
+pub fn queueing<D: Device, H: Clock>(device: &mut D, host: &mut H) -> Result<Duration, Refusal>
+where
+    H::Moment: Copy,
+{
+    const STEPS: u64 = 9;
+    let single = Order { cold: false, most: 1, hiding: None };
+    let mut times = Vec::new();
+    for _ in 0..STEPS {
+        times.push(sample(device, host, &single, 1)?.queue.as_nanos() as f64);
+    }
+    Ok(Duration::from_nanos(median(&times) as u64))
+}
+
+/// Takes a sample of `steps` steps.
+///
+/// # Errors
+/// Those of a step, of the device and of the host's clock.
+pub fn sample<D: Device, H: Clock>(
+    device: &mut D,
+    host: &mut H,
+    order: &Order,
+    steps: u64,
+) -> Result<DeviceSample, Refusal>
+where
+    H::Moment: Copy,
+{
+    let mut sum = DeviceSample {
+        steps: 0,
+        device: Duration::ZERO,
+        host: Duration::ZERO,
+        queue: Duration::ZERO,
+        launches: if order.hiding.is_some() { Launches::Hidden } else { Launches::Open },
+    };
+    let mut rounds = steps.div_ceil(order.most);
+    while rounds > 0 {
+        // Equal rounds, up to one step.
+        let round = round(device, host, order, (steps - sum.steps).div_ceil(rounds))?;
+        sum.steps += round.steps;
+        sum.device += round.device;
+        sum.host += round.host;
+        sum.queue += round.queue;
+        if round.launches == Launches::Late {
+            sum.launches = Launches::Late;
+        }
+        rounds -= 1;
+    }
+    Ok(sum)
+}
+
+fn round<D: Device, H: Clock>(
+    device: &mut D,
+    host: &mut H,
+    order: &Order,
+    steps: u64,
+) -> Result<DeviceSample, Refusal>
+where
+    H::Moment: Copy,
+{
+    // 1. The cache, on the device's queue.
+    if order.cold {
+        device.flush()?;
+    }
+    // 2. The sleep. It begins no earlier than the host's clock is read here, so everything that is
+    //    queued within its length from here is queued before it ends.
+    let began = host.now()?;
+    let sleep = order.hiding.map(|hiding| hiding.before(steps));
+    match sleep {
+        Some(sleep) => device.sleep(sleep.cycles)?,
+        None => device.sync()?,
+    }
+    // 3. The start event.
+    let start = device.mark()?;
+    // 4. The steps.
+    let first = host.now()?;
+    for _ in 1..steps {
+        drop(std::hint::black_box(device.step()?));
+    }
+    let output = std::hint::black_box(device.step()?);
+    let last = host.now()?;
+    // 5. The stop event.
+    let stop = device.mark()?;
+    let queued = host.now()?;
+    // 6. The device's end.
+    device.sync()?;
+    let done = host.now()?;
+    // 7. The last output.
+    drop(output);
+    let queueing = host.between(began, queued)?;
+    Ok(DeviceSample {
+        steps,
+        device: device.between(&start, &stop)?,
+        host: host.between(first, done)?,
+        queue: host.between(first, last)?,
+        launches: match sleep {
+            None => Launches::Open,
+            Some(sleep) if queueing <= sleep.at_least => Launches::Hidden,
+            Some(_) => Launches::Late,
+        },
+    })
+}
+
+#[cfg(test)]
+#[path = "launch_tests.rs"]
+mod tests;
