@@ -17,6 +17,7 @@ pub mod pilot;
 mod progress;
 mod sampling;
 mod saved;
+pub mod self_test;
 mod session;
 mod store;
 mod target_dir;

@@ -1,0 +1,223 @@
+//! The device's clock, tried on a kernel whose length is known: a sleep of N cycles takes N / f at
+//! a clock of f. If events were recorded on the wrong stream, or read before they were passed, this
+//! shows it.
+
+use std::time::Duration;
+
+use super::clock::{Clock, HostClock};
+use super::cuda_device::CudaDevice;
+use super::launch::{Device, LaunchHiding, Launches, Order, queueing, sample};
+use crate::device;
+use crate::measurement::nvml;
+use crate::native::cuda;
+use crate::refusal::Refusal;
+
+/// Length of the sleep at the device's highest clock.
+const SLEEP_NS: f64 = 10e6;
+/// Sleeps before anything is read, half a second: an idle device has lowered its clocks.
+const WARM_UP: u64 = 50;
+/// Readings of the clock that differ by more than this share leave no length to expect.
+const STEADY: f64 = 0.02;
+
+/// A sleep of known length, measured in three ways, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SelfTest {
+    /// Cycles over the clock that was read.
+    pub expected_ns: f64,
+    /// Between events, nothing hidden.
+    pub measured_ns: f64,
+    /// Between events, behind the sleep that hides launches.
+    pub hidden_ns: f64,
+    /// By the host's clock, from the call until the device was done.
+    pub host_ns: f64,
+    /// Clock of the multiprocessors, in MHz.
+    pub clock_mhz: f64,
+}
+
+impl SelfTest {
+    /// Largest relative difference between what was expected and what was measured, by any clock.
+    pub fn error(&self) -> f64 {
+        let measured = [self.measured_ns, self.hidden_ns, self.host_ns];
+        measured.iter().map(|ns| (ns / self.expected_ns - 1.0).abs()).fold(0.0, f64::max)
+    }
+}
+
+/// Tries the clock of CUDA device `index`, in about a second.
+///
+/// # Errors
+/// Skipped without such a device, and without NVML, which alone knows the clock. Failed when the
+/// device fails, or changes its clock meanwhile.
+pub fn self_test(index: usize) -> Result<SelfTest, Refusal> {
+    device::resolve(plan::Device::Cuda)?;
+    let peak_khz = cuda::device(index)?.clock_khz;
+    let probe = nvml::open(index).map_err(Refusal::Skipped)?;
+    let clock_mhz = || probe.clock_mhz().map_err(Refusal::Skipped);
+    let cycles = cycles(peak_khz);
+    let mut step = || Ok(cuda::sleep(index, cycles)?);
+    let mut device = CudaDevice::new(index, &mut step, None);
+    run(&mut device, &mut HostClock, &clock_mhz, peak_khz)
+}
+
+/// Cycles of one sleep.
+fn cycles(peak_khz: u64) -> u64 {
+    (SLEEP_NS * peak_khz as f64 / 1e6) as u64
+}
+
+/// `device` has a sleep of `cycles(peak_khz)` for its step.
+fn run<D: Device, H: Clock>(
+    device: &mut D,
+    host: &mut H,
+    clock_mhz: &dyn Fn() -> Result<f64, Refusal>,
+    peak_khz: u64,
+) -> Result<SelfTest, Refusal>
+where
+    H::Moment: Copy,
+{
+    let hiding = |queue| LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped);
+    for _ in 0..WARM_UP {
+        drop(device.step()?);
+    }
+    device.sync()?;
+    let queue = queueing(device, host)?;
+    let open = Order::open(false, queue);
+    let before = clock_mhz()?;
+    let seen = sample(device, host, &open, 1)?;
+    let hidden = sample(device, host, &open.hidden(hiding(queue)?), 1)?;
+    let after = clock_mhz()?;
+    if hidden.launches != Launches::Hidden {
+        return Err(Refusal::Failed("the launch of one sleep was not hidden".to_owned()));
+    }
+    if before <= 0.0 || (after - before).abs() > STEADY * before {
+        return Err(Refusal::Failed(format!(
+            "the device's clock went from {before} MHz to {after} MHz during the test; \
+             lock it (`nvidia-smi --lock-gpu-clocks`) or try again"
+        )));
+    }
+    let mhz = f64::midpoint(before, after);
+    let ns = |time: Duration| time.as_nanos() as f64;
+    Ok(SelfTest {
+        expected_ns: cycles(peak_khz) as f64 * 1e3 / mhz,
+        measured_ns: ns(seen.device),
+        hidden_ns: ns(hidden.device),
+        host_ns: ns(seen.host),
+        clock_mhz: mhz,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const PEAK_KHZ: u64 = 2_000_000;
+    const LAUNCH_NS: u64 = 5000;
+
+    /// A device at `mhz` whose only work is sleep. `missed` is the share of a sleep that its events
+    /// do not see, as those of another stream would not.
+    struct Fake {
+        mhz: Cell<f64>,
+        now: Cell<u64>,
+        free_at: Cell<u64>,
+        missed: f64,
+    }
+
+    struct Time<'a>(&'a Fake);
+
+    impl Fake {
+        fn at(mhz: f64) -> Self {
+            Self { mhz: Cell::new(mhz), now: Cell::new(0), free_at: Cell::new(0), missed: 0.0 }
+        }
+
+        fn test(&self, clock_mhz: &dyn Fn() -> Result<f64, Refusal>) -> Result<SelfTest, Refusal> {
+            run(&mut &*self, &mut Time(self), clock_mhz, PEAK_KHZ)
+        }
+    }
+
+    impl Device for &Fake {
+        type Moment = u64;
+        type Output = ();
+
+        fn flush(&mut self) -> Result<(), Refusal> {
+            panic!("nothing is cold here")
+        }
+        fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
+            self.now.set(self.now.get() + LAUNCH_NS);
+            let ns = cycles as f64 * 1e3 / self.mhz.get();
+            self.free_at.set(self.free_at.get().max(self.now.get()) + ns as u64);
+            Ok(())
+        }
+        fn mark(&mut self) -> Result<u64, Refusal> {
+            Ok(self.free_at.get().max(self.now.get()))
+        }
+        fn step(&mut self) -> Result<(), Refusal> {
+            self.sleep(cycles(PEAK_KHZ))
+        }
+        fn sync(&mut self) -> Result<(), Refusal> {
+            self.now.set(self.now.get().max(self.free_at.get()));
+            Ok(())
+        }
+        fn between(&self, start: &u64, stop: &u64) -> Result<Duration, Refusal> {
+            Ok(Duration::from_nanos(stop - start).mul_f64(1.0 - self.missed))
+        }
+    }
+
+    impl Clock for Time<'_> {
+        type Moment = u64;
+
+        fn now(&mut self) -> Result<u64, Refusal> {
+            Ok(self.0.now.get())
+        }
+        fn between(&mut self, start: u64, end: u64) -> Result<Duration, Refusal> {
+            Ok(Duration::from_nanos(end - start))
+        }
+    }
+
+    #[test]
+    fn a_sound_clock_agrees_with_the_cycles_at_any_frequency() {
+        for mhz in [2000.0, 1500.0] {
+            let fake = Fake::at(mhz);
+            let found = fake.test(&|| Ok(mhz)).expect("it works");
+            // 20 million cycles.
+            assert_eq!(found.expected_ns, 20e9 / mhz);
+            assert_eq!(found.hidden_ns, found.expected_ns.floor());
+            assert!(found.error() < 0.001, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_clock_shows() {
+        let fake = Fake { missed: 0.9, ..Fake::at(2000.0) };
+        let found = fake.test(&|| Ok(2000.0)).expect("it works");
+        assert!((found.error() - 0.9).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn without_a_steady_clock_nothing_is_expected() {
+        let fake = Fake::at(2000.0);
+        let readings = Cell::new(1000.0);
+        let falling = || {
+            readings.set(readings.get() - 30.0);
+            Ok(readings.get())
+        };
+        let refused = fake.test(&falling).expect_err("970, then 940 MHz");
+        assert!(
+            matches!(&refused, Refusal::Failed(text) if text.contains("970 MHz to 940 MHz")),
+            "{refused}"
+        );
+        let unread = || Err(Refusal::Skipped("no NVML".to_owned()));
+        assert_eq!(fake.test(&unread), unread().map(|mhz: f64| unreachable!("{mhz}")));
+    }
+
+    #[test]
+    fn without_a_device_it_is_skipped_and_says_why() {
+        match self_test(0) {
+            Ok(found) => println!("{found:?}"),
+            Err(Refusal::Skipped(reason)) => {
+                println!("skipped: {reason}");
+                assert!(reason.contains("CUDA") || reason.contains("NVML"), "{reason}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
