@@ -238,6 +238,24 @@ fn a_sleep_that_ends_too_early_makes_the_sample_late() {
 }
 
 #[test]
+fn what_is_called_hidden_holds_work_alone_however_slow_the_host_has_become() {
+    let hiding = LaunchHiding::new(Duration::from_micros(10), PEAK_KHZ).unwrap();
+    let order = Order::open(false, Duration::from_micros(10)).hidden(hiding);
+    let mut seen = vec![];
+    for launch_us in 10..40 {
+        let machine = Machine::new(1, launch_us * US, 2 * US);
+        let taken = machine.sample(&order, 100);
+        if taken.launches == Launches::Hidden {
+            assert_eq!(taken.device, Duration::from_micros(200), "{launch_us} µs a launch");
+        }
+        seen.push(taken.launches);
+    }
+    // The margin is used up at 15 µs a launch, but for the fixed part of the sleep.
+    assert!(seen[..5].iter().all(|launches| *launches == Launches::Hidden), "{seen:?}");
+    assert!(seen[6..].iter().all(|launches| *launches == Launches::Late), "{seen:?}");
+}
+
+#[test]
 fn sleeps_are_as_long_as_queueing_and_a_margin_but_bounded() {
     let hiding = LaunchHiding::new(Duration::from_micros(10), PEAK_KHZ).unwrap();
     // 1.5 · 100 · 10 µs + 50 µs, at 2 cycles per nanosecond.
