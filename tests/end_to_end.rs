@@ -165,8 +165,7 @@ fn check_csv(text: &str, expected: &[(String, String)]) {
     assert_eq!(header[..3], ["name", "quantization", "sparsity"]);
     let int8wo = rows.iter().find(|row| row.contains(&id("int8wo").as_str())).expect("a row");
     let number = |name: &str| int8wo[column(name)].parse::<f64>().expect("a number");
-    let (low, speedup, high) =
-        (number("speedup_low"), number("speedup"), number("speedup_high"));
+    let (low, speedup, high) = (number("speedup_low"), number("speedup"), number("speedup_high"));
     assert!(0.0 < low && low <= speedup && speedup <= high, "{low} {speedup} {high}");
     assert!(number("pair_blocks") >= 12.0 && number("latency_calls") >= 5.0);
     let skipped = rows.iter().find(|row| row.contains(&"skipped")).expect("a row");

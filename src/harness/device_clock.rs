@@ -84,17 +84,22 @@ impl BothClocks {
         self.queue_ns.push(per_step(sample.queue));
     }
 
-    /// Medians per step. The device's is from samples with hidden launches where there are any;
-    /// the host's, whose clock a sleep would disturb, from open ones.
+    /// Median device time of a step: from samples with hidden launches where there are any. `None`
+    /// before the first sample.
+    pub fn device_ns(&self) -> Option<f64> {
+        let seen = if self.hidden_ns.is_empty() { &self.seen_ns } else { &self.hidden_ns };
+        (!seen.is_empty()).then(|| median(seen))
+    }
+
+    /// Medians per step: [`Self::device_ns`], and the host's, whose clock a sleep would disturb,
+    /// from open samples.
     ///
     /// # Errors
     /// Which kind of sample is missing.
     pub fn clocks(&self) -> Result<Clocks, String> {
-        if self.host_ns.is_empty() {
-            return Err("no sample was taken with open launches".to_owned());
-        }
-        let device = if self.hidden_ns.is_empty() { &self.seen_ns } else { &self.hidden_ns };
-        let (device_ns, queue_ns) = (median(device), median(&self.queue_ns));
+        let device_ns = self.device_ns().filter(|_| !self.host_ns.is_empty());
+        let device_ns = device_ns.ok_or("no sample was taken with open launches")?;
+        let queue_ns = median(&self.queue_ns);
         Ok(Clocks {
             device_ns,
             host_ns: median(&self.host_ns),

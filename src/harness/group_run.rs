@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId};
-use plan::{Case, LastSample, Outcome, Pair, Role, Stop};
+use plan::{Case, Device, LastSample, Outcome, Pair, Role, Stop};
 use statistics::CONFIDENCE_LEVEL;
 
 use super::args::{Args, Mode};
@@ -14,10 +14,12 @@ use super::clock::Stopwatch;
 use super::pairs::{self, Goal, Paired, Side, Sides};
 use super::panics::{self, Caught};
 use super::partner::Partner;
+use super::throttle::{ThrottleProbe, Throttling};
 use super::timer::{Subject, Timer};
 use super::{passes, pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
+use crate::measurement::nvml;
 use crate::native::{allocator, is_out_of_memory};
 use crate::workload::{Prepare, Refusal};
 
@@ -130,25 +132,36 @@ impl<'a> GroupRun<'a> {
         }
         let mut failure = None;
         let mut conditions = ConditionsProbe::start(case.device);
+        // Without a driver's word nothing is discarded; the conditions say that it is not known.
+        let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
+        let mut throttling = Throttling::default();
         let last_sample = &mut findings.last_sample;
         let bench = panics::catch(|| {
             group.bench_function(criterion_id(case), |bencher| {
-                bencher.iter_custom(|iters| match timer.time(subject, iters) {
-                    Ok(taken) => {
-                        let ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
-                        *last_sample = Some(LastSample { iters, ns });
-                        // Between the samples, outside the clock.
-                        conditions.read();
-                        taken
-                    }
-                    Err(refusal) => {
-                        failure = Some(refusal);
-                        std::panic::resume_unwind(Box::new(Stopped))
+                bencher.iter_custom(|iters| {
+                    match throttling.sample(
+                        probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
+                        &mut std::thread::sleep,
+                        &mut || timer.time(subject, iters),
+                    ) {
+                        Ok(taken) => {
+                            let ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
+                            *last_sample = Some(LastSample { iters, ns });
+                            // Between the samples, outside the clock.
+                            conditions.read();
+                            taken
+                        }
+                        Err(refusal) => {
+                            failure = Some(refusal);
+                            std::panic::resume_unwind(Box::new(Stopped))
+                        }
                     }
                 });
             });
         });
-        findings.measures.conditions = Some(conditions.finish(0)).filter(|_| measures);
+        let conditions = conditions.finish(throttling.discarded);
+        findings.measures.conditions = Some(conditions).filter(|_| measures);
+        findings.notes.extend(throttling.note());
         match (bench, failure) {
             (Ok(()), _) if measures => Outcome::Measured,
             (Ok(()), _) => Outcome::Tested,
@@ -182,12 +195,8 @@ impl<'a> GroupRun<'a> {
         let timer = timer(&mut self.timer);
         let target = sampling::target(&case.settings);
         let goal = Goal { target, budget_s, hot: timer.is_hot() };
-        let mut sides = Both {
-            timer,
-            baseline: &mut baseline.subject,
-            candidate,
-            wall: Stopwatch::start(),
-        };
+        let mut sides =
+            Both { timer, baseline: &mut baseline.subject, candidate, wall: Stopwatch::start() };
         let paired = settled(panics::catch(|| pairs::run(&mut sides, goal)))
             .map_err(|outcome| outcome.reason().unwrap_or_default().to_owned())?;
         pair(self.baseline.full_id(), paired, target)

@@ -286,4 +286,4 @@ where
 
 #[cfg(test)]
 #[path = "launch_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -6,7 +6,7 @@ use crate::harness::device_clock::BothClocks;
 
 /// A host and a device in simulated time, in nanoseconds. Writes down what it is asked for.
 #[derive(Default)]
-struct Machine {
+pub struct Machine {
     log: RefCell<Vec<&'static str>>,
     /// The host's clock.
     now: Cell<u64>,
@@ -25,12 +25,17 @@ struct Machine {
     dropped: Cell<u64>,
 }
 
-const PEAK_KHZ: u64 = 2_000_000;
+pub const PEAK_KHZ: u64 = 2_000_000;
 const QUEUE_LENGTH: usize = 1024;
 
 impl Machine {
-    fn new(launches: u64, launch_ns: u64, work_ns: u64) -> Self {
+    pub fn new(launches: u64, launch_ns: u64, work_ns: u64) -> Self {
         Self { launches, launch_ns, work_ns, clock: 2.0, ..Self::default() }
+    }
+
+    /// Steps that were run.
+    pub fn steps(&self) -> u64 {
+        self.steps.get()
     }
 
     fn write(&self, what: &'static str) {
@@ -66,9 +71,9 @@ impl Machine {
     }
 }
 
-struct Handle<'a>(&'a Machine);
-struct HostTime<'a>(&'a Machine);
-struct Output<'a>(&'a Machine);
+pub struct Handle<'a>(pub &'a Machine);
+pub struct HostTime<'a>(pub &'a Machine);
+pub struct Output<'a>(&'a Machine);
 
 impl Drop for Output<'_> {
     fn drop(&mut self) {

@@ -9,6 +9,7 @@ mod flush;
 mod group_run;
 mod journal;
 pub mod launch;
+pub mod pace;
 pub mod pairs;
 mod panics;
 mod partner;

@@ -36,8 +36,8 @@ pub fn run(
     let calls = case.settings.latency.calls.unwrap_or_else(|| steps(LATENCY_S, CALLS));
     measures.latency = latency::summarize(&single_calls(timer, subject, calls)?);
 
-    let both = timer.clocks(subject)?;
-    notes.extend(both.note);
+    measures.clocks = timer.clocks(subject)?;
+    notes.extend(subject.notes());
     let workload = subject.workload.as_ref();
     let mut step = || {
         drop(std::hint::black_box(workload.step()?));
@@ -49,14 +49,13 @@ pub fn run(
     };
     measures.counters = Some(counters::count(steps(COUNTERS_S, COUNTED), &mut step)?);
 
-    let mut absent = |name: &str, reason: String| measures.absent.insert(name.to_owned(), reason);
+    let mut absent = |name: &str, reason| drop(measures.absent.insert(name.to_owned(), reason));
     match energy_of(case, &mut step)? {
         Ok(energy) => measures.energy = Some(energy),
-        Err(reason) => drop(absent("energy", reason)),
+        Err(reason) => absent("energy", reason),
     }
-    match both.clocks {
-        Ok(clocks) => measures.clocks = Some(clocks),
-        Err(reason) => drop(absent("clocks", reason)),
+    if measures.clocks.is_none() {
+        absent("clocks", "the host's clock is the only one".to_owned());
     }
     Ok(())
 }
@@ -70,11 +69,7 @@ fn wall_of_a_step(timer: &mut Timer, subject: &mut Subject) -> Result<f64, Refus
 }
 
 /// Nanoseconds of calls that are each timed by themselves.
-fn single_calls(
-    timer: &mut Timer,
-    subject: &mut Subject,
-    calls: u64,
-) -> Result<Vec<f64>, Refusal> {
+fn single_calls(timer: &mut Timer, subject: &mut Subject, calls: u64) -> Result<Vec<f64>, Refusal> {
     (0..calls).map(|_| Ok(timer.time(subject, 1)?.as_nanos() as f64)).collect()
 }
 

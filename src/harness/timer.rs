@@ -7,9 +7,9 @@ use plan::{CacheMode, Case, Clocks, Device};
 
 use super::clock::{FlushFn, HostClock, time};
 use super::cuda_device::CudaDevice;
-use super::device_clock::{BothClocks, EventClock};
+use super::device_clock::EventClock;
 use super::flush::Flush;
-use super::launch::{self, LaunchHiding, Order};
+use super::pace::Pace;
 use crate::device;
 use crate::native::cuda;
 use crate::refusal::Refusal;
@@ -30,15 +30,8 @@ pub struct Timer {
 pub struct Subject {
     /// The work.
     pub workload: Box<dyn Workload>,
-    /// On a device that works beside the host.
+    /// On a device that works beside the host, once the case is warm.
     pace: Option<Pace>,
-}
-
-/// How a case is queued on a device, and what both clocks have said of it.
-struct Pace {
-    open: Order,
-    hidden: Order,
-    clocks: BothClocks,
 }
 
 impl Timer {
@@ -72,10 +65,7 @@ impl Timer {
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         match (self.device, pace) {
             (Device::Cuda, Some(pace)) => {
-                let mut device = CudaDevice::new(CUDA, &mut step, flush);
-                let sample = launch::sample(&mut device, &mut HostClock, &pace.hidden, iters)?;
-                pace.clocks.add(&sample);
-                Ok(sample.device)
+                pace.time(&mut CudaDevice::new(CUDA, &mut step, flush), &mut HostClock, iters)
             }
             // How the case is queued is found once it is warm.
             (Device::Cuda, None) => time(&mut EventClock::new(CUDA), step, flush, iters),
@@ -87,45 +77,29 @@ impl Timer {
     /// samples can hide it. The case has to be warm.
     ///
     /// # Errors
-    /// Those of a step.
+    /// Those of a step and of the device.
     pub fn pace(&mut self, subject: &mut Subject) -> Result<(), Refusal> {
-        if self.device != Device::Cuda {
-            return Ok(());
+        if self.device == Device::Cuda {
+            let workload = &subject.workload;
+            let mut step = || Ok(workload.step()?);
+            let mut device = CudaDevice::new(CUDA, &mut step, None);
+            let (cold, peak_khz) = (!self.is_hot(), cuda::device(CUDA)?.clock_khz);
+            subject.pace = Some(Pace::find(&mut device, &mut HostClock, cold, peak_khz)?);
         }
-        let workload = &subject.workload;
-        let mut step = || Ok(workload.step()?);
-        let mut device = CudaDevice::new(CUDA, &mut step, None);
-        let queue = launch::queueing(&mut device, &mut HostClock)?;
-        let open = Order::open(self.flush.is_some(), queue);
-        let peak_khz = cuda::device(CUDA)?.clock_khz;
-        let hiding = LaunchHiding::new(queue, peak_khz).map_err(Refusal::Failed)?;
-        let hidden = open.hidden(hiding);
-        subject.pace = Some(Pace { open, hidden, clocks: BothClocks::default() });
         Ok(())
     }
 
-    /// A step by both clocks, on a device that works beside the host; within, why there is none,
-    /// and what a reader of the case's time should know.
+    /// A step by both clocks; `None` on a device that the host waits for anyway.
     ///
     /// # Errors
-    /// Those of a step.
-    pub fn clocks(&mut self, subject: &mut Subject) -> Result<BothSides, Refusal> {
-        const SAMPLES: u64 = 10;
-        let Subject { workload, pace } = subject;
-        let Some(pace) = pace else {
-            let reason = "the host's clock is the only one".to_owned();
-            return Ok(BothSides { clocks: Err(reason), note: None });
-        };
+    /// Those of a step and of the device.
+    pub fn clocks(&mut self, subject: &mut Subject) -> Result<Option<Clocks>, Refusal> {
+        let Subject { workload, pace: Some(pace) } = subject else { return Ok(None) };
         let mut step = || Ok(workload.step()?);
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         let mut device = CudaDevice::new(CUDA, &mut step, flush);
-        for _ in 0..SAMPLES {
-            let steps = pace.open.steps_at_most();
-            let sample = launch::sample(&mut device, &mut HostClock, &pace.open, steps)?;
-            pace.clocks.add(&sample);
-        }
-        Ok(BothSides { clocks: pace.clocks.clocks(), note: pace.clocks.note() })
+        Ok(Some(pace.clocks(&mut device, &mut HostClock)?))
     }
 
     /// Whether a step finds the cache as the step before it left it.
@@ -134,17 +108,14 @@ impl Timer {
     }
 }
 
-/// What both clocks say.
-pub struct BothSides {
-    /// A step by each, or why not.
-    pub clocks: Result<Clocks, String>,
-    /// What a reader of the case's time should know.
-    pub note: Option<String>,
-}
-
 impl Subject {
     /// `workload`, of which nothing is known yet.
     pub fn new(workload: Box<dyn Workload>) -> Self {
         Self { workload, pace: None }
+    }
+
+    /// What a reader of the times should know about how they were taken.
+    pub fn notes(&self) -> Vec<String> {
+        self.pace.as_ref().map(Pace::notes).unwrap_or_default()
     }
 }

@@ -7,6 +7,7 @@ use plan::{Conditions, Device, Range};
 
 use super::cpu_time::CpuTime;
 use super::host_readings::HostReadings;
+use super::nvml;
 use super::stopwatch::Stopwatch;
 use statistics::quantile;
 
@@ -116,7 +117,11 @@ impl ConditionsProbe {
 fn readings(device: Device) -> Box<dyn Readings> {
     match device {
         Device::Cpu => Box::new(HostReadings::start()),
-        Device::Cuda | Device::Xpu | Device::Mps => {
+        Device::Cuda => match nvml::open(0) {
+            Ok(probe) => Box::new(probe),
+            Err(reason) => Box::new(Unread(reason)),
+        },
+        Device::Xpu | Device::Mps => {
             Box::new(Unread(format!("no clock of {device} is read by this version")))
         }
     }

@@ -5,6 +5,7 @@
 
 use plan::{Device, Energy, EnergyPass};
 
+use super::nvml;
 use super::rapl::Rapl;
 use crate::refusal::Refusal;
 
@@ -34,7 +35,8 @@ const SHORTEST_WINDOW_S: f64 = 1.0;
 pub fn counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
     match device {
         Device::Cpu => Ok(Box::new(Rapl::open()?)),
-        Device::Cuda | Device::Xpu | Device::Mps => {
+        Device::Cuda => Ok(Box::new(nvml::open(0)?)),
+        Device::Xpu | Device::Mps => {
             Err(format!("no energy counter of {device} is read by this version"))
         }
     }

@@ -6,6 +6,7 @@ use std::process::Command;
 use once_cell::sync::Lazy;
 use plan::{Allocator, Case, Device, Environment, Quiet, TorchFacts};
 
+use super::nvml;
 use super::{host, variables};
 use crate::native::allocator::Retention;
 use crate::native::{self, cuda, numerics, runtime};
@@ -54,6 +55,8 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
         Device::Cuda if usable => Some(cuda::device(0)?.name),
         _ => None,
     };
+    let cuda_driver =
+        cuda_device.as_ref().and_then(|_| Some(nvml::open(0).ok()?.driver_version().to_owned()));
     Ok(TorchFacts {
         libtorch: facts.torch_version,
         tch: TCH.to_owned(),
@@ -66,7 +69,7 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
         onednn: onednn(&facts.configuration),
         cuda: cuda.map(|build| build.toolkit),
         cuda_device,
-        cuda_driver: None,
+        cuda_driver,
     })
 }
 

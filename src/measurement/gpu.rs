@@ -2,6 +2,9 @@
 
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 
+use super::conditions::{Reading, Readings};
+use super::energy::EnergyCounter;
+
 /// A clock of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
@@ -83,33 +86,6 @@ impl<G: Gpu> GpuProbe<G> {
         &self.driver
     }
 
-    /// Joules that the board has taken since the driver was loaded. Counted in millijoules; the
-    /// counter moves every 20 to 100 ms, so a window is worth a second or more.
-    ///
-    /// # Errors
-    /// When the driver does not count them, and when the counter went back: the driver was loaded
-    /// anew, and a difference means nothing.
-    pub fn joules(&mut self) -> Result<f64, String> {
-        let now = self.gpu.energy_mj()?;
-        let before = std::mem::replace(&mut self.last_mj, now);
-        if now < before {
-            return Err(format!(
-                "the energy counter of {} went back from {before} mJ to {now} mJ; \
-                 was the driver loaded anew?",
-                self.name
-            ));
-        }
-        Ok(now as f64 / 1e3)
-    }
-
-    /// The counter behind [`Self::joules`], and what it covers.
-    pub fn describe(&self) -> String {
-        format!(
-            "NVML's energy counter of {}: the whole board, memory and idle power included, all MIG slices",
-            self.name
-        )
-    }
-
     /// Frequency of the multiprocessors now, in MHz.
     ///
     /// # Errors
@@ -147,16 +123,16 @@ impl<G: Gpu> GpuProbe<G> {
     ///
     /// # Errors
     /// The driver's.
-    pub fn throttle_reasons(&self) -> Result<Vec<String>, String> {
+    pub fn slow_downs(&self) -> Result<Vec<String>, String> {
         self.gpu.limits().map(slow_downs)
     }
 
-    /// Whether [`Self::throttle_reasons`] has any.
+    /// Whether [`Self::slow_downs`] has any.
     ///
     /// # Errors
     /// The driver's.
     pub fn is_throttled(&self) -> Result<bool, String> {
-        Ok(!self.throttle_reasons()?.is_empty())
+        Ok(!self.slow_downs()?.is_empty())
     }
 
     /// From here on, [`Self::slowed_since`] watches. A driver that does not count slowed time is
@@ -172,24 +148,67 @@ impl<G: Gpu> GpuProbe<G> {
     /// # Errors
     /// The driver's.
     pub fn slowed_since(&mut self) -> Result<bool, String> {
-        let mut reasons = self.throttle_reasons()?;
+        let mut reasons = self.slow_downs()?;
         if let Some(before) = self.watched.filter(|_| reasons.is_empty())
             && self.gpu.slowed_ns()? > before
         {
             reasons.push("power or heat, for a moment".to_owned());
         }
         let slowed = !reasons.is_empty();
-        for reason in reasons {
-            if !self.seen.contains(&reason) {
-                self.seen.push(reason);
-            }
-        }
+        reasons.into_iter().for_each(|reason| self.remember(reason));
         Ok(slowed)
     }
 
-    /// Every reason that [`Self::slowed_since`] has met, once.
-    pub fn reasons_seen(&self) -> &[String] {
-        &self.seen
+    fn remember(&mut self, reason: String) {
+        if !self.seen.contains(&reason) {
+            self.seen.push(reason);
+        }
+    }
+}
+
+impl<G: Gpu> EnergyCounter for GpuProbe<G> {
+    /// The counter goes back when the driver is loaded anew; a difference then means nothing.
+    fn joules(&mut self) -> Result<f64, String> {
+        let now = self.gpu.energy_mj()?;
+        let before = std::mem::replace(&mut self.last_mj, now);
+        if now < before {
+            return Err(format!(
+                "the energy counter of {} went back from {before} mJ to {now} mJ; \
+                 was the driver loaded anew?",
+                self.name
+            ));
+        }
+        Ok(now as f64 / 1e3)
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "NVML's energy counter of {}: the whole board with its memory and all its MIG slices, \
+             not the host",
+            self.name
+        )
+    }
+}
+
+impl<G: Gpu> Readings for GpuProbe<G> {
+    fn clock_method(&self) -> String {
+        match self.clock_mhz() {
+            Ok(_) => "NVML: the multiprocessors' clock when read".to_owned(),
+            Err(reason) => format!("none: {reason}"),
+        }
+    }
+
+    /// A slow-down since the last reading is remembered.
+    fn read(&mut self) -> Reading {
+        if let Err(reason) = self.slowed_since() {
+            self.remember(format!("not known: {reason}"));
+        }
+        self.watch();
+        Reading { clock_mhz: self.clock_mhz().ok(), temperature_c: self.temperature_c().ok() }
+    }
+
+    fn throttle_reasons(&mut self) -> Vec<String> {
+        self.seen.clone()
     }
 }
 
@@ -264,13 +283,13 @@ mod tests {
             | ThrottleReasons::SYNC_BOOST
             | ThrottleReasons::DISPLAY_CLOCK_SETTING;
         fake.limits.set(harmless);
-        assert_eq!(probe.throttle_reasons(), Ok(vec![]));
+        assert_eq!(probe.slow_downs(), Ok(vec![]));
         assert_eq!(probe.is_throttled(), Ok(false));
         fake.limits.set(ThrottleReasons::all());
-        assert_eq!(probe.throttle_reasons().unwrap().len(), SLOW_DOWNS.len());
+        assert_eq!(probe.slow_downs().unwrap().len(), SLOW_DOWNS.len());
         fake.limits.set(harmless | ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_SLOWDOWN);
         assert_eq!(
-            probe.throttle_reasons(),
+            probe.slow_downs(),
             Ok(vec!["HW Slowdown".to_owned(), "SW Power Cap".to_owned()])
         );
         assert_eq!(probe.is_throttled(), Ok(true));
@@ -295,7 +314,26 @@ mod tests {
             fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
             assert_eq!(probe.slowed_since(), Ok(true));
         }
-        assert_eq!(probe.reasons_seen(), ["power or heat, for a moment", "HW Thermal Slowdown"]);
+        let seen = probe.throttle_reasons();
+        assert_eq!(seen, ["power or heat, for a moment", "HW Thermal Slowdown"]);
+    }
+
+    #[test]
+    fn a_reading_covers_the_time_since_the_last_one() {
+        let fake = fake();
+        let mut probe = probe(&fake);
+        let quiet = Reading { clock_mhz: Some(1980.0), temperature_c: None };
+        assert_eq!(probe.read(), quiet);
+        fake.slowed.set(Some(5));
+        assert_eq!(probe.read(), quiet);
+        assert_eq!(probe.throttle_reasons(), ["power or heat, for a moment"]);
+        assert_eq!(probe.read(), quiet);
+        // The counter is lost between two readings: said, and not taken for a slow-down.
+        fake.slowed.set(None);
+        assert_eq!(probe.read(), quiet);
+        let seen = probe.throttle_reasons();
+        assert_eq!(seen, ["power or heat, for a moment", "not known: not counted"]);
+        assert!(probe.clock_method().starts_with("NVML"));
     }
 
     #[test]

@@ -102,6 +102,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::measurement::energy::EnergyCounter;
 
     #[test]
     fn without_a_device_it_says_why() {
@@ -150,9 +151,9 @@ mod tests {
         assert_eq!((second.clock_mhz(), second.memory_clock_mhz()), (Ok(1601.0), Ok(2601.0)));
         assert_eq!(second.max_clock_mhz(), Ok(1981.0));
         assert_eq!(second.temperature_c(), Ok(51.0));
-        assert_eq!(second.throttle_reasons(), Ok(vec!["SW Power Cap".to_owned()]));
+        assert_eq!(second.slow_downs(), Ok(vec!["SW Power Cap".to_owned()]));
         let first = at(&nvml, "0000:01:00.0").unwrap();
-        assert_eq!(first.throttle_reasons(), Ok(vec![]), "idle is no slow-down");
+        assert_eq!(first.slow_downs(), Ok(vec![]), "idle is no slow-down");
         let absent = at(&nvml, "0000:99:00.0").unwrap_err();
         assert!(absent.starts_with("NVML knows no GPU at 0000:99:00.0: "), "{absent}");
     }
