@@ -66,7 +66,10 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     session.finish()
 }
 
-/// Criterion as it comes, but for plots; each case sets its own sampling, and the command line wins.
+/// Criterion without plots; each case sets its own sampling, and the command line wins. A tenth of
+/// criterion's resamples puts the ends of an interval where all of them do, and of a noisy case its
+/// analysis would take longer than its samples.
 fn criterion() -> Criterion {
-    Criterion::default().without_plots().configure_from_args()
+    const RESAMPLES: usize = 10_000;
+    Criterion::default().without_plots().nresamples(RESAMPLES).configure_from_args()
 }

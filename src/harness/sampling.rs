@@ -19,7 +19,9 @@ use super::pilot::Pilot;
 /// Criterion warms up for as long again as a few samples; it wants to see the time for itself.
 const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
 /// Criterion's smallest number of samples.
-const FEWEST: f64 = 10.0;
+const FEWEST: u64 = cost::MIN_SAMPLES;
+/// What quiet samples of two steps last together, where twenty would last longer.
+const SHORTEST_NS: f64 = 150e6;
 
 /// Seconds that the pilot may take.
 pub fn warm_up_s(settings: &Settings, args: &Args) -> f64 {
@@ -77,16 +79,51 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
     };
     let step = statistics::Pilot { step_ns: pilot.wall_ns, noise: pilot.noise };
     let plan = statistics::plan(step, limits);
-    // Of one iteration per sample criterion warns that the time does not suffice, whatever the
-    // time, so there are two where that can be afforded.
-    let two_fit = 2.0 * FEWEST * pilot.wall_ns <= limits.budget_ns;
-    if plan.iters == 1 && two_fit {
-        let affordable = (limits.budget_ns / (2.0 * pilot.wall_ns)) as u64;
-        let samples = match limits.samples {
-            Some(fixed) => fixed,
-            None => plan.samples.min(affordable),
-        };
-        return SamplePlan { samples, iters: 2, ..plan };
+    let two_fit = 2.0 * FEWEST as f64 * pilot.wall_ns <= limits.budget_ns;
+    if plan.iters == 1 && two_fit { in_twos(plan, pilot.wall_ns, limits) } else { plan }
+}
+
+/// Half as many samples of twice the length, which say as much. Of one iteration per sample
+/// criterion warns that the time does not suffice, whatever the time.
+fn in_twos(plan: SamplePlan, step_ns: f64, limits: Limits) -> SamplePlan {
+    let sample_ns = 2.0 * step_ns;
+    let some = ((SHORTEST_NS / sample_ns).ceil() as u64).clamp(FEWEST + 2, 2 * FEWEST);
+    let affordable = ((limits.budget_ns / sample_ns) as u64).max(FEWEST);
+    let samples = limits.samples.unwrap_or_else(|| (plan.samples / 2).max(some).min(affordable));
+    SamplePlan { samples, iters: 2, ..plan }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(step_ns: f64, noise: f64, samples: Option<u64>) -> (u64, u64) {
+        let mut settings = Settings::default();
+        settings.sampling.samples = samples;
+        let args = Args::read(["bench", "--bench"].map(str::to_owned)).expect("valid arguments");
+        let pilot = Pilot { step_ns, wall_ns: step_ns, noise };
+        let SamplePlan { samples, iters, .. } = plan(&settings, &args, pilot, 2.0);
+        (samples, iters)
     }
-    plan
+
+    #[test]
+    fn short_steps_are_sampled_by_the_plan() {
+        assert_eq!(planned(100e3, 0.0, None), (20, 20), "samples of 2 ms");
+    }
+
+    #[test]
+    fn criterion_never_sees_one_iteration_where_two_fit() {
+        assert_eq!(planned(3e6, 0.0, None), (20, 2));
+        assert_eq!(planned(10e6, 0.0, None), (12, 2));
+        assert_eq!(planned(99e6, 0.0, None), (10, 2), "what the budget has room for");
+        assert_eq!(planned(101e6, 0.0, None), (19, 1));
+        assert_eq!(planned(3e6, 0.0, Some(50)), (50, 2));
+    }
+
+    #[test]
+    fn noise_asks_for_more_up_to_the_budget() {
+        let (samples, _) = planned(10e6, 0.03, None);
+        assert!((20..=50).contains(&samples), "{samples}");
+        assert_eq!(planned(10e6, 0.5, None), (100, 2));
+    }
 }
