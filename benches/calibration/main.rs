@@ -37,6 +37,7 @@ const CHECKS: &[Check] = &[
 ];
 
 fn main() -> ExitCode {
+    criterion_torch::native::huge_pages::enable();
     if let Some(code) = child::main() {
         return code;
     }

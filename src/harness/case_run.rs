@@ -6,7 +6,7 @@ use plan::{
 
 use super::timer::{Subject, Timer};
 use crate::native::allocator::{self, Retention};
-use crate::native::memory;
+use crate::native::{huge_pages, memory};
 use crate::workload::{Prepare, Refusal, Workload};
 
 /// A case that is ready to be timed.
@@ -101,10 +101,18 @@ fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refus
 /// Puts the allocator into the state that the case asks for, as far as that goes: retention
 /// cannot be undone within a process. What is in force is in the case's record.
 fn settle_allocator(wanted: Allocator) {
-    if wanted == Allocator::Retained
-        && allocator::retention() == Retention::System
-        && let Err(error) = allocator::retain()
-    {
-        eprintln!("note: freed memory is not retained: {error}");
+    let settled = match (wanted, allocator::retention()) {
+        (_, Retention::Retained) => Ok(()),
+        (Allocator::Retained, Retention::System) => {
+            allocator::retain().and_then(|()| huge_pages::allow(true))
+        }
+        // As in any other program: where huge pages go to those who ask, it has none.
+        (Allocator::System, Retention::System) if huge_pages::are_for_those_who_ask() => {
+            huge_pages::allow(false)
+        }
+        (Allocator::System, Retention::System) => Ok(()),
+    };
+    if let Err(error) = settled {
+        eprintln!("note: the allocator is not as asked for: {error}");
     }
 }

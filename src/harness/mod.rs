@@ -31,6 +31,7 @@ use std::process::ExitCode;
 pub use criterion::Criterion;
 pub use session::Session;
 
+use crate::native::huge_pages;
 use crate::workload::Prepare;
 use plan::Plan;
 
@@ -51,6 +52,8 @@ pub fn main(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> E
 }
 
 fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result<ExitCode, String> {
+    // Before libtorch's first allocation, and before there are threads.
+    huge_pages::enable();
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
     let plan: Plan = serde_json::from_str(plan)

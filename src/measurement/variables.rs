@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 /// Families: OpenMP and its implementations, MKL, oneDNN, glibc's allocator, PyTorch.
-const PREFIXES: [&str; 9] =
-    ["OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_", "MALLOC_", "TORCH_", "PYTORCH_"];
+const PREFIXES: [&str; 10] =
+    ["OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_", "MALLOC_", "THP_", "TORCH_", "PYTORCH_"];
 /// Single ones; the first two also change the allocator.
 const NAMES: [&str; 8] = [
     "GLIBC_TUNABLES",

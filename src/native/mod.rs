@@ -6,6 +6,7 @@ pub mod allocator;
 pub mod cuda;
 mod error;
 pub mod event;
+pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
 pub mod runtime;
