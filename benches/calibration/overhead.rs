@@ -20,6 +20,9 @@ const PYTHON: &str = "CALIBRATION_PYTHON";
 /// What this part of the program is called in a process of its own.
 pub const PART: &str = "overhead";
 
+/// Our time of the smallest operation, as a share of Python's. Most of either is ATen's own: a loop in
+/// C++ takes half of what Python's Timer reads.
+const OF_PYTHONS: f64 = 0.6;
 /// Most nanoseconds that our loop may take above criterion's.
 const ALLOWED_NS: f64 = 1.0;
 
@@ -89,8 +92,8 @@ print(min(t.blocked_autorange(min_run_time=1).median for _ in range(3)) * 1e9)
         Ok(theirs) => Finding::new(
             NAME,
             format!("{relu_ns:.0} ns, Python's Timer {theirs:.0} ns"),
-            "at most half of Python's",
-            relu_ns <= theirs / 2.0,
+            format!("at most {:.0} % of Python's", 100.0 * OF_PYTHONS),
+            relu_ns <= theirs * OF_PYTHONS,
         ),
         Err(_) => Finding::error(NAME, String::from_utf8_lossy(&output.stderr).trim()),
     }

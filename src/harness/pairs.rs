@@ -18,8 +18,8 @@
 //! that being first is no disadvantage. The steps that do not count are left out where every step
 //! starts with a flushed cache, and where a step is so long that a cache's refill is nothing to it.
 //!
-//! Where the time does not suffice for the fewest blocks, a block is half as long: one batch of
-//! each side, A B and B A in turn.
+//! Where the time did not suffice for the fewest blocks, each is taken for two, of one batch of each
+//! side: A B and B A.
 
 use std::time::Duration;
 
@@ -94,12 +94,10 @@ pub struct Paired {
 pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let start = sides.wall();
     let (a, b) = (Gauge::of(sides, Baseline, goal.hot)?, Gauge::of(sides, Candidate, goal.hot)?);
-    let left_s = goal.budget_s - (sides.wall() - start);
-    let whole = MIN_BLOCKS as f64 * (a.block_s() + b.block_s()) <= left_s;
     let settles = goal.hot && a.wall_s.max(b.wall_s) < LONG_STEP_S;
-    let mut blocks = Blocks { sides, gauges: [a, b], settles, whole, warm: None };
+    let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
     let mut stopping = Stopping::new(goal.target);
-    let (mut log_ratios, mut reached) = (Vec::new(), false);
+    let (mut halves, mut log_ratios, mut reached) = (Vec::new(), Vec::new(), false);
     let first = blocks.sides.wall();
     while !reached {
         let now = blocks.sides.wall();
@@ -107,9 +105,13 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
         if !log_ratios.is_empty() && now - start + per_block > goal.budget_s {
             break;
         }
-        log_ratios.push(blocks.take(log_ratios.len() % 2 == 1)?);
+        let [left, right] = blocks.take(log_ratios.len() % 2 == 1)?;
+        halves.extend([left, right]);
+        log_ratios.push(f64::midpoint(left, right));
         reached = stopping.is_enough(&log_ratios);
     }
+    let whole = log_ratios.len() >= MIN_BLOCKS;
+    let log_ratios = if whole { log_ratios } else { halves };
     let [a, b] = &blocks.gauges;
     Ok(Paired {
         ratio: statistics::ratio(&log_ratios),
@@ -156,12 +158,6 @@ impl Gauge {
     fn alone_ns(&self) -> Option<f64> {
         (!self.steps_ns.is_empty()).then(|| median(&self.steps_ns))
     }
-
-    /// Wall seconds of its part of a whole block, with two steps that do not count.
-    fn block_s(&self) -> f64 {
-        let uncounted = if self.wall_s < LONG_STEP_S { 2.0 } else { 0.0 };
-        (2.0 * self.iters as f64 + uncounted) * self.wall_s
-    }
 }
 
 /// One step that does not count.
@@ -189,19 +185,21 @@ struct Blocks<'a> {
     sides: &'a mut dyn Sides,
     gauges: [Gauge; 2],
     settles: bool,
-    whole: bool,
     /// Whose weights are in the cache.
     warm: Option<Side>,
 }
 
 impl Blocks<'_> {
-    /// One block: ln of baseline over candidate.
-    fn take(&mut self, swapped: bool) -> Result<f64, Refusal> {
+    /// One block: ln of baseline over candidate, of either half.
+    fn take(&mut self, swapped: bool) -> Result<[f64; 2], Refusal> {
         let (outer, inner) = if swapped { (Candidate, Baseline) } else { (Baseline, Candidate) };
         let (o1, i1) = (self.timed(outer)?, self.timed(inner)?);
-        let (i2, o2) = if self.whole { (self.timed(inner)?, self.timed(outer)?) } else { (i1, o1) };
-        let (outer, inner) = ([o1, o2], [i1, i2]);
-        Ok(if swapped { statistics::block(inner, outer) } else { statistics::block(outer, inner) })
+        let (i2, o2) = (self.timed(inner)?, self.timed(outer)?);
+        let half = |outer: f64, inner: f64| {
+            let ratio = statistics::block([outer, outer], [inner, inner]);
+            if swapped { -ratio } else { ratio }
+        };
+        Ok([half(o1, i1), half(o2, i2)])
     }
 
     /// Nanoseconds of a step in a timed batch.
@@ -329,12 +327,12 @@ mod tests {
 
     #[test]
     fn the_budget_is_kept() {
-        // Steps of 10 ms, of which eight short blocks are 16, with another before each batch.
+        // Steps of 10 ms: a block is four of them and four that do not count.
         let mut fake = Fake::new(1e7, 1e7);
         let paired = run(&mut fake, Goal { budget_s: 0.25, ..GOAL }).expect("nothing fails");
         assert!(!paired.reached && paired.ratio.is_none(), "{paired:?}");
         assert!(paired.seconds <= 0.25, "{}", paired.seconds);
-        assert!((4..8).contains(&paired.log_ratios.len()), "{paired:?}");
+        assert_eq!(paired.log_ratios.len(), 4, "two blocks, each taken for two");
     }
 
     #[test]
@@ -347,13 +345,15 @@ mod tests {
     }
 
     #[test]
-    fn where_the_time_is_short_a_block_is_two_neighbours() {
-        let mut fake = Fake::new(2e9, 1e9);
+    fn where_the_time_was_short_a_block_is_taken_for_two() {
+        let mut fake = Fake { drift: 0.001, ..Fake::new(2e9, 1e9) };
         let paired = run(&mut fake, Goal { budget_s: 30.0, ..GOAL }).expect("nothing fails");
-        assert_eq!((paired.log_ratios.len(), paired.batches_per_block), (MIN_BLOCKS, 2));
-        let sides: Vec<Side> = fake.log[2..6].iter().map(|(side, _)| *side).collect();
-        assert_eq!(sides, [Baseline, Candidate, Candidate, Baseline]);
+        assert_eq!((paired.log_ratios.len(), paired.batches_per_block), (8, 2));
+        let sides: Vec<Side> = fake.log[2..10].iter().map(|(side, _)| *side).collect();
+        let (a, b) = (Baseline, Candidate);
+        assert_eq!(sides, [a, b, b, a, b, a, a, b]);
+        assert!(!paired.reached, "the interval was not looked at");
         let ratio = paired.ratio.expect("enough blocks");
-        assert!((ratio.ratio - 2.0).abs() < 1e-9, "{ratio:?}");
+        assert!((ratio.ratio - 2.0).abs() < 0.01, "{ratio:?}");
     }
 }
