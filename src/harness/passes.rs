@@ -10,7 +10,7 @@ use crate::native::cuda;
 use crate::workload::Refusal;
 
 /// Seconds that the single calls may take, where the config gives no number of them.
-const LATENCY_S: f64 = 0.1;
+const LATENCY_S: f64 = 0.05;
 /// Fewest and most single calls then.
 const CALLS: (f64, f64) = (5.0, 1000.0);
 /// Seconds over which the system's counters are read.
