@@ -4,6 +4,7 @@ use plan::{
     Accuracy, Allocator, Case, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
 };
 
+use super::pilot::Pilot;
 use super::timer::{Subject, Timer};
 use crate::native::allocator::{self, Retention};
 use crate::native::{huge_pages, memory};
@@ -19,6 +20,8 @@ pub struct CaseRun {
     pub first_call_ns: u64,
     /// Memory of one step.
     pub memory: Memory,
+    /// Its time and noise, once it has been warmed up for sampling.
+    pub pilot: Option<Pilot>,
 }
 
 /// What is known of a case besides how it ended and criterion's estimate of its time.
@@ -66,7 +69,7 @@ impl CaseRun {
         let memory = count_memory(case.device, subject.workload.as_ref())?;
         timer.pace(&mut subject)?;
         let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { subject, accuracy, first_call_ns, memory })
+        Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None })
     }
 
     /// What preparing has found, for the record.

@@ -59,13 +59,12 @@ impl<'a> GroupRun<'a> {
             }
         };
         run.report(&mut findings);
-        let outcome = self.sampled(group, case, &mut run.subject, &mut findings);
+        let outcome = self.sampled(group, case, &mut run, &mut findings);
         if outcome == Outcome::Measured {
             self.probed(case, &mut run.subject, &mut findings);
             if case.role == Role::Candidate {
                 // At most as much again as the case itself.
-                let budget_s = sampling::budget_s(&case.settings, &self.args);
-                match self.paired(case, &mut run.subject, budget_s.min(started.seconds())) {
+                match self.paired(case, &mut run, started.seconds()) {
                     Ok(pair) => findings.pairs.push(pair),
                     Err(reason) => findings.no_pair = Some(reason),
                 }
@@ -109,10 +108,11 @@ impl<'a> GroupRun<'a> {
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
         case: &Case,
-        subject: &mut Subject,
+        run: &mut CaseRun,
         findings: &mut Findings,
     ) -> Outcome {
         let (args, timer) = (&*self.args, timer(&mut self.timer));
+        let CaseRun { subject, pilot: found, .. } = run;
         let measures = args.mode == Mode::Measure;
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
             if measures {
@@ -120,6 +120,7 @@ impl<'a> GroupRun<'a> {
                 let cap_s = sampling::warm_up_s(&case.settings, args);
                 let mut batch = |iters| timer.time(subject, iters);
                 let pilot = pilot::run(&mut batch, &|| wall.seconds(), cap_s)?;
+                *found = Some(pilot);
                 // In quick mode criterion has a plan of its own.
                 if !args.quick {
                     findings.planned = Some(sampling::apply(group, &case.settings, args, pilot));
@@ -188,15 +189,20 @@ impl<'a> GroupRun<'a> {
     fn paired(
         &mut self,
         case: &Case,
-        candidate: &mut Subject,
+        candidate: &mut CaseRun,
         budget_s: f64,
     ) -> Result<Pair, String> {
         let baseline = self.partner.get(self.baseline, self.prepare, &mut self.timer)?;
         let timer = timer(&mut self.timer);
         let target = sampling::target(&case.settings);
-        let goal = Goal { target, budget_s, hot: timer.is_hot() };
-        let mut sides =
-            Both { timer, baseline: &mut baseline.subject, candidate, wall: Stopwatch::start() };
+        let pilots = [baseline.pilot, candidate.pilot];
+        let goal = Goal { target, budget_s, hot: timer.is_hot(), pilots };
+        let mut sides = Both {
+            timer,
+            baseline: &mut baseline.subject,
+            candidate: &mut candidate.subject,
+            wall: Stopwatch::start(),
+        };
         let paired = settled(panics::catch(|| pairs::run(&mut sides, goal)))
             .map_err(|outcome| outcome.reason().unwrap_or_default().to_owned())?;
         pair(self.baseline.full_id(), paired, target)

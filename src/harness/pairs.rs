@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use statistics::{MIN_BLOCKS, Ratio, Stopping, median, sample_iters};
 
+use super::pilot::Pilot;
 use crate::refusal::Refusal;
 
 /// From this wall time of a step on, refilling a cache is not worth a step of its own.
@@ -59,7 +60,7 @@ pub trait Sides {
     fn wall(&self) -> f64;
 }
 
-/// How precise the ratio should be, and what it may cost.
+/// How precise the ratio should be, what it may cost, and what is known before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
     /// Half-width of the interval, relative to the ratio.
@@ -68,6 +69,8 @@ pub struct Goal {
     pub budget_s: f64,
     /// Whether steps find the cache as the step before them left it.
     pub hot: bool,
+    /// The pilots of baseline and candidate, where they have been sampled.
+    pub pilots: [Option<Pilot>; 2],
 }
 
 /// The blocks that were taken, and what they say.
@@ -93,7 +96,9 @@ pub struct Paired {
 /// Those of a step.
 pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let start = sides.wall();
-    let (a, b) = (Gauge::of(sides, Baseline, goal.hot)?, Gauge::of(sides, Candidate, goal.hot)?);
+    let [a, b] = goal.pilots;
+    let a = Gauge::of(sides, Baseline, a, goal.hot)?;
+    let b = Gauge::of(sides, Candidate, b, goal.hot)?;
     let settles = goal.hot && a.wall_s.max(b.wall_s) < LONG_STEP_S;
     let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
     let mut stopping = Stopping::new(goal.target);
@@ -134,8 +139,17 @@ struct Gauge {
 }
 
 impl Gauge {
-    /// Warms a side up and finds how many of its steps make a batch.
-    fn of(sides: &mut dyn Sides, side: Side, hot: bool) -> Result<Self, Refusal> {
+    /// How many steps of a side make a batch: by its pilot, or tried.
+    fn of(
+        sides: &mut dyn Sides,
+        side: Side,
+        pilot: Option<Pilot>,
+        hot: bool,
+    ) -> Result<Self, Refusal> {
+        if let Some(Pilot { step_ns, wall_ns, .. }) = pilot {
+            let (iters, wall_s) = (sample_iters(wall_ns), wall_ns / 1e9);
+            return Ok(Self { iters, wall_s, steps_ns: vec![step_ns] });
+        }
         let before = sides.wall();
         let steps = if hot { settle(sides, side, None)? } else { uncounted(sides, side)? };
         let wall_s = (sides.wall() - before) / steps as f64;
@@ -272,7 +286,7 @@ mod tests {
         }
     }
 
-    const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, hot: true };
+    const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, hot: true, pilots: [None; 2] };
 
     #[test]
     fn a_block_is_the_two_sides_in_turn_each_settled_first() {
@@ -284,6 +298,17 @@ mod tests {
         let first = [one_a, a, one_b, b, b, one_a, a];
         let second = [one_b, b, one_a, a, a, one_b, b];
         assert_eq!(fake.log[..22], [&gauges[..], &first, &second].concat());
+    }
+
+    #[test]
+    fn a_side_that_was_sampled_is_not_tried_again() {
+        let mut fake = Fake::new(9e5, 4.5e5);
+        let pilot = |ns: f64| Some(Pilot { step_ns: ns, wall_ns: ns, noise: 0.0 });
+        let pilots = [pilot(9e5), pilot(4.5e5)];
+        run(&mut fake, Goal { pilots, ..GOAL }).expect("nothing fails");
+        let (a, b) = ((Baseline, 3), (Candidate, 5));
+        let (one_a, one_b) = ((Baseline, 1), (Candidate, 1));
+        assert_eq!(fake.log[..7], [one_a, a, one_b, b, b, one_a, a]);
     }
 
     #[test]
