@@ -72,7 +72,7 @@ impl<'a> GroupRun<'a> {
         }
         if case.role == Role::Baseline && self.wanted {
             match &outcome {
-                Outcome::Measured => self.partner = Partner::Ready(run),
+                Outcome::Measured => self.partner = Partner::Ready(Box::new(run)),
                 other => self.baseline_is_not_to_be_had(case, other),
             }
         }

@@ -12,7 +12,7 @@ pub enum Partner {
     /// Not prepared yet: the filter left it out, and no candidate has asked for it.
     NotYet,
     /// Prepared and checked.
-    Ready(CaseRun),
+    Ready(Box<CaseRun>),
     /// Not to be had.
     Absent(String),
 }
@@ -27,7 +27,7 @@ impl Partner {
     ) -> Result<&mut CaseRun, String> {
         if matches!(self, Self::NotYet) {
             *self = match panics::catch(|| CaseRun::prepare(baseline, prepare, timer)) {
-                Ok(Ok(run)) => Self::Ready(run),
+                Ok(Ok(run)) => Self::Ready(Box::new(run)),
                 Ok(Err(refusal)) => Self::Absent(format!("its baseline: {refusal}")),
                 Err(panics::Caught::Panic(message)) => {
                     Self::Absent(format!("its baseline failed: {message}"))
