@@ -80,7 +80,8 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     writeln!(log, "{}", case.full_id()).expect("writable");
     let (role, rows) = (case.role, case.shape.m);
     let again = before.lines().any(|line| line == case.full_id());
-    if rows == NO_ROOM_FOR_BOTH && role == Role::Candidate && !again {
+    let large = case.id.variant == "int8wo";
+    if rows == NO_ROOM_FOR_BOTH && large && !again {
         return Err(Refusal::Oom("no room beside the baseline".to_owned()));
     }
     let input = Tensor::ones([16, 16], CPU);
@@ -88,8 +89,8 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
 }
 
 const CONFIG: &str = "
-quantization_config_recipe_names: [int8wo]
-sampling: { samples: 10, warm_up_s: 0.01, measurement_s: 0.1 }
+quantization_config_recipe_names: [int8wo, int8dq]
+sampling: { samples: 60 }
 energy: false
 latency: { calls: 60 }
 model_params:
@@ -156,7 +157,8 @@ fn find<'a>(records: &'a [Record], id: &str) -> &'a Record {
 fn a_candidate_is_paired_with_its_baseline() {
     let (records, prepared) = bench(&[&format!("bf16-{FINE}x")]);
     let (baseline, candidate) = (id("baseline", FINE), id("int8wo", FINE));
-    assert_eq!(prepared, [baseline.clone(), candidate.clone()], "each is prepared once");
+    let all = [baseline.clone(), candidate.clone(), id("int8dq", FINE)];
+    assert_eq!(prepared, all, "each is prepared once");
     let record = find(&records, &candidate);
     let [pair] = &record.pairs[..] else { panic!("{:?}", record.pairs) };
     assert_eq!(pair.against, baseline);
@@ -181,7 +183,7 @@ fn a_candidate_is_paired_with_its_baseline() {
         assert!(measures.energy.is_none() && measures.absent.contains_key("energy"));
         assert!(measures.clocks.is_none() && measures.absent.contains_key("clocks"));
         assert!(record.environment.quiet.is_some());
-        assert_eq!(record.planned.map(|planned| planned.samples), Some(10));
+        assert_eq!(record.planned.map(|planned| planned.samples), Some(60));
     }
     println!("test a_candidate_is_paired_with_its_baseline ... ok");
 }
@@ -207,12 +209,17 @@ fn a_candidate_without_a_pair_says_why() {
         let said = record.no_pair.as_deref().unwrap_or_default();
         assert!(said.contains(reason), "{rows}: {said}");
     }
+    let smaller = find(&records, &id("int8dq", NO_ROOM_FOR_BOTH));
+    assert_eq!(smaller.pairs.len(), 1, "there is room for a smaller one: {:?}", smaller.no_pair);
     let twice = prepared.iter().filter(|it| **it == id("int8wo", NO_ROOM_FOR_BOTH)).count();
     assert_eq!(twice, 2, "prepared again once the baseline is gone");
     let (records, _) = bench(&["--exact", &id("int8wo", FAILS_BESIDE_ITS_BASELINE)]);
     let record = find(&records, &id("int8wo", FAILS_BESIDE_ITS_BASELINE));
     assert_eq!(record.outcome, Outcome::Measured);
-    assert_eq!(record.no_pair.as_deref(), Some("thrown inside a pair"));
+    assert_eq!(
+        record.no_pair.as_deref(),
+        Some("its baseline, in turn with it: failed: thrown inside a pair")
+    );
     println!("test a_candidate_without_a_pair_says_why ... ok");
 }
 

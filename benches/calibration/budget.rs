@@ -118,7 +118,7 @@ fn compared() -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Every candidate has its pair, and no pair took longer than the case itself.
+/// Every candidate has its pair.
 fn pairs(records: &[Record]) -> Finding {
     let candidates = || records.iter().filter(|record| record.case.role == Role::Candidate);
     let paired: Vec<_> = candidates().flat_map(|record| &record.pairs).collect();

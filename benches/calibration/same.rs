@@ -20,7 +20,7 @@ pub const UPSTREAM: Check = Check {
     run: upstream,
 };
 
-/// What a case may cost by default: see `plan::cost`.
+/// Seconds for one pair, about what a default case takes by itself.
 const BUDGET_S: f64 = 1.0;
 /// A/A speed-ups within this are what a group owes.
 const WITHIN: f64 = 0.02;

@@ -107,7 +107,7 @@ fn settle_allocator(wanted: Allocator) {
     let settled = match (wanted, allocator::retention()) {
         (_, Retention::Retained) => Ok(()),
         (Allocator::Retained, Retention::System) => {
-            allocator::retain().and_then(|()| huge_pages::allow(true))
+            huge_pages::allow(true).and_then(|()| allocator::retain())
         }
         // As in any other program: where huge pages go to those who ask, it has none.
         (Allocator::System, Retention::System) if huge_pages::are_for_those_who_ask() => {

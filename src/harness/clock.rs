@@ -79,10 +79,13 @@ fn hot<C: Clock, T>(
     mut step: impl FnMut() -> Result<T, Refusal>,
     iters: u64,
 ) -> Result<Duration, Refusal> {
+    // 1.
     let start = clock.now()?;
     for _ in 0..iters {
+        // 2 and 3.
         drop(std::hint::black_box(step()?));
     }
+    // 4.
     let end = clock.now()?;
     clock.between(start, end)
 }
@@ -95,11 +98,14 @@ fn cold<C: Clock, T>(
 ) -> Result<Duration, Refusal> {
     let mut total = Duration::ZERO;
     for _ in 0..iters {
+        // 1.
         flush()?;
+        // 2 to 4.
         let start = clock.now()?;
         let output = std::hint::black_box(step()?);
         let end = clock.now()?;
         total += clock.between(start, end)?;
+        // 5.
         drop(output);
     }
     Ok(total)

@@ -5,18 +5,19 @@ use std::rc::Rc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId};
-use plan::{Case, Device, LastSample, Outcome, Pair, Role, Stop};
-use statistics::CONFIDENCE_LEVEL;
+use plan::{Case, Device, Outcome, Pair, Role};
 
 use super::args::{Args, Mode};
 use super::case_run::{CaseRun, Findings};
 use super::clock::Stopwatch;
-use super::pairs::{self, Goal, Paired, Side, Sides};
+use super::pairing::{self, Pairing};
 use super::panics::{self, Caught};
 use super::partner::Partner;
-use super::throttle::{ThrottleProbe, Throttling};
+use super::passes::{self, Passes};
+use super::samples::{Samples, Taken};
+use super::throttle::ThrottleProbe;
 use super::timer::{Subject, Timer};
-use super::{passes, pilot, sampling};
+use super::{pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
 use crate::measurement::nvml;
@@ -29,6 +30,8 @@ pub struct GroupRun<'a> {
     partner: Partner,
     /// Whether a selected candidate will want the baseline later.
     wanted: bool,
+    /// Why the case that is running has no pair, where that is known before.
+    alone: Option<String>,
     timer: Option<Timer>,
     args: Rc<Args>,
     prepare: Prepare,
@@ -40,7 +43,7 @@ struct Stopped;
 impl<'a> GroupRun<'a> {
     /// A run of the group whose first case is `baseline`. `wanted`: candidates are selected.
     pub fn new(baseline: &'a Case, wanted: bool, args: Rc<Args>, prepare: Prepare) -> Self {
-        Self { baseline, partner: Partner::NotYet, wanted, timer: None, args, prepare }
+        Self { baseline, partner: Partner::NotYet, wanted, alone: None, timer: None, args, prepare }
     }
 
     /// Takes one case through all its steps.
@@ -51,6 +54,7 @@ impl<'a> GroupRun<'a> {
     ) -> (Outcome, Findings) {
         let started = Stopwatch::start();
         let mut findings = Findings::default();
+        self.alone = None;
         let mut run = match self.prepared(case) {
             Ok(run) => run,
             Err(outcome) => {
@@ -64,7 +68,7 @@ impl<'a> GroupRun<'a> {
             self.probed(case, &mut run.subject, &mut findings);
             if case.role == Role::Candidate {
                 // At most as much again as the case itself.
-                match self.paired(case, &mut run, started.seconds()) {
+                match self.paired(case, &mut run, started.seconds(), &mut findings.notes) {
                     Ok(pair) => findings.pairs.push(pair),
                     Err(reason) => findings.no_pair = Some(reason),
                 }
@@ -90,8 +94,9 @@ impl<'a> GroupRun<'a> {
     fn prepared(&mut self, case: &Case) -> Result<CaseRun, Outcome> {
         let first = self.prepared_beside(case);
         if matches!(first, Err(Outcome::Oom { .. })) && matches!(self.partner, Partner::Ready(_)) {
-            let reason = "memory does not suffice for it and its baseline at once".to_owned();
-            self.partner = Partner::Absent(reason);
+            // The next candidate may be smaller.
+            self.partner = Partner::NotYet;
+            self.alone = Some("memory does not suffice for it and its baseline at once".to_owned());
             super::session::release(case.device);
             return self.prepared_beside(case);
         }
@@ -135,34 +140,33 @@ impl<'a> GroupRun<'a> {
         let mut conditions = ConditionsProbe::start(case.device);
         // Without a driver's word nothing is discarded; the conditions say that it is not known.
         let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
-        let mut throttling = Throttling::default();
-        let last_sample = &mut findings.last_sample;
+        let mut samples = Samples {
+            take: &mut |iters| timer.time(subject, iters),
+            probe: probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
+            rest: &mut std::thread::sleep,
+            read: &mut || conditions.read(),
+            warm_up: sampling::CRITERIONS_WARM_UP,
+        };
+        let mut taken = Taken::default();
         let bench = panics::catch(|| {
             group.bench_function(criterion_id(case), |bencher| {
-                bencher.iter_custom(|iters| {
-                    match throttling.sample(
-                        probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
-                        &mut std::thread::sleep,
-                        &mut || timer.time(subject, iters),
-                    ) {
-                        Ok(taken) => {
-                            let ns = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
-                            *last_sample = Some(LastSample { iters, ns });
-                            // Between the samples, outside the clock.
-                            conditions.read();
-                            taken
-                        }
-                        Err(refusal) => {
-                            failure = Some(refusal);
-                            std::panic::resume_unwind(Box::new(Stopped))
-                        }
+                bencher.iter_custom(|iters| match samples.next(iters, &mut taken) {
+                    Ok(time) => time,
+                    Err(refusal) => {
+                        failure = Some(refusal);
+                        std::panic::resume_unwind(Box::new(Stopped))
                     }
                 });
             });
         });
-        let conditions = conditions.finish(throttling.discarded);
+        let conditions = conditions.finish(taken.throttling.discarded);
         findings.measures.conditions = Some(conditions).filter(|_| measures);
-        findings.notes.extend(throttling.note());
+        findings.notes.extend(taken.throttling.note());
+        findings.last_sample = taken.last;
+        // Criterion has its own view of how many steps a planned sample holds.
+        if let (Some(planned), Some(last)) = (&mut findings.planned, taken.last) {
+            planned.iters = last.iters;
+        }
         match (bench, failure) {
             (Ok(()), _) if measures => Outcome::Measured,
             (Ok(()), _) => Outcome::Tested,
@@ -174,85 +178,50 @@ impl<'a> GroupRun<'a> {
     /// Everything that has a pass of its own. What goes wrong in one is the reason why it is
     /// absent.
     fn probed(&mut self, case: &Case, subject: &mut Subject, findings: &mut Findings) {
-        let timer = timer(&mut self.timer);
+        let (quick, timer) = (self.args.quick, timer(&mut self.timer));
         let Findings { measures, notes, .. } = findings;
-        let probed = settled(panics::catch(|| passes::run(case, timer, subject, measures, notes)));
-        if let Err(outcome) = probed {
-            let reason = outcome.reason().unwrap_or_default();
-            notes.push(format!("the passes after sampling were cut short: {reason}"));
-        }
+        let mut passes = Passes { case, quick, timer, subject, measures, notes };
+        let cut_short = match panics::catch(|| passes.run()) {
+            Ok(()) => None,
+            Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),
+        };
+        passes::explain(measures, cut_short.as_deref());
         let counters = measures.counters.as_ref();
         notes.extend(counters.and_then(|it| fault_warning(it, allocator::retention())));
     }
 
-    /// The case against its baseline; at most `budget_s` seconds of it.
+    /// The case against its baseline; at most `budget_s` seconds of it, building a baseline that
+    /// the filter left out aside.
     fn paired(
         &mut self,
         case: &Case,
         candidate: &mut CaseRun,
         budget_s: f64,
+        notes: &mut Vec<String>,
     ) -> Result<Pair, String> {
+        if let Some(reason) = self.alone.take() {
+            return Err(reason);
+        }
         let baseline = self.partner.get(self.baseline, self.prepare, &mut self.timer)?;
-        let timer = timer(&mut self.timer);
+        let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
+        if let Some(probe) = &mut probe {
+            probe.begin();
+        }
         let target = sampling::target(&case.settings);
-        let pilots = [baseline.pilot, candidate.pilot];
-        let goal = Goal { target, budget_s, hot: timer.is_hot(), pilots };
-        let mut sides = Both {
-            timer,
-            baseline: &mut baseline.subject,
-            candidate: &mut candidate.subject,
-            wall: Stopwatch::start(),
+        let pairing = Pairing { timer: timer(&mut self.timer), baseline, candidate };
+        let paired = panics::catch(|| pairing.run(target, budget_s));
+        if probe.is_some_and(|mut probe| probe.throttled() == Ok(true)) {
+            notes.push("the device slowed itself down while it was paired".to_owned());
+        }
+        let paired = match paired {
+            Ok(paired) => paired?,
+            Err(caught) => {
+                let outcome = outcome_of_panic(caught);
+                return Err(outcome.reason().unwrap_or_default().to_owned());
+            }
         };
-        let paired = settled(panics::catch(|| pairs::run(&mut sides, goal)))
-            .map_err(|outcome| outcome.reason().unwrap_or_default().to_owned())?;
-        pair(self.baseline.full_id(), paired, target)
+        pairing::record(self.baseline.full_id(), paired, target)
     }
-}
-
-/// Baseline and candidate under one timer.
-struct Both<'a> {
-    timer: &'a mut Timer,
-    baseline: &'a mut Subject,
-    candidate: &'a mut Subject,
-    wall: Stopwatch,
-}
-
-impl Sides for Both<'_> {
-    fn batch(&mut self, side: Side, iters: u64) -> Result<std::time::Duration, Refusal> {
-        let subject = match side {
-            Side::Baseline => &mut *self.baseline,
-            Side::Candidate => &mut *self.candidate,
-        };
-        self.timer.time(subject, iters)
-    }
-
-    fn wall(&self) -> f64 {
-        self.wall.seconds()
-    }
-}
-
-/// The record's form of what was paired.
-fn pair(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
-    let Paired { ratio, log_ratios, batches_per_block, iters, reached, seconds } = paired;
-    let ratio = ratio.ok_or_else(|| {
-        let blocks = log_ratios.len();
-        format!(
-            "its time sufficed for {blocks} blocks beside its baseline, too few for an interval"
-        )
-    })?;
-    Ok(Pair {
-        against,
-        speedup: ratio.ratio,
-        low: ratio.low,
-        high: ratio.high,
-        confidence_level: CONFIDENCE_LEVEL,
-        log_ratios,
-        iters,
-        batches_per_block,
-        target,
-        stopped: if reached { Stop::Target } else { Stop::Budget },
-        seconds,
-    })
 }
 
 /// The timer is made before the first case of the group is prepared.

@@ -36,6 +36,8 @@ const BACK: f64 = 1.02;
 const HARDLY: f64 = 0.98;
 /// Most steps that are spent on it at once.
 const MOST_UNCOUNTED: usize = 16;
+/// Fewest blocks that give an interval, each taken for two.
+const FEWEST_BLOCKS: f64 = MIN_BLOCKS as f64 / 2.0;
 
 /// One of the two that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +88,7 @@ pub struct Paired {
     pub batches_per_block: u64,
     /// Whether the interval is as narrow as the goal.
     pub reached: bool,
-    /// Wall seconds.
+    /// Wall seconds, of the steps that do not count too.
     pub seconds: f64,
 }
 
@@ -100,11 +102,13 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let a = Gauge::of(sides, Baseline, a, goal.hot)?;
     let b = Gauge::of(sides, Candidate, b, goal.hot)?;
     let settles = goal.hot && a.wall_s.max(b.wall_s) < LONG_STEP_S;
+    // Not even begun where it cannot end well.
+    let hopeless = FEWEST_BLOCKS * 2.0 * (a.batch_s() + b.batch_s()) > goal.budget_s;
     let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
     let mut stopping = Stopping::new(goal.target);
     let (mut halves, mut log_ratios, mut reached) = (Vec::new(), Vec::new(), false);
     let first = blocks.sides.wall();
-    while !reached {
+    while !reached && !hopeless {
         let now = blocks.sides.wall();
         let per_block = (now - first) / log_ratios.len().max(1) as f64;
         if !log_ratios.is_empty() && now - start + per_block > goal.budget_s {
@@ -156,9 +160,18 @@ impl Gauge {
         let iters = sample_iters(wall_s * 1e9);
         let mut gauge = Self { iters, wall_s, steps_ns: Vec::new() };
         if wall_s < LONG_STEP_S {
+            // A batch says better than single steps how long one is.
+            let before = sides.wall();
             gauge.batch(sides, side)?;
+            gauge.wall_s = (sides.wall() - before) / iters as f64;
+            gauge.iters = sample_iters(gauge.wall_s * 1e9);
         }
         Ok(gauge)
+    }
+
+    /// Wall seconds of a batch.
+    fn batch_s(&self) -> f64 {
+        self.iters as f64 * self.wall_s
     }
 
     /// A timed batch: nanoseconds per step.
@@ -303,7 +316,7 @@ mod tests {
     #[test]
     fn a_side_that_was_sampled_is_not_tried_again() {
         let mut fake = Fake::new(9e5, 4.5e5);
-        let pilot = |ns: f64| Some(Pilot { step_ns: ns, wall_ns: ns, noise: 0.0 });
+        let pilot = |ns: f64| Some(Pilot { step_ns: ns, wall_ns: ns, noise: 0.0, batches: 12 });
         let pilots = [pilot(9e5), pilot(4.5e5)];
         run(&mut fake, Goal { pilots, ..GOAL }).expect("nothing fails");
         let (a, b) = ((Baseline, 3), (Candidate, 5));
@@ -352,12 +365,20 @@ mod tests {
 
     #[test]
     fn the_budget_is_kept() {
-        // Steps of 10 ms: a block is four of them and four that do not count.
+        // Steps of 10 ms: a block is four of them and three or four that do not count.
         let mut fake = Fake::new(1e7, 1e7);
-        let paired = run(&mut fake, Goal { budget_s: 0.25, ..GOAL }).expect("nothing fails");
+        let paired = run(&mut fake, Goal { budget_s: 0.30, ..GOAL }).expect("nothing fails");
         assert!(!paired.reached && paired.ratio.is_none(), "{paired:?}");
-        assert!(paired.seconds <= 0.25, "{}", paired.seconds);
-        assert_eq!(paired.log_ratios.len(), 4, "two blocks, each taken for two");
+        assert!(paired.seconds <= 0.30, "{}", paired.seconds);
+        assert_eq!(paired.log_ratios.len(), 6, "three blocks, each taken for two");
+    }
+
+    #[test]
+    fn what_cannot_be_done_in_time_is_not_begun() {
+        let mut fake = Fake::new(1e9, 1e9);
+        let paired = run(&mut fake, Goal { budget_s: 15.0, ..GOAL }).expect("nothing fails");
+        assert!(paired.ratio.is_none() && paired.log_ratios.is_empty());
+        assert_eq!(fake.log.len(), 2, "each side is tried once");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use plan::Case;
 use super::case_run::CaseRun;
 use super::panics;
 use super::timer::Timer;
-use crate::workload::Prepare;
+use crate::workload::{Prepare, Refusal};
 
 /// The baseline as the other side of pairs.
 pub enum Partner {
@@ -28,6 +28,10 @@ impl Partner {
         if matches!(self, Self::NotYet) {
             *self = match panics::catch(|| CaseRun::prepare(baseline, prepare, timer)) {
                 Ok(Ok(run)) => Self::Ready(Box::new(run)),
+                // With another candidate beside it there may be room.
+                Ok(Err(refusal @ Refusal::Oom(_))) => {
+                    return Err(format!("its baseline: {refusal}"));
+                }
                 Ok(Err(refusal)) => Self::Absent(format!("its baseline: {refusal}")),
                 Err(panics::Caught::Panic(message)) => {
                     Self::Absent(format!("its baseline failed: {message}"))

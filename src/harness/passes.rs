@@ -1,7 +1,7 @@
 //! What is measured after criterion has sampled: each measure in a pass of its own, so that none
 //! touches a timed sample or another.
 
-use plan::{Case, Device, Measures};
+use plan::{Case, Counters, Device, Energy, Latency, Measures};
 
 use super::clock::Stopwatch;
 use super::timer::{Subject, Timer};
@@ -17,79 +17,153 @@ const CALLS: (f64, f64) = (5.0, 1000.0);
 const COUNTERS_S: f64 = 0.02;
 /// Fewest and most steps that they are read over.
 const COUNTED: (f64, f64) = (3.0, 10_000.0);
+/// Seconds of work that may be queued on a device while its energy is read.
+const QUEUED_S: f64 = 0.005;
+/// Why a cold case has neither counters nor energy.
+const FLUSHED: &str = "every step of a cold case follows a flush, which would be counted with it";
 
-/// Runs all passes. A measure that cannot be had stays null, with the reason in `absent`.
-///
-/// # Errors
-/// Those of a step.
-pub fn run(
-    case: &Case,
-    timer: &mut Timer,
-    subject: &mut Subject,
-    measures: &mut Measures,
-    notes: &mut Vec<String>,
-) -> Result<(), Refusal> {
-    let wall_s = wall_of_a_step(timer, subject)?;
-    let steps =
-        |seconds: f64, (fewest, most): (f64, f64)| (seconds / wall_s).clamp(fewest, most) as u64;
+/// The passes of one case.
+pub struct Passes<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// `--quick`
+    pub quick: bool,
+    /// The group's.
+    pub timer: &'a mut Timer,
+    /// What is run.
+    pub subject: &'a mut Subject,
+    /// Where the measures go, or in `absent` why there are none.
+    pub measures: &'a mut Measures,
+    /// What a reader of the numbers should know.
+    pub notes: &'a mut Vec<String>,
+}
 
-    let calls = case.settings.latency.calls.unwrap_or_else(|| steps(LATENCY_S, CALLS));
-    measures.latency = latency::summarize(&single_calls(timer, subject, calls)?);
+impl Passes<'_> {
+    /// Runs all of them; one that fails leaves the others alone.
+    pub fn run(&mut self) {
+        let clocks = self.timer.clocks(self.subject).map_err(|refusal| refusal.to_string());
+        let clocks = clocks
+            .and_then(|clocks| clocks.ok_or_else(|| "the host's clock is the only one".to_owned()));
+        self.measures.clocks = self.or_absent("clocks", clocks);
+        self.notes.extend(self.subject.notes());
+        let latency = self.latency().map_err(|refusal| refusal.to_string());
+        self.measures.latency = self.or_absent("latency", latency);
+        let counters = self.counters();
+        self.measures.counters = self.or_absent("counters", counters);
+        let energy = self.energy();
+        self.measures.energy = self.or_absent("energy", energy);
+    }
 
-    measures.clocks = timer.clocks(subject)?;
-    notes.extend(subject.notes());
-    let workload = subject.workload.as_ref();
-    let mut step = || {
-        drop(std::hint::black_box(workload.step()?));
-        match case.device {
-            // What runs on the device is over before the next step, so that both can be counted.
-            Device::Cuda => Ok(cuda::synchronize(0)?),
+    /// The measure, or its reason among those that are absent.
+    fn or_absent<T>(&mut self, name: &str, measure: Result<T, String>) -> Option<T> {
+        let reason = match measure {
+            Ok(value) => return Some(value),
+            Err(reason) => reason,
+        };
+        self.measures.absent.insert(name.to_owned(), reason);
+        None
+    }
+
+    fn latency(&mut self) -> Result<Latency, Refusal> {
+        let calls = match self.case.settings.latency.calls {
+            Some(calls) => calls,
+            None => self.steps_in(LATENCY_S, CALLS)?,
+        };
+        let call = |_| Ok(self.timer.call(self.subject)?.as_nanos() as f64);
+        let times: Vec<f64> = (0..calls).map(call).collect::<Result<_, Refusal>>()?;
+        let none = || Refusal::Failed("no call was asked for".to_owned());
+        latency::summarize(&times).ok_or_else(none)
+    }
+
+    fn counters(&mut self) -> Result<Counters, String> {
+        if !self.timer.is_hot() {
+            return Err(FLUSHED.to_owned());
+        }
+        let counted = || -> Result<Counters, Refusal> {
+            let steps = self.steps_in(COUNTERS_S, COUNTED)?;
+            counters::count(steps, &mut || self.step(true))
+        };
+        let mut counted = counted;
+        counted().map_err(|refusal| refusal.to_string())
+    }
+
+    fn energy(&mut self) -> Result<Energy, String> {
+        let settings = self.case.settings.energy;
+        if !settings.enabled {
+            return Err("the config has `energy: false`".to_owned());
+        }
+        if self.quick {
+            return Err("quick mode has no time for it".to_owned());
+        }
+        if !self.timer.is_hot() {
+            return Err(FLUSHED.to_owned());
+        }
+        let mut counter = energy::counter(self.case.device)?;
+        let queued = self.steps_in(QUEUED_S, COUNTED).map_err(|refusal| refusal.to_string())?;
+        let wall = Stopwatch::start();
+        let time = energy::Time {
+            clock: &mut || wall.seconds(),
+            idle: &mut |seconds| std::thread::sleep(std::time::Duration::from_secs_f64(seconds)),
+        };
+        let mut steps = 0;
+        let mut step = || {
+            steps += 1;
+            self.step(steps % queued == 0)
+        };
+        energy::measure(counter.as_mut(), settings, time, &mut step)
+            .unwrap_or_else(|refusal| Err(refusal.to_string()))
+    }
+
+    /// A step outside any clock; a device has done it when the call returns, if `waits`.
+    fn step(&self, waits: bool) -> Result<(), Refusal> {
+        drop(std::hint::black_box(self.subject.workload.step()?));
+        match self.case.device {
+            Device::Cuda if waits => Ok(cuda::synchronize(0)?),
             _ => Ok(()),
         }
-    };
-    measures.counters = Some(counters::count(steps(COUNTERS_S, COUNTED), &mut step)?);
+    }
 
-    let mut absent = |name: &str, reason| drop(measures.absent.insert(name.to_owned(), reason));
-    match energy_of(case, &mut step)? {
-        Ok(energy) => measures.energy = Some(energy),
-        Err(reason) => absent("energy", reason),
+    /// Steps that fit `seconds`, but no fewer and no more than these.
+    fn steps_in(&mut self, seconds: f64, (fewest, most): (f64, f64)) -> Result<u64, Refusal> {
+        const SHORTEST_S: f64 = 1e-9;
+        let wall = Stopwatch::start();
+        self.timer.call(self.subject)?;
+        Ok((seconds / wall.seconds().max(SHORTEST_S)).clamp(fewest, most) as u64)
     }
-    if measures.clocks.is_none() {
-        absent("clocks", "the host's clock is the only one".to_owned());
-    }
-    Ok(())
 }
 
-/// Wall seconds of a step, what lies outside the clock included.
-fn wall_of_a_step(timer: &mut Timer, subject: &mut Subject) -> Result<f64, Refusal> {
-    const SHORTEST: f64 = 1e-9;
-    let wall = Stopwatch::start();
-    timer.time(subject, 1)?;
-    Ok(wall.seconds().max(SHORTEST))
-}
-
-/// Nanoseconds of calls that are each timed by themselves.
-fn single_calls(timer: &mut Timer, subject: &mut Subject, calls: u64) -> Result<Vec<f64>, Refusal> {
-    (0..calls).map(|_| Ok(timer.time(subject, 1)?.as_nanos() as f64)).collect()
-}
-
-/// Within: the energy of a step, or why there is none.
-fn energy_of(
-    case: &Case,
-    step: &mut dyn FnMut() -> Result<(), Refusal>,
-) -> Result<Result<plan::Energy, String>, Refusal> {
-    let settings = case.settings.energy;
-    if !settings.enabled {
-        return Ok(Err("the config has `energy: false`".to_owned()));
+/// Gives every null measure a reason.
+pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
+    let Measures { first_call_ns, memory, latency, counters, energy, conditions, clocks, absent } =
+        measures;
+    let reason = cut_short.unwrap_or("it was not taken");
+    for (name, is_there) in [
+        ("first_call_ns", first_call_ns.is_some()),
+        ("memory", memory.is_some()),
+        ("latency", latency.is_some()),
+        ("counters", counters.is_some()),
+        ("energy", energy.is_some()),
+        ("conditions", conditions.is_some()),
+        ("clocks", clocks.is_some()),
+    ] {
+        if !is_there {
+            absent.entry(name.to_owned()).or_insert_with(|| reason.to_owned());
+        }
     }
-    let mut counter = match energy::counter(case.device) {
-        Ok(counter) => counter,
-        Err(reason) => return Ok(Err(reason)),
-    };
-    let wall = Stopwatch::start();
-    let time = energy::Time {
-        clock: &mut || wall.seconds(),
-        idle: &mut |seconds| std::thread::sleep(std::time::Duration::from_secs_f64(seconds)),
-    };
-    energy::measure(counter.as_mut(), settings, time, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_null_has_its_reason_and_keeps_the_first() {
+        let mut measures = Measures { first_call_ns: Some(7), ..Measures::default() };
+        measures.absent.insert("energy".to_owned(), "no counter".to_owned());
+        explain(&mut measures, Some("a step panicked"));
+        assert_eq!(measures.absent["energy"], "no counter");
+        assert_eq!(measures.absent["latency"], "a step panicked");
+        assert!(!measures.absent.contains_key("first_call_ns"));
+        assert_eq!(measures.absent.len(), 6);
+    }
 }

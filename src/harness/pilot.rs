@@ -22,6 +22,8 @@ pub struct Pilot {
     pub wall_ns: f64,
     /// Relative robust standard deviation of the batches.
     pub noise: f64,
+    /// Batches that these are of.
+    pub batches: u64,
 }
 
 /// Runs batches, each as long as a sample, until two neighbouring windows of them agree, but no
@@ -55,10 +57,11 @@ pub fn run(
             break;
         }
     }
-    let last = &steps[steps.len().saturating_sub(FEWEST)..];
-    let step_ns = median(last);
-    let noise = if step_ns > 0.0 { mad_sd(last) / step_ns } else { 0.0 };
-    Ok(Pilot { step_ns, wall_ns: median(&walls), noise })
+    let settled = steps.len().saturating_sub(FEWEST);
+    let (steps, walls) = (&steps[settled..], &walls[settled..]);
+    let step_ns = median(steps);
+    let noise = if step_ns > 0.0 { mad_sd(steps) / step_ns } else { 0.0 };
+    Ok(Pilot { step_ns, wall_ns: median(walls), noise, batches: steps.len() as u64 })
 }
 
 fn is_warm(steps: &[f64]) -> bool {
@@ -93,7 +96,9 @@ mod tests {
     #[test]
     fn a_steady_step_is_warm_after_the_fewest_batches() {
         let (found, steps, seconds) = pilot(0.5, |_| 100_000.0);
-        assert_eq!(found, Pilot { step_ns: 100_000.0, wall_ns: found.wall_ns, noise: 0.0 });
+        let expected =
+            Pilot { step_ns: 100_000.0, wall_ns: found.wall_ns, noise: 0.0, batches: 12 };
+        assert_eq!(found, expected);
         assert!((found.wall_ns - 100_000.0).abs() < 1.0);
         assert_eq!(steps, 1 + 13 * 20, "batches of 2 ms");
         assert!(seconds < 0.04);
@@ -102,7 +107,7 @@ mod tests {
     #[test]
     fn a_slow_step_runs_three_times() {
         let (found, steps, _) = pilot(0.5, |_| 2e9);
-        assert_eq!((found.step_ns, steps), (2e9, 3));
+        assert_eq!((found.step_ns, found.batches, steps), (2e9, 1, 3));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::args::Args;
 use super::pilot::Pilot;
 
 /// Criterion warms up for as long again as a few samples; it wants to see the time for itself.
-const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
+pub const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
 /// Criterion's smallest number of samples.
 const FEWEST: u64 = cost::MIN_SAMPLES;
 /// What quiet samples of two steps last together, where twenty would last longer.
@@ -79,6 +79,11 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
     };
     let step = statistics::Pilot { step_ns: pilot.wall_ns, noise: pilot.noise };
     let plan = statistics::plan(step, limits);
+    // Of a few batches the noise is not known, so nobody can say that the target is met.
+    let plan = match plan.limited_by {
+        Limit::Target if pilot.batches < FEWEST => SamplePlan { limited_by: Limit::Budget, ..plan },
+        _ => plan,
+    };
     let two_fit = 2.0 * FEWEST as f64 * pilot.wall_ns <= limits.budget_ns;
     if plan.iters == 1 && two_fit { in_twos(plan, pilot.wall_ns, limits) } else { plan }
 }
@@ -89,7 +94,11 @@ fn in_twos(plan: SamplePlan, step_ns: f64, limits: Limits) -> SamplePlan {
     let sample_ns = 2.0 * step_ns;
     let some = ((SHORTEST_NS / sample_ns).ceil() as u64).clamp(FEWEST + 2, 2 * FEWEST);
     let affordable = ((limits.budget_ns / sample_ns) as u64).max(FEWEST);
-    let samples = limits.samples.unwrap_or_else(|| (plan.samples / 2).max(some).min(affordable));
+    let Some(samples) = limits.samples else {
+        let wanted = (plan.samples / 2).max(some);
+        let limited_by = if affordable < wanted { Limit::Budget } else { plan.limited_by };
+        return SamplePlan { samples: wanted.min(affordable), iters: 2, limited_by };
+    };
     SamplePlan { samples, iters: 2, ..plan }
 }
 
@@ -101,7 +110,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.sampling.samples = samples;
         let args = Args::read(["bench", "--bench"].map(str::to_owned)).expect("valid arguments");
-        let pilot = Pilot { step_ns, wall_ns: step_ns, noise };
+        let pilot = Pilot { step_ns, wall_ns: step_ns, noise, batches: 12 };
         let SamplePlan { samples, iters, .. } = plan(&settings, &args, pilot, 2.0);
         (samples, iters)
     }
@@ -125,5 +134,18 @@ mod tests {
         let (samples, _) = planned(10e6, 0.03, None);
         assert!((20..=50).contains(&samples), "{samples}");
         assert_eq!(planned(10e6, 0.5, None), (100, 2));
+    }
+
+    #[test]
+    fn what_limits_is_what_is_said() {
+        let limit = |noise: f64, batches: u64| {
+            let args = ["bench", "--bench"].map(str::to_owned);
+            let args = Args::read(args).expect("valid arguments");
+            let pilot = Pilot { step_ns: 10e6, wall_ns: 10e6, noise, batches };
+            plan(&Settings::default(), &args, pilot, 2.0).limited_by
+        };
+        assert_eq!(limit(0.001, 12), Limit::Target);
+        assert_eq!(limit(0.5, 12), Limit::Budget);
+        assert_eq!(limit(0.0, 1), Limit::Budget, "one batch shows no noise");
     }
 }

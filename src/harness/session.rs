@@ -51,7 +51,11 @@ impl Session {
         let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
         let progress = measures.then(|| Progress::new(expected()));
         let threads = selected.iter().map(|case| case.settings.threads).max();
-        let ids = selected.into_iter().map(Case::full_id).collect();
+        // A case that will be passed over is none that the run owes a record.
+        let owed = |case: &&Case| {
+            args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()
+        };
+        let ids = selected.into_iter().filter(owed).map(Case::full_id).collect();
         let mut journal = Journal::new(target, &args, records, ids, measures);
         if measures && let Some(threads) = threads {
             // Measured now, so that every record has it.

@@ -73,6 +73,29 @@ impl Timer {
         }
     }
 
+    /// Times one step as its caller sees it: from the call until the result is there, by the host's
+    /// clock.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn call(&mut self, subject: &mut Subject) -> Result<Duration, Refusal> {
+        let workload = &subject.workload;
+        let waits = self.device == Device::Cuda;
+        let mut flush = self.flush.as_mut().map(|flush| || flush.run());
+        let mut flush = || {
+            flush.as_mut().map_or(Ok(()), |flush| flush())?;
+            if waits { Ok(cuda::synchronize(CUDA)?) } else { Ok(()) }
+        };
+        let step = || {
+            let output = workload.step()?;
+            if waits {
+                cuda::synchronize(CUDA)?;
+            }
+            Ok(output)
+        };
+        time(&mut HostClock, step, Some(&mut flush), 1)
+    }
+
     /// On a device that works beside the host: finds how fast the host queues a step, so that
     /// samples can hide it. The case has to be warm.
     ///

@@ -1,0 +1,137 @@
+//! The samples of a case as criterion asks for them.
+//!
+//! The order of one, once criterion has warmed up:
+//! 1. note how far the device has been throttled;
+//! 2. take the sample;
+//! 3. was the device throttled meanwhile? Throw the sample away, rest, and go back to 1;
+//! 4. remember it: it may be the last, by which a report knows the estimate;
+//! 5. read clock and temperature.
+//!
+//! While criterion warms up, only 2 and 4 happen: it estimates a step from the wall time of all this.
+
+use std::time::Duration;
+
+use plan::LastSample;
+
+use super::throttle::{ThrottleProbe, Throttling};
+use crate::refusal::Refusal;
+
+/// What a sample is made of.
+pub struct Samples<'a> {
+    /// Takes a number of steps.
+    pub take: &'a mut dyn FnMut(u64) -> Result<Duration, Refusal>,
+    /// Knows of throttling, where the device can tell.
+    pub probe: Option<&'a mut dyn ThrottleProbe>,
+    /// Lets the device cool.
+    pub rest: &'a mut dyn FnMut(Duration),
+    /// Reads clock and temperature.
+    pub read: &'a mut dyn FnMut(),
+    /// For how long criterion warms up.
+    pub warm_up: Duration,
+}
+
+/// What has become of them.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The last one.
+    pub last: Option<LastSample>,
+    /// Those that were thrown away.
+    pub throttling: Throttling,
+    spent: Duration,
+}
+
+impl Samples<'_> {
+    /// The next sample.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn next(&mut self, iters: u64, taken: &mut Taken) -> Result<Duration, Refusal> {
+        let is_warm = taken.spent > self.warm_up;
+        let mut sample = || (self.take)(iters);
+        let time = match &mut self.probe {
+            // 1 to 3.
+            Some(probe) if is_warm => {
+                taken.throttling.sample(Some(&mut **probe), self.rest, &mut sample)?
+            }
+            // 2 alone.
+            _ => sample()?,
+        };
+        // Criterion saves nothing of a case of which one sample took no time at all.
+        let time = time.max(Duration::from_nanos(1));
+        taken.spent += time;
+        // 4.
+        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        taken.last = Some(LastSample { iters, ns });
+        // 5.
+        if is_warm {
+            (self.read)();
+        }
+        Ok(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    type Log = RefCell<Vec<String>>;
+
+    /// A device that was throttled during its first watched sample.
+    struct Probe<'a>(&'a Log, u64);
+
+    impl ThrottleProbe for Probe<'_> {
+        fn begin(&mut self) {
+            self.0.borrow_mut().push("note".to_owned());
+        }
+
+        fn throttled(&mut self) -> Result<bool, String> {
+            self.0.borrow_mut().push("throttled?".to_owned());
+            self.1 += 1;
+            Ok(self.1 == 1)
+        }
+    }
+
+    #[test]
+    fn the_order_of_a_sample() {
+        let log = Log::default();
+        let say = |what: &str| log.borrow_mut().push(what.to_owned());
+        let mut probe = Probe(&log, 0);
+        let mut samples = Samples {
+            take: &mut |iters| {
+                say(&format!("take {iters}"));
+                Ok(Duration::from_millis(iters))
+            },
+            probe: Some(&mut probe),
+            rest: &mut |_| say("rest"),
+            read: &mut || say("read"),
+            warm_up: Duration::from_millis(5),
+        };
+        let mut taken = Taken::default();
+        for iters in [2, 4, 3] {
+            let time = samples.next(iters, &mut taken).expect("nothing fails");
+            assert_eq!(time, Duration::from_millis(iters));
+        }
+        let warming = ["take 2", "take 4"];
+        let thrown_away = ["note", "take 3", "throttled?", "rest"];
+        let counts = ["note", "take 3", "throttled?", "read"];
+        assert_eq!(log.take(), [&warming[..], &thrown_away, &counts].concat());
+        assert_eq!(taken.last, Some(LastSample { iters: 3, ns: 3_000_000 }));
+        assert_eq!(taken.throttling.discarded, 1);
+    }
+
+    #[test]
+    fn a_sample_that_takes_no_time_takes_the_shortest() {
+        let mut samples = Samples {
+            take: &mut |_| Ok(Duration::ZERO),
+            probe: None,
+            rest: &mut |_| panic!("nothing is throttled"),
+            read: &mut || (),
+            warm_up: Duration::ZERO,
+        };
+        let mut taken = Taken::default();
+        assert_eq!(samples.next(7, &mut taken), Ok(Duration::from_nanos(1)));
+        assert_eq!(taken.last, Some(LastSample { iters: 7, ns: 1 }));
+    }
+}
