@@ -12,9 +12,20 @@ const CPUS: &str = "sys/devices/system/cpu";
 
 static HOST: Lazy<HostFacts> = Lazy::new(|| read(Path::new("/")));
 
-/// The machine. Read once per process; the cost of a page fault is there as soon as it was measured.
+/// The machine. Read once per process, but for what changes in it: the cost of a page fault is there
+/// as soon as it was measured, and huge pages can be switched off for the process.
 pub(super) fn host() -> HostFacts {
-    HostFacts { page_fault_ns: page_fault::known_ns(), ..HOST.clone() }
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let huge_pages = HOST.huge_pages.clone().map(|mode| in_this_process(mode, &status));
+    HostFacts { page_fault_ns: page_fault::known_ns(), huge_pages, ..HOST.clone() }
+}
+
+/// The kernel's mode, and whether the process has opted out of it.
+fn in_this_process(mode: String, status: &str) -> String {
+    match field(status, "THP_enabled").as_deref() {
+        Some("0") => format!("{mode}, off in this process"),
+        _ => mode,
+    }
 }
 
 /// Whether the machine is a virtual one, as the processor says.
@@ -129,6 +140,14 @@ fn turbo(cpus: &Path) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_without_huge_pages_says_so() {
+        let mode = || "madvise".to_owned();
+        assert_eq!(in_this_process(mode(), "Name:\tx\nTHP_enabled:\t1\n"), "madvise");
+        let off = "Name:\tx\nTHP_enabled:\t0\n";
+        assert_eq!(in_this_process(mode(), off), "madvise, off in this process");
+    }
 
     /// Writes files of a machine as it could be.
     fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -120,12 +120,22 @@ fn too_many_threads(host: &HostFacts, threads: u32) -> Option<String> {
 }
 
 fn huge_pages(host: &HostFacts) -> Option<String> {
-    (host.huge_pages.as_deref() == Some("always")).then(|| {
+    let always = || {
         "transparent huge pages are `always`: which memory gets them changes from run to run, and page \
          faults of fresh outputs hardly show; `echo madvise | sudo tee \
          /sys/kernel/mm/transparent_hugepage/enabled`"
             .to_owned()
-    })
+    };
+    let never = || {
+        "transparent huge pages are `never`: equal weights differ in speed by where their pages lie; \
+         `echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled`"
+            .to_owned()
+    };
+    match host.huge_pages.as_deref() {
+        Some("always") => Some(always()),
+        Some("never") => Some(never()),
+        _ => None,
+    }
 }
 
 /// Variables that seem to set the threads and do not, or that let libraries use fewer.
@@ -255,6 +265,8 @@ mod tests {
 
     #[test]
     fn huge_pages_everywhere() {
+        let never = only(|facts, _| facts.host.huge_pages = Some("never".to_owned()));
+        assert!(never.contains("equal weights differ"), "{never}");
         let warning = only(|facts, _| facts.host.huge_pages = Some("always".to_owned()));
         assert!(warning.contains("echo madvise"), "{warning}");
     }
