@@ -35,10 +35,7 @@ impl Sides for Two<'_> {
 /// Those of a step.
 pub fn pair(baseline: Step<'_>, candidate: Step<'_>, budget_s: f64) -> Result<Paired, Refusal> {
     let mut sides = Two { baseline, candidate, wall: Stopwatch::start() };
-    pairs::run(
-        &mut sides,
-        Goal { target: plan::cost::DEFAULT_TARGET, budget_s, hot: true, pilots: [None; 2] },
-    )
+    pairs::run(&mut sides, Goal { target: plan::cost::DEFAULT_TARGET, budget_s, pilots: [None; 2] })
 }
 
 /// Median time of a step in nanoseconds, over 50 samples of at least 2 ms.

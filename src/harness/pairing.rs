@@ -35,7 +35,7 @@ impl Pairing<'_> {
     /// Those of a step, with the side that failed.
     pub fn run(self, target: f64, budget_s: f64) -> Result<Paired, String> {
         let pilots = [self.baseline.pilot, self.candidate.pilot];
-        let goal = Goal { target, budget_s, hot: self.timer.is_hot(), pilots };
+        let goal = Goal { target, budget_s, pilots };
         let mut both = Both { pairing: self, wall: Stopwatch::start(), failed: None };
         pairs::run(&mut both, goal).map_err(|refusal| match both.failed {
             Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),

@@ -6,7 +6,8 @@
 //!
 //! The order of a block (A is the baseline, B the candidate):
 //! 1. steps of A that do not count, until A is as fast as it is alone: B has taken its place in
-//!    the cache, and a large weight takes several steps to take it back;
+//!    the cache, and a large weight takes several steps to take it back (and of a cold case, whose
+//!    data is flushed anyway, in the processor's smaller memories, of branches for one);
 //! 2. a timed batch of A;
 //! 3. steps of B that do not count;
 //! 4. a timed batch of B;
@@ -15,8 +16,8 @@
 //! 7. another timed batch of A.
 //!
 //! What drifts evenly over a block cancels. Every second block has the roles swapped (B A A B), so
-//! that being first is no disadvantage. The steps that do not count are left out where every step
-//! starts with a flushed cache, and where a step is so long that a cache's refill is nothing to it.
+//! that being first is no disadvantage. The steps that do not count are left out where a step is so
+//! long that a cache's refill is nothing to it.
 //!
 //! Where the time did not suffice for the fewest blocks, each is taken for two, of one batch of each
 //! side: A B and B A.
@@ -69,8 +70,6 @@ pub struct Goal {
     pub target: f64,
     /// Wall seconds.
     pub budget_s: f64,
-    /// Whether steps find the cache as the step before them left it.
-    pub hot: bool,
     /// The pilots of baseline and candidate, where they have been sampled.
     pub pilots: [Option<Pilot>; 2],
 }
@@ -99,9 +98,9 @@ pub struct Paired {
 pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let start = sides.wall();
     let [a, b] = goal.pilots;
-    let a = Gauge::of(sides, Baseline, a, goal.hot)?;
-    let b = Gauge::of(sides, Candidate, b, goal.hot)?;
-    let settles = goal.hot && a.wall_s.max(b.wall_s) < LONG_STEP_S;
+    let a = Gauge::of(sides, Baseline, a)?;
+    let b = Gauge::of(sides, Candidate, b)?;
+    let settles = a.wall_s.max(b.wall_s) < LONG_STEP_S;
     // Not even begun where it cannot end well.
     let hopeless = FEWEST_BLOCKS * 2.0 * (a.batch_s() + b.batch_s()) > goal.budget_s;
     let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
@@ -144,18 +143,13 @@ struct Gauge {
 
 impl Gauge {
     /// How many steps of a side make a batch: by its pilot, or tried.
-    fn of(
-        sides: &mut dyn Sides,
-        side: Side,
-        pilot: Option<Pilot>,
-        hot: bool,
-    ) -> Result<Self, Refusal> {
+    fn of(sides: &mut dyn Sides, side: Side, pilot: Option<Pilot>) -> Result<Self, Refusal> {
         if let Some(Pilot { step_ns, wall_ns, .. }) = pilot {
             let (iters, wall_s) = (sample_iters(wall_ns), wall_ns / 1e9);
             return Ok(Self { iters, wall_s, steps_ns: vec![step_ns] });
         }
         let before = sides.wall();
-        let steps = if hot { settle(sides, side, None)? } else { uncounted(sides, side)? };
+        let steps = settle(sides, side, None)?;
         let wall_s = (sides.wall() - before) / steps as f64;
         let iters = sample_iters(wall_s * 1e9);
         let mut gauge = Self { iters, wall_s, steps_ns: Vec::new() };
@@ -185,11 +179,6 @@ impl Gauge {
     fn alone_ns(&self) -> Option<f64> {
         (!self.steps_ns.is_empty()).then(|| median(&self.steps_ns))
     }
-}
-
-/// One step that does not count.
-fn uncounted(sides: &mut dyn Sides, side: Side) -> Result<usize, Refusal> {
-    sides.batch(side, 1).map(|_| 1)
 }
 
 /// Steps that do not count, until the side is as fast as it is alone; how many there were.

@@ -54,7 +54,7 @@ impl Sides for Fake {
     }
 }
 
-const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, hot: true, pilots: [None; 2] };
+const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, pilots: [None; 2] };
 
 #[test]
 fn a_block_is_the_two_sides_in_turn_each_settled_first() {
@@ -77,15 +77,6 @@ fn a_side_that_was_sampled_is_not_tried_again() {
     let (a, b) = ((Baseline, 3), (Candidate, 5));
     let (one_a, one_b) = ((Baseline, 1), (Candidate, 1));
     assert_eq!(fake.log[..7], [one_a, a, one_b, b, b, one_a, a]);
-}
-
-#[test]
-fn a_cold_block_has_no_step_that_does_not_count() {
-    let mut fake = Fake::new(3e6, 3e6);
-    run(&mut fake, Goal { hot: false, ..GOAL }).expect("nothing fails");
-    let sides: Vec<Side> = fake.log[4..12].iter().map(|(side, _)| *side).collect();
-    let (a, b) = (Baseline, Candidate);
-    assert_eq!(sides, [a, b, b, a, b, a, a, b]);
 }
 
 #[test]
