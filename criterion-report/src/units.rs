@@ -52,8 +52,9 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
     let places = if value < 0.1 { decimals(value, 2) } else { decimals(value, 3).min(2) };
     match interval {
         Some(Interval { low, high }) => {
-            // Bounds that look alike need another decimal to be an interval.
-            let alike = format!("{low:.places$}") == format!("{high:.places$}");
+            // A bound that looks like the value or the other bound needs another decimal.
+            let [low_text, text, high_text] = [low, value, high].map(|it| format!("{it:.places$}"));
+            let alike = low_text == text || text == high_text;
             let places = places + usize::from(alike);
             format!("{value:.places$}× [{low:.places$}, {high:.places$}]")
         }
@@ -167,6 +168,7 @@ mod tests {
         );
         assert_eq!(ratio(1.8412, bounds(1.7934, 1.8966)), "1.84× [1.79, 1.90]");
         assert_eq!(ratio(0.8297, bounds(0.8258, 0.8336)), "0.830× [0.826, 0.834]");
+        assert_eq!(ratio(0.9702, bounds(0.9641, 0.9749)), "0.970× [0.964, 0.975]");
         for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
             assert_eq!(ratio(value, None), text);
         }

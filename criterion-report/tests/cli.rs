@@ -65,7 +65,7 @@ fn exit_codes() {
 #[test]
 fn piped_output_is_plain() {
     let output = on("every-outcome", &["show"]);
-    assert!(out(&output).contains("1.84×"));
+    assert!(out(&output).contains("1.836×"));
     assert!(!out(&output).contains('\x1b'));
     let coloured = on("every-outcome", &["show", "--color", "always"]);
     assert!(out(&coloured).contains('\x1b'));

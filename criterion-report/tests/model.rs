@@ -106,6 +106,22 @@ fn what_made_a_number_doubtful_is_said() {
     assert_eq!(entry(&report("host-bound"), "baseline").row.cautions(), [Caution::HostBound]);
 }
 
+/// Its output is held beside weights and inputs, and no longer part of a step.
+#[test]
+fn a_preallocated_output_is_part_of_the_peak() {
+    let report = report("preallocated");
+    let comparison = |variant| entry(&report, variant).comparison.expect("a candidate is compared");
+    assert_eq!(comparison("baseline+out").peak_reduction, Some(0.0));
+    assert_eq!(comparison("baseline+out").cautions, []);
+}
+
+#[test]
+fn blocks_that_were_taken_for_two_are_pointed_out() {
+    let report = report("preallocated");
+    let comparison = entry(&report, "int8wo+out").comparison.expect("a candidate is compared");
+    assert_eq!(comparison.cautions, [Caution::OutOfTime { target: 0.01 }, Caution::HalvedBlocks]);
+}
+
 #[test]
 fn the_runs_warnings_are_those_of_shown_rows() {
     assert_eq!(report("noisy").run_warnings.len(), 2);

@@ -28,7 +28,15 @@ fn show_of_every_fixture() {
 
 #[test]
 fn details_of_what_is_there_and_what_is_not() {
-    for name in ["compiled", "every-outcome", "host-bound", "noisy", "page-faults", "quick-mode"] {
+    for name in [
+        "compiled",
+        "every-outcome",
+        "host-bound",
+        "noisy",
+        "page-faults",
+        "preallocated",
+        "quick-mode",
+    ] {
         assert_snapshot!(format!("details-{name}"), write(&details(), &report(name)));
     }
 }
@@ -73,6 +81,7 @@ fn csv_of_outcomes_and_missing_values() {
         "host-bound",
         "no-pair",
         "noisy",
+        "preallocated",
         "quick-mode",
         "stale-baseline",
         "two-siblings",
@@ -119,6 +128,7 @@ fn dashboard_for_the_database() {
         "host-bound",
         "no-pair",
         "other-dtype",
+        "preallocated",
         "small-kernels",
         "stale-estimate",
     ] {
@@ -164,6 +174,10 @@ fn what_the_dashboard_refuses() {
     assert_snapshot!(write(&compat, &report("other-dtype")), @r"
     error: no case has a result for the dashboard
       left out: 1 case: not bfloat16, the only dtype that its metrics can name
+    ");
+    assert_snapshot!(write(&compat, &report("preallocated")), @r"
+    error: no case has a result for the dashboard
+      left out: 2 cases: a preallocated output, which its names do not tell from a fresh one
     ");
     assert_snapshot!(write(&compat, &report("torn-last-line")), @r"
     error: no case has a result for the dashboard

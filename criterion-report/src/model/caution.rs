@@ -6,7 +6,7 @@ use plan::Record;
 
 use super::row::Row;
 use super::speedup::Speedup;
-use super::time::{Interval, Time};
+use super::time::Time;
 
 /// A median's interval wider than this to either side, relative to the median, is pointed out.
 const WIDE: f64 = 0.02;
@@ -33,8 +33,10 @@ pub enum Caution {
     },
     /// Samples were thrown away and taken again.
     Discarded,
-    /// The device waited for the host.
+    /// Run back to back, the device would wait for the host.
     HostBound,
+    /// The time sufficed for few blocks of the speed-up only, and each was taken for two.
+    HalvedBlocks,
     /// The speed-up's interval is wider than was asked for.
     OutOfTime {
         /// Half-width that was asked for, relative to the ratio.
@@ -71,9 +73,14 @@ impl fmt::Display for Caution {
             Self::Discarded => f.write_str(
                 "samples that were taken while the processor was throttled were taken again",
             ),
-            Self::HostBound => {
-                f.write_str("the device waited for the host: the time is that of queueing")
-            }
+            // Which time that is differs from row to row, and rows share this text.
+            Self::HostBound => f.write_str(
+                "run back to back, the device would wait for the host: the time shown is the \
+                 device's work alone, a caller waits about the `host` time of `show --details`",
+            ),
+            Self::HalvedBlocks => f.write_str(
+                "the time sufficed for few blocks of the speed-up: each was taken for two",
+            ),
             Self::OutOfTime { target } => {
                 let percent = (target * 1e4).round() / 1e2;
                 write!(
@@ -116,8 +123,10 @@ impl Caution {
     }
 
     /// What qualifies a speed-up.
-    pub fn of_speedup(speedup: &Speedup) -> Option<Self> {
-        speedup.fell_short().then_some(Self::OutOfTime { target: speedup.target })
+    pub fn of_speedup(speedup: &Speedup) -> Vec<Self> {
+        let late = speedup.fell_short().then_some(Self::OutOfTime { target: speedup.target });
+        let halved = speedup.has_halved_blocks().then_some(Self::HalvedBlocks);
+        late.into_iter().chain(halved).collect()
     }
 
     /// What qualifies the time and memory of a baseline beside those of a candidate.
@@ -137,7 +146,7 @@ impl Caution {
 }
 
 fn is_wide(time: &Time) -> bool {
-    time.interval.is_some_and(|Interval { low, high }| high - low > 2.0 * WIDE * time.median_ns)
+    time.interval.is_some_and(|interval| interval.half_width(time.median_ns) > WIDE)
 }
 
 fn circumstances(record: &Record) -> [(&'static str, String); 6] {

@@ -15,7 +15,7 @@ pub struct Comparison {
     pub speedup: Result<Speedup, NoSpeedup>,
     /// 1 − candidate's weights / baseline's.
     pub weights_reduction: Option<f64>,
-    /// 1 − candidate's peak / baseline's, weights and inputs included in both.
+    /// 1 − candidate's peak / baseline's: weights, inputs and preallocated outputs are in both.
     pub peak_reduction: Option<f64>,
     /// What qualifies the numbers.
     pub cautions: Vec<Caution>,
@@ -27,7 +27,7 @@ impl Comparison {
     pub fn of(other: &CaseId, baseline: Option<(usize, &Row)>, candidate: &Row) -> Self {
         let speedup = Speedup::over(other, &candidate.record);
         let mut cautions: Vec<Caution> =
-            speedup.as_ref().ok().and_then(Caution::of_speedup).into_iter().collect();
+            speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
         let memory = baseline
             .and_then(|(_, row)| row.record.measures.memory)
             .zip(candidate.record.measures.memory);

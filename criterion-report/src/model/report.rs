@@ -21,9 +21,9 @@ pub struct Entry<'a> {
     /// Against the baseline of its group; absent for that baseline.
     pub comparison: Option<&'a Comparison>,
     /// Against the unquantized model run the same way: a compiled candidate against the compiled
-    /// model. Upstream's formats mean this one. Absent for an unquantized model.
+    /// model. Upstream's formats mean this one. Absent for that model itself.
     pub quantization: Option<&'a Comparison>,
-    /// The other side of `quantization`; the row itself for an unquantized model.
+    /// The other side of `quantization`; the row itself where that is absent.
     pub unquantized: Option<&'a Row>,
 }
 
@@ -70,7 +70,7 @@ pub struct Report {
     pub foreign: Vec<String>,
     /// Files and lines that could not be used.
     pub warnings: Vec<String>,
-    /// What the runs that measured the shown rows found wrong with the machine, each once.
+    /// What the runs that measured the shown rows found wrong with the machine, each kind once.
     pub run_warnings: Vec<String>,
     /// Circumstances of the shown rows.
     pub circumstances: Vec<Circumstances>,

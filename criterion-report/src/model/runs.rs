@@ -62,13 +62,17 @@ impl Runs {
         move |id| targets.contains(plan::target_of(id)) && !selected.contains(id)
     }
 
-    /// What the runs with these ids found wrong with the machine, each text once.
+    /// What the runs with these ids found wrong with the machine: of warnings that differ in their
+    /// figures only, the latest run's.
     pub fn warnings(&self, run_ids: &HashSet<&str>) -> Vec<String> {
-        let mut warnings = Vec::new();
-        for Run { manifest, .. } in &self.0 {
-            if run_ids.contains(manifest.run_id.as_str()) {
-                let new = manifest.warnings.iter().filter(|text| !warnings.contains(text));
-                warnings.extend(new.collect::<Vec<_>>());
+        let runs = self.0.iter().map(|run| &run.manifest);
+        let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
+        let mut warnings: Vec<&String> = Vec::new();
+        for text in runs.flat_map(|manifest| &manifest.warnings) {
+            match warnings.iter_mut().find(|known| without_figures(known) == without_figures(text))
+            {
+                Some(known) => *known = text,
+                None => warnings.push(text),
             }
         }
         warnings.into_iter().cloned().collect()
@@ -118,5 +122,47 @@ impl Runs {
             }
         }
         missing
+    }
+}
+
+fn without_figures(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(run_id: &str, warnings: &[&str]) -> Run {
+        let manifest = RunManifest {
+            version: RunManifest::VERSION,
+            run_id: run_id.to_owned(),
+            target: "inference".to_owned(),
+            baseline: None,
+            started: 0,
+            finished: None,
+            args: Vec::new(),
+            warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
+            selected: Vec::new(),
+            outcomes: BTreeMap::new(),
+        };
+        Run { manifest, running: None }
+    }
+
+    #[test]
+    fn of_each_kind_of_warning_the_latest_runs_is_said() {
+        let runs = Runs(vec![
+            run("1", &["26 % of the slices took longer", "governor is `powersave`"]),
+            run("2", &["governor is `schedutil`", "17 % of the slices took longer"]),
+            run("3", &["9 % of the slices took longer"]),
+        ]);
+        assert_eq!(
+            runs.warnings(&HashSet::from(["1", "2"])),
+            [
+                "17 % of the slices took longer",
+                "governor is `powersave`",
+                "governor is `schedutil`"
+            ]
+        );
     }
 }

@@ -7,6 +7,9 @@ use statistics::{Ratio, Verdict, verdict};
 
 use super::time::Interval;
 
+/// Timed batches in a block: two of each side.
+const WHOLE_BLOCK: u64 = 4;
+
 /// How many times faster a candidate is, measured interleaved with the other case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speedup {
@@ -18,6 +21,8 @@ pub struct Speedup {
     pub confidence_level: f64,
     /// Number of blocks in which both ran.
     pub blocks: usize,
+    /// Timed batches in a block.
+    pub batches_per_block: u64,
     /// Half-width of the interval that was asked for, relative to the ratio.
     pub target: f64,
     /// Why no more blocks were taken.
@@ -44,29 +49,31 @@ impl Speedup {
             interval: Interval { low: pair.low, high: pair.high },
             confidence_level: pair.confidence_level,
             blocks: pair.log_ratios.len(),
+            batches_per_block: pair.batches_per_block,
             target: pair.target,
             stopped: pair.stopped,
         }
     }
 
-    const fn with_bounds(&self) -> Ratio {
-        let Interval { low, high } = self.interval;
-        Ratio { ratio: self.ratio, low, high }
-    }
-
     /// Half-width of the interval, relative to the ratio.
     pub fn half_width(&self) -> f64 {
-        self.with_bounds().half_width()
+        self.interval.half_width(self.ratio)
     }
 
     /// What the interval lets one say.
     pub fn verdict(&self) -> Verdict {
-        verdict(&self.with_bounds())
+        let Interval { low, high } = self.interval;
+        verdict(&Ratio { ratio: self.ratio, low, high })
     }
 
     /// Whether the time ran out before the interval was as narrow as was asked for.
     pub fn fell_short(&self) -> bool {
         self.stopped == Stop::Budget && self.half_width() > self.target
+    }
+
+    /// Whether the time was so short that each block was taken for two.
+    pub const fn has_halved_blocks(&self) -> bool {
+        self.batches_per_block < WHOLE_BLOCK
     }
 }
 
@@ -103,7 +110,15 @@ mod tests {
 
     fn speedup(low: f64, ratio: f64, high: f64, stopped: Stop) -> Speedup {
         let interval = Interval { low, high };
-        Speedup { ratio, interval, confidence_level: 0.95, blocks: 24, target: 0.01, stopped }
+        Speedup {
+            ratio,
+            interval,
+            confidence_level: 0.95,
+            blocks: 24,
+            batches_per_block: 4,
+            target: 0.01,
+            stopped,
+        }
     }
 
     #[test]

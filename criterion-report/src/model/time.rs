@@ -1,5 +1,7 @@
 //! What criterion measured of one case.
 
+use statistics::Ratio;
+
 /// Lower and upper bound of a confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -7,6 +9,13 @@ pub struct Interval {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
+}
+
+impl Interval {
+    /// Half its width, relative to the `value` that it is of.
+    pub fn half_width(self, value: f64) -> f64 {
+        Ratio { ratio: value, low: self.low, high: self.high }.half_width()
+    }
 }
 
 /// Criterion's estimates of a step's time, in nanoseconds.

@@ -26,11 +26,12 @@ pub enum Writer {
     /// `speed-up` is the baseline's time over the candidate's with its interval, from blocks in
     /// which both ran in turn; it is not the quotient of the two times beside it, which are of two
     /// moments. It is green or red where the interval excludes 1 and the ratio is at least 1 % from
-    /// it, yellow where the interval leaves open whether there is such a difference. `weights` is the storage of the model as it
-    /// runs with the change against the baseline, `step` the peak of one step's own allocations,
-    /// `SQNR` the output's signal-to-quantization-noise ratio in dB against a high-precision
-    /// reference (∞: equal). The `quiet` score above the tables is the share of short
-    /// computations that nothing else slowed down when the run began; 1 is a quiet machine.
+    /// it, yellow where the interval leaves open whether there is such a difference. `weights` is the
+    /// storage of the model as it runs with the change against the baseline, `step` the peak of one
+    /// step's own allocations, both in MiB; `SQNR` is the output's signal-to-quantization-noise ratio
+    /// in dB against a high-precision reference (∞: equal). The `quiet` score above the tables is the
+    /// share of short computations that nothing else slowed down when the run began; 1 is a quiet
+    /// machine.
     ///
     /// A case without a number says why in its place. A time is shown only where criterion's
     /// estimate on disk is of the same measurement as the record; otherwise it is `stale`. What

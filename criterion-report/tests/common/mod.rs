@@ -66,6 +66,7 @@ pub const READABLE: &[&str] = &[
     "older-lines",
     "other-dtype",
     "page-faults",
+    "preallocated",
     "quick-mode",
     "small-kernels",
     "stale-baseline",

@@ -124,6 +124,6 @@ pub struct Clocks {
     pub host_ns: f64,
     /// From the first call until the last one had returned: what queueing takes.
     pub queue_ns: f64,
-    /// The device waited for the host: its time is that of queueing.
+    /// Run back to back, the device would wait for the host.
     pub host_bound: bool,
 }

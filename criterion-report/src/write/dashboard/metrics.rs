@@ -60,7 +60,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     if let Some(Ok(time)) = entry.unquantized.map(|row| &row.time) {
         times(&format!("{} {pass}", dtype_name(case.dtype)), time, &mut metrics);
     }
-    if let (Ok(time), false) = (&row.time, row.is_unquantized()) {
+    if let (Ok(time), Some(_)) = (&row.time, entry.quantization) {
         times(&format!("Quantized {pass}"), time, &mut metrics);
     }
     metrics.extend(measures(pass, row));

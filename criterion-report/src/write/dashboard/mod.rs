@@ -23,8 +23,8 @@ use record::DbRecord;
 pub struct Options {
     /// Write exactly the fields, names and layout that torchao's CI wrote last
     ///
-    /// Four metrics per measured candidate. It has no place for failures, intervals, versions or
-    /// dtypes other than bfloat16: what it leaves out is counted on stderr. Its empty `runners`
+    /// Four metrics per measured candidate. It has no place for failures, intervals, versions,
+    /// preallocated outputs or dtypes other than bfloat16: what it leaves out is counted on stderr. Its empty `runners`
     /// and `dependencies` suppress what the uploader would fill in, so prefer the default for
     /// uploading.
     #[arg(long, conflicts_with_all = ["seed_format", "jsonl"])]

@@ -17,6 +17,8 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
     let timed = |row: Option<&Row>| row.is_some_and(|row| row.time.is_ok());
     if entry.row.record.case.dtype != Dtype::BFloat16 {
         Some("not bfloat16, the only dtype that its metrics can name")
+    } else if entry.row.record.case.preallocated {
+        Some("a preallocated output, which its names do not tell from a fresh one")
     } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
         Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
     } else if times && !(timed(Some(entry.row)) && timed(entry.unquantized)) {

@@ -118,6 +118,7 @@ fn series_name(case: &Case) -> String {
     if let Some(mode) = case.compile {
         qualify(mode != CompileMode::Default, mode.to_string());
     }
+    qualify(case.preallocated, "out".to_owned());
     qualify(settings.threads != 1, format!("{}threads", settings.threads));
     qualify(settings.allocator != Allocator::Retained, format!("{}-allocator", settings.allocator));
     qualify(settings.cache != CacheMode::Hot, format!("{}-cache", settings.cache));

@@ -26,7 +26,7 @@ struct Section {
 
 const SECTIONS: &[Section] = &[
     Section { title: "latency", columns: LATENCY, optional: false },
-    Section { title: "throughput, memory", columns: MEMORY, optional: false },
+    Section { title: "throughput, MiB", columns: MEMORY, optional: false },
     Section { title: "counted per step", columns: COUNTED, optional: false },
     Section { title: "energy, clock", columns: CONDITIONS, optional: false },
     // Only a device that works beside the host has two.
@@ -45,8 +45,10 @@ const LATENCY: &[Column] = &[
 const MEMORY: &[Column] = &[
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
-    Column("weights MiB", "memory", |r| ok(units::mib(memory(r)?.weights_bytes))),
+    Column("weights", "memory", |r| ok(units::mib(memory(r)?.weights_bytes))),
     Column("inputs", "memory", |r| ok(units::mib(memory(r)?.inputs_bytes))),
+    // Few cases have one beforehand: without any, the column is left out.
+    Column("outputs", "memory", |r| ok(held(memory(r)?.outputs_bytes))),
     Column("step peak", "memory", |r| ok(units::mib(memory(r)?.step.peak_bytes))),
     Column("step total", "memory", |r| ok(units::mib(memory(r)?.step.total_bytes))),
     Column("allocs", "memory", |r| ok(memory(r)?.step.allocations.to_string())),
@@ -168,6 +170,11 @@ const fn energy(row: &Row) -> Option<&Energy> {
 
 const fn conditions(row: &Row) -> Option<&Conditions> {
     m(row).conditions.as_ref()
+}
+
+/// MiB; nothing where there is nothing.
+fn held(bytes: u64) -> String {
+    if bytes == 0 { String::new() } else { units::mib(bytes) }
 }
 
 /// A mean count per step: two decimals below ten, none of three digits and more.

@@ -33,11 +33,12 @@ impl Footnotes {
     /// All notes with their marks.
     pub fn render(&self, width: usize, colour: bool) -> String {
         let mut out = String::new();
+        let indent = superscript(self.notes.len()).chars().count() + 1;
         for (index, note) in self.notes.iter().enumerate() {
             let mark = superscript(index + 1);
-            for (line, part) in wrap(note, width - 6).iter().enumerate() {
+            for (line, part) in wrap(note, width - 4 - indent).iter().enumerate() {
                 let mark = if line == 0 { mark.as_str() } else { "" };
-                let line = Paint::Warn.on(&format!("{mark:2}{part}"), colour);
+                let line = Paint::Warn.on(&format!("{mark:indent$}{part}"), colour);
                 out.push_str(&format!("    {line}\n"));
             }
         }

@@ -33,7 +33,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         (time.as_str(), Align::Left),
         (speedup.as_str(), Align::Left),
         ("weights MiB", Align::Left),
-        ("step MiB", Align::Right),
+        ("step", Align::Right),
         ("SQNR", Align::Right),
         ("", Align::Left),
     ];

@@ -4,21 +4,26 @@ use crate::model::{Circumstances, Report, Span};
 use crate::units;
 use crate::write::table::{Paint, wrap};
 
-/// Circumstances of the numbers, without which they say nothing.
+/// Circumstances of the numbers, without which they say nothing. Machine and library are said again
+/// only where they are others than those just said.
 pub fn header(report: &Report, width: usize, colour: bool) -> String {
     let mut out = String::new();
     let several = report.circumstances.len() > 1;
+    let mut said = Vec::new();
     for (index, circumstances) in report.circumstances.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        for (label, text) in facts(circumstances, &report.baseline, several) {
+        let facts = facts(circumstances, &report.baseline, several);
+        for (label, text) in facts.iter().filter(|fact| !said.contains(*fact)) {
             let indent = 10;
-            for (line, part) in wrap(&text, width - indent).iter().enumerate() {
-                let label = format!("{:indent$}", if line == 0 { label } else { "" });
+            for (line, part) in wrap(text, width - indent).iter().enumerate() {
+                let label = format!("{:indent$}", if line == 0 { *label } else { "" });
                 out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
             }
         }
+        said = facts;
+        said.retain(|(label, _)| ["machine", "libtorch"].contains(label));
     }
     let indent = 10;
     for warning in &report.run_warnings {

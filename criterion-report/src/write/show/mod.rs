@@ -22,9 +22,10 @@ pub struct Options {
     /// Below each table: latency, throughput, memory, counters, energy, clock
     ///
     /// `p50` to `max` are single calls, each timed by itself, and `calls` is their number. `GFLOP/s`
-    /// counts matrix products alone, over the median time. Memory is in MiB. Counts are means per
-    /// step over all threads: `of time` is the share of a step that page faults take, `waits` gave
-    /// the CPU away, `preempted` had it taken away. MHz and °C are `median [lowest, highest]` of
+    /// counts matrix products alone, over the median time. Memory is in MiB; `outputs` are tensors
+    /// that are allocated before the first step. Counts are means per step over all threads: `of
+    /// time` is the share of a step that page faults take, `waits` gave the CPU away, `preempted`
+    /// had it taken away. MHz and °C are `median [lowest, highest]` of
     /// readings between criterion's samples, `retaken` counts samples taken again because the
     /// processor was throttled, `steal` is CPU time that the hypervisor gave to others. A value that
     /// is absent is `–`, with its reason below the tables.
