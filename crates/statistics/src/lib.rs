@@ -4,9 +4,17 @@
 //! Two cases are compared in blocks of four batches (ABBA and BAAB by turns), each of which gives
 //! one ln(speed-up). Their centre is Huber's M-estimator ("Robust estimation of a location
 //! parameter", 1964), the interval what a test by sign flips (Fisher, "The design of experiments",
-//! 1935) does not reject. It holds the true ratio in 93 to 97 of 100 runs from 8 blocks on, for
-//! every kind of noise in `tests/simulation`, after adaptive stopping too. Nothing is random:
-//! the same blocks give the same interval.
+//! 1935) does not reject. Nothing is random: the same blocks give the same interval.
+//!
+//! `tests/simulation` tests what it is worth under nine kinds of noise, each of four sizes:
+//! - Where there is time for 8, 12, 30 or 100 blocks, adaptive stopping included, it holds the true
+//!   ratio in 93 to 97 of 100 runs.
+//! - Where there was time for 4, 5 or 7 and each is taken for two (A B and B A), it does so in 93 at
+//!   least, and in 97.5 at most unless halves deviate in opposite pairs, as under a drift or where
+//!   blocks start slowly; it is too wide then, up to never missing. Where blocks start slowly and
+//!   their number is odd, the ratio is off as well: by up to 0.3 % where a start is 2 % slower.
+//! - In both, a case compared with itself is called faster or slower in at most 5 of 100 runs, and
+//!   the ratio is otherwise off by less than 0.2 % in the mean.
 
 mod paired;
 mod planner;

@@ -1,5 +1,8 @@
 //! The statistics tried on thousands of simulated runs, all from fixed seeds.
 
+mod blocks;
+mod cell;
+mod halves;
 mod noise;
 mod pairs;
 mod planning;

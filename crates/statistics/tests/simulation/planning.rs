@@ -34,10 +34,13 @@ fn half_width(times: &[f64], seed: u64) -> f64 {
     (quantile(&medians, 0.975) - quantile(&medians, 0.025)) / 2.0 / median(times)
 }
 
+/// Six batches, as a pilot has them whose time ran out, find too little noise more often than twelve
+/// do: at 3 % they plan 50 samples where twelve plan 72 and the true noise asks for 85. Half of the
+/// runs then meet the target, 19 of 20 are within twice of it.
 #[test]
 fn the_median_of_a_quiet_machine_is_as_sure_as_planned() {
     for sd in [0.003, 0.01, 0.03] {
-        for batches in [8, 12, 16] {
+        for batches in [6, 9, 12] {
             let runs: Vec<_> = (0..TRIALS).map(|seed| run(sd, batches, seed)).collect();
             let share = |width: f64| {
                 let narrow = runs.iter().filter(|(_, half_width)| *half_width <= width);

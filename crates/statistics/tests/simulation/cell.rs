@@ -1,0 +1,80 @@
+//! Many runs alike, and what their intervals are worth.
+
+use std::fmt;
+
+use statistics::{Ratio, Verdict, median, verdict};
+
+use crate::noise::Model;
+
+/// Standard deviations of ln(time of a batch).
+pub const NOISES: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
+
+/// The intervals of all runs under one kind of noise with one budget and one true ratio.
+pub struct Cell {
+    pub model: Model,
+    pub sd: f64,
+    pub budget: usize,
+    pub truth: f64,
+    pub runs: Vec<(usize, Ratio)>,
+}
+
+impl Cell {
+    fn share(&self, counts: impl Fn(&Ratio) -> bool) -> f64 {
+        self.runs.iter().filter(|(_, ratio)| counts(ratio)).count() as f64 / self.runs.len() as f64
+    }
+
+    pub fn coverage(&self) -> f64 {
+        self.share(|ratio| ratio.low <= self.truth && self.truth <= ratio.high)
+    }
+
+    pub fn says(&self, said: Verdict) -> f64 {
+        self.share(|ratio| verdict(ratio) == said)
+    }
+
+    /// How often a difference is seen.
+    pub fn alarms(&self) -> f64 {
+        self.says(Verdict::Faster) + self.says(Verdict::Slower)
+    }
+
+    pub fn half_width(&self) -> f64 {
+        median(&self.runs.iter().map(|(_, ratio)| ratio.half_width()).collect::<Vec<_>>())
+    }
+
+    pub fn bias(&self) -> f64 {
+        let errors = self.runs.iter().map(|(_, ratio)| (ratio.ratio / self.truth).ln());
+        errors.sum::<f64>() / self.runs.len() as f64
+    }
+
+    pub fn blocks(&self) -> f64 {
+        self.runs.iter().map(|(blocks, _)| *blocks as f64).sum::<f64>() / self.runs.len() as f64
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { model, sd, budget, truth, .. } = self;
+        write!(
+            f,
+            "{:19} {:4.1} % budget {budget:3} ratio {truth:4.2}: {:5.1} blocks, covers {:5.2} %, \
+             half-width {:5.2} %, faster {:5.1} %, slower {:4.1} %, same {:5.1} %, bias {:+.3} %",
+            format!("{model:?}"),
+            100.0 * sd,
+            self.blocks(),
+            100.0 * self.coverage(),
+            100.0 * self.half_width(),
+            100.0 * self.says(Verdict::Faster),
+            100.0 * self.says(Verdict::Slower),
+            100.0 * self.says(Verdict::Same),
+            100.0 * self.bias(),
+        )
+    }
+}
+
+/// A share or mean over all runs of these cells.
+pub fn pooled<'a>(cells: impl Iterator<Item = &'a Cell>, of: impl Fn(&Cell) -> f64) -> f64 {
+    let (sum, runs) = cells.fold((0.0, 0.0), |(sum, runs), cell| {
+        let weight = cell.runs.len() as f64;
+        (sum + weight * of(cell), runs + weight)
+    });
+    sum / runs
+}
