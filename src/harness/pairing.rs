@@ -68,11 +68,9 @@ impl Sides for Both<'_> {
 pub fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
     let Paired { ratio, log_ratios, batches_per_block, iters, reached, seconds } = paired;
     let ratio = ratio.ok_or_else(|| {
-        let blocks = log_ratios.len() as u64 * batches_per_block / 4;
-        format!(
-            "in the time that the case itself took there was room for {blocks} blocks beside its \
-             baseline, too few for an interval; a larger `sampling.samples` gives more"
-        )
+        "as long as the case itself took was too short for an interval beside its baseline; a \
+         larger `sampling.samples` gives more time"
+            .to_owned()
     })?;
     Ok(Pair {
         against,

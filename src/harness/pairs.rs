@@ -119,6 +119,8 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
         reached = stopping.is_enough(&log_ratios);
     }
     let whole = log_ratios.len() >= MIN_BLOCKS;
+    // Of either order as many, so that being first favours neither side.
+    halves.truncate(halves.len() / 4 * 4);
     let log_ratios = if whole { log_ratios } else { halves };
     let [a, b] = &blocks.gauges;
     Ok(Paired {
