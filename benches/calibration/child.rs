@@ -4,24 +4,16 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::{budget, faults, overhead};
-
 /// Says which part a child is to run.
 const PART: &str = "CRITERION_TORCH_CALIBRATION_PART";
 
-/// The parts, by name.
-const PARTS: &[(&str, fn() -> ExitCode)] = &[
-    (overhead::PART, overhead::child),
-    (budget::OURS, budget::ours),
-    (budget::UPSTREAM, budget::upstream),
-    (faults::RETAINED, faults::retained),
-    (faults::SYSTEM, faults::system),
-];
+/// A part, by its name.
+pub type Part = (&'static str, fn() -> ExitCode);
 
-/// Runs the part that the environment names; `None` in the program that the user started.
-pub fn main() -> Option<ExitCode> {
+/// Runs the one of `parts` that the environment names; `None` in the program that the user started.
+pub fn main(parts: &[Part]) -> Option<ExitCode> {
     let name = std::env::var(PART).ok()?;
-    let part = PARTS.iter().find(|(part, _)| *part == name);
+    let part = parts.iter().find(|(part, _)| *part == name);
     Some(part.map_or(ExitCode::from(2), |(_, run)| run()))
 }
 

@@ -36,9 +36,18 @@ const CHECKS: &[Check] = &[
     device::CHECK,
 ];
 
+/// What checks run in processes of their own.
+const PARTS: &[child::Part] = &[
+    (overhead::PART, overhead::child),
+    (budget::OURS, budget::ours),
+    (budget::UPSTREAM, budget::upstream),
+    (faults::RETAINED, faults::retained),
+    (faults::SYSTEM, faults::system),
+];
+
 fn main() -> ExitCode {
     criterion_torch::native::huge_pages::enable();
-    if let Some(code) = child::main() {
+    if let Some(code) = child::main(PARTS) {
         return code;
     }
     let filter = match filter() {

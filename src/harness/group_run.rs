@@ -14,13 +14,14 @@ use super::pairing::{self, Pairing};
 use super::panics::{self, Caught};
 use super::partner::Partner;
 use super::passes::{self, Passes};
+use super::release::release;
 use super::samples::{Samples, Taken};
 use super::throttle::ThrottleProbe;
 use super::timer::{Subject, Timer};
 use super::{pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
-use crate::measurement::nvml;
+use crate::measurement::{nvml, probes};
 use crate::native::{allocator, is_out_of_memory};
 use crate::workload::{Prepare, Refusal};
 
@@ -97,7 +98,7 @@ impl<'a> GroupRun<'a> {
             // The next candidate may be smaller.
             self.partner = Partner::NotYet;
             self.alone = Some("memory does not suffice for it and its baseline at once".to_owned());
-            super::session::release(case.device);
+            release(case.device);
             return self.prepared_beside(case);
         }
         first
@@ -137,7 +138,7 @@ impl<'a> GroupRun<'a> {
             return outcome;
         }
         let mut failure = None;
-        let mut conditions = ConditionsProbe::start(case.device);
+        let mut conditions = ConditionsProbe::start(probes::readings(case.device));
         // Without a driver's word nothing is discarded; the conditions say that it is not known.
         let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
         let mut samples = Samples {

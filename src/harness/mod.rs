@@ -17,6 +17,7 @@ mod partner;
 mod passes;
 pub mod pilot;
 mod progress;
+mod release;
 mod samples;
 mod sampling;
 mod saved;

@@ -5,7 +5,7 @@ use plan::{Case, Counters, Device, Energy, Latency, Measures};
 
 use super::clock::Stopwatch;
 use super::timer::{Subject, Timer};
-use crate::measurement::{counters, energy, latency};
+use crate::measurement::{counters, energy, latency, probes};
 use crate::native::cuda;
 use crate::workload::Refusal;
 
@@ -98,7 +98,7 @@ impl Passes<'_> {
         if !self.timer.is_hot() {
             return Err(FLUSHED.to_owned());
         }
-        let mut counter = energy::counter(self.case.device)?;
+        let mut counter = probes::energy_counter(self.case.device)?;
         let queued = self.steps_in(QUEUED_S, COUNTED).map_err(|refusal| refusal.to_string())?;
         let wall = Stopwatch::start();
         let time = energy::Time {

@@ -6,17 +6,17 @@ use std::rc::Rc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use plan::{Allocator, Case, Device, Plan, Role, cost};
+use plan::{Allocator, Case, Plan, Role, cost};
 
 use super::args::{Args, Mode};
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
 use super::progress::Progress;
+use super::release::release;
 use super::saved;
 use super::target_dir::Folders;
 use crate::measurement::{page_fault, preflight, quiet};
-use crate::native::allocator::{self, Retention};
-use crate::native::{cuda, numerics};
+use crate::native::numerics;
 use crate::workload::{self, Prepare};
 
 /// A run in progress.
@@ -169,21 +169,6 @@ impl Session {
             Mode::List => Ok(ExitCode::SUCCESS),
             _ => self.journal.close(),
         }
-    }
-}
-
-/// The case's tensors are gone; gives their memory back, so that the next case does not inherit it.
-pub(super) fn release(device: Device) {
-    let on_host = match allocator::retention() {
-        Retention::Retained => allocator::release().map(drop),
-        Retention::System => Ok(()),
-    };
-    let on_device = match device {
-        Device::Cuda if tch::Cuda::is_available() => cuda::empty_cache(),
-        _ => Ok(()),
-    };
-    for error in [on_host, on_device].into_iter().filter_map(Result::err) {
-        eprintln!("note: freed memory was not given back: {error}");
     }
 }
 

@@ -3,11 +3,9 @@
 //! [`ConditionsProbe`] decides when to read and sums up; [`Readings`] is what knows the processor:
 //! the host's here, a GPU's driver elsewhere.
 
-use plan::{Conditions, Device, Range};
+use plan::{Conditions, Range};
 
 use super::cpu_time::CpuTime;
-use super::host_readings::HostReadings;
-use super::nvml;
 use super::stopwatch::Stopwatch;
 use statistics::quantile;
 
@@ -35,7 +33,7 @@ pub trait Readings {
 
 /// No processor that could be looked at, and why.
 #[derive(Debug)]
-struct Unread(String);
+pub struct Unread(pub String);
 
 impl Readings for Unread {
     fn clock_method(&self) -> String {
@@ -68,12 +66,8 @@ pub struct ConditionsProbe {
 }
 
 impl ConditionsProbe {
-    /// A probe of the processor that `device` means.
-    pub fn start(device: Device) -> Self {
-        Self::with(readings(device))
-    }
-
-    fn with(readings: Box<dyn Readings>) -> Self {
+    /// A probe of what `readings` read.
+    pub fn start(readings: Box<dyn Readings>) -> Self {
         Self {
             readings,
             watch: Stopwatch::start(),
@@ -113,20 +107,6 @@ impl ConditionsProbe {
     }
 }
 
-/// What knows the processor of `device`.
-fn readings(device: Device) -> Box<dyn Readings> {
-    match device {
-        Device::Cpu => Box::new(HostReadings::start()),
-        Device::Cuda => match nvml::open(0) {
-            Ok(probe) => Box::new(probe),
-            Err(reason) => Box::new(Unread(reason)),
-        },
-        Device::Xpu | Device::Mps => {
-            Box::new(Unread(format!("no clock of {device} is read by this version")))
-        }
-    }
-}
-
 fn range(mut values: Vec<f64>) -> Option<Range> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
@@ -135,7 +115,10 @@ fn range(mut values: Vec<f64>) -> Option<Range> {
 
 #[cfg(test)]
 mod tests {
+    use plan::Device;
+
     use super::*;
+    use crate::measurement::probes;
 
     struct Fake(Vec<Reading>);
 
@@ -158,7 +141,7 @@ mod tests {
     }
 
     fn probe(readings: &[Reading]) -> ConditionsProbe {
-        ConditionsProbe::with(Box::new(Fake(readings.to_vec())))
+        ConditionsProbe::start(Box::new(Fake(readings.to_vec())))
     }
 
     #[test]
@@ -197,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_host_is_read() {
-        let mut probe = ConditionsProbe::start(Device::Cpu);
+        let mut probe = ConditionsProbe::start(probes::readings(Device::Cpu));
         probe.read();
         let conditions = probe.finish(0);
         println!("{conditions:?}");
@@ -208,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        let conditions = ConditionsProbe::start(Device::Mps).finish(0);
+        let conditions = ConditionsProbe::start(probes::readings(Device::Mps)).finish(0);
         assert_eq!(conditions.clock_mhz, None);
         assert_eq!(conditions.clock_method, "none: no clock of mps is read by this version");
     }

@@ -3,10 +3,8 @@
 //! Counters advance in jumps, every millisecond on a CPU and every 20 to 100 ms on a GPU, so they are
 //! read over a window of a second or more, filled with steps back to back.
 
-use plan::{Device, Energy, EnergyPass};
+use plan::{Energy, EnergyPass};
 
-use super::nvml;
-use super::rapl::Rapl;
 use crate::refusal::Refusal;
 
 /// Energy used so far.
@@ -27,20 +25,6 @@ pub trait EnergyCounter {
 pub const LONGEST_GAP_S: f64 = 30.0;
 /// Shorter windows than this are not exact, however they are asked for.
 const SHORTEST_WINDOW_S: f64 = 1.0;
-
-/// The energy counter of the processor that `device` means.
-///
-/// # Errors
-/// Why there is none, or none that may be read.
-pub fn counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
-    match device {
-        Device::Cpu => Ok(Box::new(Rapl::open()?)),
-        Device::Cuda => Ok(Box::new(nvml::open(0)?)),
-        Device::Xpu | Device::Mps => {
-            Err(format!("no energy counter of {device} is read by this version"))
-        }
-    }
-}
 
 /// What passes time: the caller's clock in seconds, and its way of doing nothing for some seconds.
 pub struct Time<'a> {
@@ -282,16 +266,5 @@ mod tests {
         let mut counter = Broken(Ok(1.0));
         let found = measure(&mut counter, EnergyPass::default(), time, &mut || Err(error.clone()));
         assert_eq!(found, Err(error.clone()));
-    }
-
-    #[test]
-    fn a_device_without_a_counter_says_so() {
-        let reason = counter(Device::Mps).err().unwrap();
-        assert_eq!(reason, "no energy counter of mps is read by this version");
-        // This machine has one, or a reason.
-        match counter(Device::Cpu) {
-            Ok(mut counter) => assert!(counter.joules().is_ok()),
-            Err(reason) => assert!(reason.contains("/sys/class/powercap"), "{reason}"),
-        }
     }
 }

@@ -16,6 +16,7 @@ pub mod latency;
 pub mod nvml;
 pub mod page_fault;
 pub mod preflight;
+pub mod probes;
 pub mod quiet;
 mod rapl;
 pub mod stopwatch;

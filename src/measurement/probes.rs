@@ -1,0 +1,53 @@
+//! Which instrument reads a device.
+
+use plan::Device;
+
+use super::conditions::{Readings, Unread};
+use super::energy::EnergyCounter;
+use super::host_readings::HostReadings;
+use super::nvml;
+use super::rapl::Rapl;
+
+/// What knows the clock and the temperature of the processor that `device` means.
+pub fn readings(device: Device) -> Box<dyn Readings> {
+    match device {
+        Device::Cpu => Box::new(HostReadings::start()),
+        Device::Cuda => match nvml::open(0) {
+            Ok(probe) => Box::new(probe),
+            Err(reason) => Box::new(Unread(reason)),
+        },
+        Device::Xpu | Device::Mps => {
+            Box::new(Unread(format!("no clock of {device} is read by this version")))
+        }
+    }
+}
+
+/// The energy counter of the processor that `device` means.
+///
+/// # Errors
+/// Why there is none, or none that may be read.
+pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
+    match device {
+        Device::Cpu => Ok(Box::new(Rapl::open()?)),
+        Device::Cuda => Ok(Box::new(nvml::open(0)?)),
+        Device::Xpu | Device::Mps => {
+            Err(format!("no energy counter of {device} is read by this version"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_a_counter_says_so() {
+        let reason = energy_counter(Device::Mps).err().unwrap();
+        assert_eq!(reason, "no energy counter of mps is read by this version");
+        // This machine has one, or a reason.
+        match energy_counter(Device::Cpu) {
+            Ok(mut counter) => assert!(counter.joules().is_ok()),
+            Err(reason) => assert!(reason.contains("/sys/class/powercap"), "{reason}"),
+        }
+    }
+}
