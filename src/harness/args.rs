@@ -61,13 +61,13 @@ struct Flags {
     #[arg(long)]
     format: Option<String>,
     #[arg(long)]
-    nresamples: Option<String>,
+    nresamples: Option<u64>,
     #[arg(long)]
-    noise_threshold: Option<String>,
+    noise_threshold: Option<f64>,
     #[arg(long)]
-    confidence_level: Option<String>,
+    confidence_level: Option<f64>,
     #[arg(long)]
-    significance_level: Option<String>,
+    significance_level: Option<f64>,
     #[arg(long)]
     plotting_backend: Option<String>,
     #[arg(long)]
@@ -146,6 +146,7 @@ impl Args {
         if let Some(samples @ 0..10) = flags.sample_size {
             return Err(format!("--sample-size {samples}: criterion takes 10 samples at least"));
         }
+        guard(&flags)?;
         let compares = flags.baseline.is_some() || flags.baseline_lenient.is_some();
         let saves = !flags.discard_baseline && flags.load_baseline.is_none();
         let saved_as = (saves && !compares)
@@ -178,6 +179,38 @@ impl Args {
             Filter::Exact(id) => id == full_id,
             Filter::Matching(regex) => regex.is_match(full_id),
         }
+    }
+}
+
+/// Refuses what criterion would panic at, or what would write outside its folder.
+fn guard(flags: &Flags) -> Result<(), String> {
+    let seconds = |name: &str, value: Option<f64>| match value {
+        Some(value) if !(value > 0.0 && value.is_finite()) => {
+            Err(format!("--{name} {value}: give a number of seconds above 0"))
+        }
+        _ => Ok(()),
+    };
+    let share = |name: &str, value: Option<f64>| match value {
+        Some(value) if !(value > 0.0 && value < 1.0) => {
+            Err(format!("--{name} {value}: give a share between 0 and 1, such as 0.95"))
+        }
+        _ => Ok(()),
+    };
+    seconds("warm-up-time", flags.warm_up_time)?;
+    seconds("measurement-time", flags.measurement_time)?;
+    share("confidence-level", flags.confidence_level)?;
+    share("significance-level", flags.significance_level)?;
+    if flags.nresamples == Some(0) {
+        return Err("--nresamples 0: criterion takes 1 resample at least".to_owned());
+    }
+    if let Some(value) = flags.noise_threshold.filter(|value| value.is_nan() || *value < 0.0) {
+        return Err(format!("--noise-threshold {value}: give a share of 0 or more"));
+    }
+    match &flags.save_baseline {
+        Some(name) if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') => {
+            Err(format!("--save-baseline {name}: it names a folder; use letters, digits, `-`, `_`"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -267,6 +300,26 @@ mod tests {
     fn too_few_samples_are_refused_before_criterion_panics() {
         let words = ["bench", "--bench", "--sample-size", "5"].map(str::to_owned);
         assert!(Args::read(words).unwrap_err().contains("10 samples at least"));
+    }
+
+    #[test]
+    fn what_criterion_panics_at_is_refused() {
+        for line in [
+            "--measurement-time 0",
+            "--measurement-time nan",
+            "--warm-up-time 0",
+            "--confidence-level 2",
+            "--significance-level 0",
+            "--nresamples 0",
+            "--save-baseline ../x",
+            "--save-baseline a/b",
+        ] {
+            let words = ["bench", "--bench"].into_iter().chain(line.split(' ')).map(str::to_owned);
+            let error = Args::read(words).expect_err(line);
+            let flag = line.split(' ').next().expect("a flag");
+            assert!(error.starts_with(flag), "{error}");
+        }
+        read("--bench --measurement-time 0.1 --confidence-level 0.9 --save-baseline pr-12_a.b");
     }
 
     #[test]

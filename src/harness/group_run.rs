@@ -17,7 +17,7 @@ use super::passes::{self, Passes};
 use super::release::release;
 use super::samples::{Samples, Taken};
 use super::throttle::ThrottleProbe;
-use super::timer::{Subject, Timer};
+use super::timer::Timer;
 use super::{pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
@@ -60,20 +60,28 @@ impl<'a> GroupRun<'a> {
             Ok(run) => run,
             Err(outcome) => {
                 self.baseline_is_not_to_be_had(case, &outcome);
+                let reason = format!("the case is {}", outcome.status());
+                passes::explain(&mut findings.measures, Some(&reason));
                 return (outcome, findings);
             }
         };
         run.report(&mut findings);
         let outcome = self.sampled(group, case, &mut run, &mut findings);
         if outcome == Outcome::Measured {
-            self.probed(case, &mut run.subject, &mut findings);
+            self.probed(case, &mut run, &mut findings);
             if case.role == Role::Candidate {
-                // At most as much again as the case itself.
-                match self.paired(case, &mut run, started.seconds(), &mut findings.notes) {
+                // At most as much again as the case itself, unless more is asked for.
+                let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
+                let budget_s = started.seconds().max(asked_s);
+                match self.paired(case, &mut run, budget_s, &mut findings.notes) {
                     Ok(pair) => findings.pairs.push(pair),
                     Err(reason) => findings.no_pair = Some(reason),
                 }
             }
+        }
+        if outcome != Outcome::Measured {
+            let reason = format!("the case is {}", outcome.status());
+            passes::explain(&mut findings.measures, Some(&reason));
         }
         if case.role == Role::Baseline && self.wanted {
             match &outcome {
@@ -178,10 +186,12 @@ impl<'a> GroupRun<'a> {
 
     /// Everything that has a pass of its own. What goes wrong in one is the reason why it is
     /// absent.
-    fn probed(&mut self, case: &Case, subject: &mut Subject, findings: &mut Findings) {
+    fn probed(&mut self, case: &Case, run: &mut CaseRun, findings: &mut Findings) {
         let (quick, timer) = (self.args.quick, timer(&mut self.timer));
         let Findings { measures, notes, .. } = findings;
-        let mut passes = Passes { case, quick, timer, subject, measures, notes };
+        let step_s = run.pilot.map_or(0.0, |pilot| pilot.wall_ns / 1e9);
+        let subject = &mut run.subject;
+        let mut passes = Passes { case, quick, timer, subject, step_s, measures, notes };
         let cut_short = match panics::catch(|| passes.run()) {
             Ok(()) => None,
             Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),

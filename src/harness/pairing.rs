@@ -69,7 +69,7 @@ pub fn record(against: String, paired: Paired, target: f64) -> Result<Pair, Stri
     let Paired { ratio, log_ratios, batches_per_block, iters, reached, seconds } = paired;
     let ratio = ratio.ok_or_else(|| {
         "as long as the case itself took was too short for an interval beside its baseline; a \
-         larger `sampling.samples` gives more time"
+         larger `sampling.measurement_s` gives more time"
             .to_owned()
     })?;
     Ok(Pair {

@@ -13,6 +13,9 @@ use crate::workload::Refusal;
 const LATENCY_S: f64 = 0.05;
 /// Fewest and most single calls then.
 const CALLS: (f64, f64) = (5.0, 1000.0);
+/// Seconds of calls before them that do not count, and fewest and most of those.
+const UNCOUNTED_S: f64 = 0.005;
+const UNCOUNTED: (f64, f64) = (1.0, 100.0);
 /// Seconds over which the system's counters are read.
 const COUNTERS_S: f64 = 0.02;
 /// Fewest and most steps that they are read over.
@@ -32,6 +35,8 @@ pub struct Passes<'a> {
     pub timer: &'a mut Timer,
     /// What is run.
     pub subject: &'a mut Subject,
+    /// Wall seconds of a step, from the pilot.
+    pub step_s: f64,
     /// Where the measures go, or in `absent` why there are none.
     pub measures: &'a mut Measures,
     /// What a reader of the numbers should know.
@@ -65,10 +70,12 @@ impl Passes<'_> {
     }
 
     fn latency(&mut self) -> Result<Latency, Refusal> {
-        let calls = match self.case.settings.latency.calls {
-            Some(calls) => calls,
-            None => self.steps_in(LATENCY_S, CALLS)?,
-        };
+        let calls = self.case.settings.latency.calls;
+        let calls = calls.unwrap_or_else(|| self.steps_in(LATENCY_S, CALLS));
+        // What ran between sampling and here has taken its place in the caches.
+        for _ in 0..self.steps_in(UNCOUNTED_S, UNCOUNTED) {
+            self.timer.call(self.subject)?;
+        }
         let call = |_| Ok(self.timer.call(self.subject)?.as_nanos() as f64);
         let times: Vec<f64> = (0..calls).map(call).collect::<Result<_, Refusal>>()?;
         let none = || Refusal::Failed("no call was asked for".to_owned());
@@ -79,12 +86,8 @@ impl Passes<'_> {
         if !self.timer.is_hot() {
             return Err(FLUSHED.to_owned());
         }
-        let counted = || -> Result<Counters, Refusal> {
-            let steps = self.steps_in(COUNTERS_S, COUNTED)?;
-            counters::count(steps, &mut || self.step(true))
-        };
-        let mut counted = counted;
-        counted().map_err(|refusal| refusal.to_string())
+        let steps = self.steps_in(COUNTERS_S, COUNTED);
+        counters::count(steps, &mut || self.step(true)).map_err(|refusal| refusal.to_string())
     }
 
     fn energy(&mut self) -> Result<Energy, String> {
@@ -99,7 +102,7 @@ impl Passes<'_> {
             return Err(FLUSHED.to_owned());
         }
         let mut counter = probes::energy_counter(self.case.device)?;
-        let queued = self.steps_in(QUEUED_S, COUNTED).map_err(|refusal| refusal.to_string())?;
+        let queued = self.steps_in(QUEUED_S, COUNTED);
         let wall = Stopwatch::start();
         let time = energy::Time {
             clock: &mut || wall.seconds(),
@@ -124,11 +127,9 @@ impl Passes<'_> {
     }
 
     /// Steps that fit `seconds`, but no fewer and no more than these.
-    fn steps_in(&mut self, seconds: f64, (fewest, most): (f64, f64)) -> Result<u64, Refusal> {
+    fn steps_in(&self, seconds: f64, (fewest, most): (f64, f64)) -> u64 {
         const SHORTEST_S: f64 = 1e-9;
-        let wall = Stopwatch::start();
-        self.timer.call(self.subject)?;
-        Ok((seconds / wall.seconds().max(SHORTEST_S)).clamp(fewest, most) as u64)
+        (seconds / self.step_s.max(SHORTEST_S)).clamp(fewest, most) as u64
     }
 }
 

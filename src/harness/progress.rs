@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+/// For as many seconds the estimate is taken to be right.
+const DAMPING_S: f64 = 10.0;
+
 /// Estimates what is left from what was expected and what it really took.
 #[derive(Debug)]
 pub struct Progress {
@@ -34,11 +37,8 @@ impl Progress {
 
     /// What is expected to be left, scaled by how the estimate has held so far.
     fn left(&self, elapsed: Duration) -> Duration {
-        let scale = if self.expected_done_s > 0.0 {
-            elapsed.as_secs_f64() / self.expected_done_s
-        } else {
-            1.0
-        };
+        // The first cases say little about the others.
+        let scale = (elapsed.as_secs_f64() + DAMPING_S) / (self.expected_done_s + DAMPING_S);
         let left_s: f64 = self.left_s.values().sum();
         Duration::try_from_secs_f64(left_s * scale).unwrap_or(Duration::MAX)
     }
@@ -63,8 +63,12 @@ mod tests {
         let mut progress = Progress::new(cases.map(|(id, seconds)| (id.to_owned(), seconds)));
         assert_eq!(progress.left(Duration::ZERO), Duration::from_secs(8));
         progress.done("b");
-        // It took three times as long as expected.
-        assert_eq!(progress.left(Duration::from_secs(6)), Duration::from_secs(18));
+        // It took three times as long as expected, which is no reason to expect that of all.
+        assert_eq!(progress.left(Duration::from_secs(6)), Duration::from_secs(8));
+        progress.done("a");
+        // By now it is: (44 + 10) / (4 + 10) of 4 s.
+        let left = progress.left(Duration::from_secs(44)).as_secs_f64();
+        assert!((left - 4.0 * 54.0 / 14.0).abs() < 1e-6, "{left}");
     }
 
     #[test]

@@ -20,6 +20,8 @@ use super::pilot::Pilot;
 pub const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
 /// Criterion's smallest number of samples.
 const FEWEST: u64 = cost::MIN_SAMPLES;
+/// Fewer batches than this do not show the noise.
+const FEW_BATCHES: u64 = 6;
 /// What quiet samples of two steps last together, where twenty would last longer.
 const SHORTEST_NS: f64 = 150e6;
 
@@ -36,8 +38,12 @@ pub fn target(settings: &Settings) -> f64 {
 
 /// Seconds that sampling may take.
 pub fn budget_s(settings: &Settings, args: &Args) -> f64 {
-    let configured = settings.sampling.measurement_s.unwrap_or(cost::DEFAULT_MEASUREMENT_S);
-    args.overrides.measurement_s.unwrap_or(configured)
+    asked_s(settings, args).unwrap_or(cost::DEFAULT_MEASUREMENT_S)
+}
+
+/// Seconds of measurement that somebody has asked for; the pairs may take as long.
+pub fn asked_s(settings: &Settings, args: &Args) -> Option<f64> {
+    args.overrides.measurement_s.or(settings.sampling.measurement_s)
 }
 
 /// Sets criterion up for a case; what was planned.
@@ -59,7 +65,7 @@ pub fn apply(
     group.measurement_time(Duration::from_secs_f64(measurement_s.max(1e-6)));
     Planned {
         step_ns: pilot.step_ns,
-        noise: pilot.noise,
+        noise: (pilot.batches >= FEW_BATCHES).then_some(pilot.noise),
         samples: plan.samples,
         iters: plan.iters,
         target: target(settings),
@@ -81,7 +87,9 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
     let plan = statistics::plan(step, limits);
     // Of a few batches the noise is not known, so nobody can say that the target is met.
     let plan = match plan.limited_by {
-        Limit::Target if pilot.batches < FEWEST => SamplePlan { limited_by: Limit::Budget, ..plan },
+        Limit::Target if pilot.batches < FEW_BATCHES => {
+            SamplePlan { limited_by: Limit::Budget, ..plan }
+        }
         _ => plan,
     };
     let two_fit = 2.0 * FEWEST as f64 * pilot.wall_ns <= limits.budget_ns;

@@ -46,9 +46,16 @@ fn per_step(iters: u64, spent: Usage, wall_ns: f64, fault_ns: Option<f64>) -> Co
         user_ns: spent.user_ns / steps,
         system_ns: spent.system_ns / steps,
         wall_ns: wall_ns / steps,
-        // Threads fault side by side, so the sum of their costs can exceed the wall time.
-        fault_share: fault_ns.map(|ns| (spent.minor_faults * ns / wall_ns).min(1.0)),
+        fault_share: fault_ns.map(|ns| fault_share(spent, ns)),
     }
+}
+
+/// The share of the CPU time, which threads that fault side by side have as much more of, at most
+/// what was spent in the kernel: the cost of one fault is not the same at every moment.
+fn fault_share(spent: Usage, fault_ns: f64) -> f64 {
+    let cpu_ns = spent.user_ns + spent.system_ns;
+    let faults_ns = (spent.minor_faults * fault_ns).min(spent.system_ns);
+    if cpu_ns > 0.0 { faults_ns / cpu_ns } else { 0.0 }
 }
 
 /// A line for the reader when page faults take more than a tenth of a step, and what to do about it.
@@ -95,7 +102,15 @@ mod tests {
         assert_eq!(counters.wall_ns, 1e6);
         assert_eq!(counters.fault_share, Some(0.2));
         assert_eq!(per_step(4, SPENT, 4e6, None).fault_share, None);
-        assert_eq!(per_step(4, SPENT, 4e5, Some(800.0)).fault_share, Some(1.0));
+    }
+
+    #[test]
+    fn faults_take_no_more_than_the_kernel_did() {
+        // Two threads: 4 ms of CPU time in 2 ms, 1 ms of it in the kernel.
+        assert_eq!(per_step(4, SPENT, 2e6, Some(800.0)).fault_share, Some(0.2));
+        assert_eq!(per_step(4, SPENT, 2e6, Some(5000.0)).fault_share, Some(0.25));
+        let none = Usage { user_ns: 0.0, system_ns: 0.0, ..SPENT };
+        assert_eq!(per_step(4, none, 2e6, Some(800.0)).fault_share, Some(0.0));
     }
 
     #[test]

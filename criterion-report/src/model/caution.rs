@@ -86,7 +86,7 @@ impl fmt::Display for Caution {
                 write!(
                     f,
                     "the time ran out before the speed-up's interval was as narrow as the \
-                     ±{percent} % asked for"
+                     ±{percent} % asked for; `sampling.measurement_s` gives it more"
                 )
             }
             Self::DifferentRuns => f.write_str(

@@ -64,7 +64,8 @@ pub struct Counters {
     pub system_ns: f64,
     /// Wall time, in nanoseconds.
     pub wall_ns: f64,
-    /// Estimated share of the wall time that the page faults take: faults × measured cost of one.
+    /// Estimated share of the CPU time that the page faults take: faults × measured cost of one, at
+    /// most the time in the kernel.
     pub fault_share: Option<f64>,
 }
 

@@ -36,8 +36,9 @@ pub struct LastSample {
 pub struct Planned {
     /// Median time of a step in the pilot, in nanoseconds.
     pub step_ns: f64,
-    /// Relative standard deviation of the pilot's batches, each as long as a sample.
-    pub noise: f64,
+    /// Relative standard deviation of the pilot's batches, each as long as a sample; null where they
+    /// were too few to show it.
+    pub noise: Option<f64>,
     /// Samples that were asked for.
     pub samples: u64,
     /// Steps in each.

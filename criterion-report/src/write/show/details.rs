@@ -26,7 +26,7 @@ struct Section {
 
 const SECTIONS: &[Section] = &[
     Section { title: "latency", columns: LATENCY, optional: false },
-    Section { title: "throughput, MiB", columns: MEMORY, optional: false },
+    Section { title: "work, memory in MiB", columns: MEMORY, optional: false },
     Section { title: "counted per step", columns: COUNTED, optional: false },
     Section { title: "energy, clock", columns: CONDITIONS, optional: false },
     // Only a device that works beside the host has two.
