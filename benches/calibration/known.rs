@@ -66,9 +66,10 @@ fn copy() -> Finding {
         std::hint::black_box(&mut to).copy_from_slice(std::hint::black_box(&from));
         Ok(())
     };
-    let mut by_hand = Vec::new();
-    let mut measured = Vec::new();
-    for _ in 0..5 {
+    // Memory's speed changes from second to second, so the two are compared round by round.
+    let (mut ratios, mut last_ns) = (Vec::new(), 0.0);
+    for _ in 0..9 {
+        let mut by_hand = Vec::new();
         for _ in 0..50 {
             let start = Instant::now();
             if let Err(error) = copy() {
@@ -77,20 +78,20 @@ fn copy() -> Finding {
             by_hand.push(start.elapsed().as_nanos() as f64);
         }
         match median_ns(&mut copy) {
-            Ok(ns) => measured.push(ns),
+            Ok(ns) => last_ns = ns,
             Err(error) => return Finding::error(NAME, error),
         }
+        ratios.push(last_ns / statistics::median(&by_hand));
     }
-    let (by_hand, measured) = (statistics::median(&by_hand), statistics::median(&measured));
+    let ratio = statistics::median(&ratios);
     Finding::new(
         NAME,
         format!(
-            "{:.3} ms, by hand {:.3} ms ({:.1} GB/s)",
-            measured / 1e6,
-            by_hand / 1e6,
-            BYTES as f64 / measured
+            "{:.2} ms ({:.1} GB/s), {ratio:.3} times what it is by hand",
+            last_ns / 1e6,
+            BYTES as f64 / last_ns
         ),
-        "the two within 5 %",
-        (measured / by_hand - 1.0).abs() <= 0.05,
+        "within 5 %",
+        (ratio - 1.0).abs() <= 0.05,
     )
 }
