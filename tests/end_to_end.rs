@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 const CONFIG: &str = r#"
 quantization_config_recipe_names: ["int8wo", "int8dq"]
-sampling: { samples: 10, warm_up_s: 0.02, measurement_s: 0.05 }
+sampling: { samples: 10, warm_up_s: 0.02, measurement_s: 10, target: 0.5 }
 model_params:
   - name: "tiny"
     matrix_shapes:
@@ -167,7 +167,7 @@ fn check_csv(text: &str, expected: &[(String, String)]) {
     let number = |name: &str| int8wo[column(name)].parse::<f64>().expect("a number");
     let (low, speedup, high) = (number("speedup_low"), number("speedup"), number("speedup_high"));
     assert!(0.0 < low && low <= speedup && speedup <= high, "{low} {speedup} {high}");
-    assert!(number("pair_blocks") >= 12.0 && number("latency_calls") >= 5.0);
+    assert!(number("pair_blocks") >= 8.0 && number("latency_calls") >= 5.0);
     let skipped = rows.iter().find(|row| row.contains(&"skipped")).expect("a row");
     assert_eq!(skipped[column("model_inference_time_in_ms")], "", "absent is empty, not zero");
 }

@@ -85,7 +85,7 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
 
 const CONFIG: &str = "
 quantization_config_recipe_names: [int8wo, int8dq]
-sampling: { samples: 60 }
+sampling: { samples: 60, target: 0.5, measurement_s: 10 }
 energy: false
 latency: { calls: 60 }
 model_params:
