@@ -53,23 +53,40 @@ impl<'a> GroupRun<'a> {
         group: &mut BenchmarkGroup<'_, WallTime>,
         case: &Case,
     ) -> (Outcome, Findings) {
-        let started = Stopwatch::start();
         let mut findings = Findings::default();
+        let outcome = self.steps(group, case, &mut findings);
+        if outcome != Outcome::Measured {
+            let status = outcome.status();
+            passes::explain(&mut findings.measures, Some(&format!("the case is {status}")));
+            if case.role == Role::Baseline {
+                self.partner = Partner::Absent(format!("its baseline is {status}"));
+            }
+        }
+        (outcome, findings)
+    }
+
+    fn steps(
+        &mut self,
+        group: &mut BenchmarkGroup<'_, WallTime>,
+        case: &Case,
+        findings: &mut Findings,
+    ) -> Outcome {
+        let started = Stopwatch::start();
         self.alone = None;
         let mut run = match self.prepared(case) {
             Ok(run) => run,
-            Err(outcome) => {
-                self.baseline_is_not_to_be_had(case, &outcome);
-                let reason = format!("the case is {}", outcome.status());
-                passes::explain(&mut findings.measures, Some(&reason));
-                return (outcome, findings);
-            }
+            Err(outcome) => return outcome,
         };
-        run.report(&mut findings);
-        let outcome = self.sampled(group, case, &mut run, &mut findings);
-        if outcome == Outcome::Measured {
-            self.probed(case, &mut run, &mut findings);
-            if case.role == Role::Candidate {
+        run.report(findings);
+        let outcome = self.sampled(group, case, &mut run, findings);
+        if outcome != Outcome::Measured {
+            return outcome;
+        }
+        self.probed(case, &mut run, findings);
+        match case.role {
+            Role::Baseline if self.wanted => self.partner = Partner::Ready(Box::new(run)),
+            Role::Baseline => {}
+            Role::Candidate => {
                 // At most as much again as the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
                 let budget_s = started.seconds().max(asked_s);
@@ -79,23 +96,7 @@ impl<'a> GroupRun<'a> {
                 }
             }
         }
-        if outcome != Outcome::Measured {
-            let reason = format!("the case is {}", outcome.status());
-            passes::explain(&mut findings.measures, Some(&reason));
-        }
-        if case.role == Role::Baseline && self.wanted {
-            match &outcome {
-                Outcome::Measured => self.partner = Partner::Ready(Box::new(run)),
-                other => self.baseline_is_not_to_be_had(case, other),
-            }
-        }
-        (outcome, findings)
-    }
-
-    fn baseline_is_not_to_be_had(&mut self, case: &Case, outcome: &Outcome) {
-        if case.role == Role::Baseline {
-            self.partner = Partner::Absent(format!("its baseline is {}", outcome.status()));
-        }
+        outcome
     }
 
     /// Builds and checks the case. Where memory does not suffice beside the baseline, the baseline
