@@ -2,6 +2,7 @@
 
 use plan::{
     Accuracy, Allocator, Case, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
+    Weights,
 };
 
 use super::pilot::Pilot;
@@ -29,6 +30,8 @@ pub struct CaseRun {
 pub struct Findings {
     /// What did the work.
     pub kernels: Vec<String>,
+    /// The weights as they are stored.
+    pub weights: Option<Weights>,
     /// Output against reference.
     pub accuracy: Option<Accuracy>,
     /// The last sample that criterion took.
@@ -75,6 +78,7 @@ impl CaseRun {
     /// What preparing has found, for the record.
     pub fn report(&self, findings: &mut Findings) {
         findings.kernels = self.subject.workload.kernels();
+        findings.weights = self.subject.workload.weights();
         findings.accuracy = Some(self.accuracy);
         findings.measures.first_call_ns = Some(self.first_call_ns);
         findings.measures.memory = Some(self.memory);

@@ -103,6 +103,7 @@ impl Journal {
         let measured = outcome == Outcome::Measured;
         let Findings {
             kernels,
+            weights,
             accuracy,
             last_sample,
             planned,
@@ -119,6 +120,7 @@ impl Journal {
             case: case.clone(),
             outcome,
             kernels,
+            weights,
             last_sample: last_sample.filter(|_| measured),
             planned: planned.filter(|_| measured),
             pairs,

@@ -10,8 +10,8 @@ mod transformer_block;
 
 pub use parameters::Parameters;
 
-use plan::{ModelKind, Shape};
-use tch::{TchError, Tensor};
+use plan::{LinearShape, ModelKind, Shape, Weights};
+use tch::{Kind, TchError, Tensor};
 
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
@@ -78,11 +78,32 @@ fn norms(model: ModelKind, shape: Shape) -> Vec<(&'static str, u64)> {
 /// two tensors share counts once; padding by the allocator does not count.
 pub fn stored_bytes(model: &dyn Model) -> u64 {
     let layers = model.layers();
-    let mut tensors = model.norms();
-    tensors.extend(layers.iter().flat_map(|layer| layer.tensors()));
+    let tensors = layers.iter().flat_map(|layer| layer.tensors());
+    distinct_bytes(model.norms().into_iter().chain(tensors))
+}
+
+/// The weights of the model's linear layers, which had the dtype `kind` before quantization and
+/// whose sizes are `linears`.
+pub fn weights(model: &dyn Model, linears: &[LinearShape], kind: Kind) -> Weights {
+    let layers = model.layers();
+    let elements: u64 = linears.iter().map(|linear| linear.k * linear.n).sum();
+    let packed_bytes = distinct_bytes(layers.iter().flat_map(|layer| layer.tensors()));
+    let kept = layers.iter().zip(linears).try_fold(0.0, |sum, (layer, linear)| {
+        Some(sum + layer.density()? * (linear.k * linear.n) as f64)
+    });
+    Weights {
+        linears: layers.len() as u64,
+        quantized: layers.iter().filter(|layer| layer.is_quantized()).count() as u64,
+        packed_bytes,
+        baseline_bytes: elements * kind.elt_size_in_bytes() as u64,
+        bits_per_weight: 8.0 * packed_bytes as f64 / elements as f64,
+        density: kept.map(|kept| kept / elements as f64),
+    }
+}
+
+fn distinct_bytes<'t>(tensors: impl Iterator<Item = &'t Tensor>) -> u64 {
     let mut seen = std::collections::HashSet::new();
     tensors
-        .into_iter()
         .filter(|tensor| tensor.numel() > 0 && seen.insert(tensor.data_ptr()))
         .map(|tensor| (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64)
         .sum()

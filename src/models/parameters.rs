@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Dtype, ModelKind, Shape};
+use plan::{Dtype, ModelKind, Shape, Sparsity};
 use tch::{Device, Kind, TchError, Tensor};
 
-use crate::inputs;
+use crate::refusal::Refusal;
+use crate::{inputs, recipes};
 
 /// A model's parameters under upstream's names (`qkv.weight`), in its high-precision dtype.
 #[derive(Debug, Default)]
@@ -36,6 +37,20 @@ impl Parameters {
             parameters.insert(&weight_of(name), weight);
         }
         Ok(parameters)
+    }
+
+    /// Prunes the weight of every linear layer for the sparse layout.
+    pub fn prune(
+        &mut self,
+        model: ModelKind,
+        shape: Shape,
+        sparsity: Sparsity,
+    ) -> Result<(), Refusal> {
+        for linear in plan::linears(model, shape) {
+            let pruned = recipes::prune(sparsity, &self.take_weight(linear.name)?)?;
+            self.insert(&weight_of(linear.name), pruned);
+        }
+        Ok(())
     }
 
     /// Adds or replaces a parameter.

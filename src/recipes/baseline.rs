@@ -1,14 +1,49 @@
 //! `baseline`: the linear layer as it is, in its high-precision dtype.
 
+use plan::Dtype;
 use tch::{TchError, Tensor};
 
-use super::LinearLayer;
+use super::{LinearLayer, Quantized, Site};
+use crate::refusal::Refusal;
+
+/// The recipe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scheme;
+
+impl super::Scheme for Scheme {
+    fn check(&self, site: &Site) -> Result<(), String> {
+        match site.variant.sparsity {
+            Some(_) => Err("not available in this version".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        Ok(None)
+    }
+
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Ok(Box::new(Baseline { weight }))
+    }
+
+    fn writes_out(&self) -> bool {
+        true
+    }
+
+    fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
+        match dtype {
+            Dtype::Float32 => 100.0,
+            Dtype::BFloat16 => 45.0,
+            Dtype::Float16 => 60.0,
+        }
+    }
+}
 
 /// `y = x · Wᵀ` by `torch.nn.functional.linear`.
 #[derive(Debug)]
-pub struct Baseline {
+struct Baseline {
     /// `[n, k]`, float32, bfloat16 or float16.
-    pub weight: Tensor,
+    weight: Tensor,
 }
 
 impl LinearLayer for Baseline {
@@ -26,5 +61,9 @@ impl LinearLayer for Baseline {
 
     fn kernels(&self) -> &'static [&'static str] {
         &["aten::mm"]
+    }
+
+    fn is_quantized(&self) -> bool {
+        false
     }
 }

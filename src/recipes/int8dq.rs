@@ -3,12 +3,55 @@
 //!
 //! Source: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1.
 
-use plan::{Device, LinearShape};
+use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, as_rows, output_size};
+use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, output_size};
 use crate::refusal::Refusal;
+
+/// The recipe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scheme {
+    /// Whose roundings.
+    pub numerics: Int8Numerics,
+    /// `int8dq_prefill_wo_decode`: a single token is not quantized.
+    pub decode: bool,
+}
+
+impl super::Scheme for Scheme {
+    fn check(&self, site: &Site) -> Result<(), String> {
+        if self.numerics != Int8Numerics::V1 || self.decode || site.variant.sparsity.is_some() {
+            return Err("not available in this version".to_owned());
+        }
+        check(site.device, site.linear)
+    }
+
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        let (scale, _) = affine::choose_scale(weight, Range::WEIGHT)?;
+        let values = affine::quantize(weight, &scale, None, Range::WEIGHT)?;
+        let scale = scale.f_unsqueeze(-1)?;
+        Ok(Some(Quantized { values, scale, zero_point: ZeroPoint::None }))
+    }
+
+    fn quantize_activation(&self, x: &Tensor) -> Result<Option<Quantized>, TchError> {
+        let QuantizedActivation { values, scale } = Int8dq::quantize_activation(x)?;
+        let scale = scale.f_unsqueeze(-1)?;
+        Ok(Some(Quantized { values, scale, zero_point: ZeroPoint::None }))
+    }
+
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Ok(Box::new(Int8dq::quantize(&weight)?))
+    }
+
+    fn writes_out(&self) -> bool {
+        true
+    }
+
+    fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
+        35.0
+    }
+}
 
 /// `y = ((q_x · q_wᵀ) · s_x) · s_w`, the integer sums exact, both products rounded to the dtype of
 /// `s_x`.
@@ -114,21 +157,18 @@ impl LinearLayer for Int8dq {
 
 /// Upstream leaves weights with `k <= 16` unquantized, and on CUDA falls back to an integer product
 /// on the host or to a float one where cuBLAS has none. Neither would be int8dq.
-pub(super) fn check(device: Device, linear: LinearShape) -> Result<(), Refusal> {
-    let LinearShape { name, rows, k, n } = linear;
-    let refuse = |what: String| {
-        Err(Refusal::Unsupported(format!("recipe `int8dq`, layer `{name}`: {what}")))
-    };
+fn check(device: Device, linear: LinearShape) -> Result<(), String> {
+    let LinearShape { rows, k, n, .. } = linear;
     if k <= 16 {
-        return refuse(format!("k = {k}, but int8dq quantizes only weights with k > 16"));
+        return Err(format!("k = {k}, but int8dq quantizes only weights with k > 16"));
     }
     if device == Device::Cuda {
         if rows <= 16 {
-            return refuse(format!("{rows} rows, but `_int_mm` on cuda needs more than 16"));
+            return Err(format!("{rows} rows, but `_int_mm` on cuda needs more than 16"));
         }
         for (dimension, size) in [("k", k), ("n", n)] {
             if size % 8 != 0 {
-                return refuse(format!(
+                return Err(format!(
                     "{dimension} = {size}, but `_int_mm` on cuda needs a multiple of 8"
                 ));
             }

@@ -2,10 +2,51 @@
 //!
 //! Source: torchao 0.17, `Int8WeightOnlyConfig` version 1.
 
+use plan::{Dtype, Int8Numerics};
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, as_rows, output_size};
+use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, output_size};
+use crate::refusal::Refusal;
+
+/// The recipe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scheme {
+    /// Whose roundings.
+    pub numerics: Int8Numerics,
+}
+
+impl super::Scheme for Scheme {
+    fn check(&self, site: &Site) -> Result<(), String> {
+        if self.numerics != Int8Numerics::V1 || site.variant.packed {
+            return Err("not available in this version".to_owned());
+        }
+        Ok(())
+    }
+
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        let (scale, zero_point) = affine::choose_scale(weight, Range::WEIGHT)?;
+        let zero_point = zero_point.f_to_kind(Kind::Int64)?;
+        let values = affine::quantize(weight, &scale, Some(&zero_point), Range::WEIGHT)?;
+        Ok(Some(Quantized {
+            values,
+            scale: scale.f_unsqueeze(-1)?,
+            zero_point: ZeroPoint::Subtracted(zero_point.f_unsqueeze(-1)?),
+        }))
+    }
+
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Ok(Box::new(Int8wo::quantize(&weight)?))
+    }
+
+    fn writes_out(&self) -> bool {
+        true
+    }
+
+    fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
+        38.0
+    }
+}
 
 /// `y = (x · q.to(x.dtype)ᵀ) · scale`: eager mode converts the whole weight on every call, so this
 /// saves memory and costs time. (The faster `aten::_weight_int8pack_mm` is not what upstream runs.)

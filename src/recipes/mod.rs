@@ -1,19 +1,31 @@
 //! Quantization recipes: each turns the weight of a linear layer into a [`LinearLayer`].
 //!
-//! Formulas, dtypes and the order of operations are those of torchao 0.17 (version 1 of its
-//! configurations) in eager mode, because the speed of exactly that sequence is what is measured.
-//! A recipe never falls back: what it cannot do it refuses, by name and value.
+//! Formulas, dtypes and the order of operations are those of torchao 0.17 in eager mode (version 1
+//! of its int8 configurations; other numerics are recipes of their own, such as `int8wo-v2`),
+//! because the speed of exactly that sequence is what is measured. A recipe never falls back: what
+//! it cannot do it refuses, by name and value.
 
 mod affine;
 mod baseline;
+mod block_sparse;
+mod float8dq;
+mod float8wo;
+mod fp6;
+mod gemlitewo;
+mod hqq;
+mod int4wo;
 mod int8dq;
 mod int8wo;
+mod intx;
+mod quantized;
+mod scheme;
+mod semi_sparse;
+mod uintx;
 
-pub use baseline::Baseline;
-pub use int8dq::Int8dq;
-pub use int8wo::Int8wo;
+pub use quantized::{Quantized, ZeroPoint};
+pub use scheme::{Scheme, Site};
 
-use plan::{Device, LinearShape, Recipe};
+use plan::{Dtype, Recipe, Sparsity, Variant};
 use tch::{TchError, Tensor};
 
 use crate::refusal::Refusal;
@@ -25,33 +37,108 @@ pub trait LinearLayer {
 
     /// [`forward`](Self::forward), whose last operation writes into `out [.., n]`, contiguous and
     /// in the dtype of `x`, by that operation's own out form: the same kernel, the same bits, and
-    /// no allocation for the result.
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError>;
+    /// no allocation for the result. An error where [`Scheme::writes_out`] is false.
+    fn forward_out(&self, _x: &Tensor, _out: &mut Tensor) -> Result<(), TchError> {
+        Err(TchError::Kind("the last operation of this layer has no out form".to_owned()))
+    }
 
-    /// What the layer stores: weight, scales, zero points.
+    /// What the layer stores: weight, scales, zero points, indices.
     fn tensors(&self) -> Vec<&Tensor>;
 
-    /// The ATen ops that work on the weight.
+    /// The ATen ops that work on the weight, and kernels of our own (`criterion_torch::…`).
     fn kernels(&self) -> &'static [&'static str];
+
+    /// Whether the weight is quantized.
+    fn is_quantized(&self) -> bool {
+        true
+    }
+
+    /// Share of the weights that the layer stores; none for a dense layout.
+    fn density(&self) -> Option<f64> {
+        None
+    }
 }
 
-/// Quantizes `weight [n, k]`, which is freed unless the layer keeps it.
+/// The recipe's implementation: where a new one is entered.
+fn scheme(recipe: Recipe) -> Box<dyn Scheme> {
+    match recipe {
+        Recipe::Baseline => Box::new(baseline::Scheme),
+        Recipe::Int8wo { numerics } => Box::new(int8wo::Scheme { numerics }),
+        Recipe::Int8dq { numerics } => Box::new(int8dq::Scheme { numerics, decode: false }),
+        Recipe::Int8dqPrefillWoDecode => {
+            Box::new(int8dq::Scheme { numerics: plan::Int8Numerics::V1, decode: true })
+        }
+        Recipe::Int4wo { group, numerics } => {
+            Box::new(int4wo::Scheme { group: group.into(), numerics })
+        }
+        Recipe::Float8wo => Box::new(float8wo::Scheme),
+        Recipe::Float8dqTensor => Box::new(float8dq::Scheme { per_row: false }),
+        Recipe::Float8dqRow => Box::new(float8dq::Scheme { per_row: true }),
+        Recipe::Gemlitewo { bits, group, fp16_solver } => {
+            Box::new(gemlitewo::Scheme { bits, group: group.into(), fp16_solver })
+        }
+        Recipe::Int8DynamicIntx { bits, group, asymmetric } => {
+            Box::new(intx::Scheme { bits, group: group.into(), asymmetric })
+        }
+        Recipe::Uintx { bits, group, hqq } => {
+            Box::new(uintx::Scheme { bits, group: group.into(), hqq })
+        }
+        Recipe::Fp6 => Box::new(fp6::Scheme),
+    }
+}
+
+/// Whether the variant can run a linear layer at this site, before anything is built.
 ///
-/// Refuses what [`check`] refuses about the recipe itself.
-pub fn quantize(recipe: Recipe, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-    Ok(match built(recipe)? {
-        Built::Baseline => Box::new(Baseline { weight }),
-        Built::Int8wo => Box::new(Int8wo::quantize(&weight)?),
-        Built::Int8dq => Box::new(Int8dq::quantize(&weight)?),
+/// # Errors
+/// Unsupported, with the constraint and the value that broke it.
+pub fn check(site: &Site) -> Result<(), Refusal> {
+    let recipe = site.variant.recipe;
+    scheme(recipe).check(site).map_err(|constraint| {
+        let layer = site.linear.name;
+        Refusal::Unsupported(format!("recipe `{recipe}`, layer `{layer}`: {constraint}"))
     })
 }
 
-/// Whether `recipe` can run a linear layer of this shape on this device, before anything is built.
-pub fn check(recipe: Recipe, device: Device, linear: LinearShape) -> Result<(), Refusal> {
-    match built(recipe)? {
-        Built::Baseline | Built::Int8wo => Ok(()),
-        Built::Int8dq => int8dq::check(device, linear),
+/// Builds the variant's layer from `weight [n, k]`, which is freed unless the layer keeps it, and
+/// which [`prune`] has pruned where the variant is sparse.
+///
+/// # Errors
+/// What the weight's values break, and what libtorch refuses.
+pub fn layer(variant: Variant, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+    let scheme = scheme(variant.recipe);
+    match variant.sparsity {
+        Some(sparsity) => scheme.sparse(sparsity, weight),
+        None if variant.packed => scheme.packed(weight),
+        None => scheme.eager(weight),
     }
+}
+
+/// The numbers of a quantized weight `[n, k]`, before packing; none where the recipe has none.
+pub fn quantize(recipe: Recipe, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+    scheme(recipe).quantize(weight)
+}
+
+/// The numbers of a quantized activation `[.., k]`; none where the recipe leaves it alone.
+pub fn quantize_activation(recipe: Recipe, x: &Tensor) -> Result<Option<Quantized>, TchError> {
+    scheme(recipe).quantize_activation(x)
+}
+
+/// `weight [n, k]` with what the layout cannot hold set to zero, by magnitude.
+pub fn prune(sparsity: Sparsity, weight: &Tensor) -> Result<Tensor, Refusal> {
+    match sparsity {
+        Sparsity::SemiSparse => semi_sparse::prune(weight),
+        Sparsity::Block => block_sparse::prune(weight),
+    }
+}
+
+/// Whether the recipe's eager layer can write into a preallocated output.
+pub fn writes_out(recipe: Recipe) -> bool {
+    scheme(recipe).writes_out()
+}
+
+/// The recipe's accuracy gate on a plain linear layer ([`Scheme::min_sqnr_db`]).
+pub fn min_sqnr_db(recipe: Recipe, dtype: Dtype) -> f64 {
+    scheme(recipe).min_sqnr_db(dtype)
 }
 
 /// The size of a layer's output: that of `x` with `n` features.
@@ -66,40 +153,6 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
 /// `out [.., n]` as a matrix `[rows, n]` on the same storage.
 fn as_rows(out: &Tensor, n: i64) -> Result<Tensor, TchError> {
     out.f_view([-1, n])
-}
-
-/// The recipes that this version has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Built {
-    /// No quantization.
-    Baseline,
-    /// int8 weights.
-    Int8wo,
-    /// int8 weights and activations.
-    Int8dq,
-}
-
-/// The one list of what is built and what is not.
-///
-/// # Errors
-/// Unsupported, for a recipe that this version does not have.
-pub fn built(recipe: Recipe) -> Result<Built, Refusal> {
-    match recipe {
-        Recipe::Baseline => Ok(Built::Baseline),
-        Recipe::Int8wo => Ok(Built::Int8wo),
-        Recipe::Int8dq => Ok(Built::Int8dq),
-        Recipe::Int8dqPrefillWoDecode
-        | Recipe::Int4wo { .. }
-        | Recipe::Float8wo
-        | Recipe::Float8dqTensor
-        | Recipe::Float8dqRow
-        | Recipe::Gemlitewo { .. }
-        | Recipe::Int8DynamicIntx { .. }
-        | Recipe::Uintx { .. }
-        | Recipe::Fp6 => {
-            Err(Refusal::Unsupported(format!("recipe `{recipe}` is not available in this version")))
-        }
-    }
 }
 
 #[cfg(test)]

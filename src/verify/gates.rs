@@ -2,8 +2,7 @@
 
 use plan::{Activation, Dtype, ModelKind, Recipe};
 
-use crate::recipes::{self, Built};
-use crate::refusal::Refusal;
+use crate::recipes;
 
 /// The smallest signal-to-noise ratio, in dB, that an output may have against its float64
 /// reference, unless the config sets its own.
@@ -25,19 +24,12 @@ use crate::refusal::Refusal;
 /// block's residual are exact and hide errors of the linear layers, hence the higher gates. Where
 /// `_int_mm` saturates (a CPU without VNNI), int8dq reaches 12 to 21 dB, with sigmoid or in the
 /// block 24 to 34.
-///
-/// # Errors
-/// Unsupported, for a recipe that is not built and so has no gate.
-pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe) -> Result<f64, Refusal> {
-    let hidden = match model {
-        ModelKind::LnLinear(Activation::Sigmoid) | ModelKind::TransformerBlock => 8.0,
-        ModelKind::Linear | ModelKind::LnLinear(_) => 0.0,
+pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe) -> f64 {
+    let hidden = match (model, recipe) {
+        // Its gates are those of the dtype's own roundings.
+        (_, Recipe::Baseline) => 0.0,
+        (ModelKind::LnLinear(Activation::Sigmoid) | ModelKind::TransformerBlock, _) => 8.0,
+        (ModelKind::Linear | ModelKind::LnLinear(_), _) => 0.0,
     };
-    Ok(match (recipes::built(recipe)?, dtype) {
-        (Built::Baseline, Dtype::Float32) => 100.0,
-        (Built::Baseline, Dtype::BFloat16) => 45.0,
-        (Built::Baseline, Dtype::Float16) => 60.0,
-        (Built::Int8wo, _) => 38.0 + hidden,
-        (Built::Int8dq, _) => 35.0 + hidden,
-    })
+    recipes::min_sqnr_db(recipe, dtype) + hidden
 }

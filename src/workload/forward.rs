@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use plan::{Accuracy, Case, Device, Recipe};
+use plan::{Accuracy, Case, Device, LinearShape, Recipe, Variant, Weights};
 use tch::{TchError, Tensor};
 
 use super::{Refusal, Workload};
@@ -15,6 +15,7 @@ pub(super) struct Forward {
     input: Tensor,
     /// What steps write into, where it is preallocated.
     output: Option<Tensor>,
+    linears: Vec<LinearShape>,
     reference: Reference,
     min_sqnr_db: f64,
     /// What to suspect first when the output is inaccurate.
@@ -27,22 +28,29 @@ static GENERATOR: Mutex<()> = Mutex::new(());
 impl Forward {
     pub(super) fn prepare(case: &Case) -> Result<Self, Refusal> {
         let device = device::resolve(case.device)?;
-        let (parameters, input) = draw(case, device)?;
+        let (mut parameters, input) = draw(case, device)?;
+        if let Some(sparsity) = case.sparsity {
+            // The reference is that of the pruned model: it is the arithmetic that is checked.
+            parameters.prune(case.model, case.shape, sparsity)?;
+        }
         let reference = Reference::compute(case, &parameters, &input)?;
         let model = models::build(case.model, parameters, &mut |_, weight| {
-            recipes::quantize(case.recipe, weight)
+            recipes::layer(Variant::of(case), weight)
         })?;
         let output = case
             .preallocated
             .then(|| inputs::unwritten_output(case.model, case.shape, case.dtype, device))
             .transpose()?;
-        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe)?;
+        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let suspicion = match (case.recipe, case.device) {
-            (Recipe::Int8dq, Device::Cpu) => "; `_int_mm` saturates on a CPU without VNNI",
+            (Recipe::Int8dq { .. } | Recipe::Int8dqPrefillWoDecode, Device::Cpu) => {
+                "; `_int_mm` saturates on a CPU without VNNI"
+            }
             _ => "",
         };
-        Ok(Self { model, input, output, reference, min_sqnr_db, suspicion })
+        let linears = plan::linears(case.model, case.shape);
+        Ok(Self { model, input, output, linears, reference, min_sqnr_db, suspicion })
     }
 }
 
@@ -92,6 +100,10 @@ impl Workload for Forward {
 
     fn weights_bytes(&self) -> u64 {
         models::stored_bytes(&*self.model)
+    }
+
+    fn weights(&self) -> Option<Weights> {
+        Some(models::weights(&*self.model, &self.linears, self.input.kind()))
     }
 
     fn inputs_bytes(&self) -> u64 {

@@ -6,7 +6,7 @@ use crate::native::memory;
 use crate::recipes::testing::integer_products_are_exact;
 use crate::workload::{preflight, testing::case};
 
-const RECIPES: [Recipe; 3] = [Recipe::Baseline, Recipe::Int8wo, Recipe::Int8dq];
+const RECIPES: [Recipe; 3] = [Recipe::Baseline, Recipe::INT8WO, Recipe::INT8DQ];
 const SMALL: Shape = Shape::new(10, 64, 32);
 
 fn prepared(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
@@ -29,7 +29,7 @@ fn every_model_passes_its_check_in_every_dtype_and_recipe() {
             for recipe in RECIPES {
                 let checked = prepared(model, recipe, dtype, shape).check();
                 let what = format!("{model} {dtype} {recipe}: {checked:?}");
-                if recipe == Recipe::Int8dq && !integer_products_are_exact() {
+                if recipe == Recipe::INT8DQ && !integer_products_are_exact() {
                     assert!(matches!(checked, Err(Refusal::Failed(_))), "{what}");
                     continue;
                 }
@@ -150,7 +150,7 @@ fn outputs_have_the_sizes_of_upstreams_tests() {
 fn a_group_shares_weights_and_input_and_another_seed_does_not() {
     for model in ModelKind::all() {
         let baseline = prepared(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
-        for recipe in [Recipe::Int8wo, Recipe::Int8dq] {
+        for recipe in [Recipe::INT8WO, Recipe::INT8DQ] {
             let candidate = prepared(model, recipe, Dtype::BFloat16, SMALL);
             assert!(candidate.input.equal(&baseline.input), "{model} {recipe}");
             // The reference is computed from the unquantized weights.
@@ -166,7 +166,7 @@ fn a_group_shares_weights_and_input_and_another_seed_does_not() {
 
 #[test]
 fn an_output_below_its_gate_fails_with_figures() {
-    let mut case = case(ModelKind::Linear, Recipe::Int8wo, Dtype::BFloat16, SMALL);
+    let mut case = case(ModelKind::Linear, Recipe::INT8WO, Dtype::BFloat16, SMALL);
     case.settings.tolerance.min_sqnr_db = Some(80.0);
     let Err(Refusal::Failed(error)) = Forward::prepare(&case).unwrap().check() else {
         panic!("int8wo cannot reach 80 dB");
@@ -200,7 +200,7 @@ fn a_value_that_is_no_number_fails_wherever_it_is() {
 
 #[test]
 fn a_failing_step_is_an_error_and_not_a_panic() {
-    let mut workload = prepared(ModelKind::Linear, Recipe::Int8dq, Dtype::Float32, SMALL);
+    let mut workload = prepared(ModelKind::Linear, Recipe::INT8DQ, Dtype::Float32, SMALL);
     workload.input = workload.input.narrow(1, 0, 63);
     assert!(workload.step().is_err());
     assert!(matches!(workload.check(), Err(Refusal::Failed(_))));
@@ -213,8 +213,8 @@ fn bytes_are_exact() {
         (workload.weights_bytes(), workload.inputs_bytes())
     };
     assert_eq!(bytes(ModelKind::Linear, Recipe::Baseline), (64 * 32 * 2, 10 * 64 * 2));
-    assert_eq!(bytes(ModelKind::Linear, Recipe::Int8wo).0, 64 * 32 + 32 * (2 + 8));
-    assert_eq!(bytes(ModelKind::Linear, Recipe::Int8dq).0, 64 * 32 + 32 * 2);
+    assert_eq!(bytes(ModelKind::Linear, Recipe::INT8WO).0, 64 * 32 + 32 * (2 + 8));
+    assert_eq!(bytes(ModelKind::Linear, Recipe::INT8DQ).0, 64 * 32 + 32 * 2);
     for (model, output) in
         [(ModelKind::Linear, 10 * 32 * 2), (ModelKind::TransformerBlock, 10 * 16 * 64 * 2)]
     {
@@ -227,7 +227,7 @@ fn bytes_are_exact() {
     // 3k² + k² + 4k² + 4k², and two norms.
     let (weights, inputs) = bytes(ModelKind::TransformerBlock, Recipe::Baseline);
     assert_eq!((weights, inputs), ((12 * 64 * 64 + 2 * 64) * 2, 10 * 16 * 64 * 2));
-    let (weights, _) = bytes(ModelKind::TransformerBlock, Recipe::Int8dq);
+    let (weights, _) = bytes(ModelKind::TransformerBlock, Recipe::INT8DQ);
     assert_eq!(weights, 12 * 64 * 64 + (3 + 1 + 4 + 1) * 64 * 2 + 2 * 64 * 2);
 }
 
@@ -236,6 +236,6 @@ fn kernels_are_named_once() {
     let kernels =
         |recipe| prepared(ModelKind::TransformerBlock, recipe, Dtype::BFloat16, SMALL).kernels();
     assert_eq!(kernels(Recipe::Baseline), ["aten::mm"]);
-    assert_eq!(kernels(Recipe::Int8wo), ["aten::_to_copy", "aten::mm"]);
-    assert_eq!(kernels(Recipe::Int8dq), ["aten::_int_mm"]);
+    assert_eq!(kernels(Recipe::INT8WO), ["aten::_to_copy", "aten::mm"]);
+    assert_eq!(kernels(Recipe::INT8DQ), ["aten::_int_mm"]);
 }

@@ -9,7 +9,7 @@ pub use preflight::preflight;
 
 pub use crate::refusal::Refusal;
 
-use plan::{Accuracy, Case};
+use plan::{Accuracy, Case, Weights};
 use tch::{TchError, Tensor};
 
 /// What is timed.
@@ -34,7 +34,12 @@ pub trait Workload {
         0
     }
 
-    /// ATen ops that work on the weights of the linear layers.
+    /// The weights of its linear layers as they are stored; none where it has no such layers.
+    fn weights(&self) -> Option<Weights> {
+        None
+    }
+
+    /// ATen ops and own kernels that work on the weights of the linear layers.
     fn kernels(&self) -> Vec<String>;
 }
 
@@ -74,6 +79,7 @@ mod testing {
             recipe,
             sparsity: None,
             compile: None,
+            packed: false,
             preallocated: false,
             dtype,
             device: Device::Cpu,

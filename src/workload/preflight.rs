@@ -1,21 +1,24 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, Mode, cost};
+use plan::{Case, Device, Mode, ModelKind, Variant, cost};
 
 use super::Refusal;
-use crate::{device, models, recipes};
+use crate::recipes::{self, Site};
+use crate::{device, models};
 
 /// Whether the case can be built and run here. Builds and allocates nothing.
 ///
-/// Unsupported, whatever the machine: a mode, compilation, sparsity or recipe that is not built, a
+/// Unsupported, whatever the machine: a mode or compilation that is not built, a
 /// constraint that the shape breaks. Skipped: an absent device. Out of memory: a case that would
 /// not fit into what the host has left.
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
     combination(case)?;
     models::check(case.model, case.shape)?;
     for linear in plan::linears(case.model, case.shape) {
-        recipes::check(case.recipe, case.device, linear)?;
+        let (variant, device, dtype) = (Variant::of(case), case.device, case.dtype);
+        recipes::check(&Site { variant, device, dtype, linear })?;
     }
+    output(case)?;
     device::resolve(case.device)?;
     memory(case)
 }
@@ -31,11 +34,18 @@ fn combination(case: &Case) -> Result<(), Refusal> {
              measured beside it"
         ));
     }
-    if let Some(sparsity) = case.sparsity {
-        return refuse(format!(
-            "sparsity_config_recipe_names: {sparsity}: sparse layouts are not available in this \
-             version; the dense case is measured beside it"
-        ));
+    Ok(())
+}
+
+/// Of the models, `linear` alone ends with its linear layer.
+fn output(case: &Case) -> Result<(), Refusal> {
+    let last = case.model == ModelKind::Linear;
+    if case.preallocated && last && !recipes::writes_out(case.recipe) {
+        return Err(Refusal::Unsupported(format!(
+            "out: the last operation of recipe `{}` has no form that writes into a preallocated \
+             output; the case without `+out` is measured beside it",
+            case.recipe
+        )));
     }
     Ok(())
 }

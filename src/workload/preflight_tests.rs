@@ -34,7 +34,7 @@ fn what_cannot_be_built_says_which_key_and_value() {
         ),
         (
             |case| {
-                case.recipe = Recipe::Int8dq;
+                case.recipe = Recipe::INT8DQ;
                 case.shape.k = 16;
             },
             "recipe `int8dq`, layer `linear1`: k = 16, but int8dq quantizes only weights with \
@@ -49,7 +49,7 @@ fn what_cannot_be_built_says_which_key_and_value() {
         ),
         (
             |case| {
-                case.recipe = Recipe::Int8dq;
+                case.recipe = Recipe::INT8DQ;
                 case.device = Device::Cuda;
                 case.shape.m = 16;
             },
@@ -57,7 +57,7 @@ fn what_cannot_be_built_says_which_key_and_value() {
         ),
         (
             |case| {
-                case.recipe = Recipe::Int8dq;
+                case.recipe = Recipe::INT8DQ;
                 case.device = Device::Cuda;
                 case.shape = Shape::new(17, 64, 63);
             },
@@ -73,7 +73,7 @@ fn what_cannot_be_built_says_which_key_and_value() {
 fn absent_devices_are_skipped() {
     for device in [Device::Xpu, Device::Mps] {
         let mut case =
-            case(ModelKind::Linear, Recipe::Int8wo, Dtype::BFloat16, Shape::new(8, 64, 64));
+            case(ModelKind::Linear, Recipe::INT8WO, Dtype::BFloat16, Shape::new(8, 64, 64));
         case.device = device;
         assert!(matches!(preflight(&case), Err(Refusal::Skipped(_))), "{device}");
     }

@@ -78,6 +78,9 @@ pub struct Case {
     /// `torch.compile` mode, if compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile: Option<CompileMode>,
+    /// Whether libtorch's packed op stands in for the several that upstream's eager mode runs.
+    #[serde(default)]
+    pub packed: bool,
     /// Whether the output is written into a tensor that is allocated beforehand, once.
     #[serde(default)]
     pub preallocated: bool,

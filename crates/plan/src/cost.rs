@@ -3,7 +3,7 @@
 use crate::case::{Case, Role};
 use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
 use crate::settings::Sampling;
-use crate::words::{CacheMode, Device, ModelKind, Recipe};
+use crate::words::{CacheMode, Device, ModelKind};
 
 /// Fewest samples of a case: criterion takes no fewer.
 pub const MIN_SAMPLES: u64 = 10;
@@ -38,22 +38,9 @@ fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
 }
 
-/// Nominal bits per weight as a recipe stores it, scales aside.
+/// Nominal bits per weight as a case stores it, scales aside.
 fn weight_bits(case: &Case) -> u64 {
-    match case.recipe {
-        Recipe::Baseline => case.dtype.bits(),
-        Recipe::Int4wo { .. } => 4,
-        Recipe::Fp6 => 6,
-        Recipe::Gemlitewo { bits, .. }
-        | Recipe::Int8DynamicIntx { bits, .. }
-        | Recipe::Uintx { bits, .. } => bits.into(),
-        Recipe::Int8wo
-        | Recipe::Int8dq
-        | Recipe::Int8dqPrefillWoDecode
-        | Recipe::Float8wo
-        | Recipe::Float8dqTensor
-        | Recipe::Float8dqRow => 8,
-    }
+    case.recipe.weight_bits().map_or(case.dtype.bits(), u64::from)
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and

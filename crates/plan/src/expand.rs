@@ -8,7 +8,7 @@ use crate::case::{Case, Group, Plan, Role};
 use crate::config::{Config, Diagnostic, Diagnostics, ModelParams};
 use crate::id::{self, Variant};
 use crate::shape::Shape;
-use crate::words::{ModelKind, Recipe, Sparsity};
+use crate::words::{Mode, ModelKind, Recipe, Sparsity};
 
 /// Reads and expands `files`.
 ///
@@ -148,8 +148,9 @@ fn append(names: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// The baseline, then each recipe, then the sparse ones. Behind each of them, if asked for, its
-/// form with a preallocated output (dense ones only) and its compiled form.
+/// The baseline, then each recipe, then the sparse ones. Behind each of them its packed form, if the
+/// recipe has one, and, if asked for, its form with a preallocated output (dense ones only) and its
+/// compiled form.
 fn variants(config: &Config, model: &ModelParams) -> Vec<Variant> {
     let recipes = || std::iter::once(Recipe::Baseline).chain(config.recipes.iter().copied());
     let dense = recipes().map(Variant::eager);
@@ -159,12 +160,16 @@ fn variants(config: &Config, model: &ModelParams) -> Vec<Variant> {
             .filter(move |recipe| *recipe != Recipe::Baseline || baseline_listed(config, sparsity))
             .map(move |recipe| Variant { sparsity: Some(sparsity), ..Variant::eager(recipe) })
     });
+    let inference = config.mode == Mode::Inference;
     let mut variants: Vec<Variant> = Vec::new();
     for eager in dense.chain(sparse) {
+        let packed =
+            (inference && model.packed && eager.sparsity.is_none() && eager.recipe.has_packed())
+                .then_some(Variant { packed: true, ..eager });
         let out = (model.out && eager.sparsity.is_none())
             .then_some(Variant { preallocated: true, ..eager });
         let compiled = model.compile.map(|mode| Variant { compile: Some(mode), ..eager });
-        for variant in std::iter::once(eager).chain(out).chain(compiled) {
+        for variant in std::iter::once(eager).chain(packed).chain(out).chain(compiled) {
             if !variants.contains(&variant) {
                 variants.push(variant);
             }
@@ -197,6 +202,7 @@ fn case(
         recipe: variant.recipe,
         sparsity: variant.sparsity,
         compile: variant.compile,
+        packed: variant.packed,
         preallocated: variant.preallocated,
         dtype: model.dtype,
         device: model.device,

@@ -29,6 +29,8 @@ pub struct Variant {
     pub sparsity: Option<Sparsity>,
     /// Compilation.
     pub compile: Option<CompileMode>,
+    /// Whether libtorch's packed op stands in for the several that upstream's eager mode runs.
+    pub packed: bool,
     /// Whether the output is written into a tensor that is allocated beforehand.
     pub preallocated: bool,
 }
@@ -36,13 +38,13 @@ pub struct Variant {
 impl Variant {
     /// The recipe, unsparsified and eager, with an output of its own at every step.
     pub const fn eager(recipe: Recipe) -> Self {
-        Self { recipe, sparsity: None, compile: None, preallocated: false }
+        Self { recipe, sparsity: None, compile: None, packed: false, preallocated: false }
     }
 
     /// What distinguishes `case`.
     pub const fn of(case: &Case) -> Self {
-        let Case { recipe, sparsity, compile, preallocated, .. } = *case;
-        Self { recipe, sparsity, compile, preallocated }
+        let Case { recipe, sparsity, compile, packed, preallocated, .. } = *case;
+        Self { recipe, sparsity, compile, packed, preallocated }
     }
 
     /// What the others are compared with.
@@ -54,6 +56,9 @@ impl std::fmt::Display for Variant {
         write!(f, "{}", self.recipe)?;
         if let Some(sparsity) = self.sparsity {
             write!(f, "+{sparsity}")?;
+        }
+        if self.packed {
+            f.write_str("+packed")?;
         }
         if let Some(compile) = self.compile {
             write!(f, "+{}", compile.suffix())?;
@@ -140,10 +145,12 @@ mod tests {
 
     #[test]
     fn a_variant_says_what_it_has() {
-        let int8dq = Variant::eager(Recipe::Int8dq);
+        let int8dq = Variant::eager(Recipe::INT8DQ);
         let sparse = Variant { sparsity: Some(Sparsity::SemiSparse), ..int8dq };
         let compiled = Variant { compile: Some(CompileMode::Default), ..sparse };
         assert_eq!(int8dq.to_string(), "int8dq");
+        let packed = Variant { packed: true, ..Variant::eager(Recipe::INT8WO) };
+        assert_eq!(packed.to_string(), "int8wo+packed");
         assert_eq!(Variant { preallocated: true, ..int8dq }.to_string(), "int8dq+out");
         assert_eq!(compiled.to_string(), "int8dq+semi-sparse+compile");
     }

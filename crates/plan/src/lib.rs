@@ -24,7 +24,7 @@ pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, o
 pub use record::{
     Accuracy, Clocks, Conditions, Counters, Energy, Environment, HostFacts, LastSample, Latency,
     Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory,
-    Stop, TorchFacts,
+    Stop, TorchFacts, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Tolerance, TrainingSettings,

@@ -58,6 +58,9 @@ pub struct ModelParams {
     pub compile: Option<CompileMode>,
     /// Whether each eager, dense variant gets a sibling with a preallocated output.
     pub out: bool,
+    /// Whether each eager, dense variant whose maths libtorch also has as one packed op gets a
+    /// sibling that runs it.
+    pub packed: bool,
     /// Device.
     pub device: Device,
     /// Model type.
@@ -221,6 +224,7 @@ fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams
             memory: fields.flag("enable_memory_profiler"),
         },
         out: own.out,
+        packed: own.packed,
         settings: own.settings,
         shapes: shapes?,
         compile: compile?,

@@ -12,6 +12,7 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "threads",
     "allocator",
     "out",
+    "packed",
     "cache",
     "seed",
     "tolerance",
@@ -19,17 +20,26 @@ pub(super) const OWN_KEYS: &[&str] = &[
 ];
 
 /// What they say.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Own {
     /// How cases are measured.
     pub(super) settings: Settings,
     /// `out`: which cases there are, and so no setting of any.
     pub(super) out: bool,
+    /// `packed`, the same.
+    pub(super) packed: bool,
+}
+
+impl Default for Own {
+    fn default() -> Self {
+        Self { settings: Settings::default(), out: false, packed: true }
+    }
 }
 
 /// `own` with what `fields` says on top.
 pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
     own.out = fields.read("out", Node::boolean).unwrap_or(own.out);
+    own.packed = fields.read("packed", Node::boolean).unwrap_or(own.packed);
     let settings = &mut own.settings;
     if let Some(sampling) = fields.read("sampling", |node| read_sampling(node, settings.sampling)) {
         settings.sampling = sampling;

@@ -7,6 +7,7 @@ mod measures;
 mod memory;
 mod outcome;
 mod pair;
+mod weights;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Rang
 pub use memory::{Memory, StepMemory};
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};
+pub use weights::Weights;
 
 use crate::case::Case;
 
@@ -67,6 +69,9 @@ pub struct Record {
     /// ATen ops and own kernels that did the work; empty when nothing ran.
     #[serde(default)]
     pub kernels: Vec<String>,
+    /// The weights as they are stored; absent unless the step ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
     /// What criterion saw last; absent unless measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sample: Option<LastSample>,

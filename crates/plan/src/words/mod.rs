@@ -14,6 +14,6 @@ pub(crate) use closed::closest;
 pub use compile::CompileMode;
 pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
-pub use recipe::Recipe;
+pub use recipe::{Int4Numerics, Int8Numerics, Recipe};
 pub use settings::{Allocator, CacheMode, Device, Mode, ScalingGranularity, ScalingType};
 pub use sparsity::Sparsity;

@@ -34,7 +34,7 @@ impl Sparsity {
             Self::SemiSparse => matches!(
                 recipe,
                 Recipe::Baseline
-                    | Recipe::Int8dq
+                    | Recipe::Int8dq { .. }
                     | Recipe::Int8dqPrefillWoDecode
                     | Recipe::Float8dqTensor
                     | Recipe::Float8dqRow

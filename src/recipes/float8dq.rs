@@ -1,0 +1,32 @@
+//! `float8dq-tensor`, `float8dq-row`: float8 weights and activations.
+
+use plan::Dtype;
+use tch::{TchError, Tensor};
+
+use super::{LinearLayer, Quantized, Site};
+use crate::refusal::Refusal;
+
+/// The recipe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scheme {
+    /// One scale per row, of weight and activation; else one each.
+    pub per_row: bool,
+}
+
+impl super::Scheme for Scheme {
+    fn check(&self, _site: &Site) -> Result<(), String> {
+        Err("not available in this version".to_owned())
+    }
+
+    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        Ok(None)
+    }
+
+    fn eager(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Err(Refusal::Unsupported("not available in this version".to_owned()))
+    }
+
+    fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
+        18.0
+    }
+}

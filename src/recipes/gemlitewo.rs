@@ -1,0 +1,36 @@
+//! `gemlitewo-{bits}-{group}`: weights in groups, dequantized inside a kernel of our own.
+
+use plan::Dtype;
+use tch::{TchError, Tensor};
+
+use super::{LinearLayer, Quantized, Site};
+use crate::refusal::Refusal;
+
+/// The recipe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scheme {
+    /// 4 or 8.
+    pub bits: u8,
+    /// Weights that share a scale; with 8 bits a row does.
+    pub group: i64,
+    /// HQQ's solver in float16.
+    pub fp16_solver: bool,
+}
+
+impl super::Scheme for Scheme {
+    fn check(&self, _site: &Site) -> Result<(), String> {
+        Err("not available in this version".to_owned())
+    }
+
+    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        Ok(None)
+    }
+
+    fn eager(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Err(Refusal::Unsupported("not available in this version".to_owned()))
+    }
+
+    fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
+        18.0
+    }
+}

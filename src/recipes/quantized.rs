@@ -1,0 +1,68 @@
+//! The numbers of a quantized tensor.
+
+use tch::{Kind, TchError, Tensor};
+
+/// A quantized tensor before packing: one element per value, and the parameters of its groups.
+#[derive(Debug)]
+pub struct Quantized {
+    /// The size of the tensor it came from; int8, uint8 from 0 to 2^bits − 1, or a float8.
+    pub values: Tensor,
+    /// `[rows, groups]`, groups running along the last dimension: `[rows, 1]` per row, `[1, 1]` per
+    /// tensor.
+    pub scale: Tensor,
+    /// What zero is.
+    pub zero_point: ZeroPoint,
+}
+
+/// How the zero of a group enters.
+#[derive(Debug)]
+pub enum ZeroPoint {
+    /// `value · scale`; nothing is stored.
+    None,
+    /// `(value − zero_point) · scale`; the size of the scale.
+    Subtracted(Tensor),
+    /// `(value − middle) · scale + zero_point`; the size of the scale.
+    Added {
+        /// The zero points.
+        zero_point: Tensor,
+        /// 8 for 4 bits.
+        middle: i64,
+    },
+}
+
+impl ZeroPoint {
+    /// The stored zero points.
+    pub fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::None => None,
+            Self::Subtracted(zero_point) | Self::Added { zero_point, .. } => Some(zero_point),
+        }
+    }
+}
+
+impl Quantized {
+    /// The values that the integers stand for, float32 `[rows, k]`, computed in float32.
+    pub fn dequantize(&self) -> Result<Tensor, TchError> {
+        let float = |tensor: &Tensor| tensor.f_to_kind(Kind::Float);
+        let columns = self.values.size().last().copied().unwrap_or_default();
+        let values = float(&self.values)?.f_reshape([-1, columns])?;
+        let (rows, groups) = self.scale.f_reshape([-1, self.scale.size2()?.1])?.size2()?;
+        // One scale for all rows is broadcast over them.
+        let grouped = values.f_reshape(match rows {
+            1 => vec![1, groups, -1],
+            rows => vec![rows, groups, -1],
+        })?;
+        let scale = float(&self.scale)?.f_unsqueeze(-1)?;
+        let result = match &self.zero_point {
+            ZeroPoint::None => grouped.f_mul(&scale)?,
+            ZeroPoint::Subtracted(zero) => {
+                grouped.f_sub(&float(zero)?.f_unsqueeze(-1)?)?.f_mul(&scale)?
+            }
+            ZeroPoint::Added { zero_point, middle } => grouped
+                .f_sub_scalar(*middle)?
+                .f_mul(&scale)?
+                .f_add(&float(zero_point)?.f_unsqueeze(-1)?)?,
+        };
+        result.f_reshape([-1, columns])
+    }
+}

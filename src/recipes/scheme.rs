@@ -1,0 +1,62 @@
+//! What every recipe's file provides.
+
+use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
+use tch::{TchError, Tensor};
+
+use super::{LinearLayer, Quantized};
+use crate::refusal::Refusal;
+
+/// Where a recipe is to be applied.
+#[derive(Debug, Clone, Copy)]
+pub struct Site {
+    /// The case's variant.
+    pub variant: Variant,
+    /// Device.
+    pub device: Device,
+    /// Dtype before quantization.
+    pub dtype: Dtype,
+    /// The linear layer.
+    pub linear: LinearShape,
+}
+
+/// A recipe: what it does to the weight of a linear layer. One implementation in each file beside
+/// this one.
+pub trait Scheme {
+    /// Whether the layer can be built and run at this site, before anything is. The error is the
+    /// constraint and the value that broke it (`k = 100, but the group must divide it`); recipe and
+    /// layer are named around it.
+    fn check(&self, site: &Site) -> Result<(), String>;
+
+    /// The numbers of a quantized `weight [n, k]`, before they are packed; none where the weight
+    /// stays as it is. This is the recipe's maths, faithful to upstream also where upstream gives
+    /// NaN.
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError>;
+
+    /// The numbers of a quantized activation `[.., k]`; none where activations are left alone.
+    fn quantize_activation(&self, _x: &Tensor) -> Result<Option<Quantized>, TchError> {
+        Ok(None)
+    }
+
+    /// The layer as upstream's eager mode runs it, or as near as this device has it. `weight` is
+    /// freed unless the layer keeps it.
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal>;
+
+    /// The same maths by libtorch's packed op, where [`plan::Recipe::has_packed`].
+    fn packed(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Err(Refusal::Unsupported("this recipe has no packed variant".to_owned()))
+    }
+
+    /// The layer of a weight that [`super::prune`] has pruned, in its sparse layout.
+    fn sparse(&self, sparsity: Sparsity, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Err(Refusal::Unsupported(format!("this recipe has no {sparsity} layout")))
+    }
+
+    /// Whether the last operation of the eager layer has an out form ([`LinearLayer::forward_out`]).
+    fn writes_out(&self) -> bool {
+        false
+    }
+
+    /// The smallest signal-to-noise ratio, in dB, that a `linear` model may have against its
+    /// float64 reference: a few dB below the lowest that random weights were measured to give.
+    fn min_sqnr_db(&self, dtype: Dtype) -> f64;
+}

@@ -1,0 +1,132 @@
+//! Linear layers: every recipe's numbers, and what it computes with them.
+
+use criterion_torch::recipes::{self, LinearLayer, Quantized, Site};
+use criterion_torch::refusal::Refusal;
+use plan::{Device, Dtype, LinearShape, Recipe, Variant};
+use tch::Tensor;
+
+use super::fixture::Fixture;
+use super::integer_products_are_exact;
+
+/// The linear fixtures of a family of recipes, each compared in all that it holds.
+fn compare(belongs: fn(Recipe) -> bool) {
+    let fixtures = Fixture::all("linear");
+    let mut compared = 0;
+    for fixture in fixtures.iter().filter(|fixture| belongs(recipe_of(fixture))) {
+        let recipe = recipe_of(fixture);
+        match recipes::quantize(recipe, fixture.tensor("weight")).unwrap() {
+            Some(found) => numbers(fixture, "qweight", "scale", &found),
+            None => assert!(!fixture.has("qweight"), "{fixture}: {recipe} does not quantize"),
+        }
+        match recipes::quantize_activation(recipe, fixture.tensor("input")).unwrap() {
+            Some(found) => numbers(fixture, "qinput", "input_scale", &found),
+            None => assert!(!fixture.has("qinput"), "{fixture}: {recipe} leaves activations alone"),
+        }
+        output(fixture, recipe);
+        compared += 1;
+    }
+    // Another folder may hold fewer families.
+    assert!(compared > 0 || std::env::var_os("GOLDEN_DIR").is_some(), "no fixture");
+}
+
+fn recipe_of(fixture: &Fixture) -> Recipe {
+    fixture.text("recipe").parse().unwrap_or_else(|error| panic!("{fixture}: {error}"))
+}
+
+fn numbers(fixture: &Fixture, values: &str, scale: &str, found: &Quantized) {
+    fixture.expect_bits(values, &found.values);
+    fixture.expect_bits(scale, &found.scale);
+    if values != "qweight" {
+        return;
+    }
+    match found.zero_point.tensor() {
+        Some(zero_point) => fixture.expect_bits("zero_point", zero_point),
+        None => assert!(!fixture.has("zero_point"), "{fixture}: no zero point found"),
+    }
+    fixture.expect_bits("dequantized", &found.dequantize().unwrap());
+}
+
+/// The layer's output; where the weight's values break the recipe (a float8 row of zeros), the layer
+/// has to be refused instead.
+fn output(fixture: &Fixture, recipe: Recipe) {
+    if !integer_products_are_exact() && takes_integer_products(recipe) {
+        return;
+    }
+    let variant = Variant::eager(recipe);
+    let shape = fixture.shape();
+    let linear = LinearShape { name: "linear1", rows: shape.m, k: shape.k, n: shape.n };
+    let site = Site { variant, device: Device::Cpu, dtype: Dtype::BFloat16, linear };
+    recipes::check(&site).unwrap_or_else(|refusal| panic!("{fixture}: {refusal}"));
+    let layer = recipes::layer(variant, fixture.tensor("weight").shallow_clone());
+    if fixture.text("nonfinite_qweight_rows") != "[]" {
+        let refusal = layer.err().unwrap_or_else(|| panic!("{fixture}: NaN was let through"));
+        assert!(matches!(refusal, Refusal::Unsupported(_)), "{fixture}: {refusal}");
+        return;
+    }
+    let layer = layer.unwrap_or_else(|refusal| panic!("{fixture}: {refusal}"));
+    let input = fixture.tensor("input");
+    let found = layer.forward(input).unwrap();
+    if takes_integer_products(recipe) {
+        // Integer sums do not round, so there is one right answer.
+        fixture.expect_bits("output", &found);
+    } else {
+        fixture.expect_rounding("output", &found, 2.0);
+    }
+    writes_the_same(fixture, recipe, &*layer, &found);
+}
+
+fn writes_the_same(fixture: &Fixture, recipe: Recipe, layer: &dyn LinearLayer, found: &Tensor) {
+    let mut out = found.full_like(f64::NAN);
+    let written = layer.forward_out(fixture.tensor("input"), &mut out);
+    assert_eq!(written.is_ok(), recipes::writes_out(recipe), "{fixture}");
+    if written.is_ok() {
+        assert!(out.equal(found) || found.isnan().any().int64_value(&[]) == 1, "{fixture}");
+    }
+}
+
+fn takes_integer_products(recipe: Recipe) -> bool {
+    matches!(recipe, Recipe::Int8dq { .. } | Recipe::Int8dqPrefillWoDecode)
+}
+
+#[test]
+fn baseline() {
+    compare(|recipe| recipe == Recipe::Baseline);
+}
+
+#[test]
+fn int8wo() {
+    compare(|recipe| matches!(recipe, Recipe::Int8wo { .. }));
+}
+
+#[test]
+fn int8dq() {
+    compare(takes_integer_products);
+}
+
+#[test]
+fn int4wo() {
+    compare(|recipe| matches!(recipe, Recipe::Int4wo { .. }));
+}
+
+#[test]
+fn float8() {
+    compare(|recipe| {
+        matches!(recipe, Recipe::Float8wo | Recipe::Float8dqTensor | Recipe::Float8dqRow)
+    });
+}
+
+#[test]
+fn gemlitewo() {
+    compare(|recipe| matches!(recipe, Recipe::Gemlitewo { .. }));
+}
+
+#[test]
+fn the_others() {
+    // Upstream's fixtures have none of these; a folder of one's own may.
+    let others: fn(Recipe) -> bool = |recipe| {
+        matches!(recipe, Recipe::Int8DynamicIntx { .. } | Recipe::Uintx { .. } | Recipe::Fp6)
+    };
+    if Fixture::all("linear").iter().any(|fixture| others(recipe_of(fixture))) {
+        compare(others);
+    }
+}
