@@ -92,7 +92,7 @@ fn from_yaml_to_csv_and_json() {
     let planned: Vec<&str> =
         planned.iter().map(|case| case["full_id"].as_str().expect("an id")).collect();
     assert_eq!(listed, planned);
-    assert_eq!(listed.len(), 9);
+    assert_eq!(listed.len(), 12);
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.
@@ -110,7 +110,7 @@ fn from_yaml_to_csv_and_json() {
         ("linear/mps/VARIANT/bf16-32x64x32", "skipped"),
         ("linear/cpu/VARIANT/bf16-16777216x16777216x16777216", "oom"),
     ] {
-        for variant in ["baseline", "int8wo", "int8dq"] {
+        for variant in ["baseline", "int8wo", "int8wo+packed", "int8dq"] {
             let id = format!("inference/tiny/{}", rest.replace("VARIANT", variant));
             expected.push((id, status.to_owned()));
         }
@@ -146,6 +146,10 @@ fn check_measures(record: &serde_json::Value) {
     // 32·64 int8 weights, 32 bf16 scales, 32 int64 zero points.
     assert_eq!(record["measures"]["memory"]["weights_bytes"], 32 * 64 + 32 * 2 + 32 * 8);
     assert_eq!(record["measures"]["memory"]["inputs_bytes"], 16 * 64 * 2);
+    let weights = &record["weights"];
+    assert_eq!((&weights["quantized"], &weights["linears"]), (&1.into(), &1.into()));
+    assert_eq!(weights["baseline_bytes"], 32 * 64 * 2);
+    assert_eq!(weights["bits_per_weight"], 8.0 + (2.0 + 8.0) * 8.0 / 64.0);
     // The step converts the weight and makes a product and an output.
     let peak = record["measures"]["memory"]["step"]["peak_bytes"].as_u64().expect("a number");
     assert!(peak >= 32 * 64 * 2 + 16 * 32 * 2, "{peak}");

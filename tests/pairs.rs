@@ -87,6 +87,7 @@ const CONFIG: &str = "
 quantization_config_recipe_names: [int8wo, int8dq]
 sampling: { samples: 60, target: 0.5, measurement_s: 10 }
 energy: false
+packed: false
 latency: { calls: 60 }
 model_params:
   matrix_shapes:
