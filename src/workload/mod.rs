@@ -57,6 +57,9 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
 }
 
 #[cfg(test)]
+mod matrix_tests;
+
+#[cfg(test)]
 mod testing {
     use plan::{CaseId, Device, Dtype, Mode, ModelKind, Profiling, Recipe, Role, Settings, Shape};
 
