@@ -27,10 +27,11 @@ const SHARE: f64 = 0.5;
 const HALF_WIDTH: f64 = 0.02;
 
 /// The rows: what the default suite calls `linear` on the CPU in bfloat16.
-const ROWS: &str = "inference/[^/]*/linear/cpu/(baseline|int8wo|int8dq)/bf16-";
+const ROWS: &str = "inference/[^/]*/linear/cpu/(baseline|int8wo|int8dq|float8wo)/bf16-";
 
 const CONFIG: &str = "
-quantization_config_recipe_names: [int8wo, int8dq]
+quantization_config_recipe_names: [int8wo, int8dq, float8wo]
+packed: false
 model_params:
   matrix_shapes:
     - name: custom
