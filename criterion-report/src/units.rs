@@ -7,8 +7,6 @@ use crate::model::Interval;
 /// Nanoseconds in each unit of time, the smallest first.
 const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-const MIB: f64 = 1024.0 * 1024.0;
-
 /// Decimals that leave `digits` significant digits, after rounding (9.9996 counts as 10.00).
 fn decimals(value: f64, digits: i32) -> usize {
     if value == 0.0 || !value.is_finite() {
@@ -62,17 +60,51 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// Bytes as a number of MiB, three significant digits, without the unit.
-pub fn mib(bytes: u64) -> String {
-    significant(bytes as f64 / MIB, 3)
+/// A unit for bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByteUnit {
+    /// Its name.
+    pub name: &'static str,
+    bytes: u64,
+}
+
+impl ByteUnit {
+    /// The smallest first.
+    const ALL: [Self; 4] = [
+        Self { name: "B", bytes: 1 },
+        Self { name: "KiB", bytes: 1 << 10 },
+        Self { name: "MiB", bytes: 1 << 20 },
+        Self { name: "GiB", bytes: 1 << 30 },
+    ];
+
+    /// The largest unit of which `bytes` are at least one.
+    pub fn of(bytes: u64) -> Self {
+        Self::ALL.into_iter().rfind(|unit| bytes >= unit.bytes).unwrap_or(Self::ALL[0])
+    }
+
+    /// Bytes in this unit, three significant digits, without its name.
+    pub fn number(self, bytes: u64) -> String {
+        match self.bytes {
+            1 => bytes.to_string(),
+            unit => significant(bytes as f64 / unit as f64, 3),
+        }
+    }
 }
 
 /// Bytes with the unit that suits them.
 pub fn bytes(bytes: u64) -> String {
-    let units = [("B", 1.0), ("KiB", 1024.0), ("MiB", MIB), ("GiB", MIB * 1024.0)];
-    let value = bytes as f64;
-    let &(unit, scale) = units.iter().rfind(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
-    format!("{} {unit}", significant(value / scale, 3))
+    let unit = ByteUnit::of(bytes);
+    format!("{} {}", unit.number(bytes), unit.name)
+}
+
+/// An error, three significant digits: `0.0148`, or `3.20e-5` where it is below a thousandth.
+pub fn error(value: f64) -> String {
+    if value.abs() < 1e-3 && value != 0.0 { format!("{value:.2e}") } else { significant(value, 3) }
+}
+
+/// A share as a percentage: `50.0 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 /// A reduction as the change that it is: 0.498 becomes `−49.8%`.
@@ -176,11 +208,24 @@ mod tests {
 
     #[test]
     fn sizes_and_changes() {
-        assert_eq!(mib(2_097_152), "2.00");
-        assert_eq!(mib(1_053_696), "1.00");
-        assert_eq!(mib(0), "0");
-        assert_eq!(bytes(8_000_000_000), "7.45 GiB");
-        assert_eq!(bytes(512), "512 B");
+        for (size, text) in [
+            (0, "0 B"),
+            (2, "2 B"),
+            (1_023, "1023 B"),
+            (1_024, "1.00 KiB"),
+            (131_072, "128 KiB"),
+            (1_053_696, "1.00 MiB"),
+            (8_000_000_000, "7.45 GiB"),
+        ] {
+            assert_eq!(bytes(size), text);
+        }
+        assert_eq!(ByteUnit::of(8_192).number(2_097_152), "2048");
+        assert_eq!(ByteUnit::of(2_097_152).number(8_192), "0.00781");
+        assert_eq!(error(0.014_775), "0.0148");
+        assert_eq!(error(3.2e-5), "3.20e-5");
+        assert_eq!(error(0.0), "0");
+        assert_eq!(error(f64::NAN), "NaN");
+        assert_eq!(percent(0.5), "50.0 %");
         assert_eq!(reduction(0.498), "−49.8%");
         assert_eq!(reduction(-0.25), "+25.0%");
         assert_eq!(reduction(0.0), "±0.0%");

@@ -145,7 +145,7 @@ fn plan_expands_without_measuring() {
     let config = "tests/fixtures/configs/inference/quick.yml";
     assert_snapshot!("plan-table", out(&run(&["plan", config])));
     assert_snapshot!("plan-json", out(&run(&["plan", config, "--format", "json"])));
-    let one = run(&["plan", config, "--format", "json", "--filter", "int8wo.*2048"]);
+    let one = run(&["plan", config, "--format", "json", "--filter", "int8wo/.*2048"]);
     let cases: serde_json::Value = serde_json::from_str(out(&one)).expect("JSON");
     assert_eq!(cases.as_array().map(Vec::len), Some(1));
 }

@@ -288,6 +288,41 @@ fn a_baseline_comes_before_its_candidates_and_groups_stay_together() {
     assert!(entry(&report, "int8dq").comparison.is_some_and(|it| it.speedup.is_ok()));
 }
 
+/// Packed ones were measured by themselves, after all others.
+#[test]
+fn a_packed_case_stands_behind_its_eager_sibling() {
+    let report = report("packed-sibling");
+    let linear = |entry: &Entry<'_>| entry.row.full_id().starts_with("inference/quick/linear/");
+    let variants: Vec<&str> = report
+        .entries()
+        .filter(linear)
+        .map(|entry| entry.row.record.case.id.variant.as_str())
+        .collect();
+    let expected = [
+        "baseline",
+        "int8wo",
+        "int8wo+packed",
+        "int8dq",
+        "uintx-4-64",
+        "uintx-4-64+packed",
+        "baseline+block",
+        "float8dq-row",
+    ];
+    assert_eq!(variants, expected);
+    let comparison = entry(&report, "int8wo+packed").comparison.expect("a candidate is compared");
+    let baseline = comparison.baseline.expect("the group has one");
+    assert_eq!(baseline, 0, "the unquantized model, not the eager sibling");
+    assert_eq!(comparison.speedup.as_ref().map(|it| it.ratio), Ok(3.0511));
+}
+
+#[test]
+fn records_of_before_there_were_weights_are_read() {
+    let report = report("packed-sibling");
+    assert_eq!(entry(&report, "int8dq").row.record.weights, None);
+    let sparse = entry(&report, "baseline+block").row.record.weights.expect("it has them");
+    assert_eq!((sparse.quantized, sparse.density), (0, Some(0.5)));
+}
+
 #[test]
 fn one_iteration_is_no_iterations() {
     let stale = |iters| NoTime::Stale { recorded: (3, 9), found: (iters, 7) }.to_string();

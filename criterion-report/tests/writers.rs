@@ -33,6 +33,7 @@ fn details_of_what_is_there_and_what_is_not() {
         "every-outcome",
         "host-bound",
         "noisy",
+        "packed-sibling",
         "page-faults",
         "preallocated",
         "quick-mode",
@@ -60,6 +61,22 @@ fn text_follows_the_terminals_width() {
     assert!(at(160).lines().count() < at(100).lines().count());
 }
 
+/// What `--details` repeats gives way where the table would be wider than the terminal.
+#[test]
+fn a_narrow_table_leaves_out_steps_then_bits() {
+    let heading = |width| {
+        let text = write_on(Some(width), &show(), &report("packed-sibling"));
+        let heading = text.lines().find(|line| line.contains("SQNR")).expect("a heading");
+        assert!(heading.chars().count() <= width || !heading.contains("bits"), "{heading}");
+        [heading.contains(" bits"), heading.contains(" step")]
+    };
+    assert_eq!(heading(120), [true, true]);
+    assert_eq!(heading(101), [true, true]);
+    assert_eq!(heading(100), [true, false]);
+    assert_eq!(heading(95), [true, false]);
+    assert_eq!(heading(80), [false, false]);
+}
+
 #[test]
 fn show_in_colour_has_the_same_letters() {
     let coloured = Writer::Show(show::Options { color: ColorChoice::Always, details: false });
@@ -81,6 +98,7 @@ fn csv_of_outcomes_and_missing_values() {
         "host-bound",
         "no-pair",
         "noisy",
+        "packed-sibling",
         "preallocated",
         "quick-mode",
         "stale-baseline",
@@ -128,6 +146,7 @@ fn dashboard_for_the_database() {
         "host-bound",
         "no-pair",
         "other-dtype",
+        "packed-sibling",
         "preallocated",
         "small-kernels",
         "stale-estimate",
@@ -142,7 +161,7 @@ fn dashboard_in_upstreams_forms() {
     let compiled = try_report("compiled", "new", "max-autotune").expect("a readable fixture");
     assert_snapshot!("dashboard-compat-two-siblings", write(&compat, &report("two-siblings")));
     assert_snapshot!("dashboard-compat-compiled", write(&compat, &compiled));
-    for name in ["candidate-alone", "no-pair", "stale-estimate"] {
+    for name in ["candidate-alone", "no-pair", "packed-sibling", "stale-estimate"] {
         assert_snapshot!(format!("dashboard-compat-{name}"), write(&compat, &report(name)));
     }
     assert_snapshot!("dashboard-compat-every-outcome", write(&compat, &report("every-outcome")));

@@ -3,7 +3,7 @@
 use crate::case::{Case, Role};
 use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
 use crate::settings::Sampling;
-use crate::words::{CacheMode, Device, ModelKind};
+use crate::words::{CacheMode, Device, ModelKind, Recipe};
 
 /// Fewest samples of a case: criterion takes no fewer.
 pub const MIN_SAMPLES: u64 = 10;
@@ -38,9 +38,80 @@ fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
 }
 
-/// Nominal bits per weight as a case stores it, scales aside.
-fn weight_bits(case: &Case) -> u64 {
-    case.recipe.weight_bits().map_or(case.dtype.bits(), u64::from)
+/// The most bytes that `k · n` weights of a layer take as a case stores them: values, and for each
+/// group of a quantized one a scale in the dtype before quantization and a zero point of 64 bits.
+/// (Small groups are the reason for counting them: 4 bits in groups of 32 have 2.5 bits more.)
+fn stored_bytes(case: &Case, k: u128, n: u128) -> u128 {
+    let element = u128::from(case.dtype.bytes());
+    let Some(bits) = case.recipe.weight_bits() else { return k * n * element };
+    let groups = n * case.recipe.group().map_or(1, |group| k.div_ceil(group.into()));
+    (k * n * u128::from(bits)).div_ceil(8) + groups * (element + 8)
+}
+
+/// Whether weights are padded along k, to multiples of 1024, for the 4-bit kernel on CUDA.
+fn pads(case: &Case) -> bool {
+    let uintx = case.packed && matches!(case.recipe, Recipe::Uintx { .. });
+    case.device == Device::Cuda && (uintx || matches!(case.recipe, Recipe::Int4wo { .. }))
+}
+
+/// Bytes that exist for a moment.
+struct Temporaries {
+    /// For each weight of the largest layer, while it is quantized or pruned.
+    building: u128,
+    /// For each weight of the largest layer, while a step runs.
+    weight: u128,
+    /// For each element that goes into a layer or comes out, while a step runs.
+    activation: u128,
+}
+
+/// What upstream's sequence of operations holds at once, where recipes differ in it by much.
+fn temporaries(case: &Case) -> Temporaries {
+    let element = u128::from(case.dtype.bytes());
+    let recipe = case.recipe;
+    // Product with the reciprocal, rounded, clamped, and the integers in 32 bits.
+    let integers = 3 * element + 4;
+    // Weight, scaled, clamped and rescaled in float32.
+    let floats = 16;
+    // Weight, values, error and what shrinks it, in float32.
+    let solver = 20;
+    // Magnitudes in float32, sorted, and the places of each in 64 bits.
+    let pruning = 24;
+    let quantizing = match recipe {
+        Recipe::Baseline => 0,
+        _ if recipe.has_solver() => solver,
+        Recipe::Float8wo | Recipe::Float8dqTensor | Recipe::Float8dqRow | Recipe::Fp6 => floats,
+        _ => integers,
+    };
+    let weight = match recipe {
+        _ if case.packed => 0,
+        // A sparse weight is expanded.
+        Recipe::Baseline => {
+            if case.sparsity.is_some() {
+                element
+            } else {
+                0
+            }
+        }
+        // The kernel dequantizes.
+        Recipe::Int4wo { .. } | Recipe::Gemlitewo { .. } => 0,
+        // Dequantized in float32, then converted.
+        Recipe::Float8wo | Recipe::Fp6 => 8 + element,
+        // Unpacked, without its zero points, and scaled.
+        Recipe::Uintx { .. } => 4 + 2 * element,
+        // int8wo converts, others dequantize, expand or transpose.
+        _ => 2 * element,
+    };
+    // int8dq holds int32 sums, their conversion and a product together.
+    let integer_sums = 4 + 2 * element;
+    let activation = match recipe {
+        // Quantized by way of float32.
+        Recipe::Float8dqTensor | Recipe::Float8dqRow => 16 + element,
+        // Quantized and dequantized.
+        Recipe::Int8DynamicIntx { .. } => 4 + 3 * element,
+        _ => integer_sums,
+    };
+    let building = if case.sparsity.is_some() { quantizing.max(pruning) } else { quantizing };
+    Temporaries { building, weight, activation }
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
@@ -50,21 +121,21 @@ pub fn memory_bytes(case: &Case) -> u64 {
     const REFERENCE: u128 = 384 << 20;
     let element = u128::from(case.dtype.bytes());
     let input: u128 = input_size(case.model, case.shape).into_iter().map(u128::from).product();
-    let (mut weights, mut largest, mut activations) = (0, 0, 0);
+    let (mut weights, mut largest, mut stored, mut activations) = (0, 0, 0, 0);
     for linear in linears(case.model, case.shape) {
         let (rows, k, n) = (u128::from(linear.rows), u128::from(linear.k), u128::from(linear.n));
+        let k = if pads(case) { k.next_multiple_of(1024) } else { k };
         weights += k * n;
+        stored += stored_bytes(case, k, n);
         largest = largest.max(k * n);
         activations += rows * (k + n);
     }
-    let stored = weights * u128::from(weight_bits(case)) / 8;
-    // Weights are drawn in float32. Quantizing holds a weight's reciprocal product and its rounded
-    // form beside it. int8wo converts its largest weight during a step.
+    let temporaries = temporaries(case);
+    // Weights are drawn in float32, and all of them before the first is quantized.
     let drawing = weights * element + largest * 4;
-    let quantizing = weights * element + stored + 2 * largest * element;
-    // What goes into and out of every layer at once; int8dq holds int32 sums, their conversion and
-    // a product together.
-    let running = stored + largest * element + activations * (4 + 2 * element);
+    let building = weights * element + stored + largest * temporaries.building;
+    // What goes into and out of every layer at once.
+    let running = stored + largest * temporaries.weight + activations * temporaries.activation;
     let reference = REFERENCE.min(16 * (weights + activations));
     let flush = match case.settings.cache {
         CacheMode::Cold => u128::from(FLUSH_BYTES),
@@ -74,7 +145,7 @@ pub fn memory_bytes(case: &Case) -> u64 {
         true => output_size(case.model, case.shape).into_iter().map(u128::from).product(),
         false => 0,
     };
-    let total = (input + held) * element + drawing.max(quantizing).max(running) + reference + flush;
+    let total = (input + held) * element + drawing.max(building).max(running) + reference + flush;
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
@@ -144,6 +215,76 @@ mod tests {
         assert!(baseline > 3 * weight, "float32 and bfloat16 at once");
         assert!(baseline < 8 * weight, "but not without measure");
         assert!(int8wo > 3 * weight + weight / 2, "original, int8, two temporaries");
+    }
+
+    /// The part that a case's own recipe decides, for m = 1, k = n = 4096 in bfloat16: 2^24 weights.
+    fn beyond_the_fixed_part(recipe: &str, sparsity: &str) -> u64 {
+        let text = format!(
+            "quantization_config_recipe_names: [{recipe}]\n\
+             sparsity_config_recipe_names: [{sparsity}]\n\
+             model_params: {{ matrix_shapes: [{{ name: custom, shapes: [[1, 4096, 4096]] }}] }}"
+        );
+        let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
+        let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+        let case = cases.iter().find(|case| !case.packed && case.role == Role::Candidate);
+        // The input's 8192 bytes, and the bounds of the reference: 16 bytes per weight and activation.
+        memory_bytes(case.expect("a candidate")) - 8192 - 16 * (4096 * 4096 + 2 * 4096)
+    }
+
+    #[test]
+    fn memory_of_the_worked_examples() {
+        const WEIGHTS: u64 = 4096 * 4096;
+        const ROWS: u64 = 4096;
+        for (recipe, building) in [
+            // Original, int8, scale and zero point of each row, 3·2 + 4 bytes of temporaries.
+            ("int8wo", (2 + 1 + 10) * WEIGHTS + 10 * ROWS),
+            // Half a byte, and 10 for each 32 weights.
+            ("int4wo-32", (2 + 10) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 32),
+            // Five copies in float32.
+            ("int4wo-128-hqq", (2 + 20) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 128),
+            ("gemlitewo-4-64", (2 + 20) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 64),
+            // HQQ's integers take a byte each.
+            ("uintx-2-64-hqq", (2 + 1 + 20) * WEIGHTS + 10 * WEIGHTS / 64),
+            ("float8wo", (2 + 1 + 16) * WEIGHTS + 10 * ROWS),
+            ("fp6", (2 + 16) * WEIGHTS + WEIGHTS * 6 / 8 + 10 * ROWS),
+        ] {
+            assert_eq!(beyond_the_fixed_part(recipe, "null"), building, "{recipe}");
+        }
+        // Original, stored as dense at the most, and what sorting by magnitude takes.
+        assert_eq!(beyond_the_fixed_part("baseline", "semi-sparse"), (2 + 2 + 24) * WEIGHTS);
+    }
+
+    #[test]
+    fn the_kernel_on_cuda_takes_padded_weights() {
+        let memory = |recipe: &str, device: &str, k: u64| {
+            let text = format!(
+                "quantization_config_recipe_names: [{recipe}]\n\
+                 model_params: {{ device: {device}, matrix_shapes: [{{ name: custom, shapes: [[1, {k}, 4096]] }}] }}"
+            );
+            let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
+            memory_bytes(&expand(&[config]).expect("a valid plan").groups[0].cases[1])
+        };
+        let input = |k: u64| 2 * k;
+        let padded = memory("int4wo-64", "cuda", 1280) - input(1280);
+        assert_eq!(padded, memory("int4wo-64", "cuda", 2048) - input(2048));
+        assert!(memory("int4wo-64", "cpu", 1280) < padded);
+        assert!(memory("int8wo", "cuda", 1280) < memory("int8wo", "cuda", 2048));
+    }
+
+    #[test]
+    fn a_step_may_take_more_than_building() {
+        // 2^24 rows: 128 elements of each go in or come out, with 16 + 2 bytes against 4 + 2·2.
+        let text = "quantization_config_recipe_names: [float8dq-row]\n\
+                    model_params: { matrix_shapes: [{ name: custom, shapes: [[16777216, 64, 64]] }] }";
+        let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
+        let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+        let activations = (1 << 24) * (64 + 64);
+        let float8 = memory_bytes(&cases[1]) - memory_bytes(&cases[0]);
+        let bfloat16_weights = 64 * 64 * 2;
+        let float8_weights = 64 * 64 + 64 * 10;
+        let dequantized = 2 * 64 * 64 * 2;
+        let temporaries = activations * (18 - 8);
+        assert_eq!(float8, temporaries + float8_weights + dequantized - bfloat16_weights);
     }
 
     #[test]

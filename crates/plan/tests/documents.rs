@@ -74,10 +74,18 @@ fn the_readmes_sample_means_what_it_says() {
     let id = |variant: &str| {
         format!("inference/readme-sample/linear/cuda/{variant}/bf16-1024x1024x1024")
     };
-    let variants = ["baseline", "int8wo", "float8wo", "float8dq-tensor"];
-    let expected: Vec<String> =
-        variants.iter().flat_map(|v| [id(v), id(&format!("{v}+max-autotune"))]).collect();
-    assert_eq!(ids, expected);
+    let expected = [
+        "baseline",
+        "baseline+max-autotune",
+        "int8wo",
+        "int8wo+packed",
+        "int8wo+max-autotune",
+        "float8wo",
+        "float8wo+max-autotune",
+        "float8dq-tensor",
+        "float8dq-tensor+max-autotune",
+    ];
+    assert_eq!(ids, expected.map(id));
 }
 
 #[test]

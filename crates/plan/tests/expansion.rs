@@ -92,12 +92,13 @@ fn variants(recipes: &str, sparsities: &str) -> Vec<String> {
 
 #[test]
 fn sparsity_pairs_as_upstream_does() {
-    assert_eq!(variants("[int8wo]", "[null]"), ["baseline", "int8wo"]);
+    assert_eq!(variants("[int8dq]", "[null]"), ["baseline", "int8dq"]);
     assert_eq!(
         variants("[int8wo, int8dq, float8dq-tensor, float8wo]", "[null, 2:4]"),
         [
             "baseline",
             "int8wo",
+            "int8wo+packed",
             "int8dq",
             "float8dq-tensor",
             "float8wo",
@@ -122,8 +123,9 @@ fn every_group_has_one_baseline_and_it_is_first() {
         let roles: Vec<Role> = group.cases.iter().map(|case| case.role).collect();
         assert_eq!(roles[0], Role::Baseline);
         assert_eq!(roles.iter().filter(|role| **role == Role::Baseline).count(), 1);
-        // baseline, baseline+compile, int8wo, int8wo+compile: the repeated recipe counts once.
-        assert_eq!(roles.len(), 4);
+        // baseline, baseline+compile, int8wo, int8wo+packed, int8wo+compile: the repeated recipe
+        // counts once.
+        assert_eq!(roles.len(), 5);
     }
 }
 
@@ -165,6 +167,7 @@ fn out_adds_a_sibling_behind_every_eager_dense_variant() {
         "baseline+out",
         "baseline+compile",
         "int8wo",
+        "int8wo+packed",
         "int8wo+out",
         "int8wo+compile",
         "baseline+semi-sparse",
@@ -175,6 +178,25 @@ fn out_adds_a_sibling_behind_every_eager_dense_variant() {
     assert_eq!(ids("out: true\nmodel_params: {}"), ["baseline", "baseline+out"]);
     assert_eq!(ids("out: true\nmodel_params: { out: false }"), ["baseline"]);
     assert_eq!(ids("model_params: { out: false }"), ["baseline"]);
+}
+
+#[test]
+fn packed_stands_behind_its_eager_sibling_where_libtorch_has_the_op() {
+    let packed = ["baseline", "int8wo", "int8wo+packed", "uintx-4-64", "uintx-4-64+packed"];
+    assert_eq!(variants("[int8wo, uintx-4-64]", "[null]"), packed);
+    // The op takes four groups of 4-bit weights.
+    assert_eq!(variants("[uintx-4-16, uintx-5-64]", "[null]").len(), 3);
+    let variants_of = |text: &str| -> Vec<String> {
+        let plan = plan_of(&format!("quantization_config_recipe_names: [int8wo]\n{text}"));
+        plan.cases().map(|case| case.id.variant.clone()).collect()
+    };
+    let without = ["baseline", "int8wo"];
+    assert_eq!(variants_of("packed: false\nmodel_params: {}"), without);
+    assert_eq!(variants_of("model_params: { packed: false }"), without);
+    let with = ["baseline", "int8wo", "int8wo+packed"];
+    assert_eq!(variants_of("packed: false\nmodel_params: { packed: true }"), with);
+    // It has no backward.
+    assert_eq!(variants_of("benchmark_mode: training\nmodel_params: {}"), without);
 }
 
 #[test]
@@ -248,12 +270,14 @@ fn the_hash_is_of_the_text_and_part_of_nothing_else() {
     assert_eq!(cases[0].id, cases[1].id);
     assert_eq!(cases[0].settings, cases[1].settings);
 
-    // Records from before the hash and the preallocated output are still read.
+    // Records from before the hash, the preallocated output and the packed op are still read.
     let mut old = serde_json::to_value(&cases[0]).expect("a case serialises");
     let fields = old.as_object_mut().expect("an object");
-    assert!(fields.remove("config_hash").is_some() && fields.remove("preallocated").is_some());
-    let read: plan::Case = serde_json::from_value(old).expect("both are optional");
-    assert_eq!((read.config_hash.as_str(), read.preallocated), ("", false));
+    for field in ["config_hash", "preallocated", "packed"] {
+        assert!(fields.remove(field).is_some(), "{field}");
+    }
+    let read: plan::Case = serde_json::from_value(old).expect("all three are optional");
+    assert_eq!((read.config_hash.as_str(), read.preallocated, read.packed), ("", false, false));
 }
 
 #[test]
@@ -321,7 +345,7 @@ fn two_configs_of_one_stem_are_an_error_that_names_both() {
     assert!(expand(&[read("a/x.yml"), read("b/y.yml")]).is_ok());
 }
 
-/// 512 shapes × 20 variants: more than ten thousand cases.
+/// 512 shapes × more than 20 variants: more than ten thousand cases.
 #[test]
 fn a_large_plan_keeps_every_id_unique_and_inside_criterions_limits() {
     let recipes: Vec<String> = plan::Recipe::examples().map(|recipe| recipe.to_string()).collect();

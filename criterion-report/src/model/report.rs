@@ -172,19 +172,28 @@ impl Report {
 }
 
 /// Puts rows of one group, and in it those of one parameter, together where the first of them
-/// stands; the baseline comes before its candidates, which keep their order.
+/// stands; the baseline comes before its candidates, which keep their order but for packed ones:
+/// each stands behind its eager sibling.
 fn arrange(rows: &mut [Row]) {
     let mut groups: HashMap<String, usize> = HashMap::new();
     let mut parameters: HashMap<(String, String), usize> = HashMap::new();
+    let mut eager: HashMap<(String, String, String), usize> = HashMap::new();
+    let eager_sibling = |row: &Row| {
+        let id = &row.record.case.id;
+        let variant = Variant { packed: false, ..Variant::of(&row.record.case) };
+        (id.group.clone(), id.parameter.clone(), variant.to_string())
+    };
     for (place, row) in rows.iter().enumerate() {
         let id = &row.record.case.id;
         groups.entry(id.group.clone()).or_insert(place);
         parameters.entry((id.group.clone(), id.parameter.clone())).or_insert(place);
+        eager.entry(eager_sibling(row)).or_insert(place);
     }
     rows.sort_by_cached_key(|row| {
         let id = &row.record.case.id;
         let parameter = (id.group.clone(), id.parameter.clone());
-        (groups[&id.group], parameters[&parameter], !row.is_baseline())
+        let candidate = (!row.is_baseline(), eager[&eager_sibling(row)], row.record.case.packed);
+        (groups[&id.group], parameters[&parameter], candidate)
     });
 }
 

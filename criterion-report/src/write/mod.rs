@@ -28,7 +28,9 @@ pub enum Writer {
     /// moments. It is green or red where the interval excludes 1 and the ratio is at least 1 % from
     /// it, yellow where the interval leaves open whether there is such a difference. `weights` is the
     /// storage of the model as it runs with the change against the baseline, `step` the peak of one
-    /// step's own allocations, both in MiB; `SQNR` is the output's signal-to-quantization-noise ratio
+    /// step's own allocations, in the same unit; `bits` is what the linear layers store per weight,
+    /// scales and zero points included (`step`, then `bits`, are left out where the table is wider
+    /// than the terminal; `--details` has both); `SQNR` is the output's signal-to-quantization-noise ratio
     /// in dB against a high-precision reference (∞: equal). The `quiet` score above the tables is the
     /// share of short computations that nothing else slowed down when the run began; 1 is a quiet
     /// machine.
@@ -41,8 +43,8 @@ pub enum Writer {
     /// Write one CSV line per case, torchao's columns first
     ///
     /// The first 21 columns are those of torchao's microbenchmarks, in their order; columns with
-    /// intervals, memory, accuracy, circumstances, latency, throughput, counters, energy and clocks
-    /// follow. Times are medians in milliseconds; speed-ups come from pairs, not from these times.
+    /// intervals, memory, accuracy, circumstances, latency, throughput, counters, energy, clocks
+    /// and the stored weights follow. Times are medians in milliseconds; speed-ups come from pairs, not from these times.
     /// An empty cell means that there is no value; unmeasured cases are lines too, with their
     /// outcome and reason.
     Csv,

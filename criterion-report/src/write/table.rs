@@ -121,6 +121,13 @@ pub fn render(
     out
 }
 
+/// Characters of the widest line of cells that [`render`] makes of these.
+pub fn table_width(columns: &[(&str, Align)], lines: &[Line], indent: usize) -> usize {
+    let widths = (0..columns.len()).map(|column| column_width(columns[column].0, column, lines));
+    let widths: Vec<usize> = widths.filter(|width| *width > 0).collect();
+    indent + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
 /// Spaces between columns.
 const GAP: usize = 2;
 
@@ -199,6 +206,7 @@ mod tests {
           int8wo    skipped: there is no device of
                     that kind
         ");
+        assert_eq!(table_width(&columns, &lines, 2), "  baseline  1 µs  10".chars().count());
     }
 
     #[test]

@@ -65,6 +65,7 @@ pub const READABLE: &[&str] = &[
     "noisy",
     "older-lines",
     "other-dtype",
+    "packed-sibling",
     "page-faults",
     "preallocated",
     "quick-mode",

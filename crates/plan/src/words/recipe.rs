@@ -160,15 +160,39 @@ impl Recipe {
             Self::Baseline => None,
             Self::Int4wo { .. } => Some(4),
             Self::Fp6 => Some(6),
-            Self::Gemlitewo { bits, .. } | Self::Uintx { bits, .. } => Some(bits),
+            Self::Gemlitewo { bits, .. } | Self::Uintx { bits, hqq: false, .. } => Some(bits),
             // Stored one to a byte, as upstream's eager mode has them.
-            Self::Int8DynamicIntx { .. }
+            Self::Uintx { hqq: true, .. }
+            | Self::Int8DynamicIntx { .. }
             | Self::Int8wo { .. }
             | Self::Int8dq { .. }
             | Self::Int8dqPrefillWoDecode
             | Self::Float8wo
             | Self::Float8dqTensor
             | Self::Float8dqRow => Some(8),
+        }
+    }
+
+    /// Weights along k that share a scale; none where a whole row does, or all.
+    pub const fn group(self) -> Option<u16> {
+        match self {
+            Self::Int4wo { group, .. }
+            | Self::Gemlitewo { bits: 4, group, .. }
+            | Self::Int8DynamicIntx { group, .. }
+            | Self::Uintx { group, .. } => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Whether half-quadratic quantization chooses the parameters of its groups.
+    pub const fn has_solver(self) -> bool {
+        match self {
+            Self::Int4wo { numerics, .. } => {
+                matches!(numerics, Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver)
+            }
+            Self::Gemlitewo { bits, .. } => bits == 4,
+            Self::Uintx { hqq, .. } => hqq,
+            _ => false,
         }
     }
 

@@ -145,6 +145,12 @@ pub const OURS: &[Column] = &[
     ("planned_samples", |e| text(planned(e)?.samples)),
     ("planned_iters", |e| text(planned(e)?.iters)),
     ("planned_limited_by", |e| text(stop_word(planned(e)?.limited_by))),
+    ("bits_per_weight", |e| text(e.row.record.weights?.bits_per_weight)),
+    ("packed_weight_bytes", |e| text(e.row.record.weights?.packed_bytes)),
+    ("baseline_weight_bytes", |e| text(e.row.record.weights?.baseline_bytes)),
+    ("linears_quantized", |e| text(e.row.record.weights?.quantized)),
+    ("linears", |e| text(e.row.record.weights?.linears)),
+    ("density", |e| text(e.row.record.weights?.density?)),
 ];
 
 fn text(value: impl ToString) -> Option<String> {

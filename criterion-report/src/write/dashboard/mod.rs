@@ -24,9 +24,9 @@ pub struct Options {
     /// Write exactly the fields, names and layout that torchao's CI wrote last
     ///
     /// Four metrics per measured candidate. It has no place for failures, intervals, versions,
-    /// preallocated outputs or dtypes other than bfloat16: what it leaves out is counted on stderr. Its empty `runners`
-    /// and `dependencies` suppress what the uploader would fill in, so prefer the default for
-    /// uploading.
+    /// preallocated outputs, packed variants or dtypes other than bfloat16: what it leaves out is
+    /// counted on stderr. Its empty `runners` and `dependencies` suppress what the uploader would
+    /// fill in, so prefer the default for uploading.
     #[arg(long, conflicts_with_all = ["seed_format", "jsonl"])]
     pub torchao_compat: bool,
     /// Write the one record per result of torchao's tutorial, `speedup(wrt bf16)`

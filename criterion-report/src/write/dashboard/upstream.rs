@@ -19,6 +19,8 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
         Some("not bfloat16, the only dtype that its metrics can name")
     } else if entry.row.record.case.preallocated {
         Some("a preallocated output, which its names do not tell from a fresh one")
+    } else if entry.row.record.case.packed {
+        Some("libtorch's packed op, which its names do not tell from upstream's own maths")
     } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
         Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
     } else if times && !(timed(Some(entry.row)) && timed(entry.unquantized)) {

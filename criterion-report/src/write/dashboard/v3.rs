@@ -45,6 +45,13 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     info.push("sparsity", case.sparsity);
     info.push("threads", Some(environment.torch.threads));
     info.push("allocator", Some(&environment.allocator));
+    info.push("packed", case.packed.then_some(true));
+    if let Some(weights) = record.weights {
+        info.push("bits_per_weight", Some(weights.bits_per_weight));
+        info.push("linears_quantized", Some(weights.quantized));
+        info.push("linears", Some(weights.linears));
+        info.push("density", weights.density);
+    }
     info.push("kernels", (!record.kernels.is_empty()).then(|| record.kernels.join(";")));
     let mut cautions = entry.cautions();
     if let Some(Err(why)) = entry.quantization.map(|comparison| &comparison.speedup)
@@ -118,6 +125,7 @@ fn series_name(case: &Case) -> String {
     if let Some(mode) = case.compile {
         qualify(mode != CompileMode::Default, mode.to_string());
     }
+    qualify(case.packed, "packed".to_owned());
     qualify(case.preallocated, "out".to_owned());
     qualify(settings.threads != 1, format!("{}threads", settings.threads));
     qualify(settings.allocator != Allocator::Retained, format!("{}-allocator", settings.allocator));

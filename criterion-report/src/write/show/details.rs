@@ -1,6 +1,8 @@
 //! The second tables: what is measured besides time, speed-up and accuracy.
 
-use plan::{Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range};
+use plan::{
+    Accuracy, Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range, Weights,
+};
 
 use super::footnotes::Footnotes;
 use super::group::parameter_heading;
@@ -26,7 +28,10 @@ struct Section {
 
 const SECTIONS: &[Section] = &[
     Section { title: "latency", columns: LATENCY, optional: false },
-    Section { title: "work, memory in MiB", columns: MEMORY, optional: false },
+    // Records of before there were any have no weights.
+    Section { title: "weights", columns: WEIGHTS, optional: true },
+    Section { title: "accuracy", columns: ACCURACY, optional: true },
+    Section { title: "memory", columns: MEMORY, optional: false },
     Section { title: "counted per step", columns: COUNTED, optional: false },
     Section { title: "energy, clock", columns: CONDITIONS, optional: false },
     // Only a device that works beside the host has two.
@@ -40,17 +45,41 @@ const LATENCY: &[Column] = &[
     Column("p99", "latency", |r| Some(latency(r)?.p99_ns.map(units::time).ok_or(FEW_CALLS))),
     Column("max", "latency", |r| ok(units::time(latency(r)?.max_ns))),
     Column("first call", "first_call_ns", |r| ok(units::time(m(r).first_call_ns? as f64))),
+    Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
+    Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
+];
+
+const WEIGHTS: &[Column] = &[
+    Column("quantized", "", |r| {
+        let Weights { quantized, linears, .. } = weights(r)?;
+        ok(format!("{quantized} of {linears}"))
+    }),
+    Column("bits/weight", "", |r| ok(units::significant(weights(r)?.bits_per_weight, 5))),
+    Column("stored", "", |r| ok(units::bytes(weights(r)?.packed_bytes))),
+    Column("unquantized", "", |r| ok(units::bytes(weights(r)?.baseline_bytes))),
+    Column("stored/unquantized", "", |r| {
+        let Weights { packed_bytes, baseline_bytes, .. } = weights(r)?;
+        ok(units::percent(packed_bytes as f64 / baseline_bytes as f64))
+    }),
+    // Without a sparse case the column is left out.
+    Column("density", "", |r| ok(weights(r)?.density.map(units::percent).unwrap_or_default())),
+];
+
+const ACCURACY: &[Column] = &[
+    Column("SQNR dB", "", |r| ok(units::decibels(accuracy(r)?.sqnr_db.0))),
+    Column("gate dB", "", |r| ok(units::decibels(accuracy(r)?.min_sqnr_db))),
+    Column("max abs error", "", |r| ok(units::error(accuracy(r)?.max_abs_error.0))),
+    Column("relative error", "", |r| ok(units::error(accuracy(r)?.relative_error.0))),
+    Column("rows checked", "", |r| ok(accuracy(r)?.rows_checked.to_string())),
 ];
 
 const MEMORY: &[Column] = &[
-    Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
-    Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
-    Column("weights", "memory", |r| ok(units::mib(memory(r)?.weights_bytes))),
-    Column("inputs", "memory", |r| ok(units::mib(memory(r)?.inputs_bytes))),
+    Column("weights", "memory", |r| ok(units::bytes(memory(r)?.weights_bytes))),
+    Column("inputs", "memory", |r| ok(units::bytes(memory(r)?.inputs_bytes))),
     // Few cases have one beforehand: without any, the column is left out.
     Column("outputs", "memory", |r| ok(held(memory(r)?.outputs_bytes))),
-    Column("step peak", "memory", |r| ok(units::mib(memory(r)?.step.peak_bytes))),
-    Column("step total", "memory", |r| ok(units::mib(memory(r)?.step.total_bytes))),
+    Column("step peak", "memory", |r| ok(units::bytes(memory(r)?.step.peak_bytes))),
+    Column("step total", "memory", |r| ok(units::bytes(memory(r)?.step.total_bytes))),
     Column("allocs", "memory", |r| ok(memory(r)?.step.allocations.to_string())),
 ];
 
@@ -58,7 +87,12 @@ const COUNTED: &[Column] = &[
     Column("page faults", "counters", |r| ok(count(counters(r)?.minor_faults))),
     Column("from disk", "counters", |r| ok(count(counters(r)?.major_faults))),
     Column("of time", "counters", |r| {
-        Some(counters(r)?.fault_share.map(percent).ok_or("the cost of a page fault is not known"))
+        Some(
+            counters(r)?
+                .fault_share
+                .map(units::percent)
+                .ok_or("the cost of a page fault is not known"),
+        )
     }),
     Column("waits", "counters", |r| ok(count(counters(r)?.voluntary_switches))),
     Column("preempted", "counters", |r| ok(count(counters(r)?.involuntary_switches))),
@@ -78,7 +112,7 @@ const CONDITIONS: &[Column] = &[
     }),
     Column("retaken", "conditions", |r| ok(conditions(r)?.discarded_samples.to_string())),
     Column("steal", "conditions", |r| {
-        Some(conditions(r)?.steal.map(percent).ok_or("the system does not count it"))
+        Some(conditions(r)?.steal.map(units::percent).ok_or("the system does not count it"))
     }),
 ];
 
@@ -117,7 +151,25 @@ pub fn tables(
         out.push('\n');
         out.push_str(&render(&headings, &lines, 4, width, colour));
     }
+    out.push_str(&kernels(&measured, width, colour));
     out
+}
+
+/// What each variant ran on the weights, once where it is the same for all shapes.
+fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
+    let mut lines = Vec::new();
+    for record in entries.iter().map(|entry| &entry.row.record) {
+        let kernels = Cell::from(record.kernels.join(", "));
+        let line = Line::Spanning(record.case.id.variant.as_str().into(), kernels);
+        if !record.kernels.is_empty() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let columns = [("kernels", Align::Left), ("", Align::Left)];
+    format!("\n{}", render(&columns, &lines, 4, width, colour))
 }
 
 fn line(section: &Section, row: &Row, footnotes: &mut Footnotes) -> Line {
@@ -160,6 +212,14 @@ const fn memory(row: &Row) -> Option<Memory> {
     m(row).memory
 }
 
+const fn weights(row: &Row) -> Option<Weights> {
+    row.record.weights
+}
+
+const fn accuracy(row: &Row) -> Option<Accuracy> {
+    row.record.accuracy
+}
+
 const fn counters(row: &Row) -> Option<Counters> {
     m(row).counters
 }
@@ -172,9 +232,9 @@ const fn conditions(row: &Row) -> Option<&Conditions> {
     m(row).conditions.as_ref()
 }
 
-/// MiB; nothing where there is nothing.
+/// Nothing where there is nothing.
 fn held(bytes: u64) -> String {
-    if bytes == 0 { String::new() } else { units::mib(bytes) }
+    if bytes == 0 { String::new() } else { units::bytes(bytes) }
 }
 
 /// A mean count per step: two decimals below ten, none of three digits and more.
@@ -186,10 +246,6 @@ fn count(per_step: f64) -> String {
         _ => 0,
     };
     format!("{per_step:.decimals$}")
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 /// `2450 [2441, 2450]`: median, lowest and highest.

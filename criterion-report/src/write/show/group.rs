@@ -7,8 +7,11 @@ use statistics::Verdict;
 use super::footnotes::Footnotes;
 use super::{ABSENT, details, parameters};
 use crate::model::{Comparison, Entry, NoSpeedup, NoTime};
-use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
+use crate::units::{self, ByteUnit};
+use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
+
+/// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
+const GIVE_WAY: [usize; 2] = [5, 4];
 
 /// Heading, prose, one line per case, the details if asked for, footnotes.
 pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -> String {
@@ -28,24 +31,31 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     }
     let time = format!("time{}", level(entries.iter().filter_map(time_level)));
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
+    let unit = unit(entries);
+    let weights_heading = format!("weights {}", unit.name);
     let columns = [
         ("", Align::Left),
         (time.as_str(), Align::Left),
         (speedup.as_str(), Align::Left),
-        ("weights MiB", Align::Left),
+        (weights_heading.as_str(), Align::Left),
+        ("bits", Align::Right),
         ("step", Align::Right),
         ("SQNR", Align::Right),
         ("", Align::Left),
     ];
-    let weights_width = entries.iter().map(|entry| weights(entry).len()).max().unwrap_or(0);
+    let weights_width = entries.iter().map(|entry| weights(entry, unit).len()).max().unwrap_or(0);
+    let sizes = Sizes { unit, weights_width };
     let shared = shared_reasons(entries);
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
     for parameter in parameters(entries.iter().copied()) {
         lines.push(parameter_heading(&parameter[0]));
-        lines.extend(
-            parameter.iter().map(|entry| line(entry, weights_width, &shared, &mut footnotes)),
-        );
+        lines.extend(parameter.iter().map(|entry| line(entry, sizes, &shared, &mut footnotes)));
+    }
+    for column in GIVE_WAY {
+        if table_width(&columns, &lines, 4) > width {
+            clear(column, &mut lines);
+        }
     }
     out.push_str(&render(&columns, &lines, 4, width, colour));
     if details {
@@ -53,6 +63,33 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     }
     out.push_str(&footnotes.render(width, colour));
     out
+}
+
+/// How the sizes of a table are written.
+#[derive(Clone, Copy)]
+struct Sizes {
+    unit: ByteUnit,
+    /// Characters of the longest size of weights.
+    weights_width: usize,
+}
+
+/// One unit for all sizes of a table: the largest of which the smallest weights are a tenth and
+/// the least that a step allocates, if anything, is a thousandth.
+fn unit(entries: &[Entry<'_>]) -> ByteUnit {
+    let memory = entries.iter().filter_map(|entry| entry.row.record.measures.memory);
+    let sizes = memory.flat_map(|memory| {
+        [memory.weights_bytes.saturating_mul(10), memory.step.peak_bytes.saturating_mul(1000)]
+    });
+    ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
+}
+
+/// Empties a column, which leaves it out.
+fn clear(column: usize, lines: &mut [Line]) {
+    for line in lines {
+        if let Line::Cells(row) = line {
+            row[column] = Cell::default();
+        }
+    }
 }
 
 /// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape.
@@ -88,14 +125,9 @@ fn common_failure(entries: &[Entry<'_>]) -> Option<String> {
     common.then(|| format!("{}: {reason}", outcome.status()))
 }
 
-fn weights(entry: &Entry<'_>) -> String {
-    entry
-        .row
-        .record
-        .measures
-        .memory
-        .map(|memory| units::mib(memory.weights_bytes))
-        .unwrap_or_default()
+fn weights(entry: &Entry<'_>, unit: ByteUnit) -> String {
+    let memory = entry.row.record.measures.memory;
+    memory.map(|memory| unit.number(memory.weights_bytes)).unwrap_or_default()
 }
 
 /// ` [95%]`, if all intervals are of one confidence level.
@@ -126,7 +158,7 @@ fn shared_reasons<'a>(entries: &[Entry<'a>]) -> HashSet<&'a str> {
 
 fn line(
     entry: &Entry<'_>,
-    weights_width: usize,
+    sizes: Sizes,
     shared: &HashSet<&str>,
     footnotes: &mut Footnotes,
 ) -> Line {
@@ -142,15 +174,17 @@ fn line(
         };
         return Line::Spanning(variant, Cell::new(text, paint));
     }
-    let memory = record.measures.memory;
+    let step = record.measures.memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
+    let bits = record.weights.map(|weights| units::significant(weights.bits_per_weight, 3));
     let sqnr = record.accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![
         variant,
         time(entry),
         entry.comparison.map(speedup).unwrap_or_default(),
-        weights_cell(entry, weights_width),
-        memory.map(|memory| units::mib(memory.step.peak_bytes)).unwrap_or_default().into(),
+        weights_cell(entry, sizes),
+        bits.unwrap_or_default().into(),
+        step.unwrap_or_default().into(),
         sqnr.unwrap_or_default().into(),
         Cell::new(marks, Paint::Warn),
     ])
@@ -181,13 +215,13 @@ fn speedup(comparison: &Comparison) -> Cell {
     }
 }
 
-fn weights_cell(entry: &Entry<'_>, width: usize) -> Cell {
+fn weights_cell(entry: &Entry<'_>, Sizes { unit, weights_width: width }: Sizes) -> Cell {
     if entry.row.record.measures.memory.is_none() {
         return Cell::default();
     }
     let reduction = entry.comparison.and_then(|comparison| comparison.weights_reduction);
     let reduction = reduction.map(|fraction| format!(" {:>6}", units::reduction(fraction)));
-    format!("{:>width$}{}", weights(entry), reduction.unwrap_or_default()).into()
+    format!("{:>width$}{}", weights(entry, unit), reduction.unwrap_or_default()).into()
 }
 
 /// What the reader must know of the line's numbers.

@@ -19,11 +19,15 @@ pub struct Options {
     /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
-    /// Below each table: latency, throughput, memory, counters, energy, clock
+    /// Below each table: latency, throughput, weights, accuracy, memory, counters, energy, clock,
+    /// kernels
     ///
     /// `p50` to `max` are single calls, each timed by itself, and `calls` is their number. `GFLOP/s`
-    /// counts matrix products alone, over the median time. Memory is in MiB; `outputs` are tensors
-    /// that are allocated before the first step. Counts are means per step over all threads: `of
+    /// counts matrix products alone, over the median time. `quantized` are linear layers, `stored`
+    /// the bytes of their weights with scales and zero points, `density` the share of a sparse
+    /// weight that pruning left. Errors are against the high-precision reference, `relative error`
+    /// in Euclidean norm; below `gate` dB a case fails. `outputs` are tensors that are allocated
+    /// before the first step. Counts are means per step over all threads: `of
     /// time` is the share of a step that page faults take, `waits` gave the CPU away, `preempted`
     /// had it taken away. MHz and °C are `median [lowest, highest]` of
     /// readings between criterion's samples, `retaken` counts samples taken again because the
