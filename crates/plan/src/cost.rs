@@ -64,47 +64,40 @@ struct Temporaries {
     activation: u128,
 }
 
-/// What upstream's sequence of operations holds at once, where recipes differ in it by much.
+/// What the sequences of operations hold at once, in whole float32 copies above what was measured
+/// for each family.
 fn temporaries(case: &Case) -> Temporaries {
     let element = u128::from(case.dtype.bytes());
     let recipe = case.recipe;
-    // Product with the reciprocal, rounded, clamped, and the integers in 32 bits.
-    let integers = 3 * element + 4;
-    // Weight, scaled, clamped and rescaled in float32.
-    let floats = 16;
-    // Weight, values, error and what shrinks it, in float32.
-    let solver = 20;
-    // Magnitudes in float32, sorted, and the places of each in 64 bits.
-    let pruning = 24;
     let quantizing = match recipe {
         Recipe::Baseline => 0,
-        _ if recipe.has_solver() => solver,
-        Recipe::Float8wo | Recipe::Float8dqTensor | Recipe::Float8dqRow | Recipe::Fp6 => floats,
-        _ => integers,
+        // Weight, values, error, what shrinks it, and the parameters of small groups.
+        _ if recipe.has_solver() => 24,
+        // Weight, scaled and clamped.
+        Recipe::Float8wo | Recipe::Float8dqTensor | Recipe::Float8dqRow | Recipe::Fp6 => 16,
+        // Scaled and rounded.
+        _ => 8,
+    };
+    let pruning = match case.sparsity {
+        // Magnitudes, sorted, and the places of each in 64 bits.
+        Some(_) => 20,
+        None => 0,
     };
     let weight = match recipe {
+        // The operation reads the weight as it is stored.
         _ if case.packed => 0,
         Recipe::Baseline if case.sparsity.is_none() => 0,
-        // The kernel dequantizes.
         Recipe::Int4wo { .. } | Recipe::Gemlitewo { .. } => 0,
-        // Dequantized in float32, then converted.
-        Recipe::Float8wo | Recipe::Fp6 => 8 + element,
-        // Unpacked, without its zero points, and scaled.
-        Recipe::Uintx { .. } => 4 + 2 * element,
-        // int8wo converts, others dequantize, expand or transpose.
-        _ => 2 * element,
+        // It is converted, dequantized or expanded, by way of float32.
+        _ => 8 + element,
     };
-    // int8dq holds int32 sums, their conversion and a product together.
-    let integer_sums = 4 + 2 * element;
     let activation = match recipe {
         // Quantized by way of float32.
-        Recipe::Float8dqTensor | Recipe::Float8dqRow => 16 + element,
-        // Quantized and dequantized.
-        Recipe::Int8DynamicIntx { .. } => 4 + 3 * element,
-        _ => integer_sums,
+        Recipe::Float8dqTensor | Recipe::Float8dqRow => 16,
+        // int8dq holds int32 sums, their conversion and a product together.
+        _ => 4 + 2 * element,
     };
-    let building = if case.sparsity.is_some() { quantizing.max(pruning) } else { quantizing };
-    Temporaries { building, weight, activation }
+    Temporaries { building: pruning.max(quantizing), weight, activation }
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and

@@ -52,23 +52,24 @@ fn beyond_the_fixed_part(recipe: &str, sparsity: &str) -> u64 {
 fn memory_of_the_worked_examples() {
     const WEIGHTS: u64 = 4096 * 4096;
     const ROWS: u64 = 4096;
-    for (recipe, building) in [
-        // Original, int8, scale and zero point of each row, 3·2 + 4 bytes of temporaries.
-        ("int8wo", (2 + 1 + 10) * WEIGHTS + 10 * ROWS),
-        // Half a byte, and 10 for each 32 weights.
-        ("int4wo-32", (2 + 10) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 32),
-        // Five copies in float32.
-        ("int4wo-128-hqq", (2 + 20) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 128),
-        ("gemlitewo-4-64", (2 + 20) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 64),
+    for (recipe, bytes) in [
+        // A step: int8, scale and zero point of each row, the weight in float32 twice and in
+        // bfloat16, and 4 + 2·2 bytes for each element that goes in or comes out.
+        ("int8wo", (1 + 8 + 2) * WEIGHTS + 10 * ROWS + 8 * 2 * ROWS),
+        // Original, half a byte and 10 for each 32 weights, two copies in float32.
+        ("int4wo-32", (2 + 8) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 32),
+        // Six copies in float32.
+        ("int4wo-128-hqq", (2 + 24) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 128),
+        ("gemlitewo-4-64", (2 + 24) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 64),
         // HQQ's integers take a byte each.
-        ("uintx-2-64-hqq", (2 + 1 + 20) * WEIGHTS + 10 * WEIGHTS / 64),
+        ("uintx-2-64-hqq", (2 + 1 + 24) * WEIGHTS + 10 * WEIGHTS / 64),
         ("float8wo", (2 + 1 + 16) * WEIGHTS + 10 * ROWS),
         ("fp6", (2 + 16) * WEIGHTS + WEIGHTS * 6 / 8 + 10 * ROWS),
     ] {
-        assert_eq!(beyond_the_fixed_part(recipe, "null"), building, "{recipe}");
+        assert_eq!(beyond_the_fixed_part(recipe, "null"), bytes, "{recipe}");
     }
     // Original, stored as dense at the most, and what sorting by magnitude takes.
-    assert_eq!(beyond_the_fixed_part("baseline", "semi-sparse"), (2 + 2 + 24) * WEIGHTS);
+    assert_eq!(beyond_the_fixed_part("baseline", "semi-sparse"), (2 + 2 + 20) * WEIGHTS);
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn the_kernel_on_cuda_takes_padded_weights() {
 
 #[test]
 fn a_step_may_take_more_than_building() {
-    // 2^24 rows: 128 elements of each go in or come out, with 16 + 2 bytes against 4 + 2·2.
+    // 2^24 rows: 128 elements of each go in or come out, with 16 bytes against 4 + 2·2.
     let text = "quantization_config_recipe_names: [float8dq-row]\n\
                 model_params: { matrix_shapes: [{ name: custom, shapes: [[16777216, 64, 64]] }] }";
     let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
@@ -99,8 +100,8 @@ fn a_step_may_take_more_than_building() {
     let float8 = memory_bytes(&cases[1]) - memory_bytes(&cases[0]);
     let bfloat16_weights = 64 * 64 * 2;
     let float8_weights = 64 * 64 + 64 * 10;
-    let dequantized = 2 * 64 * 64 * 2;
-    let temporaries = activations * (18 - 8);
+    let dequantized = 64 * 64 * (8 + 2);
+    let temporaries = activations * (16 - 8);
     assert_eq!(float8, temporaries + float8_weights + dequantized - bfloat16_weights);
 }
 
