@@ -1,0 +1,128 @@
+//! Worked examples.
+
+use std::path::Path;
+
+use super::*;
+use crate::{Config, expand};
+
+fn first_case(model: &str, shape: &str) -> Case {
+    let text = format!(
+        "model_params:\n  - model_type: {model}\n    matrix_shapes:\n      - name: custom\n        shapes: [{shape}]\n"
+    );
+    let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
+    expand(&[config]).expect("a valid plan").groups.remove(0).cases.remove(0)
+}
+
+#[test]
+fn flops_of_the_worked_examples() {
+    assert_eq!(flops(&first_case("linear", "[10, 64, 32]")), 2 * 10 * 64 * 32);
+    // T = 32 tokens: 24·32·64² + 4·2·16²·64.
+    assert_eq!(flops(&first_case("transformer_block", "[2, 64, 64]")), 3_145_728 + 131_072);
+    let enormous = first_case("linear", "[16777216, 16777216, 16777216]");
+    assert_eq!(flops(&enormous), u64::MAX);
+}
+
+#[test]
+fn the_memory_estimate_covers_what_is_surely_needed() {
+    let text = "quantization_config_recipe_names: [int8wo]\nmodel_params: { matrix_shapes: [{ name: custom, shapes: [[1024, 8192, 8192]] }] }";
+    let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
+    let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+    let (baseline, int8wo) = (memory_bytes(&cases[0]), memory_bytes(&cases[1]));
+    let weight = 8192 * 8192 * 2;
+    assert!(baseline > 3 * weight, "float32 and bfloat16 at once");
+    assert!(baseline < 8 * weight, "but not without measure");
+    assert!(int8wo > 3 * weight + weight / 2, "original, int8, two temporaries");
+}
+
+/// The part that a case's own recipe decides, for m = 1, k = n = 4096 in bfloat16: 2^24 weights.
+fn beyond_the_fixed_part(recipe: &str, sparsity: &str) -> u64 {
+    let text = format!(
+        "quantization_config_recipe_names: [{recipe}]\n\
+         sparsity_config_recipe_names: [{sparsity}]\n\
+         model_params: {{ matrix_shapes: [{{ name: custom, shapes: [[1, 4096, 4096]] }}] }}"
+    );
+    let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
+    let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+    let case = cases.iter().find(|case| !case.packed && case.role == Role::Candidate);
+    // The input's 8192 bytes, and the bounds of the reference: 16 bytes per weight and activation.
+    memory_bytes(case.expect("a candidate")) - 8192 - 16 * (4096 * 4096 + 2 * 4096)
+}
+
+#[test]
+fn memory_of_the_worked_examples() {
+    const WEIGHTS: u64 = 4096 * 4096;
+    const ROWS: u64 = 4096;
+    for (recipe, bytes) in [
+        // A step: int8, scale and zero point of each row, the weight in float32 twice and in
+        // bfloat16, and 4 + 2·2 bytes for each element that goes in or comes out.
+        ("int8wo", (1 + 8 + 2) * WEIGHTS + 10 * ROWS + 8 * 2 * ROWS),
+        // Original, half a byte and 10 for each 32 weights, two copies in float32.
+        ("int4wo-32", (2 + 8) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 32),
+        // Six copies in float32.
+        ("int4wo-128-hqq", (2 + 24) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 128),
+        ("gemlitewo-4-64", (2 + 24) * WEIGHTS + WEIGHTS / 2 + 10 * WEIGHTS / 64),
+        // HQQ's integers take a byte each.
+        ("uintx-2-64-hqq", (2 + 1 + 24) * WEIGHTS + 10 * WEIGHTS / 64),
+        ("float8wo", (2 + 1 + 16) * WEIGHTS + 10 * ROWS),
+        ("fp6", (2 + 16) * WEIGHTS + WEIGHTS * 6 / 8 + 10 * ROWS),
+    ] {
+        assert_eq!(beyond_the_fixed_part(recipe, "null"), bytes, "{recipe}");
+    }
+    // Original, stored as dense at the most, and what sorting by magnitude takes.
+    assert_eq!(beyond_the_fixed_part("baseline", "semi-sparse"), (2 + 2 + 20) * WEIGHTS);
+}
+
+#[test]
+fn the_kernel_on_cuda_takes_padded_weights() {
+    let memory = |recipe: &str, device: &str, k: u64| {
+        let text = format!(
+            "quantization_config_recipe_names: [{recipe}]\n\
+             model_params: {{ device: {device}, matrix_shapes: [{{ name: custom, shapes: [[1, {k}, 4096]] }}] }}"
+        );
+        let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
+        memory_bytes(&expand(&[config]).expect("a valid plan").groups[0].cases[1])
+    };
+    let input = |k: u64| 2 * k;
+    let padded = memory("int4wo-64", "cuda", 1280) - input(1280);
+    assert_eq!(padded, memory("int4wo-64", "cuda", 2048) - input(2048));
+    assert!(memory("int4wo-64", "cpu", 1280) < padded);
+    assert!(memory("int8wo", "cuda", 1280) < memory("int8wo", "cuda", 2048));
+}
+
+#[test]
+fn a_step_may_take_more_than_building() {
+    // 2^24 rows: 128 elements of each go in or come out, with 16 bytes against 4 + 2·2.
+    let text = "quantization_config_recipe_names: [float8dq-row]\n\
+                model_params: { matrix_shapes: [{ name: custom, shapes: [[16777216, 64, 64]] }] }";
+    let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
+    let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+    let activations = (1 << 24) * (64 + 64);
+    let float8 = memory_bytes(&cases[1]) - memory_bytes(&cases[0]);
+    let bfloat16_weights = 64 * 64 * 2;
+    let float8_weights = 64 * 64 + 64 * 10;
+    let dequantized = 64 * 64 * (8 + 2);
+    let temporaries = activations * (16 - 8);
+    assert_eq!(float8, temporaries + float8_weights + dequantized - bfloat16_weights);
+}
+
+#[test]
+fn a_preallocated_output_is_held_beside_the_rest() {
+    for (model, output) in [("linear", 10 * 32 * 2), ("transformer_block", 10 * 16 * 64 * 2)] {
+        let eager = first_case(model, "[10, 64, 32]");
+        let out = Case { preallocated: true, ..eager.clone() };
+        assert_eq!(memory_bytes(&out) - memory_bytes(&eager), output, "{model}");
+        assert_eq!(flops(&out), flops(&eager), "{model}");
+    }
+}
+
+#[test]
+fn seconds_of_the_worked_example() {
+    // 2·10·64·32 operations are nothing: 0.2 + 17·0.002 + 30·0.002, and as much for pairs.
+    let baseline = first_case("linear", "[10, 64, 32]");
+    let candidate = Case { role: Role::Candidate, ..baseline.clone() };
+    assert!((seconds(&baseline) - 0.294).abs() < 1e-4, "{}", seconds(&baseline));
+    assert!((seconds(&candidate) - 0.588).abs() < 1e-4, "{}", seconds(&candidate));
+    // 2·2¹⁵·2¹⁵·2¹⁵ operations take 1407 s: four for the check, three to warm up, ten samples.
+    let large = seconds(&first_case("linear", "[32768, 32768, 32768]"));
+    assert!((large / 1407.4 - 17.0).abs() < 1e-2, "{large}");
+}
