@@ -119,3 +119,7 @@ pub(super) fn affine(weight: &Tensor, group: i64, bits: u8) -> Result<Grouped, T
         zero_point: zero_point.f_squeeze_dim(-1)?,
     })
 }
+
+#[cfg(test)]
+#[path = "groups_tests.rs"]
+mod tests;

@@ -76,6 +76,10 @@ impl super::Scheme for Scheme {
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        18.0
+        match self.numerics {
+            // Steps of 2⁻⁷ are coarse for the weights of a wide layer.
+            Int4Numerics::TilePacked => 8.0,
+            Int4Numerics::Affine | Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver => 10.0,
+        }
     }
 }

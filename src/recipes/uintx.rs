@@ -89,8 +89,13 @@ impl super::Scheme for Scheme {
         true
     }
 
+    /// A bit is worth 6 dB.
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        18.0
+        match (self.bits, self.hqq) {
+            // HQQ's one bit stands for minimum and maximum, so normal weights come out too large.
+            (1, true) => -16.0,
+            (bits, _) => 6.0 * f64::from(bits) - 14.0,
+        }
     }
 }
 
