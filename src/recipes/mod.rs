@@ -12,6 +12,7 @@ mod float8dq;
 mod float8wo;
 mod fp6;
 mod gemlitewo;
+mod gemlitewo_cuda;
 mod hqq;
 mod int4wo;
 mod int8dq;
