@@ -207,6 +207,22 @@ static void run_fiber() {
   fibers[threadIdx.x]->done = true;
 }
 
+// Until all its threads wait for other warps: as far ahead of them as a device might run it, so that
+// a missing __syncthreads is noticed.
+static void run_warp(unsigned first) {
+  const Meeting& meeting = warps[first / kWarp].meeting;
+  unsigned round;
+  do {
+    round = meeting.round;
+    for (unsigned thread = first; thread < first + kWarp; ++thread) {
+      if (!fibers[thread]->done) {
+        threadIdx = {thread, 0};
+        swapcontext(&scheduler, &fibers[thread]->context);
+      }
+    }
+  } while (meeting.round != round);
+}
+
 static void run_block(unsigned threads) {
   fibers.clear();
   warps = std::vector<Warp>(threads / kWarp);
@@ -220,14 +236,9 @@ static void run_block(unsigned threads) {
     fiber.context.uc_link = &scheduler;
     makecontext(&fiber.context, run_fiber, 0);
   }
-  for (bool any = true; any;) {
-    any = false;
-    for (unsigned thread = 0; thread < threads; ++thread) {
-      if (!fibers[thread]->done) {
-        threadIdx = {thread, 0};
-        swapcontext(&scheduler, &fibers[thread]->context);
-        any = true;
-      }
+  while (std::any_of(fibers.begin(), fibers.end(), [](auto& fiber) { return !fiber->done; })) {
+    for (unsigned first = 0; first < threads; first += kWarp) {
+      run_warp(first);
     }
   }
 }
