@@ -1,10 +1,25 @@
-//! `gemlitewo-{bits}-{group}`: weights in groups, dequantized inside a kernel of our own.
+//! `gemlitewo-{4|8}-{group}`: weights only, dequantized inside a kernel of our own.
+//!
+//! Source of the numbers: torchao 0.17, `UIntxWeightOnlyConfig`, which packs for gemlite's Triton
+//! kernels: 4 bits by half-quadratic quantization in groups, 8 bits symmetric per row. Upstream
+//! runs on CUDA alone and in float16 or bfloat16; on the CPU the product is
+//! [`weight_mm`](crate::kernels::cpu::weight_mm), which takes float32, too. With 8 bits upstream
+//! has no groups; the one in the recipe's name has no effect.
 
-use plan::Dtype;
-use tch::{TchError, Tensor};
+use plan::{Device, Dtype, LinearShape};
+use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site};
+use super::affine::{self, Range};
+use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, hqq, output_size};
+use crate::kernels::cpu::weight_mm::PackedWeight;
 use crate::refusal::Refusal;
+
+/// Groups that upstream accepts.
+const GROUPS: [i64; 6] = [32, 64, 128, 256, 512, 1024];
+/// Columns of a weight come in multiples of this, also where a row has one scale.
+const COLUMNS: i64 = 32;
+/// 8 bits: as [`Range::WEIGHT`], with the smallest scale that upstream asks for.
+const EIGHT_BITS: Range = Range { eps: 1e-5, ..Range::WEIGHT };
 
 /// The recipe.
 #[derive(Debug, Clone, Copy)]
@@ -18,19 +33,110 @@ pub(super) struct Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, _site: &Site) -> Result<(), String> {
-        Err("not available in this version".to_owned())
+    fn check(&self, site: &Site) -> Result<(), String> {
+        if let Some(sparsity) = site.variant.sparsity {
+            return Err(format!("sparsity {sparsity}, but it packs dense weights only"));
+        }
+        if site.device != Device::Cpu {
+            return Err(format!("device {}, but its kernel is for the cpu", site.device));
+        }
+        if !GROUPS.contains(&self.group) {
+            return Err(format!("group {}, but upstream has {GROUPS:?}", self.group));
+        }
+        let LinearShape { k, .. } = site.linear;
+        let (what, divisor) = match self.bits {
+            4 => ("the group", self.group),
+            _ => ("with 8 bits", COLUMNS),
+        };
+        if !k.is_multiple_of(divisor.unsigned_abs()) {
+            return Err(format!("k = {k}, but {what} {divisor} must divide it"));
+        }
+        Ok(())
     }
 
-    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        Ok(None)
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        if self.bits == 8 {
+            let (scale, _) = affine::choose_scale(weight, EIGHT_BITS)?;
+            let values = affine::quantize(weight, &scale, None, EIGHT_BITS)?;
+            let scale = scale.f_unsqueeze(-1)?;
+            return Ok(Some(Quantized { values, scale, zero_point: ZeroPoint::None }));
+        }
+        let solver = if self.fp16_solver { Kind::Half } else { hqq::solver_kind(weight.device()) };
+        let solved = hqq::solve(weight, self.group, self.bits, solver)?;
+        let kind = weight.f_kind()?;
+        Ok(Some(Quantized {
+            values: solved.values,
+            scale: solved.scale.f_to_kind(kind)?,
+            zero_point: ZeroPoint::Subtracted(solved.zero.f_to_kind(kind)?),
+        }))
     }
 
-    fn eager(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Err(Refusal::Unsupported("not available in this version".to_owned()))
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        let kind = weight.f_kind()?;
+        let quantized = self.quantize(&weight)?;
+        drop(weight);
+        let weight = match quantized {
+            Some(Quantized { values, scale, zero_point: ZeroPoint::Subtracted(zero) }) => {
+                finite("scale", &scale)?;
+                finite("zero point", &zero)?;
+                PackedWeight::four_bits(&values, scale, zero)?
+            }
+            Some(Quantized { values, scale, .. }) => {
+                finite("scale", &scale)?;
+                PackedWeight::eight_bits(&values, scale)?
+            }
+            None => return Err(Refusal::Failed("nothing was quantized".to_owned())),
+        };
+        Ok(Box::new(Gemlitewo { weight, kind }))
+    }
+
+    fn writes_out(&self) -> bool {
+        true
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        18.0
+        if self.bits == 4 { 18.0 } else { 38.0 }
+    }
+}
+
+/// Half-quadratic quantization in float16 overflows for some weights.
+fn finite(what: &str, parameters: &Tensor) -> Result<(), Refusal> {
+    let broken = parameters.f_isfinite()?.f_logical_not()?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+    if broken > 0 {
+        let all = parameters.numel();
+        return Err(Refusal::Unsupported(format!(
+            "the {what} of {broken} of {all} groups is not finite for these weights"
+        )));
+    }
+    Ok(())
+}
+
+/// `y = x · dequantizedᵀ`, summed in float32 and rounded once.
+#[derive(Debug)]
+struct Gemlitewo {
+    weight: PackedWeight,
+    /// Dtype of the weight before, and of activations.
+    kind: Kind,
+}
+
+impl LinearLayer for Gemlitewo {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let size = output_size(x, self.weight.n());
+        let mut out = Tensor::f_empty(size, (x.f_kind()?, x.device()))?;
+        self.forward_out(x, &mut out)?;
+        Ok(out)
+    }
+
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        let rows = x.f_reshape([-1, self.weight.k()])?;
+        self.weight.mm_out(&rows, &mut as_rows(out, self.weight.n())?)
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        self.weight.tensors()
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        self.weight.kernels(self.kind)
     }
 }

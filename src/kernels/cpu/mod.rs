@@ -3,5 +3,6 @@
 
 mod capability;
 pub mod parallel;
+pub mod weight_mm;
 
 pub use capability::Capability;

@@ -34,6 +34,24 @@ pub fn for_each_part(
     Ok(())
 }
 
+/// Calls `work` with the number and the elements of every row of `data [.., width]`.
+///
+/// # Errors
+/// As [`for_each_part`].
+pub fn for_each_row<T: Send>(
+    data: &mut [T],
+    width: usize,
+    work: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<(), TchError> {
+    let rows: Vec<_> = data.chunks_mut(width).map(Mutex::new).collect();
+    for_each_part(rows.len(), 1, |part| {
+        for index in part {
+            // Nobody else asks for this row.
+            work(index, &mut rows[index].lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    })
+}
+
 /// The threads besides the caller's, kept for as long as their number is asked for.
 fn pool(threads: usize) -> Result<Arc<ThreadPool>, TchError> {
     static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);

@@ -1,0 +1,58 @@
+//! Floating-point numbers of several dtypes, read and written as float32.
+
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
+/// Numbers of one of torch's dtypes.
+#[derive(Debug, Clone, Copy)]
+pub enum Floats<'a> {
+    Float(&'a [f32]),
+    BFloat16(&'a [bf16]),
+    Half(&'a [f16]),
+}
+
+impl Floats<'_> {
+    /// `into.len()` numbers from the index `at` on.
+    pub fn read(self, at: usize, into: &mut [f32]) {
+        match self {
+            Self::Float(from) => into.copy_from_slice(&from[at..at + into.len()]),
+            Self::BFloat16(from) => {
+                for (into, from) in into.iter_mut().zip(&from[at..]) {
+                    *into = f32::from_bits(u32::from(from.to_bits()) << 16);
+                }
+            }
+            Self::Half(from) => from[at..at + into.len()].convert_to_f32_slice(into),
+        }
+    }
+}
+
+/// Where results go, rounded to nearest, ties to even. Several threads may write to it.
+#[derive(Debug, Clone, Copy)]
+pub enum Output {
+    Float(*mut f32),
+    BFloat16(*mut bf16),
+    Half(*mut f16),
+}
+
+// SAFETY: a pointer that is written to only by `write`, whose callers answer for races.
+unsafe impl Send for Output {}
+// SAFETY: the same.
+unsafe impl Sync for Output {}
+
+impl Output {
+    /// Writes one number.
+    ///
+    /// # Safety
+    /// `index` lies inside the memory that this points to, and nobody else uses that element.
+    #[inline(always)]
+    pub unsafe fn write(self, index: usize, value: f32) {
+        match self {
+            // SAFETY: the caller's promise, here and below.
+            Self::Float(to) => unsafe { to.add(index).write(value) },
+            // SAFETY: the same.
+            Self::BFloat16(to) => unsafe { to.add(index).write(bf16::from_f32(value)) },
+            // SAFETY: the same.
+            Self::Half(to) => unsafe { to.add(index).write(f16::from_f32(value)) },
+        }
+    }
+}
