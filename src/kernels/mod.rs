@@ -5,3 +5,4 @@
 //! which instructions ran.
 
 pub mod cpu;
+pub mod cuda;

@@ -2,6 +2,8 @@
 //!
 //! Works in a program without CUDA: there `build` is `None` and everything else an error that says so.
 
+use std::ffi::c_void;
+
 use ::native as shim;
 
 use super::error::{Error, check, take_string};
@@ -110,6 +112,17 @@ pub fn sleep(index: usize, cycles: u64) -> Result<(), Error> {
     check(shim::ctn_cuda_sleep(device_index(index)?, cycles))
 }
 
+/// The `CUstream` that libtorch queues this thread's work on; null is the default stream.
+///
+/// # Errors
+/// When libtorch_cuda is not linked, or when there is no such device.
+pub fn current_stream(index: usize) -> Result<*mut c_void, Error> {
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: `stream` is writable.
+    check(unsafe { shim::ctn_cuda_current_stream(device_index(index)?, &mut stream) })?;
+    Ok(stream)
+}
+
 /// Gives device memory that libtorch caches back to the driver, on all devices.
 ///
 /// # Errors
@@ -140,7 +153,7 @@ mod tests {
         assert_eq!(i64::try_from(devices), Ok(tch::Cuda::device_count()));
         assert!(device(devices).is_err());
         if devices == 0 {
-            for error in [empty_cache(), synchronize(0), sleep(0, 1)]
+            for error in [empty_cache(), synchronize(0), sleep(0, 1), current_stream(0).map(drop)]
                 .map(|result| result.expect_err("no device"))
             {
                 assert!(error.to_string().contains("CUDA"), "{error}");
@@ -182,6 +195,7 @@ mod tests {
             assert!(device.total_bytes >= device.free_bytes);
             assert!(device.pci_bus.contains(':'), "{}", device.pci_bus);
             assert!(device.clock_khz > 100_000, "{}", device.clock_khz);
+            current_stream(index).expect("there is one");
             sleep(index, 1000).expect("queued");
             synchronize(index).expect("done");
             empty_cache().expect("a device is there");

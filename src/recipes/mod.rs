@@ -14,6 +14,7 @@ mod float8dq;
 mod float8wo;
 mod fp6;
 mod gemlitewo;
+mod gemlitewo_cuda;
 mod groups;
 mod hqq;
 mod int4pack;

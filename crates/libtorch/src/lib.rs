@@ -2,6 +2,7 @@
 //!
 //! Standard library only: `xtask` asks before libtorch is there, the shim's build script after.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,15 @@ impl Libtorch {
 
 /// torch-sys links CUDA if and only if this file is there.
 pub const CUDA_LIBRARY: &str = "lib/libtorch_cuda.so";
+
+/// The per-user folder for what is downloaded or compiled once, by these environment variables in
+/// this order: `CRITERION_TORCH_CACHE` as it is, `XDG_CACHE_HOME`, `HOME`. None where none is set.
+pub fn cache_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let value = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    value("CRITERION_TORCH_CACHE")
+        .or_else(|| Some(value("XDG_CACHE_HOME")?.join("criterion-torch")))
+        .or_else(|| Some(value("HOME")?.join(".cache/criterion-torch")))
+}
 
 const TORCH_HEADER: &str = "include/torch/csrc/api/include/torch/torch.h";
 

@@ -4,6 +4,8 @@
 #include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <dlfcn.h>
 
@@ -129,6 +131,15 @@ extern "C" Status ctn_cuda_device(int32_t index, CudaDevice* out) noexcept {
 
 extern "C" Status ctn_cuda_synchronize(int32_t index) noexcept {
   return border::guard([&] { cuda::hooks().deviceSynchronize(cuda::device(index).index()); });
+}
+
+// The CUstream that libtorch queues this thread's work on.
+extern "C" Status ctn_cuda_current_stream(int32_t index, void** out) noexcept {
+  return border::guard([&] {
+    const c10::Device device = cuda::device(index);
+    const c10::impl::VirtualGuardImpl backend(c10::DeviceType::CUDA);
+    *out = backend.getStream(device).native_handle();
+  });
 }
 
 // Gives cached device memory back to the driver. Nothing is cached before the first use of a device.

@@ -7,7 +7,7 @@
 //!   the status is fine.
 //! - Every `*mut c_char` that comes out, [`Status::message`] too, is given back once to [`ctn_string_free`].
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 // Brings libtorch's link flags along; nothing of it is named here.
 use torch_sys as _;
@@ -181,6 +181,8 @@ unsafe extern "C" {
     pub safe fn ctn_cuda_synchronize(index: i32) -> Status;
     /// Queues a kernel of so many cycles of the multiprocessors' clock on the device's current stream.
     pub safe fn ctn_cuda_sleep(index: i32, cycles: i64) -> Status;
+    /// The `CUstream` that this thread's work on the device is queued on. `out` must be writable.
+    pub fn ctn_cuda_current_stream(index: i32, out: *mut *mut c_void) -> Status;
     /// Gives cached device memory back to the driver.
     pub safe fn ctn_cuda_empty_cache() -> Status;
 

@@ -103,7 +103,7 @@ fn shorten(text: &str, room: usize) -> String {
 }
 
 /// FNV-1a, 64 bits: stable over platforms and releases, which `std`'s hasher is not.
-pub(crate) fn fnv1a(text: &str) -> u64 {
+pub fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

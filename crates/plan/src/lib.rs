@@ -19,7 +19,7 @@ mod words;
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use config::{Config, Diagnostic, Diagnostics, ModelParams};
 pub use expand::{expand, load};
-pub use id::{MAX_ID, MAX_PART, Variant, case_id};
+pub use id::{MAX_ID, MAX_PART, Variant, case_id, fnv1a};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use record::{
     Accuracy, Clocks, Conditions, Counters, Energy, Environment, HostFacts, LastSample, Latency,

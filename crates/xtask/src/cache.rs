@@ -4,6 +4,7 @@
 //! <cache>/torch-2.11.0-cpu/{torch,nvidia,…}    whole, always: it appears by one rename
 //! <cache>/torch-2.11.0-cpu.partial-<pid>/      being installed by that process, or left by a dead one
 //! <cache>/setup.lock                           held while installing
+//! <cache>/kernels/                             CUDA kernels of the library, compiled for each GPU
 //! ```
 
 use std::ffi::OsString;
@@ -30,7 +31,7 @@ pub struct Entry {
 
 impl Cache {
     pub fn of_environment() -> Result<Self> {
-        let cache = Self::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()))?;
+        let cache = Self::of(|name| std::env::var_os(name))?;
         // The link in the clone needs a path that means the same everywhere.
         let dir = std::path::absolute(&cache.dir)
             .map_err(|error| Error::io("make an absolute path of", &cache.dir, &error))?;
@@ -38,15 +39,10 @@ impl Cache {
     }
 
     fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
-        let in_folder = |name: &str, rest: &str| Some(PathBuf::from(variable(name)?).join(rest));
-        let dir = variable("CRITERION_TORCH_CACHE")
-            .map(PathBuf::from)
-            .or_else(|| in_folder("XDG_CACHE_HOME", "criterion-torch"))
-            .or_else(|| in_folder("HOME", ".cache/criterion-torch"))
-            .ok_or_else(|| {
-                Error::new("no place for the cache: HOME is not set")
-                    .remedy("set CRITERION_TORCH_CACHE to a folder with 2 GB of room")
-            })?;
+        let dir = ::libtorch::cache_dir(variable).ok_or_else(|| {
+            Error::new("no place for the cache: HOME is not set")
+                .remedy("set CRITERION_TORCH_CACHE to a folder with 2 GB of room")
+        })?;
         Ok(Self { dir })
     }
 
@@ -122,7 +118,7 @@ mod tests {
         for (variables, dir) in [
             (vec![home, xdg, own], "/own"),
             (vec![home, xdg], "/big/criterion-torch"),
-            (vec![home], "/home/me/.cache/criterion-torch"),
+            (vec![home, ("XDG_CACHE_HOME", "")], "/home/me/.cache/criterion-torch"),
         ] {
             assert_eq!(cache(&variables), Ok(Cache { dir: dir.into() }));
         }

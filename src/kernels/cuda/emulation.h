@@ -1,0 +1,298 @@
+// Executes a kernel on the CPU, for tests: in place of ptx.cuh, in front of the prelude. Each thread
+// of a block is a fiber; they take turns where they wait for each other. Built with sanitizers, so
+// that an access outside an array or at a wrong multiple ends the program.
+//
+//   emulate NAME BLOCKS_X BLOCKS_Y THREADS ARGUMENT…
+//
+// ARGUMENT is `int:VALUE`, `in:BYTES` (an array, read from standard input), `out:BYTES` (an array,
+// all ones before, written to standard output after) or `null`.
+#include <dlfcn.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(threads)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+using std::min;
+
+struct Index {
+  unsigned x, y;
+};
+static Index threadIdx, blockIdx;
+
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+
+namespace emulation {
+
+constexpr unsigned kWarp = 32;
+
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack = std::vector<char>(1 << 18);
+  bool done = false;
+};
+
+// Where a number of threads wait for each other.
+struct Meeting {
+  unsigned arrived = 0;
+  unsigned round = 0;
+};
+
+struct Warp {
+  Meeting meeting;
+  float values[kWarp];
+  float a[16][16];
+  float b[16][8];
+};
+
+static ucontext_t scheduler;
+static std::vector<std::unique_ptr<Fiber>> fibers;
+static std::vector<Warp> warps;
+static Meeting block;
+
+static void wait(Meeting& meeting, size_t count) {
+  const unsigned round = meeting.round;
+  if (++meeting.arrived == count) {
+    meeting.arrived = 0;
+    ++meeting.round;
+  }
+  while (meeting.round == round) {
+    swapcontext(&fibers[threadIdx.x]->context, &scheduler);
+  }
+}
+
+static Warp& warp() {
+  return warps[threadIdx.x / kWarp];
+}
+
+static unsigned lane() {
+  return threadIdx.x % kWarp;
+}
+
+} // namespace emulation
+
+static void __syncthreads() {
+  emulation::wait(emulation::block, emulation::fibers.size());
+}
+
+[[maybe_unused]] static float __shfl_xor_sync(unsigned, float value, int mask) {
+  emulation::Warp& warp = emulation::warp();
+  warp.values[emulation::lane()] = value;
+  emulation::wait(warp.meeting, emulation::kWarp);
+  const float other = warp.values[emulation::lane() ^ mask];
+  emulation::wait(warp.meeting, emulation::kWarp);
+  return other;
+}
+
+static float __uint_as_float(unsigned bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static unsigned float_bits(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+// --- What ptx.cuh has ---------------------------------------------------------------------------
+
+struct BFloat16 {
+  unsigned short bits;
+};
+struct Half {
+  unsigned short bits;
+};
+
+static float to_float(BFloat16 value) {
+  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
+}
+
+static void from_float(float value, BFloat16& out) {
+  const unsigned bits = float_bits(value);
+  if (std::isnan(value)) {
+    out.bits = 0x7FC0;
+    return;
+  }
+  out.bits = static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+
+// Through the definition of the format: a sign, 5 bits of exponent, 10 of mantissa.
+static float to_float(Half value) {
+  const int exponent = value.bits >> 10 & 31;
+  const float mantissa = static_cast<float>(value.bits & 1023);
+  const float magnitude = exponent == 31 ? (mantissa == 0 ? INFINITY : NAN)
+      : exponent == 0                    ? std::ldexp(mantissa, -24)
+                                         : std::ldexp(1024 + mantissa, exponent - 25);
+  return value.bits & 0x8000 ? -magnitude : magnitude;
+}
+
+// The nearest of the two neighbours, found among all positive numbers, which are in order.
+static void from_float(float value, Half& out) {
+  const float magnitude = std::fabs(value);
+  if (std::isnan(value)) {
+    out.bits = 0x7E00;
+    return;
+  }
+  unsigned short low = 0, high = 0x7C00;
+  while (high - low > 1) {
+    const unsigned short middle = (low + high) / 2;
+    (to_float(Half{middle}) <= magnitude ? low : high) = middle;
+  }
+  // The distance to infinity is that to the number that would follow the largest.
+  const float above = high == 0x7C00 ? 65536.0f : to_float(Half{high});
+  const float down = magnitude - to_float(Half{low}), up = above - magnitude;
+  const bool is_up = up < down || (up == down && low % 2 == 1);
+  out.bits = (is_up ? high : low) | (std::signbit(value) ? 0x8000 : 0);
+}
+
+// As the PTX manual gives the fragments of mma.m16n8k16: element i of a, b and d.
+template <class T>
+static void multiply_add(
+    float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], T) {
+  const auto element = [](const unsigned* words, unsigned i) {
+    return to_float(T{static_cast<unsigned short>(words[i / 2] >> (16 * (i % 2)))});
+  };
+  emulation::Warp& warp = emulation::warp();
+  const unsigned group = emulation::lane() / 4, in_group = emulation::lane() % 4;
+  for (unsigned i = 0; i < 8; ++i) {
+    const unsigned row = i < 2 || (4 <= i && i < 6) ? group : group + 8;
+    const unsigned column = in_group * 2 + (i & 1) + (i < 4 ? 0 : 8);
+    warp.a[row][column] = element(a, i);
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    warp.b[in_group * 2 + (i & 1) + (i < 2 ? 0 : 8)][group] = element(b, i);
+  }
+  emulation::wait(warp.meeting, emulation::kWarp);
+  for (unsigned i = 0; i < 4; ++i) {
+    for (unsigned k = 0; k < 16; ++k) {
+      d[i] += warp.a[i < 2 ? group : group + 8][k] * warp.b[k][in_group * 2 + (i & 1)];
+    }
+  }
+  emulation::wait(warp.meeting, emulation::kWarp);
+}
+
+// --- The program --------------------------------------------------------------------------------
+
+namespace emulation {
+
+// Integers and pointers are passed alike, and a function does not look at those it has no
+// parameter for.
+using Word = std::intptr_t;
+using Kernel = void (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
+static Kernel kernel;
+static Word words[12];
+
+static void run_fiber() {
+  const Word* w = words;
+  kernel(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
+  fibers[threadIdx.x]->done = true;
+}
+
+// Until all its threads wait for other warps: as far ahead of them as a device might run it, so that
+// a missing __syncthreads is noticed.
+static void run_warp(unsigned first) {
+  const Meeting& meeting = warps[first / kWarp].meeting;
+  unsigned round;
+  do {
+    round = meeting.round;
+    for (unsigned thread = first; thread < first + kWarp; ++thread) {
+      if (!fibers[thread]->done) {
+        threadIdx = {thread, 0};
+        swapcontext(&scheduler, &fibers[thread]->context);
+      }
+    }
+  } while (meeting.round != round);
+}
+
+static void run_block(unsigned threads) {
+  fibers.clear();
+  warps = std::vector<Warp>(threads / kWarp);
+  block = Meeting();
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    fibers.push_back(std::make_unique<Fiber>());
+    Fiber& fiber = *fibers.back();
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, run_fiber, 0);
+  }
+  while (std::any_of(fibers.begin(), fibers.end(), [](auto& fiber) { return !fiber->done; })) {
+    for (unsigned first = 0; first < threads; first += kWarp) {
+      run_warp(first);
+    }
+  }
+}
+
+[[noreturn]] static void fail(const std::string& what) {
+  std::fprintf(stderr, "emulate: %s\n", what.c_str());
+  std::exit(2);
+}
+
+} // namespace emulation
+
+int main(int count, char** arguments) {
+  using namespace emulation;
+  if (count < 5 || count > 17) {
+    fail("NAME BLOCKS_X BLOCKS_Y THREADS ARGUMENT…");
+  }
+  kernel = reinterpret_cast<Kernel>(dlsym(RTLD_DEFAULT, arguments[1]));
+  if (kernel == nullptr) {
+    fail(std::string("no kernel ") + arguments[1]);
+  }
+  std::vector<std::vector<char>> arrays;
+  std::vector<size_t> outputs;
+  for (int i = 5; i < count; ++i) {
+    const std::string argument = arguments[i];
+    const size_t colon = argument.find(':');
+    const std::string kind = argument.substr(0, colon);
+    const long long value =
+        colon == std::string::npos ? 0 : std::atoll(argument.c_str() + colon + 1);
+    Word& word = words[i - 5];
+    if (kind == "int") {
+      word = static_cast<Word>(value);
+    } else if (kind == "in" || kind == "out") {
+      std::vector<char>& array = arrays.emplace_back(static_cast<size_t>(value), '\xFF');
+      if (kind == "in" && std::fread(array.data(), 1, array.size(), stdin) != array.size()) {
+        fail("standard input is short");
+      }
+      if (kind == "out") {
+        outputs.push_back(arrays.size() - 1);
+      }
+      word = reinterpret_cast<Word>(array.data());
+    } else if (kind == "null") {
+      word = 0;
+    } else {
+      fail("what is " + argument);
+    }
+  }
+  for (blockIdx.y = 0; blockIdx.y < static_cast<unsigned>(std::atoi(arguments[3])); ++blockIdx.y) {
+    for (blockIdx.x = 0; blockIdx.x < static_cast<unsigned>(std::atoi(arguments[2]));
+         ++blockIdx.x) {
+      run_block(static_cast<unsigned>(std::atoi(arguments[4])));
+    }
+  }
+  for (const size_t output : outputs) {
+    std::fwrite(arrays[output].data(), 1, arrays[output].size(), stdout);
+  }
+  return 0;
+}

@@ -1,0 +1,80 @@
+use super::*;
+use std::fs;
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "").unwrap();
+    path
+}
+
+#[test]
+fn the_library_is_found_in_every_layout() {
+    for layout in ["", "nvidia/cu13/lib/", "nvidia/cuda_nvrtc/lib/"] {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(library_under(root.path()), None);
+        file(root.path(), &format!("{layout}libnvrtc.alt.so.13"));
+        file(root.path(), &format!("{layout}libnvrtc-builtins.so.13.0"));
+        assert_eq!(library_under(root.path()), None);
+        let old = file(root.path(), &format!("{layout}libnvrtc.so.12"));
+        assert_eq!(library_under(root.path()), Some(old));
+        let new = file(root.path(), &format!("{layout}libnvrtc.so.13"));
+        assert_eq!(library_under(root.path()), Some(new));
+    }
+}
+
+#[test]
+fn the_packages_beside_libtorch_are_searched() {
+    let packages = tempfile::tempdir().unwrap();
+    let lib = packages.path().join("torch/lib");
+    fs::create_dir_all(&lib).unwrap();
+    assert_eq!(beside(&lib), None);
+    let package = file(packages.path(), "nvidia/cu13/lib/libnvrtc.so.13");
+    assert_eq!(beside(&lib), Some(package));
+    let own = file(&lib, "libnvrtc.so.13");
+    assert_eq!(beside(&lib), Some(own));
+}
+
+#[test]
+fn libtorchs_own_folder_is_known() {
+    let lib = libtorch_folder().expect("libtorch is loaded");
+    assert!(lib.join("libtorch_cpu.so").exists(), "{}", lib.display());
+}
+
+#[test]
+fn a_chosen_folder_without_it_is_skipped_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = find_nvrtc(Some(folder.path().into())).expect_err("it is empty");
+    let Refusal::Skipped(text) = refusal else { panic!("{refusal}") };
+    let expected = format!(
+        "CRITERION_TORCH_NVRTC is {}, which holds neither libnvrtc.so.13 nor libnvrtc.so.12",
+        folder.path().display()
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_file_that_is_no_library_is_skipped_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = file(folder.path(), "libnvrtc.so.13");
+    let refusal = find_nvrtc(Some(folder.path().into())).expect_err("it is empty");
+    let Refusal::Skipped(text) = refusal else { panic!("{refusal}") };
+    assert!(text.starts_with(&format!("cannot load {}: ", library.display())), "{text}");
+}
+
+#[test]
+fn what_is_missing_is_skipped_with_its_remedy() {
+    assert!(NOT_FOUND.contains(VARIABLE), "{NOT_FOUND}");
+    match nvrtc() {
+        Ok(found) => println!("NVRTC is there: {found:?}"),
+        Err(Refusal::Skipped(text)) => {
+            assert!(text == NOT_FOUND || text.starts_with(VARIABLE), "{text}");
+        }
+        Err(other) => panic!("{other}"),
+    }
+    match driver() {
+        Ok(()) => println!("the driver is there"),
+        Err(Refusal::Skipped(text)) => assert!(text.contains("driver"), "{text}"),
+        Err(other) => panic!("{other}"),
+    }
+}

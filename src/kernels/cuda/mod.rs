@@ -1,0 +1,52 @@
+//! CUDA kernels, compiled on the machine that runs them.
+//!
+//! Their source is in this folder and in the program; NVRTC compiles it for the GPU at hand when
+//! a layer that needs it is built, and the result is kept on disk. Building needs no CUDA, and the
+//! libraries are loaded when they are asked for: where one is missing, [`Refusal::Skipped`] says
+//! how to get it.
+//!
+//! A kernel is one `.cu` file, which sees what `ptx.cuh` and `prelude.cuh` offer, and one Rust file that names
+//! its entry functions and knows what they accept:
+//!
+//! ```text
+//! const SOURCE: Source = source!("name.cu");
+//! let kernel = Module::load(&SOURCE, device)?.function("entry")?;      // when the layer is built
+//! kernel.launch(grid, &[Argument::pointer(&x), Argument::Int(n)])?;    // on torch's current stream
+//! ```
+//!
+//! | step | file |
+//! |---|---|
+//! | find NVRTC and the driver | `libraries.rs` |
+//! | source → cubin | `compile.rs` |
+//! | cubins on disk | `cache.rs` |
+//! | cubin → functions, launch | `module.rs` |
+//!
+//! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
+//! and 10.0 and executed thread by thread on the CPU in tests; the test that runs them on a device
+//! is skipped where there is none.
+
+mod cache;
+mod compile;
+pub mod gemlite;
+mod libraries;
+mod module;
+
+use compile::{Capability, Source, source};
+use module::{Argument, Function, Grid, Module};
+
+use crate::refusal::Refusal;
+
+/// Whether kernels can be compiled here: the path and version of the NVRTC that is used.
+///
+/// # Errors
+/// [`Refusal::Skipped`] with the remedy where there is none.
+pub fn compiler() -> Result<String, Refusal> {
+    let nvrtc = libraries::nvrtc()?;
+    let (major, minor) = nvrtc.version;
+    Ok(format!("NVRTC {major}.{minor} ({})", nvrtc.path.display()))
+}
+
+#[cfg(test)]
+mod emulation;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! With the real NVRTC; without it these tests say so and check nothing.
+
+use super::compile::compile;
+use super::{Capability, Source, compiler, gemlite};
+use crate::refusal::Refusal;
+
+/// Every source of this folder, with its entry functions.
+fn sources() -> [(Source, Vec<String>); 1] {
+    [(gemlite::SOURCE, gemlite::entries())]
+}
+
+const CAPABILITIES: [Capability; 3] = [
+    Capability { major: 8, minor: 0 },
+    Capability { major: 9, minor: 0 },
+    Capability { major: 10, minor: 0 },
+];
+
+/// Whether there is an NVRTC. A missing one has to be told as such.
+fn has_compiler() -> bool {
+    match compiler() {
+        Ok(found) => {
+            println!("{found}");
+            true
+        }
+        Err(Refusal::Skipped(reason)) => {
+            println!("skipped: {reason}");
+            false
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn holds(cubin: &[u8], text: &str) -> bool {
+    cubin.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn every_source_compiles_to_its_entry_functions() {
+    if !has_compiler() {
+        return;
+    }
+    for (source, entries) in sources() {
+        for capability in CAPABILITIES {
+            let cubin = compile(&source, capability).unwrap_or_else(|it| panic!("{it}"));
+            assert_eq!(&cubin[..4], b"\x7fELF");
+            for entry in &entries {
+                // The section of the function's code, up to its NUL.
+                let section = format!(".text.{entry}\0");
+                assert!(holds(&cubin, &section), "{capability}: no {entry} in {}", source.name);
+            }
+            assert!(!holds(&cubin, ".text.gemlite_gemv_2bit"), "the check finds everything");
+        }
+    }
+}
+
+#[test]
+fn every_file_is_one_of_the_sources() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels/cuda");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".cu"))
+        .collect();
+    files.sort();
+    assert_eq!(files, sources().map(|(source, _)| source.name));
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_place() {
+    if !has_compiler() {
+        return;
+    }
+    let source = Source { name: "wrong.cu", text: "#line 7 \"wrong.cu\"\nint f() { return g(); }" };
+    let refusal = compile(&source, CAPABILITIES[0]).expect_err("there is no g");
+    let Refusal::Failed(text) = refusal else { panic!("{refusal}") };
+    assert!(text.starts_with("NVRTC, wrong.cu with --gpu-architecture=sm_80 --std=c++17: "));
+    assert!(text.contains("wrong.cu(7): error"), "{text}");
+}
+
+#[test]
+fn a_gpu_that_the_compiler_does_not_know_is_an_error() {
+    if !has_compiler() {
+        return;
+    }
+    let refusal =
+        compile(&gemlite::SOURCE, Capability { major: 1, minor: 0 }).expect_err("ancient");
+    let Refusal::Failed(text) = refusal else { panic!("{refusal}") };
+    assert!(text.contains("sm_10 ") && text.contains("INVALID_OPTION"), "{text}");
+}
