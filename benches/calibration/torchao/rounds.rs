@@ -95,7 +95,11 @@ impl<'a> Batches<'a> {
             let taken_s = side.time(lead_in, calls)?.as_secs_f64();
             let in_batch = BATCH_S / (taken_s / calls as f64);
             if taken_s >= BATCH_S / 2.0 {
-                return Ok(Self { side, calls: (in_batch as u64).max(1), calls_ns: Vec::new() });
+                return Ok(Self {
+                    side,
+                    calls: (in_batch.round() as u64).max(1),
+                    calls_ns: Vec::new(),
+                });
             }
             // Few calls tell little of how long one is.
             calls = (in_batch.min(10.0 * calls as f64) as u64).max(calls + 1);

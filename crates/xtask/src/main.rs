@@ -1,4 +1,4 @@
-//! `cargo xtask`: provisioning of libtorch and developer commands.
+//! `cargo xtask`: provisioning of libtorch and torchao, and developer commands.
 //!
 //! Standard library only, so that a bare machine builds it in seconds, before libtorch is there. The
 //! order of the modules is the order in which they build on each other.
