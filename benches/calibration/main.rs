@@ -7,6 +7,8 @@
 //! cargo bench --bench calibration -- --list
 //! ```
 //!
+//! `torchao` as the first argument is no check: it compares our times with torchao's (torchao.rs).
+//!
 //! Exits with 1 when a check fails. Run it on a quiet machine: it is about the machine too.
 
 mod budget;
@@ -19,6 +21,7 @@ mod overhead;
 mod planted;
 mod same;
 mod sides;
+mod torchao;
 
 use std::process::ExitCode;
 
@@ -49,6 +52,12 @@ fn main() -> ExitCode {
     criterion_torch::native::huge_pages::enable();
     if let Some(code) = child::main(PARTS) {
         return code;
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [command, rest @ ..] = arguments.as_slice()
+        && command == torchao::COMMAND
+    {
+        return torchao::main(rest);
     }
     let filter = match filter() {
         Ok(filter) => filter,

@@ -17,7 +17,7 @@ pub const CHECK: Check = Check {
 };
 
 /// Names the interpreter that has torch; without it there is nothing to compare with.
-const PYTHON: &str = "CALIBRATION_PYTHON";
+pub const PYTHON: &str = "CALIBRATION_PYTHON";
 /// What this part of the program is called in a process of its own.
 pub const PART: &str = "overhead";
 

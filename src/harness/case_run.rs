@@ -107,7 +107,7 @@ fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refus
 
 /// Puts the allocator into the state that the case asks for, as far as that goes: retention
 /// cannot be undone within a process. What is in force is in the case's record.
-fn settle_allocator(wanted: Allocator) {
+pub fn settle_allocator(wanted: Allocator) {
     let settled = match (wanted, allocator::retention()) {
         (_, Retention::Retained) => Ok(()),
         (Allocator::Retained, Retention::System) => {

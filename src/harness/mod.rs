@@ -16,7 +16,7 @@ mod panics;
 mod partner;
 mod passes;
 pub mod pilot;
-mod progress;
+pub mod progress;
 mod release;
 mod samples;
 mod sampling;
@@ -30,8 +30,10 @@ mod timer;
 
 use std::process::ExitCode;
 
+pub use case_run::settle_allocator;
 /// What generated code names, so that a bench target needs no dependency on criterion.
 pub use criterion::Criterion;
+pub use release::release;
 pub use session::Session;
 
 use crate::native::huge_pages;

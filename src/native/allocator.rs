@@ -44,6 +44,12 @@ pub fn retain() -> Result<(), Error> {
     Ok(())
 }
 
+/// What `retain` sets, as `mallopt` takes it: name, switch, value. For a process that is to be measured beside this one
+/// and has to do the same. Empty where the C library is not glibc.
+pub fn switches() -> &'static [(&'static str, i32, i32)] {
+    platform::SWITCHES
+}
+
 /// What this process does, for its records. Switches set from outside (`GLIBC_TUNABLES`) do not show.
 pub fn retention() -> Retention {
     if RETAINED.load(Ordering::Relaxed) { Retention::Retained } else { Retention::System }
@@ -76,16 +82,17 @@ mod platform {
     /// Enough that a step's small tensors grow the heap once and not bit by bit.
     const TOP_PAD: c_int = 64 << 20;
 
+    /// No block is mapped by itself, the heap's end is never trimmed (-1), and all threads share the one heap that can
+    /// grow without limit: an arena of a thread consists of 64 MiB heaps, which are unmapped when empty.
+    pub(super) const SWITCHES: &[(&str, c_int, c_int)] = &[
+        ("M_MMAP_MAX", libc::M_MMAP_MAX, 0),
+        ("M_TRIM_THRESHOLD", libc::M_TRIM_THRESHOLD, -1),
+        ("M_TOP_PAD", libc::M_TOP_PAD, TOP_PAD),
+        ("M_ARENA_MAX", libc::M_ARENA_MAX, 1),
+    ];
+
     pub(super) fn retain() -> Result<(), Error> {
-        // No block is mapped by itself, the heap's end is never trimmed (-1), and all threads share the one heap that
-        // can grow without limit: an arena of a thread consists of 64 MiB heaps, which are unmapped when empty.
-        let switches = [
-            ("M_MMAP_MAX", libc::M_MMAP_MAX, 0),
-            ("M_TRIM_THRESHOLD", libc::M_TRIM_THRESHOLD, -1),
-            ("M_TOP_PAD", libc::M_TOP_PAD, TOP_PAD),
-            ("M_ARENA_MAX", libc::M_ARENA_MAX, 1),
-        ];
-        for (name, switch, value) in switches {
+        for &(name, switch, value) in SWITCHES {
             // SAFETY: mallopt takes glibc's own lock, and these are its documented switches.
             if unsafe { libc::mallopt(switch, value) } != 1 {
                 return Err(Error::Allocator(format!("glibc refused mallopt({name}, {value})")));
@@ -115,6 +122,8 @@ mod platform {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod platform {
     use super::Error;
+
+    pub(super) const SWITCHES: &[(&str, i32, i32)] = &[];
 
     fn unsupported<T>() -> Result<T, Error> {
         Err(Error::Allocator(

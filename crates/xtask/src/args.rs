@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
@@ -20,8 +21,19 @@ pub enum Command {
     Test {
         arguments: Vec<OsString>,
     },
+    CompareTorchao(Comparison),
     Doctor,
     Help(&'static str),
+}
+
+/// What to compare, and with whose torchao.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Comparison {
+    pub config: PathBuf,
+    /// A regular expression on the ids.
+    pub filter: Option<OsString>,
+    /// None: that of CALIBRATION_PYTHON, else one that is provisioned.
+    pub python: Option<PathBuf>,
 }
 
 pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
@@ -41,11 +53,14 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
         "bench" => Ok(Command::Bench { arguments: rest }),
         "test" if asks_for_help(&rest) => Ok(Command::Help(help::TEST)),
         "test" => Ok(Command::Test { arguments: rest }),
+        "compare-torchao" if asks_for_help(&rest) => Ok(Command::Help(help::COMPARE_TORCHAO)),
+        "compare-torchao" => comparison(rest.into_iter()).map(Command::CompareTorchao),
         "help" | "--help" | "-h" => {
             Ok(Command::Help(match rest.first().and_then(|w| w.to_str()) {
                 Some("setup") => help::SETUP,
                 Some("bench") => help::BENCH,
                 Some("test") => help::TEST,
+                Some("compare-torchao") => help::COMPARE_TORCHAO,
                 Some("doctor") => help::DOCTOR,
                 _ => help::ALL,
             }))
@@ -75,6 +90,25 @@ fn setup(arguments: &[OsString]) -> Result<Command> {
     Ok(Command::Setup { flavour })
 }
 
+fn comparison(mut arguments: impl Iterator<Item = OsString>) -> Result<Comparison> {
+    let (mut config, mut filter, mut python) = (None, None, None);
+    while let Some(word) = arguments.next() {
+        let text = word.to_string_lossy();
+        let mut value = || {
+            arguments.next().ok_or_else(|| usage(&format!("compare-torchao: {text} needs a value")))
+        };
+        match text.as_ref() {
+            "--filter" => filter = Some(value()?),
+            "--python" => python = Some(value()?.into()),
+            flag if flag.starts_with('-') => return Err(unknown("compare-torchao", &word)),
+            _ if config.is_some() => return Err(usage("compare-torchao takes one config")),
+            _ => config = Some(PathBuf::from(word)),
+        }
+    }
+    let config = config.ok_or_else(|| usage("compare-torchao needs a config"))?;
+    Ok(Comparison { config, filter, python })
+}
+
 fn asks_for_help(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|word| *word != "--").any(is_help)
 }
@@ -88,7 +122,9 @@ fn unknown(command: &str, word: &OsString) -> Error {
 }
 
 fn usage(what: &str) -> Error {
-    Error::usage(what).remedy("the commands are setup, bench, test and doctor: cargo xtask --help")
+    Error::usage(what).remedy(
+        "the commands are setup, bench, test, compare-torchao and doctor: cargo xtask --help",
+    )
 }
 
 #[cfg(test)]
@@ -115,6 +151,24 @@ mod tests {
                 "test expand -- --nocapture",
                 Command::Test { arguments: words("expand -- --nocapture") },
             ),
+            (
+                "compare-torchao my.yml --filter int8wo --python /opt/python",
+                Command::CompareTorchao(Comparison {
+                    config: "my.yml".into(),
+                    filter: Some("int8wo".into()),
+                    python: Some("/opt/python".into()),
+                }),
+            ),
+            (
+                "compare-torchao my.yml",
+                Command::CompareTorchao(Comparison {
+                    config: "my.yml".into(),
+                    filter: None,
+                    python: None,
+                }),
+            ),
+            ("compare-torchao --help", Command::Help(help::COMPARE_TORCHAO)),
+            ("help compare-torchao", Command::Help(help::COMPARE_TORCHAO)),
             ("doctor", Command::Doctor),
             ("--help", Command::Help(help::ALL)),
             ("help bench", Command::Help(help::BENCH)),
@@ -132,6 +186,10 @@ mod tests {
             ("instal", "unknown command \"instal\""),
             ("setup --rocm", "setup does not know \"--rocm\""),
             ("setup cpu", "setup does not know \"cpu\""),
+            ("compare-torchao", "compare-torchao needs a config"),
+            ("compare-torchao a.yml b.yml", "compare-torchao takes one config"),
+            ("compare-torchao --filter", "compare-torchao: --filter needs a value"),
+            ("compare-torchao --json x", "compare-torchao does not know \"--json\""),
             ("doctor --fix", "doctor does not know \"--fix\""),
         ] {
             let error = parsed(line).expect_err(line);

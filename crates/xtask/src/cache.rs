@@ -3,6 +3,7 @@
 //! ```text
 //! <cache>/torch-2.11.0-cpu/{torch,nvidia,…}    whole, always: it appears by one rename
 //! <cache>/torch-2.11.0-cpu.partial-<pid>/      being installed by that process, or left by a dead one
+//! <cache>/torchao-0.17.0-python3.11/           torchao and its torch, for compare-torchao
 //! <cache>/setup.lock                           held while installing
 //! <cache>/kernels/                             CUDA kernels of the library, compiled for each GPU
 //! ```
@@ -67,7 +68,12 @@ impl Cache {
         Entry::at(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
     }
 
-    /// Every provisioned libtorch, of any version.
+    /// Where torchao lies once it is whole, for one minor version of Python.
+    pub fn torchao(&self, release: &str, (major, minor): (u32, u32)) -> PathBuf {
+        self.dir.join(format!("torchao-{release}-python{major}.{minor}"))
+    }
+
+    /// Every provisioned libtorch and torchao, of any version.
     pub fn contents(&self) -> Vec<PathBuf> {
         self.folders().into_iter().filter(|path| !partial::is_partial(path)).collect()
     }
@@ -81,7 +87,8 @@ impl Cache {
         // A cache that does not exist yet holds nothing.
         let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
         let is_ours = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("torch-"))
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ["torch-", "torchao-"].iter().any(|kind| name.starts_with(kind))
         };
         let mut folders: Vec<PathBuf> =
             entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();

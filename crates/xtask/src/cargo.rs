@@ -1,6 +1,7 @@
 //! `bench` and `test`: setup, then the plain cargo command.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use crate::error::{Error, Result};
@@ -36,6 +37,22 @@ pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
     Ok(exit_code(cargo(workspace, &["test", "--workspace"], arguments)?))
 }
 
+/// `compare-torchao`, on a libtorch that is there: the calibration bench, which holds the loop.
+pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> Result<ExitCode> {
+    let mut cargo = command(workspace, COMPARE, arguments);
+    cargo.env(PYTHON, python);
+    // Neither side's threads may spin while the other side is timed.
+    if std::env::var_os(WAIT_POLICY).is_none() {
+        cargo.env(WAIT_POLICY, "passive");
+    }
+    Ok(exit_code(status(cargo)?))
+}
+
+const COMPARE: &[&str] = &["bench", "--bench", "calibration", "--", "torchao"];
+/// What the bench reads.
+pub const PYTHON: &str = "CALIBRATION_PYTHON";
+const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
+
 const REPORT: &[&str] =
     &["run", "--quiet", "--release", "--package", "criterion-report", "--", "show"];
 
@@ -60,13 +77,20 @@ fn measures(arguments: &[OsString]) -> bool {
 
 /// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the
 /// very value that cargo would set again.
-fn cargo(workspace: &Workspace, command: &[&str], arguments: &[OsString]) -> Result<ExitStatus> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    Command::new(&cargo)
-        .args(command.iter().map(OsStr::new).chain(arguments.iter().map(OsString::as_os_str)))
-        .current_dir(workspace.root())
-        .status()
-        .map_err(|error| Error::new(format!("cannot run {}: {error}", cargo.display())))
+fn cargo(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Result<ExitStatus> {
+    status(command(workspace, words, arguments))
+}
+
+fn command(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(words).args(arguments).current_dir(workspace.root());
+    cargo
+}
+
+fn status(mut cargo: Command) -> Result<ExitStatus> {
+    cargo.status().map_err(|error| {
+        Error::new(format!("cannot run {}: {error}", cargo.get_program().display()))
+    })
 }
 
 /// A command that died of a signal ends as shells report it.

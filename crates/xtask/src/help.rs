@@ -8,6 +8,7 @@ Usage: cargo xtask <command>
   setup [--cpu | --cuda]   provision libtorch 2.11.0 and link it as .libtorch
   bench [ARGUMENTS]        setup, cargo bench ARGUMENTS, then the report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
+  compare-torchao CONFIG   our times against torchao 0.17's own, in turn
   doctor                   what this machine has, and what to do about each gap
   help [COMMAND]           more about one command
 
@@ -66,6 +67,29 @@ ARGUMENTS go to `cargo test` as they are, and after `--` to the test harness:
   cargo xtask test expand -- --nocapture       tests whose name contains expand
 
 See also: cargo test --help
+";
+
+pub const COMPARE_TORCHAO: &str = "\
+cargo xtask compare-torchao CONFIG [--filter REGEX] [--python PATH]
+
+Our eager times against torchao 0.17.0's own: the same recipe, model, shape,
+dtype, threads and allocator, in turn, in one run. Prints a table of both times
+and of ours over torchao's with its 95 % interval; a case that one of the two
+does not run stands there with its reason.
+
+  --filter REGEX  only cases whose id matches
+  --python PATH   a Python that has torch 2.11.0 and torchao 0.17.0; else that of
+                  CALIBRATION_PYTHON; else one is provisioned in the cache (see
+                  cargo xtask setup --help): about 2.7 GB to download on Linux,
+                  5 GB on disk, as torch's wheel brings CUDA along
+
+  cargo xtask compare-torchao configs/suites/recipes-cpu.yml
+  cargo xtask compare-torchao configs/suites/recipes-cpu.yml --filter '/int8wo/.*-1x'
+
+Each pair takes batches of 30 ms until its interval is as narrow as the config's
+`sampling.target` asks (1 % by default), or `sampling.measurement_s` (4) is over.
+Run it on a quiet machine.
+Exit codes: 0 fine; 1 an interval lies wholly above 1.05, or a case failed.
 ";
 
 pub const DOCTOR: &str = "\

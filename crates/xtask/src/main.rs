@@ -1,4 +1,4 @@
-//! `cargo xtask`: provisioning of libtorch and developer commands.
+//! `cargo xtask`: provisioning of libtorch and torchao, and developer commands.
 //!
 //! Standard library only, so that a bare machine builds it in seconds, before libtorch is there. The
 //! order of the modules is the order in which they build on each other.
@@ -24,6 +24,9 @@ mod setup;
 
 mod cargo;
 mod doctor;
+mod torchao;
+
+mod compare;
 
 mod args;
 mod help;
@@ -50,6 +53,7 @@ fn run() -> Result<ExitCode, Error> {
         Command::Setup { flavour } => setup::command(&workspace()?, flavour),
         Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
         Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
+        Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
         Command::Doctor => doctor::command(&workspace()?),
         Command::Help(text) => {
             print!("{text}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
@@ -19,28 +19,22 @@ impl Python {
     /// The python3 on the PATH, or why there is none to use.
     pub fn find() -> Result<Self> {
         let Some(version) = python_version() else {
-            return Err(use_your_own(
-                Error::new(format!(
-                    "python3 not found: its pip is what fetches libtorch {VERSION} from the Python \
-                     package index"
-                ))
-                .remedy("install it, for instance: apt install python3 python3-pip"),
-            ));
+            return Err(Error::new(format!(
+                "python3 not found: its pip is what fetches torch {VERSION} from the Python \
+                 package index"
+            ))
+            .remedy("install it, for instance: apt install python3 python3-pip"));
         };
         let Some(pip) = pip_version() else {
-            return Err(use_your_own(
-                Error::new(format!("python3 ({version}) has no pip"))
-                    .remedy("install it: apt install python3-pip, or python3 -m ensurepip"),
-            ));
+            return Err(Error::new(format!("python3 ({version}) has no pip"))
+                .remedy("install it: apt install python3-pip, or python3 -m ensurepip"));
         };
         if two_numbers(&pip).is_some_and(|pip| pip < OLDEST_PIP) {
-            return Err(use_your_own(
-                Error::new(format!(
-                    "pip {pip} is too old for the wheels of torch {VERSION}: wanted {}.{} or newer",
-                    OLDEST_PIP.0, OLDEST_PIP.1
-                ))
-                .remedy("update it: python3 -m pip install --user --upgrade pip"),
-            ));
+            return Err(Error::new(format!(
+                "pip {pip} is too old for the wheels of torch {VERSION}: wanted {}.{} or newer",
+                OLDEST_PIP.0, OLDEST_PIP.1
+            ))
+            .remedy("update it: python3 -m pip install --user --upgrade pip"));
         }
         Ok(Self { version, pip })
     }
@@ -73,19 +67,15 @@ impl Python {
             pip.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
         let tried = tried.join(" ");
         let failed = |how: String| {
-            use_your_own(
-                Error::new(format!(
-                    "{how}\n  tried: python3 {tried} (python {}, pip {})",
-                    self.version, self.pip
-                ))
-                .remedy(
-                    "this needs the Python package index (or the mirror that pip is configured \
-                     for): check the network, PIP_INDEX_URL and the proxy, and run this again",
-                )
-                .remedy(
-                    "if the disk is full, set CRITERION_TORCH_CACHE to a folder with more room",
-                ),
+            Error::new(format!(
+                "{how}\n  tried: python3 {tried} (python {}, pip {})",
+                self.version, self.pip
+            ))
+            .remedy(
+                "this needs the Python package index (or the mirror that pip is configured for): \
+                 check the network, PIP_INDEX_URL and the proxy, and run this again",
             )
+            .remedy("if the disk is full, set CRITERION_TORCH_CACHE to a folder with more room")
         };
         let status =
             pip.status().map_err(|error| failed(format!("cannot run python3: {error}")))?;
@@ -95,11 +85,43 @@ impl Python {
         fs::remove_dir_all(&scratch).map_err(|error| Error::io("remove", &scratch, &error))
     }
 
+    /// A virtual environment in the folder `into`, without a pip of its own; where its packages go.
+    ///
+    /// # Errors
+    /// When torch has no wheels for this python, and whatever `venv` says.
+    pub fn environment(&self, into: &Path) -> Result<PathBuf> {
+        let Some((major, minor)) = self.minor().filter(|version| WHEELS.contains(version)) else {
+            return Err(Error::new(format!(
+                "python3 is {}, for which torch {VERSION} has no wheels; wanted 3.10 to 3.14",
+                self.version
+            )));
+        };
+        let mut venv = Command::new("python3");
+        venv.args(["-m", "venv", "--without-pip"]).arg(into);
+        let output = venv
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| Error::new(format!("cannot run python3: {error}")))?;
+        if !output.status.success() {
+            return Err(Error::new(format!(
+                "python3 -m venv failed ({}): {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr).trim()
+            ))
+            .remedy("install it, for instance: apt install python3-venv"));
+        }
+        Ok(into.join(format!("lib/python{major}.{minor}/site-packages")))
+    }
+
+    /// (3, 11) of 3.11.7.
+    pub fn minor(&self) -> Option<(u32, u32)> {
+        two_numbers(&self.version)
+    }
+
     /// libtorch does not care for the python that fetches it, but pip picks wheels for its own; where
     /// there is none for it, take those of a python that has them.
     fn foreign_wheels(&self) -> &'static [&'static str] {
-        let has_wheels =
-            two_numbers(&self.version).is_some_and(|version| WHEELS.contains(&version));
+        let has_wheels = self.minor().is_some_and(|version| WHEELS.contains(&version));
         if has_wheels { &[] } else { &["--python-version", "3.12"] }
     }
 }
@@ -124,10 +146,6 @@ const OPTIONS: [&str; 5] = [
 /// does not: pip allows `--target` there.)
 const SETTINGS: [(&str, &str); 3] =
     [("PIP_ROOT_USER_ACTION", "ignore"), ("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0")];
-
-fn use_your_own(error: Error) -> Error {
-    error.remedy(format!("or use a libtorch {VERSION} that you have: export LIBTORCH=/path/to/it"))
-}
 
 /// "3.11.7"; None if there is no python3.
 pub fn python_version() -> Option<String> {

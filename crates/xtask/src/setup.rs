@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use crate::cache::{Cache, Entry};
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::link::Link;
 use crate::lock::Lock;
@@ -122,7 +122,7 @@ fn install(cache: &Cache, flavour: Flavour, why: &str) -> Result<Entry> {
         return Ok(entry);
     }
     sweep(cache, &lock);
-    let python = Python::find()?;
+    let python = Python::find().map_err(use_your_own)?;
     let place = cache.place(flavour);
     if place.exists() {
         eprintln!("{} is damaged, installing it again", place.display());
@@ -135,15 +135,19 @@ fn install(cache: &Cache, flavour: Flavour, why: &str) -> Result<Entry> {
         place.display()
     );
     let partial = Partial::beside(&place)?;
-    wheel::install(&python, flavour, partial.dir())?;
+    wheel::install(&python, flavour, partial.dir()).map_err(use_your_own)?;
     if !partial.move_to(&place)? {
         eprintln!("another setup was faster, using what it installed");
     }
     // Read again rather than believed: what is linked is what is there.
     cache.entry(flavour).ok_or_else(|| {
-        crate::error::Error::new(format!("{} is not whole after installing it", place.display()))
+        Error::new(format!("{} is not whole after installing it", place.display()))
             .remedy("remove it and run this again")
     })
+}
+
+fn use_your_own(error: Error) -> Error {
+    error.remedy(format!("or use a libtorch {VERSION} that you have: export LIBTORCH=/path/to/it"))
 }
 
 /// Removes what killed setups left, unless an installation is running.
@@ -159,7 +163,7 @@ fn sweep_if_free(cache: &Cache) {
 /// the process id alone would not tell, as a process gives its locks back before it is gone. A failure
 /// is no reason to stop: the orphaned pip of a killed setup may still be writing there for a moment,
 /// and the next setup tries again.
-fn sweep(cache: &Cache, lock: &Lock) {
+pub fn sweep(cache: &Cache, lock: &Lock) {
     let left = |path: &PathBuf| lock.is_exclusive() || partial::is_leftover(path);
     for leftover in cache.partials().into_iter().filter(left) {
         match partial::remove(&leftover) {

@@ -46,6 +46,11 @@ impl Scratch {
         self.root.join("empty")
     }
 
+    /// The fake python3, by its path.
+    pub fn python(&self) -> PathBuf {
+        self.root.join("bin/python3")
+    }
+
     pub fn fake(&self, file: &str) -> PathBuf {
         self.root.join("fake").join(file)
     }
@@ -72,6 +77,8 @@ impl Scratch {
             .env("CARGO", Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cargo"))
             .env_remove("XDG_CACHE_HOME")
             .env_remove("LIBTORCH")
+            .env_remove("CALIBRATION_PYTHON")
+            .env_remove("OMP_WAIT_POLICY")
             .stdin(Stdio::null());
         command
     }

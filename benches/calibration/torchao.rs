@@ -1,0 +1,303 @@
+//! Our eager time against torchao's own: the same recipe, model, shape, dtype, threads and allocator,
+//! in turn on the same machine.
+//!
+//! ```text
+//! CALIBRATION_PYTHON=python3 cargo bench --bench calibration -- torchao CONFIG [--filter REGEX]
+//! ```
+//!
+//! `cargo xtask compare-torchao CONFIG` provisions the Python and calls this. Exits with 1 when the
+//! whole interval of a ratio is above what is allowed, or when a case fails.
+
+mod peer;
+mod rounds;
+mod table;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use criterion_torch::harness::clock::{HostClock, time};
+use criterion_torch::harness::progress::Progress;
+use criterion_torch::harness::{release, settle_allocator};
+use criterion_torch::measurement::{allocator_label, preflight, quiet};
+use criterion_torch::native::allocator::{self, Retention};
+use criterion_torch::native::{numerics, runtime};
+use criterion_torch::refusal::Refusal;
+use criterion_torch::workload::{self, Workload};
+use plan::{Allocator, CacheMode, Case, Device, Mode, cost};
+use regex::Regex;
+
+use crate::overhead::PYTHON;
+use peer::{Built, Facts, Peer};
+use rounds::{Goal, Side};
+use table::{Outcome, Row};
+
+/// The first argument that asks for this.
+pub const COMMAND: &str = "torchao";
+
+/// The release whose times are the goal.
+const TORCHAO: &str = "0.17.0";
+/// Wall seconds for the blocks of a case, unless its config says how long sampling may take.
+const BUDGET_S: f64 = 4.0;
+
+/// Runs the command; `arguments` are those behind its name.
+pub fn main(arguments: &[String]) -> ExitCode {
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Arguments {
+    config: PathBuf,
+    filter: Option<Regex>,
+}
+
+fn parse(arguments: &[String]) -> Result<Arguments, String> {
+    let (mut config, mut filter) = (None, None);
+    let mut words = arguments.iter().filter(|word| *word != "--bench");
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--filter" => {
+                let text = words.next().ok_or("--filter needs a regular expression")?;
+                let parsed = Regex::new(text).map_err(|error| format!("--filter: {error}"))?;
+                filter = Some(parsed);
+            }
+            flag if flag.starts_with('-') => return Err(format!("unknown flag `{flag}`")),
+            file if config.is_none() => config = Some(PathBuf::from(file)),
+            file => return Err(format!("one config at a time, and not `{file}` as well")),
+        }
+    }
+    let config = config.ok_or("a config is missing: torchao CONFIG [--filter REGEX]")?;
+    Ok(Arguments { config, filter })
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode, String> {
+    let Arguments { config, filter } = parse(arguments)?;
+    let python = std::env::var_os(PYTHON).filter(|value| !value.is_empty()).ok_or_else(|| {
+        format!("{PYTHON} does not name a Python; `cargo xtask compare-torchao` provides one")
+    })?;
+    let plan = plan::load(&[config]).map_err(|errors| errors.to_string())?;
+    let selects = |case: &&Case| filter.as_ref().is_none_or(|it| it.is_match(&case.full_id()));
+    let cases: Vec<&Case> = plan.cases().filter(selects).collect();
+    let threads = cases.iter().map(|case| case.settings.threads).max();
+    let threads = threads.ok_or("no case is selected")?;
+    waits_passively(threads)?;
+    numerics::pin().map_err(|error| error.to_string())?;
+    let _no_gradients = tch::no_grad_guard();
+
+    let order = order(&cases);
+    settle_allocator(cases[order[0]].settings.allocator);
+    let mut peers = Peers { python, peer: None };
+    // Before anything is built, so that a Python that will not do is one line.
+    println!("{}", header(&peers.get()?.facts));
+    let machine = preflight::Facts::of_this_machine();
+    for warning in preflight::warnings(&machine, &quiet::score(), threads) {
+        println!("warning: {warning}");
+    }
+    let rows = rows(&cases, &order, &mut peers);
+    print!("{}", table::render(&rows));
+    let failed = rows.iter().any(|row| row.outcome.is_failure());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Two processes take turns: threads that spin while they wait would take the other's CPUs.
+fn waits_passively(threads: u32) -> Result<(), String> {
+    const POLICY: &str = "OMP_WAIT_POLICY";
+    let passive = std::env::var(POLICY).is_ok_and(|value| value.eq_ignore_ascii_case("passive"));
+    if threads == 1 || passive {
+        return Ok(());
+    }
+    Err(format!(
+        "cases with {threads} threads need {POLICY}=passive, set before the program starts: one \
+         side's threads would spin while the other is timed"
+    ))
+}
+
+fn header(facts: &Facts) -> String {
+    let Facts { torch, torchao, python, capability } = facts;
+    format!(
+        "ours against torchao {torchao} on torch {torch}, Python {python}, {capability}: the same \
+         model, dtype, shape, threads,\n\
+         allocator and float32 precision, eager, no gradients, in turn. torchao's time includes \
+         Python's own cost of calling\n\
+         the model, which its users pay; Python's garbage collector is off. Ratio: ours over \
+         torchao's, at most {} wanted.",
+        table::ALLOWED
+    )
+}
+
+/// torchao's side, started when it is needed.
+struct Peers {
+    python: OsString,
+    peer: Option<Peer>,
+}
+
+impl Peers {
+    /// The process that runs; a new one is made as this process is now: huge pages are inherited,
+    /// what `mallopt` was told is not.
+    fn get(&mut self) -> Result<&mut Peer, String> {
+        let peer = match self.peer.take() {
+            Some(peer) => peer,
+            None => {
+                let switches: Vec<_> = match allocator::retention() {
+                    Retention::System => Vec::new(),
+                    Retention::Retained => {
+                        allocator::switches().iter().map(|&(_, key, value)| (key, value)).collect()
+                    }
+                };
+                let peer = Peer::start(&self.python, &switches)?;
+                right_versions(&peer.facts).map_err(|why| format!("{PYTHON}: {why}"))?;
+                peer
+            }
+        };
+        Ok(self.peer.insert(peer))
+    }
+
+    /// A process that may be lost takes no more cases.
+    fn lost(&mut self, error: String) -> Outcome {
+        self.peer = None;
+        Outcome::Failed(error)
+    }
+}
+
+fn right_versions(facts: &Facts) -> Result<(), String> {
+    let ours = runtime::facts().map_err(|error| error.to_string())?.torch_version;
+    for (name, found, wanted) in
+        [("torch", &facts.torch, ours.as_str()), ("torchao", &facts.torchao, TORCHAO)]
+    {
+        // Without the build's suffix, as in 2.11.0+cu130.
+        let release = |version: &str| version.split('+').next().map(str::to_owned);
+        if release(found) != release(wanted) {
+            return Err(format!("{name} is {found}, wanted {wanted}"));
+        }
+    }
+    Ok(())
+}
+
+/// The order in which the cases run: those that want the system's allocator first, because once
+/// memory is retained, there is no way back.
+fn order(cases: &[&Case]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    order.sort_by_key(|&index| cases[index].settings.allocator == Allocator::Retained);
+    order
+}
+
+/// A row for each case, in the order of the plan.
+fn rows(cases: &[&Case], order: &[usize], peers: &mut Peers) -> Vec<Row> {
+    let expected = cases.iter().map(|case| (case.full_id(), expected_s(case)));
+    let mut progress = Progress::new(expected);
+    let mut rows = BTreeMap::new();
+    let mut allocator = cases[order[0]].settings.allocator;
+    for &index in order {
+        let case = cases[index];
+        let id = case.full_id();
+        progress.next(&id);
+        if allocator != case.settings.allocator {
+            allocator = case.settings.allocator;
+            settle_allocator(allocator);
+            peers.peer = None;
+        }
+        let outcome = compared(case, peers).unwrap_or_else(|outcome| outcome);
+        eprintln!("  {}", outcome.line());
+        rows.insert(index, row(case, outcome));
+        release(case.device);
+        progress.done(&id);
+    }
+    rows.into_values().collect()
+}
+
+fn row(case: &Case, outcome: Outcome) -> Row {
+    let threads = match case.settings.threads {
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    };
+    let allocator = allocator_label(case.settings.allocator, allocator::retention());
+    Row {
+        heading: format!("{}, {threads}, allocator {allocator}", case.id.group),
+        variant: case.id.variant.clone(),
+        parameter: case.id.parameter.clone(),
+        outcome,
+    }
+}
+
+/// Builds both sides and lets them take turns. What ends it early is an outcome too.
+fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
+    if let Some(reason) = without_peer(case) {
+        return Err(Outcome::NotCompared(format!("no peer: {reason}")));
+    }
+    // Asked in the order of what an answer costs.
+    workload::preflight(case).map_err(ours_refuses)?;
+    let peer = peers.get().map_err(Outcome::Failed)?;
+    let weight = match peer.build(case) {
+        Ok(Built::Built(weight)) => weight,
+        Ok(Built::Unsupported(reason)) => {
+            return Err(Outcome::NotCompared(format!("no peer: {reason}")));
+        }
+        Err(error) => return Err(peers.lost(error)),
+    };
+    tch::set_num_threads(i32::try_from(case.settings.threads).unwrap_or(i32::MAX));
+    let workload = workload::prepare(case).map_err(ours_refuses)?;
+    workload.check().map_err(ours_refuses)?;
+    let sampling = case.settings.sampling;
+    let goal = Goal {
+        target: sampling.target.unwrap_or(cost::DEFAULT_TARGET),
+        budget_s: sampling.measurement_s.unwrap_or(BUDGET_S),
+    };
+    match rounds::compare(&mut Ours(workload.as_ref()), peer, goal) {
+        Ok(comparison) => Ok(Outcome::Compared { comparison, weight }),
+        Err(error) => Err(peers.lost(error)),
+    }
+}
+
+/// What is ours alone, or not compared here.
+fn without_peer(case: &Case) -> Option<&'static str> {
+    match case {
+        Case { packed: true, .. } => Some("torchao has no packed form of it"),
+        Case { preallocated: true, .. } => Some("torchao writes into no given output"),
+        Case { compile: Some(_), .. } => Some("eager times alone are compared"),
+        Case { mode: Mode::Training, .. } => Some("inference alone is compared"),
+        _ if case.device != Device::Cpu => Some("times on a CPU alone are compared"),
+        _ if case.settings.cache != CacheMode::Hot => Some("hot caches alone are compared"),
+        _ => None,
+    }
+}
+
+fn ours_refuses(refusal: Refusal) -> Outcome {
+    match refusal {
+        Refusal::Failed(error) => Outcome::Failed(format!("ours: {error}")),
+        other => Outcome::NotCompared(format!("ours: {other}")),
+    }
+}
+
+struct Ours<'a>(&'a dyn Workload);
+
+impl Side for Ours<'_> {
+    fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
+        let Self(workload) = self;
+        let mut step = || -> Result<(), Refusal> {
+            drop(std::hint::black_box(workload.step()?));
+            Ok(())
+        };
+        let mut timed = |calls| time(&mut HostClock, &mut step, None, calls);
+        timed(lead_in).and_then(|_| timed(calls)).map_err(|error| format!("ours: {error}"))
+    }
+}
+
+/// How long a case is expected to take: nothing, if it is known to be refused.
+fn expected_s(case: &Case) -> f64 {
+    /// Building on both sides.
+    const BUILDING_S: f64 = 1.0;
+    const BATCHES: f64 = 4.0 * statistics::MIN_BLOCKS as f64;
+    if without_peer(case).is_some() || workload::preflight(case).is_err() {
+        return 0.0;
+    }
+    let step_s = cost::flops(case) as f64 / (50e9 * f64::from(case.settings.threads));
+    let warm_up_s = 2.0 * rounds::WARM_UP as f64 * step_s;
+    BUILDING_S + warm_up_s + BATCHES * 1.2 * step_s.max(rounds::BATCH_S)
+}

@@ -1,0 +1,215 @@
+"""torchao's side of a comparison: builds what a line of standard input asks for, and times it.
+
+One JSON object a line, an answer to each:
+
+    {"start": {"mallopt": [[switch, value], ...]}}    before torch is imported
+        -> {"torch": version, "torchao": version, "python": version, "capability": instruction set}
+    {"build": {"model", "recipe", "sparsity", "dtype", "shape": [m, k, n], "threads"}}
+        -> {"built": type of the weight} or {"unsupported": reason}
+    {"time": {"lead_in": calls that do not count, "calls": calls that do}}
+        -> {"ns": nanoseconds of the latter, together}
+
+torchao logs why it leaves a weight as it is, and raises nothing. Here that is `unsupported`.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import platform
+import sys
+import time
+
+# Whatever else is printed goes to standard error.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+
+def main():
+    libc = ctypes.CDLL(None)
+    switches = read()["start"]["mallopt"]
+    for switch, value in switches:
+        if libc.mallopt(switch, value) != 1:
+            raise SystemExit(f"the C library refused mallopt({switch}, {value})")
+    answer(start())
+
+    model = x = None
+    while (request := read()) is not None:
+        if "build" in request:
+            model = x = None
+            gc.collect()
+            if switches:
+                libc.malloc_trim(0)
+            try:
+                model, x, weight = build(**request["build"])
+                answer({"built": weight})
+            except Exception as error:
+                answer({"unsupported": reason(error)})
+        else:
+            answer({"ns": timed(model, x, **request["time"])})
+
+
+def start():
+    import torch
+    import torchao
+
+    torch.set_grad_enabled(False)
+    return {
+        "torch": torch.__version__,
+        "torchao": torchao.__version__,
+        "python": platform.python_version(),
+        "capability": torch.backends.cpu.get_cpu_capability(),
+    }
+
+
+def build(model, recipe, sparsity, dtype, shape, threads):
+    """The model of torchao's benchmarks, quantized, after its first call."""
+    import torch
+    from torchao.quantization import quantize_
+    from torchao.testing.model_architectures import create_model_and_input_data
+
+    torch.set_num_threads(threads)
+    config = config_of(recipe, sparsity)
+    dtype = getattr(torch, dtype.removeprefix("torch."))
+    net, x = create_model_and_input_data(model, *shape, high_precision_dtype=dtype, device="cpu")
+    net.eval()
+    if config is not None:
+        quantize_(net, config)
+    # Some configurations relax it whatever they are told.
+    torch.set_float32_matmul_precision("highest")
+    linears = {name: layer for name, layer in net.named_modules() if type(layer) is torch.nn.Linear}
+    for name, layer in linears.items():
+        if config is not None and type(layer.weight) in (torch.nn.Parameter, torch.Tensor):
+            raise Unsupported(f"torchao leaves the weight of `{name}` as it is, {dtype}")
+    net(x)
+    return net, x, " ".join(sorted({type(layer.weight).__name__ for layer in linears.values()}))
+
+
+def config_of(recipe, sparsity):
+    """torchao's configuration of a recipe; what this torchao lacks raises its own error here."""
+    import torch
+    from torchao import quantization as q
+
+    family, *parameters = recipe.split("-")
+    eager = {"set_inductor_config": False}
+    version = {(): 1, ("v2",): 2}.get(tuple(parameters))
+    if "v018" in parameters:
+        raise Unsupported("its numerics are those of torchao 0.18")
+
+    match sparsity, family:
+        case "semi-sparse", "baseline":
+            from torchao.sparsity import semi_sparse_weight
+
+            return semi_sparse_weight()
+        case "block", "baseline":
+            from torchao.sparsity import block_sparse_weight
+
+            return block_sparse_weight()
+        case "semi-sparse", "int8dq" | "int8dq_prefill_wo_decode":
+            from torchao.dtypes import SemiSparseLayout
+
+            return q.Int8DynamicActivationInt8WeightConfig(layout=SemiSparseLayout(), **eager)
+        case "semi-sparse", "float8dq":
+            from torchao.quantization.quantize_.workflows import Float8PackingFormat
+
+            packing = {"packing_format": Float8PackingFormat.SPARSE_CUTLASS}
+            return q.Float8DynamicActivationFloat8WeightConfig(
+                granularity=granularity(parameters), **packing, **eager
+            )
+        case None, "baseline":
+            return None
+        case None, "int8wo":
+            return q.Int8WeightOnlyConfig(version=version, **eager)
+        case None, "int8dq":
+            return q.Int8DynamicActivationInt8WeightConfig(version=version, **eager)
+        case None, "int8dq_prefill_wo_decode":
+            return q.Int8DynamicActivationInt8WeightConfig(weight_only_decode=True, **eager)
+        case None, "int4wo":
+            return int4wo(int(parameters[0]), parameters[1:], eager)
+        case None, "float8wo":
+            return q.Float8WeightOnlyConfig(**eager)
+        case None, "float8dq":
+            return q.Float8DynamicActivationFloat8WeightConfig(
+                granularity=granularity(parameters), **eager
+            )
+        case None, "gemlitewo":
+            from torchao.prototype.quantization.quant_api import UIntxWeightOnlyConfig
+
+            bits, group = (int(number) for number in parameters[:2])
+            # 8 bits have one scale for a row, whatever the word says.
+            return UIntxWeightOnlyConfig(group if bits == 4 else None, bits, **eager)
+        case None, "int8_dynamic_activation_intx_weight":
+            from torchao.quantization.quant_primitives import MappingType
+
+            bits, group, asymmetric = parameters
+            mapping = MappingType.ASYMMETRIC if asymmetric == "true" else MappingType.SYMMETRIC
+            return q.Int8DynamicActivationIntxWeightConfig(
+                weight_dtype=getattr(torch, f"int{bits}"),
+                weight_granularity=q.PerGroup(int(group)),
+                weight_mapping_type=mapping,
+            )
+        case None, "uintx":
+            from torchao.quantization import UIntXWeightOnlyConfig
+
+            bits, group = (int(number) for number in parameters[:2])
+            hqq = "hqq" in parameters
+            return UIntXWeightOnlyConfig(getattr(torch, f"uint{bits}"), group, use_hqq=hqq, **eager)
+        case None, "fp6":
+            from torchao.quantization import FPXWeightOnlyConfig
+
+            return FPXWeightOnlyConfig(3, 2, **eager)
+    raise Unsupported(f"no configuration is known for `{recipe}`, sparsity `{sparsity}`")
+
+
+def int4wo(group, numerics, eager):
+    """The layout for the CPU; `tilepacked` and `fp16solver` are torchao's ways on CUDA."""
+    from torchao.prototype.quantization.int4 import Int4WeightOnlyOpaqueTensorConfig
+    from torchao.quantization import Int4WeightOnlyConfig
+
+    algorithm = {"int4_choose_qparams_algorithm": "hqq" if "hqq" in numerics else "tinygemm"}
+    if "tilepacked" in numerics or "fp16solver" in numerics:
+        packing = {"int4_packing_format": "tile_packed_to_4d"}
+        return Int4WeightOnlyConfig(group_size=group, **packing, **algorithm, **eager)
+    return Int4WeightOnlyOpaqueTensorConfig(group_size=group, **algorithm, **eager)
+
+
+def granularity(parameters):
+    from torchao.quantization import PerRow, PerTensor
+
+    return {"row": PerRow, "tensor": PerTensor}[parameters[0]]()
+
+
+def timed(model, x, lead_in, calls):
+    for _ in range(lead_in):
+        model(x)
+    # As Python's timeit does.
+    gc.disable()
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        model(x)
+    ns = time.perf_counter_ns() - start
+    gc.enable()
+    return ns
+
+
+class Unsupported(Exception):
+    """What torchao 0.17 has no answer to."""
+
+
+def reason(error):
+    line = next(iter(str(error).splitlines()), "")
+    if isinstance(error, ImportError):
+        line = line.removesuffix(f" ({error.path})")
+    return line if isinstance(error, Unsupported) else f"{type(error).__name__}: {line}"
+
+
+def read():
+    line = sys.stdin.readline()
+    return json.loads(line) if line else None
+
+
+def answer(what):
+    print(json.dumps(what), file=answers, flush=True)
+
+
+main()

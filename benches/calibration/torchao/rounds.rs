@@ -1,0 +1,117 @@
+//! Two sides in turn: blocks of four batches, A B B A and B A A B, until their ratio is known.
+
+use std::time::Duration;
+
+use criterion_torch::measurement::stopwatch::Stopwatch;
+use statistics::{MIN_BLOCKS, Ratio, Stopping, block, median, ratio};
+
+/// What is timed: ours or torchao's.
+pub trait Side {
+    /// Runs `lead_in` calls that do not count, then times `calls` that do, together.
+    ///
+    /// # Errors
+    /// Those of a call, in words.
+    fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String>;
+}
+
+/// How precise the ratio should be, and what it may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal {
+    /// Half-width of the interval, relative to the ratio.
+    pub target: f64,
+    /// Wall seconds of all blocks; the fewest blocks are taken whatever they cost.
+    pub budget_s: f64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Median over the batches, nanoseconds per call.
+    pub ours_ns: f64,
+    /// The same of torchao.
+    pub theirs_ns: f64,
+    /// Ours over torchao's.
+    pub ratio: Ratio,
+    /// Blocks taken.
+    pub blocks: usize,
+}
+
+/// Of a batch. Far above what waking a process costs, and short enough for the two sides of a block
+/// to see the same machine.
+pub const BATCH_S: f64 = 0.03;
+/// Calls before the first batch: oneDNN and int8dq's allocations settle after about eight.
+pub const WARM_UP: u64 = 10;
+/// A side that waited finds its caches used by the other: this share of a batch, uncounted, before
+/// each.
+const LEAD_IN: u64 = 8;
+
+/// Compares two sides that take turns; neither runs while the other is timed.
+///
+/// # Errors
+/// Those of a side.
+pub fn compare(
+    ours: &mut dyn Side,
+    theirs: &mut dyn Side,
+    goal: Goal,
+) -> Result<Comparison, String> {
+    let mut sides = [Batches::of(ours)?, Batches::of(theirs)?];
+    let wall = Stopwatch::start();
+    let mut stopping = Stopping::new(goal.target);
+    let mut log_ratios = Vec::new();
+    loop {
+        let first = log_ratios.len() % 2;
+        let mut taken = [Vec::new(), Vec::new()];
+        for side in [first, 1 - first, 1 - first, first] {
+            taken[side].push(sides[side].take()?);
+        }
+        let [ours, theirs] = taken.map(|times| [times[0], times[1]]);
+        log_ratios.push(block(ours, theirs));
+        let blocks = log_ratios.len();
+        let per_block = wall.seconds() / blocks as f64;
+        let spent = blocks >= MIN_BLOCKS && wall.seconds() + per_block > goal.budget_s;
+        if stopping.is_enough(&log_ratios) || spent {
+            break;
+        }
+    }
+    let ratio = ratio(&log_ratios).ok_or("a batch took no time at all")?;
+    let [ours_ns, theirs_ns] = sides.map(|side| median(&side.calls_ns));
+    Ok(Comparison { ours_ns, theirs_ns, ratio, blocks: log_ratios.len() })
+}
+
+/// A side, warmed up.
+struct Batches<'a> {
+    side: &'a mut dyn Side,
+    /// Calls in a batch.
+    calls: u64,
+    /// Nanoseconds per call of each batch so far.
+    calls_ns: Vec<f64>,
+}
+
+impl<'a> Batches<'a> {
+    /// Warms the side up, and finds how many of its calls make a batch.
+    fn of(side: &'a mut dyn Side) -> Result<Self, String> {
+        let (mut lead_in, mut calls) = (WARM_UP, 1);
+        loop {
+            let taken_s = side.time(lead_in, calls)?.as_secs_f64();
+            let in_batch = BATCH_S / (taken_s / calls as f64);
+            if taken_s >= BATCH_S / 2.0 {
+                return Ok(Self {
+                    side,
+                    calls: (in_batch.round() as u64).max(1),
+                    calls_ns: Vec::new(),
+                });
+            }
+            // Few calls tell little of how long one is.
+            calls = (in_batch.min(10.0 * calls as f64) as u64).max(calls + 1);
+            lead_in = 0;
+        }
+    }
+
+    /// Nanoseconds per call of one more batch.
+    fn take(&mut self) -> Result<f64, String> {
+        let taken = self.side.time(self.calls.div_ceil(LEAD_IN), self.calls)?;
+        let call_ns = taken.as_nanos() as f64 / self.calls as f64;
+        self.calls_ns.push(call_ns);
+        Ok(call_ns)
+    }
+}
