@@ -6,7 +6,7 @@
 //! | floor | modules |
 //! |---|---|
 //! | 2 | [`native`], [`refusal`], [`device`], [`inputs`] |
-//! | 3 | [`measurement`] |
+//! | 3 | [`measurement`], [`kernels`] |
 //! | 4 | [`recipes`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
@@ -20,6 +20,7 @@ pub mod refusal;
 pub mod device;
 pub mod inputs;
 
+pub mod kernels;
 pub mod measurement;
 
 pub mod recipes;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// inside a floor, too, a module imports only from those listed before it.
 const FLOORS: &[(u8, &[&str])] = &[
     (2, &["native", "refusal", "device", "inputs"]),
-    (3, &["measurement"]),
+    (3, &["measurement", "kernels"]),
     (4, &["recipes"]),
     (5, &["models"]),
     (6, &["verify", "workload"]),
