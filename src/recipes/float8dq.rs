@@ -1,9 +1,16 @@
-//! `float8dq-tensor`, `float8dq-row`: float8 weights and activations.
+//! `float8dq-tensor`, `float8dq-row`: float8 weights and activations, the activations quantized at
+//! every call.
+//!
+//! Source: torchao 0.17, `Float8DynamicActivationFloat8WeightConfig` (version 2, its default) with
+//! `PerTensor` and `PerRow` granularity and its own `torch` kernels. Upstream demands a CUDA device;
+//! the CPU computes the same with what it has.
 
-use plan::Dtype;
-use tch::{TchError, Tensor};
+use plan::{Device, Dtype};
+use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site};
+use super::float8::{self, Granularity};
+use super::{LinearLayer, Quantized, Site, output_size};
+use crate::native::cuda;
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -13,20 +20,137 @@ pub(super) struct Scheme {
     pub per_row: bool,
 }
 
+impl Scheme {
+    fn granularity(self) -> Granularity {
+        if self.per_row { Granularity::Row } else { Granularity::Tensor }
+    }
+}
+
 impl super::Scheme for Scheme {
-    fn check(&self, _site: &Site) -> Result<(), String> {
-        Err("not available in this version".to_owned())
+    fn check(&self, site: &Site) -> Result<(), String> {
+        if site.variant.sparsity.is_some() {
+            return Err("not available in this version".to_owned());
+        }
+        check(self.granularity(), site)
     }
 
-    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        Ok(None)
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        float8::quantize(weight, self.granularity()).map(Some)
     }
 
-    fn eager(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Err(Refusal::Unsupported("not available in this version".to_owned()))
+    fn quantize_activation(&self, x: &Tensor) -> Result<Option<Quantized>, TchError> {
+        float8::quantize(x, self.granularity()).map(Some)
+    }
+
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        let granularity = self.granularity();
+        let weight = float8::quantize_weight(&weight, granularity)?;
+        Ok(Box::new(Float8dq { weight, granularity }))
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        18.0
+        26.0
     }
+}
+
+/// `y = (q_x · qᵀ) · s_x · scale` in the dtype of `x [.., k]`, for a `weight q [n, k]` and its
+/// `scale [n, 1]` (per tensor `[1, 1]`), the numbers of [`float8::quantize`].
+pub(super) fn product(
+    x: &Tensor,
+    weight: &Tensor,
+    scale: &Tensor,
+    granularity: Granularity,
+) -> Result<Tensor, TchError> {
+    let (n, k) = weight.size2()?;
+    let activation = float8::quantize(x, granularity)?;
+    let rows = activation.values.f_reshape([-1, k])?;
+    let row_scale = activation.scale.f_reshape([-1, 1])?;
+    let y = match granularity {
+        Granularity::Row if !x.device().is_cuda() => {
+            scaled_after(&rows, weight, &row_scale, scale, x.f_kind()?)?
+        }
+        _ => scaled_mm(&rows, weight, &row_scale, scale, x.f_kind()?)?,
+    };
+    y.f_reshape(output_size(x, n))
+}
+
+fn scaled_mm(
+    rows: &Tensor,
+    weight: &Tensor,
+    row_scale: &Tensor,
+    scale: &Tensor,
+    kind: Kind,
+) -> Result<Tensor, TchError> {
+    let (weight, scale) = (weight.f_tr()?, scale.f_tr()?);
+    let none = None::<&Tensor>;
+    rows.f_internal_scaled_mm(&weight, row_scale, &scale, none, none, kind, true)
+}
+
+/// On the CPU `_scaled_mm` takes one scale per tensor: unit scales, and the product with the rows'
+/// and the columns' scales afterwards, in float32, so that there is one rounding.
+fn scaled_after(
+    rows: &Tensor,
+    weight: &Tensor,
+    row_scale: &Tensor,
+    scale: &Tensor,
+    kind: Kind,
+) -> Result<Tensor, TchError> {
+    let one = row_scale.f_new_ones([1, 1], (Kind::Float, row_scale.device()))?;
+    let mut sums = scaled_mm(rows, weight, &one, &one, Kind::Float)?;
+    sums = sums.f_mul_(row_scale)?.f_mul_(&scale.f_tr()?)?;
+    sums.f_to_kind(kind)
+}
+
+/// A layer whose weight is stored as float8.
+#[derive(Debug)]
+struct Float8dq {
+    /// `[n, k]`.
+    weight: Quantized,
+    granularity: Granularity,
+}
+
+impl LinearLayer for Float8dq {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        product(x, &self.weight.values, &self.weight.scale, self.granularity)
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        self.weight.tensors()
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        &["aten::_scaled_mm"]
+    }
+}
+
+/// Upstream leaves other weights unquantized, which would not be float8dq, and refuses other dtypes
+/// and devices. On the CPU any shape would do, but a recipe is the same wherever it runs.
+pub(super) fn check(granularity: Granularity, site: &Site) -> Result<(), String> {
+    for (dimension, size) in [("k", site.linear.k), ("n", site.linear.n)] {
+        if size % 16 != 0 {
+            return Err(format!(
+                "{dimension} = {size}, but float8dq quantizes only weights whose sizes are \
+                 multiples of 16"
+            ));
+        }
+    }
+    if granularity == Granularity::Row && site.dtype != Dtype::BFloat16 {
+        return Err(format!("dtype {}, but scales per row need bfloat16", site.dtype));
+    }
+    if site.device == Device::Cuda {
+        // An absent device is not this recipe's to report.
+        if let Ok(cuda::Device { capability, .. }) = cuda::device(0) {
+            check_capability(capability)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_capability((major, minor): (i32, i32)) -> Result<(), String> {
+    if (major, minor) < (8, 9) {
+        return Err(format!(
+            "compute capability {major}.{minor}, but float8 products need 8.9 or above"
+        ));
+    }
+    Ok(())
 }

@@ -1,13 +1,13 @@
 //! `int8dq`: int8 weights per output channel, activations quantized to int8 per token at every
 //! call, integer matrix product.
 //!
-//! Source: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1.
+//! Sources: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1 (`int8dq`) and version
+//! 2 (`int8dq-v2`); torchao 0.18, `Int8DynamicActivationInt8WeightConfig` (`int8dq-v018`).
 
 use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
-use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, output_size};
+use super::{LinearLayer, Quantized, Site, as_rows, int8, output_size, saturation};
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -15,33 +15,29 @@ use crate::refusal::Refusal;
 pub(super) struct Scheme {
     /// Whose roundings.
     pub numerics: Int8Numerics,
-    /// `int8dq_prefill_wo_decode`: a single token is not quantized.
-    pub decode: bool,
 }
 
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
-        if self.numerics != Int8Numerics::V1 || self.decode || site.variant.sparsity.is_some() {
+        if site.variant.sparsity.is_some() {
             return Err("not available in this version".to_owned());
         }
-        check(site.device, site.linear)
+        check_width(self.numerics, site.linear)?;
+        check_product(site.device, site.linear)
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        let (scale, _) = affine::choose_scale(weight, Range::WEIGHT)?;
-        let values = affine::quantize(weight, &scale, None, Range::WEIGHT)?;
-        let scale = scale.f_unsqueeze(-1)?;
-        Ok(Some(Quantized { values, scale, zero_point: ZeroPoint::None }))
+        quantize_weight(weight, self.numerics).map(Some)
     }
 
     fn quantize_activation(&self, x: &Tensor) -> Result<Option<Quantized>, TchError> {
-        let QuantizedActivation { values, scale } = Int8dq::quantize_activation(x)?;
-        let scale = scale.f_unsqueeze(-1)?;
-        Ok(Some(Quantized { values, scale, zero_point: ZeroPoint::None }))
+        int8::activation(x, self.numerics).map(Some)
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Ok(Box::new(Int8dq::quantize(&weight)?))
+        let weight = quantize_weight(&weight, self.numerics)?;
+        int8::refuse_overflowing_reciprocals(&weight.scale)?;
+        Ok(Box::new(Int8dq { weight, numerics: self.numerics }))
     }
 
     fn writes_out(&self) -> bool {
@@ -53,125 +49,180 @@ impl super::Scheme for Scheme {
     }
 }
 
-/// `y = ((q_x · q_wᵀ) · s_x) · s_w`, the integer sums exact, both products rounded to the dtype of
-/// `s_x`.
-#[derive(Debug)]
-pub struct Int8dq {
-    /// `[n, k]`, int8, −128 to 127.
-    pub weight: Tensor,
-    /// `[n]`, in the dtype of the weight it came from: `max(amax / 127.5, 2⁻²³)`. There is no zero
-    /// point.
-    pub scale: Tensor,
+/// The numbers of a `weight [n, k]`: those of int8wo, but version 1 stores no zero points.
+pub(super) fn quantize_weight(
+    weight: &Tensor,
+    numerics: Int8Numerics,
+) -> Result<Quantized, TchError> {
+    let zero_point = match numerics {
+        Int8Numerics::V1 => None,
+        Int8Numerics::V2 | Int8Numerics::V018 => Some(int8::zero_point_kind(numerics)),
+    };
+    int8::weight(weight, numerics, zero_point)
 }
 
-/// Activations quantized per token.
-#[derive(Debug)]
-pub struct QuantizedActivation {
-    /// The size of the activation, int8, −127 to 127.
-    pub values: Tensor,
-    /// One per token (all dimensions but the last): `max(amax / 127, 1e-5)`, in the activation's
-    /// dtype; float32 for a float16 activation, whose range the rescaled sums would leave.
-    pub scale: Tensor,
+/// `y = ((q_x · qᵀ) · s_x) · scale` in the dtype of `x [.., k]`, for a `weight q [n, k]` and its
+/// `scale [n, 1]`, the numbers of [`quantize_weight`]. The integer sums are exact.
+pub(super) fn product(
+    x: &Tensor,
+    weight: &Tensor,
+    scale: &Tensor,
+    numerics: Int8Numerics,
+) -> Result<Tensor, TchError> {
+    let (n, _) = weight.size2()?;
+    rescaled(x, weight, numerics, |sums| {
+        let y = sums.f_mul(&scale.f_reshape([-1])?)?;
+        y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)
+    })
 }
 
-impl Int8dq {
-    /// Quantizes `weight [n, k]`, float32, bfloat16 or float16, in its own dtype.
-    pub fn quantize(weight: &Tensor) -> Result<Self, TchError> {
-        let (scale, _) = affine::choose_scale(weight, Range::WEIGHT)?;
-        let weight = affine::quantize(weight, &scale, None, Range::WEIGHT)?;
-        Ok(Self { weight, scale })
-    }
-
-    /// Quantizes an activation `[.., k]`.
-    pub fn quantize_activation(x: &Tensor) -> Result<QuantizedActivation, TchError> {
-        let (mut scale, zero_point) = affine::choose_scale(x, Range::ACTIVATION)?;
-        if x.f_kind()? == Kind::Half {
-            scale = scale.f_to_kind(Kind::Float)?;
+/// [`product`], written into `out [.., n]`.
+pub(super) fn product_out(
+    x: &Tensor,
+    weight: &Tensor,
+    scale: &Tensor,
+    numerics: Int8Numerics,
+    out: &Tensor,
+) -> Result<(), TchError> {
+    let (n, _) = weight.size2()?;
+    let mut rows = as_rows(out, n)?;
+    rescaled(x, weight, numerics, |sums| {
+        let scale = scale.f_reshape([-1])?;
+        let kind = rows.f_kind()?;
+        if sums.f_kind()? == kind && scale.f_kind()? == kind {
+            return sums.f_mul_out(&rows, &scale).map(drop);
         }
-        let values = affine::quantize(x, &scale, Some(&zero_point), Range::ACTIVATION)?;
-        Ok(QuantizedActivation { values, scale })
-    }
+        // The last product is in float32: the conversion is the last operation.
+        let y = sums.f_mul(&scale)?;
+        rows.f_copy_(&y)
+    })
+}
 
-    /// Passes `(q_x · q_wᵀ) · s_x`, `[rows, n]`, to `finish`, while everything is alive that
-    /// upstream's function holds to its end: peak memory is compared too.
-    fn rescaled<T>(
-        &self,
-        x: &Tensor,
-        finish: impl FnOnce(Tensor) -> Result<T, TchError>,
-    ) -> Result<T, TchError> {
-        let (n, k) = self.weight.size2()?;
-        let activation = Self::quantize_activation(x)?;
-        let rows = activation.values.f_reshape([-1, k])?;
-        let weight = self.weight.f_tr()?;
-        let row_scale = activation.scale.f_reshape([-1, 1])?;
-        let row_scale = row_scale.f_expand([rows.size2()?.0, n], false)?;
-
-        let y = if x.device().is_cuda() {
-            // Upstream copies the transposed weight on every call, because its integer product
-            // once gave wrong results without.
-            let weight = weight.f_contiguous()?;
-            let sums = rows.f_internal_int_mm(&weight)?;
-            sums.f_mul(&row_scale)?
-        } else {
-            let sums = rows.f_internal_int_mm(&weight)?;
-            sums.f_to_kind(activation.scale.f_kind()?)?.f_mul(&row_scale)?
-        };
-        finish(y)
+/// Passes `(q_x · qᵀ) · s_x`, `[rows, n]`, to `finish`, while everything is alive that upstream's
+/// function holds to its end: peak memory is compared too.
+fn rescaled<T>(
+    x: &Tensor,
+    weight: &Tensor,
+    numerics: Int8Numerics,
+    finish: impl FnOnce(&Tensor) -> Result<T, TchError>,
+) -> Result<T, TchError> {
+    let (_, k) = weight.size2()?;
+    let activation = int8::activation(x, numerics)?;
+    let rows = activation.values.f_reshape([-1, k])?;
+    let kind = match activation.scale.f_kind()? {
+        // The sums would leave its range.
+        Kind::Half => Kind::Float,
+        kind => kind,
+    };
+    let row_scale = activation.scale.f_reshape([-1, 1])?.f_to_kind(kind)?;
+    let mut y = scaled_sums(&rows, weight, &row_scale)?;
+    if numerics != Int8Numerics::V1 {
+        y = y.f_to_kind(x.f_kind()?)?;
     }
+    let correction = match (numerics, activation.zero_point.tensor()) {
+        (Int8Numerics::V2, Some(zero_point)) => {
+            Some(zero_point_correction(zero_point, &row_scale, weight)?)
+        }
+        _ => None,
+    };
+    if let Some(correction) = &correction {
+        y = y.f_sub(&correction.f_to_kind(x.f_kind()?)?)?;
+    }
+    finish(&y)
+}
+
+/// `(q_x · qᵀ) · s_x` in the dtype of `row_scale [rows, 1]`.
+fn scaled_sums(rows: &Tensor, weight: &Tensor, row_scale: &Tensor) -> Result<Tensor, TchError> {
+    let (n, _) = weight.size2()?;
+    let row_scale = row_scale.f_expand([rows.size2()?.0, n], false)?;
+    let weight = weight.f_tr()?;
+    if rows.device().is_cuda() {
+        // Upstream copies the transposed weight on every call, because its integer product once
+        // gave wrong results without.
+        let weight = weight.f_contiguous()?;
+        let sums = rows.f_internal_int_mm(&weight)?;
+        sums.f_mul(&row_scale)
+    } else {
+        let sums = rows.f_internal_int_mm(&weight)?;
+        sums.f_to_kind(row_scale.f_kind()?)?.f_mul(&row_scale)
+    }
+}
+
+/// `(zero_point · s_x) · rowsum(q)ᵀ`, `[rows, n]`: version 2 of torchao 0.17 subtracts it on every
+/// call, and sums the weight's rows for it, though symmetric zero points are 0.
+fn zero_point_correction(
+    zero_point: &Tensor,
+    row_scale: &Tensor,
+    weight: &Tensor,
+) -> Result<Tensor, TchError> {
+    let kind = row_scale.f_kind()?;
+    let row_sums = weight.f_sum_dim_intlist([-1].as_slice(), false, None::<Kind>)?;
+    let zero_point = zero_point.f_reshape([-1, 1])?.f_to_kind(kind)?;
+    zero_point.f_mul(row_scale)?.f_mul(&row_sums.f_to_kind(kind)?)
+}
+
+/// A layer whose weight is stored as int8.
+#[derive(Debug)]
+pub(super) struct Int8dq {
+    /// `[n, k]`, with one scale per output channel.
+    pub weight: Quantized,
+    /// Whose roundings.
+    pub numerics: Int8Numerics,
 }
 
 impl LinearLayer for Int8dq {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (n, _) = self.weight.size2()?;
-        self.rescaled(x, |mut y| {
-            y = y.f_mul(&self.scale)?;
-            y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)
-        })
+        product(x, &self.weight.values, &self.weight.scale, self.numerics)
     }
 
     fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        let (n, _) = self.weight.size2()?;
-        let mut rows = as_rows(out, n)?;
-        self.rescaled(x, |mut y| {
-            if y.f_kind()? == rows.f_kind()? {
-                return y.f_mul_out(&rows, &self.scale).map(drop);
-            }
-            // A float16 activation was rescaled in float32: the conversion is the last operation.
-            y = y.f_mul(&self.scale)?;
-            rows.f_copy_(&y)
-        })
+        product_out(x, &self.weight.values, &self.weight.scale, self.numerics, out)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
-        vec![&self.weight, &self.scale]
+        self.weight.tensors()
     }
 
     fn kernels(&self) -> &'static [&'static str] {
-        if self.weight.device().is_cuda() {
-            &["aten::clone", "aten::_int_mm"]
-        } else {
-            &["aten::_int_mm"]
-        }
+        kernels(self.weight.values.device().is_cuda(), self.numerics)
     }
 }
 
-/// Upstream leaves weights with `k <= 16` unquantized, and on CUDA falls back to an integer product
-/// on the host or to a float one where cuBLAS has none. Neither would be int8dq.
-fn check(device: Device, linear: LinearShape) -> Result<(), String> {
-    let LinearShape { rows, k, n, .. } = linear;
-    if k <= 16 {
-        return Err(format!("k = {k}, but int8dq quantizes only weights with k > 16"));
+/// The ops that work on the weight.
+pub(super) fn kernels(cuda: bool, numerics: Int8Numerics) -> &'static [&'static str] {
+    match (cuda, numerics) {
+        (false, Int8Numerics::V1 | Int8Numerics::V018) => &["aten::_int_mm"],
+        (false, Int8Numerics::V2) => &["aten::_int_mm", "aten::sum"],
+        (true, Int8Numerics::V1 | Int8Numerics::V018) => &["aten::clone", "aten::_int_mm"],
+        (true, Int8Numerics::V2) => &["aten::clone", "aten::_int_mm", "aten::sum"],
     }
-    if device == Device::Cuda {
-        if rows <= 16 {
-            return Err(format!("{rows} rows, but `_int_mm` on cuda needs more than 16"));
+}
+
+/// Version 1 leaves narrow weights unquantized, which would not be int8dq.
+pub(super) fn check_width(numerics: Int8Numerics, linear: LinearShape) -> Result<(), String> {
+    match (numerics, linear.k) {
+        (Int8Numerics::V1, k @ ..=16) => {
+            Err(format!("k = {k}, but int8dq quantizes only weights with k > 16"))
         }
-        for (dimension, size) in [("k", k), ("n", n)] {
-            if size % 8 != 0 {
-                return Err(format!(
-                    "{dimension} = {size}, but `_int_mm` on cuda needs a multiple of 8"
-                ));
-            }
+        _ => Ok(()),
+    }
+}
+
+/// Whether `_int_mm` computes this product. On CUDA, upstream falls back to an integer product on
+/// the host or to a float one where cuBLAS has none; neither would be int8dq.
+pub(super) fn check_product(device: Device, linear: LinearShape) -> Result<(), String> {
+    if device != Device::Cuda {
+        return saturation::check();
+    }
+    let LinearShape { rows, k, n, .. } = linear;
+    if rows <= 16 {
+        return Err(format!("{rows} rows, but `_int_mm` on cuda needs more than 16"));
+    }
+    for (dimension, size) in [("k", k), ("n", n)] {
+        if size % 8 != 0 {
+            return Err(format!(
+                "{dimension} = {size}, but `_int_mm` on cuda needs a multiple of 8"
+            ));
         }
     }
     Ok(())

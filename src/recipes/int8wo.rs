@@ -1,12 +1,12 @@
 //! `int8wo`: int8 weights, one scale per output channel, activations untouched.
 //!
-//! Source: torchao 0.17, `Int8WeightOnlyConfig` version 1.
+//! Sources: torchao 0.17, `Int8WeightOnlyConfig` version 1 (`int8wo`) and version 2 (`int8wo-v2`);
+//! torchao 0.18, `Int8WeightOnlyConfig` (`int8wo-v018`).
 
 use plan::{Dtype, Int8Numerics};
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
-use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, output_size};
+use super::{LinearLayer, Quantized, Site, as_rows, int8, output_size};
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -16,27 +16,42 @@ pub(super) struct Scheme {
     pub numerics: Int8Numerics,
 }
 
+impl Scheme {
+    fn numbers(self, weight: &Tensor) -> Result<Quantized, TchError> {
+        int8::weight(weight, self.numerics, Some(int8::zero_point_kind(self.numerics)))
+    }
+
+    /// The numbers of a weight that a layer can be built of.
+    fn valid(self, weight: &Tensor) -> Result<Quantized, Refusal> {
+        let numbers = self.numbers(weight)?;
+        int8::refuse_overflowing_reciprocals(&numbers.scale)?;
+        Ok(numbers)
+    }
+}
+
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
-        if self.numerics != Int8Numerics::V1 || site.variant.packed {
-            return Err("not available in this version".to_owned());
+        let k = site.linear.k;
+        if site.variant.packed && k % 16 != 0 {
+            return Err(format!(
+                "k = {k}, but `_weight_int8pack_mm` reads beyond rows that are no multiple of 16"
+            ));
         }
         Ok(())
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        let (scale, zero_point) = affine::choose_scale(weight, Range::WEIGHT)?;
-        let zero_point = zero_point.f_to_kind(Kind::Int64)?;
-        let values = affine::quantize(weight, &scale, Some(&zero_point), Range::WEIGHT)?;
-        Ok(Some(Quantized {
-            values,
-            scale: scale.f_unsqueeze(-1)?,
-            zero_point: ZeroPoint::Subtracted(zero_point.f_unsqueeze(-1)?),
-        }))
+        self.numbers(weight).map(Some)
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Ok(Box::new(Int8wo::quantize(&weight)?))
+        Ok(Box::new(Int8wo { weight: self.valid(&weight)? }))
+    }
+
+    fn packed(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        let Quantized { values, scale, .. } = self.valid(&weight)?;
+        let scale = scale.f_to_kind(weight.f_kind()?)?.f_reshape([-1])?;
+        Ok(Box::new(Packed { weight: values, scale }))
     }
 
     fn writes_out(&self) -> bool {
@@ -48,52 +63,79 @@ impl super::Scheme for Scheme {
     }
 }
 
-/// `y = (x · q.to(x.dtype)ᵀ) · scale`: eager mode converts the whole weight on every call, so this
-/// saves memory and costs time. (The faster `aten::_weight_int8pack_mm` is not what upstream runs.)
+/// `y = (x · q.to(x.dtype)ᵀ) · scale.to(x.dtype)`: eager mode converts the whole weight on every
+/// call, so this saves memory and costs time.
 #[derive(Debug)]
-pub struct Int8wo {
-    /// `[n, k]`, int8, −128 to 127.
-    pub weight: Tensor,
-    /// `[n]`, in the dtype of the weight it came from: `max(amax / 127.5, 2⁻²³)`.
-    pub scale: Tensor,
-    /// `[n]`, int64, all zero. No computation reads it; it is kept because upstream stores it,
-    /// and so it counts as weight memory: 8 bytes per output channel.
-    pub zero_point: Tensor,
+struct Int8wo {
+    /// No computation reads the zero points; they are kept because upstream stores them, and so
+    /// they count as weight memory: 8 bytes per output channel in version 1, else 1.
+    weight: Quantized,
 }
 
 impl Int8wo {
-    /// Quantizes `weight [n, k]`, float32, bfloat16 or float16, in its own dtype.
-    pub fn quantize(weight: &Tensor) -> Result<Self, TchError> {
-        let (scale, zero_point) = affine::choose_scale(weight, Range::WEIGHT)?;
-        let zero_point = zero_point.f_to_kind(Kind::Int64)?;
-        let weight = affine::quantize(weight, &scale, Some(&zero_point), Range::WEIGHT)?;
-        Ok(Self { weight, scale, zero_point })
-    }
-
-    /// `x · q.to(x.dtype)ᵀ`, `[rows, n]`.
-    fn product(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (_, k) = self.weight.size2()?;
-        let converted = self.weight.f_tr()?.f_to_kind(x.f_kind()?)?;
-        x.f_reshape([-1, k])?.f_mm(&converted)
+    /// Passes `x · q.to(x.dtype)ᵀ`, `[rows, n]`, and the scale to `finish`.
+    fn product<T>(
+        &self,
+        x: &Tensor,
+        finish: impl FnOnce(Tensor, Tensor) -> Result<T, TchError>,
+    ) -> Result<T, TchError> {
+        let Quantized { values, scale, .. } = &self.weight;
+        let (_, k) = values.size2()?;
+        let y = {
+            let converted = values.f_tr()?.f_to_kind(x.f_kind()?)?;
+            x.f_reshape([-1, k])?.f_mm(&converted)?
+        };
+        let scale = scale.f_to_kind(y.f_kind()?)?.f_reshape([-1])?;
+        finish(y, scale)
     }
 }
 
 impl LinearLayer for Int8wo {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (n, _) = self.weight.size2()?;
-        self.product(x)?.f_mul(&self.scale)?.f_reshape(output_size(x, n))
+        let (n, _) = self.weight.values.size2()?;
+        self.product(x, |y, scale| y.f_mul(&scale)?.f_reshape(output_size(x, n)))
     }
 
     fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        let (n, _) = self.weight.size2()?;
-        self.product(x)?.f_mul_out(&as_rows(out, n)?, &self.scale).map(drop)
+        let (n, _) = self.weight.values.size2()?;
+        let rows = as_rows(out, n)?;
+        self.product(x, |y, scale| y.f_mul_out(&rows, &scale).map(drop))
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
-        vec![&self.weight, &self.scale, &self.zero_point]
+        self.weight.tensors()
     }
 
     fn kernels(&self) -> &'static [&'static str] {
         &["aten::_to_copy", "aten::mm"]
+    }
+}
+
+/// `y = (x · qᵀ) · scale` by `aten::_weight_int8pack_mm`, which converts the weight in registers.
+/// Upstream's eager mode does not call it.
+#[derive(Debug)]
+struct Packed {
+    /// `[n, k]`, int8.
+    weight: Tensor,
+    /// `[n]`, in the dtype of the weight it came from, which the op demands of it. The scales were
+    /// computed in that dtype, so the conversion loses nothing. There is no zero point.
+    scale: Tensor,
+}
+
+impl LinearLayer for Packed {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        let (n, k) = self.weight.size2()?;
+        // The op takes a matrix; in bfloat16 it reads as if rows were k apart, whatever their
+        // stride says.
+        let rows = x.f_reshape([-1, k])?.f_contiguous()?;
+        rows.f_internal_weight_int8pack_mm(&self.weight, &self.scale)?.f_reshape(output_size(x, n))
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![&self.weight, &self.scale]
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        &["aten::_weight_int8pack_mm"]
     }
 }

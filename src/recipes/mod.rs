@@ -8,21 +8,26 @@
 mod affine;
 mod baseline;
 mod block_sparse;
+mod float8;
 mod float8dq;
 mod float8wo;
 mod fp6;
 mod gemlitewo;
 mod hqq;
 mod int4wo;
+mod int8;
 mod int8dq;
+mod int8dq_prefill_wo_decode;
 mod int8wo;
 mod intx;
 mod quantized;
+mod saturation;
 mod scheme;
 mod semi_sparse;
 mod uintx;
 
 pub use quantized::{Quantized, ZeroPoint};
+pub use saturation::integer_products_are_exact;
 pub use scheme::{Scheme, Site};
 
 use plan::{Dtype, Recipe, Sparsity, Variant};
@@ -64,10 +69,8 @@ fn scheme(recipe: Recipe) -> Box<dyn Scheme> {
     match recipe {
         Recipe::Baseline => Box::new(baseline::Scheme),
         Recipe::Int8wo { numerics } => Box::new(int8wo::Scheme { numerics }),
-        Recipe::Int8dq { numerics } => Box::new(int8dq::Scheme { numerics, decode: false }),
-        Recipe::Int8dqPrefillWoDecode => {
-            Box::new(int8dq::Scheme { numerics: plan::Int8Numerics::V1, decode: true })
-        }
+        Recipe::Int8dq { numerics } => Box::new(int8dq::Scheme { numerics }),
+        Recipe::Int8dqPrefillWoDecode => Box::new(int8dq_prefill_wo_decode::Scheme),
         Recipe::Int4wo { group, numerics } => {
             Box::new(int4wo::Scheme { group: group.into(), numerics })
         }
@@ -157,17 +160,3 @@ fn as_rows(out: &Tensor, n: i64) -> Result<Tensor, TchError> {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-pub(crate) mod testing {
-    use tch::{Device, Kind, Tensor};
-
-    /// Whether oneDNN's int8 products are exact on this CPU: without VNNI they saturate, int8dq
-    /// computes something else, and its check has to say so.
-    pub fn integer_products_are_exact() -> bool {
-        let fill = |size, value: i64| Tensor::full(size, value, (Kind::Int8, Device::Cpu));
-        let sums = fill([32, 64], 127).internal_int_mm(&fill([64, 32], -127));
-        let exact = Tensor::full([32, 32], -127 * 127 * 64, (Kind::Int, Device::Cpu));
-        sums.equal(&exact)
-    }
-}

@@ -45,6 +45,13 @@ impl ZeroPoint {
 }
 
 impl Quantized {
+    /// What is stored of it.
+    pub(super) fn tensors(&self) -> Vec<&Tensor> {
+        let mut tensors = vec![&self.values, &self.scale];
+        tensors.extend(self.zero_point.tensor());
+        tensors
+    }
+
     /// The values that the integers stand for, float32 `[rows, k]`, computed in float32.
     pub fn dequantize(&self) -> Result<Tensor, TchError> {
         let float = |tensor: &Tensor| tensor.f_to_kind(Kind::Float);

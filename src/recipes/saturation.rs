@@ -1,0 +1,50 @@
+//! Whether `_int_mm` is exact on this CPU.
+//!
+//! libtorch computes it by oneDNN, which without VNNI instructions adds pairs of products in 16
+//! bits, saturating: the sums of large values are wrong, and whatever is built on them is not the
+//! recipe that its name says.
+
+use std::sync::OnceLock;
+
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Whether `_int_mm` gives exact sums on this CPU, found out once, by sums of the most extreme
+/// values.
+///
+/// # Errors
+/// What libtorch says where the products cannot be computed at all.
+pub fn integer_products_are_exact() -> Result<bool, TchError> {
+    static EXACT: OnceLock<bool> = OnceLock::new();
+    if let Some(exact) = EXACT.get() {
+        return Ok(*exact);
+    }
+    let exact = probe()?;
+    Ok(*EXACT.get_or_init(|| exact))
+}
+
+/// The constraint of every recipe that multiplies int8 matrices on the CPU.
+pub(super) fn check() -> Result<(), String> {
+    match integer_products_are_exact() {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err("`_int_mm` gives saturated sums on this CPU, which has no VNNI".to_owned())
+        }
+        Err(error) => Err(format!("`_int_mm`: {error}")),
+    }
+}
+
+fn probe() -> Result<bool, TchError> {
+    // A vector, a small matrix, a ragged one, and one that is cut into blocks.
+    for (rows, k, n) in [(1, 64, 32), (32, 64, 32), (17, 100, 33), (64, 1024, 256)] {
+        for (x, weight) in [(127, -128), (127, 127), (-127, -128), (-128, 127), (-128, -128)] {
+            let fill =
+                |size: [i64; 2], value: i64| Tensor::f_full(size, value, (Kind::Int8, Device::Cpu));
+            let sums = fill([rows, k], x)?.f_internal_int_mm(&fill([n, k], weight)?.f_tr()?)?;
+            let exact = Tensor::f_full([rows, n], x * weight * k, (Kind::Int, Device::Cpu))?;
+            if !sums.f_equal(&exact)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
