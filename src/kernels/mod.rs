@@ -1,3 +1,7 @@
-//! Kernels of our own, for what libtorch has none for.
+//! Kernels of our own, for what libtorch has none.
+//!
+//! A kernel works on the memory of torch tensors and is reached through a safe function that checks
+//! sizes, dtypes and devices. It is named `criterion_torch::…` in the records, and the name says
+//! which instructions ran.
 
 pub mod cpu;
