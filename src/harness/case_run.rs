@@ -79,6 +79,7 @@ impl CaseRun {
     pub fn report(&self, findings: &mut Findings) {
         findings.kernels = self.subject.workload.kernels();
         findings.weights = self.subject.workload.weights();
+        findings.notes.extend(self.subject.workload.notes());
         findings.accuracy = Some(self.accuracy);
         findings.measures.first_call_ns = Some(self.first_call_ns);
         findings.measures.memory = Some(self.memory);

@@ -39,18 +39,26 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Prunes the weight of every linear layer for the sparse layout.
+    /// Prunes the weight of every linear layer for the sparse layout. What that alone does to the
+    /// weights: the signal-to-noise ratio, in dB, of the pruned against the dense ones, all together.
     pub fn prune(
         &mut self,
         model: ModelKind,
         shape: Shape,
         sparsity: Sparsity,
-    ) -> Result<(), Refusal> {
+    ) -> Result<f64, Refusal> {
+        let square = |tensor: Tensor| -> Result<f64, TchError> {
+            Ok(tensor.f_to_kind(Kind::Float)?.f_norm()?.f_double_value(&[])?.powi(2))
+        };
+        let (mut signal, mut noise) = (0.0, 0.0);
         for linear in plan::linears(model, shape) {
-            let pruned = recipes::prune(sparsity, &self.take_weight(linear.name)?)?;
+            let dense = self.take_weight(linear.name)?;
+            let pruned = recipes::prune(sparsity, &dense)?;
+            noise += square(dense.f_sub(&pruned)?)?;
+            signal += square(dense)?;
             self.insert(&weight_of(linear.name), pruned);
         }
-        Ok(())
+        Ok(10.0 * f64::log10(signal / noise))
     }
 
     /// Adds or replaces a parameter.

@@ -1,9 +1,9 @@
 //! `baseline`: the linear layer as it is, in its high-precision dtype.
 
-use plan::Dtype;
+use plan::{Dtype, Sparsity};
 use tch::{TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site};
+use super::{LinearLayer, Quantized, Site, block_sparse, semi_sparse};
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -13,7 +13,8 @@ pub(super) struct Scheme;
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
         match site.variant.sparsity {
-            Some(_) => Err("not available in this version".to_owned()),
+            Some(Sparsity::SemiSparse) => semi_sparse::check_unquantized(site),
+            Some(Sparsity::Block) => block_sparse::check(site),
             None => Ok(()),
         }
     }
@@ -24,6 +25,13 @@ impl super::Scheme for Scheme {
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         Ok(Box::new(Baseline { weight }))
+    }
+
+    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        match sparsity {
+            Sparsity::SemiSparse => semi_sparse::layer(&weight),
+            Sparsity::Block => block_sparse::layer(&weight),
+        }
     }
 
     fn writes_out(&self) -> bool {

@@ -1,9 +1,16 @@
-//! `fp6`: weights of 3 exponent and 2 mantissa bits.
+//! `fp6`: weights of 6 bits, a sign, 3 bits of exponent and 2 of mantissa, and one scale per output
+//! channel; activations untouched.
+//!
+//! Source: torchao 0.14.1, `FPXWeightOnlyConfig(3, 2)`. Upstream multiplies by a CUDA kernel of its
+//! own, `quant_llm_linear`, which libtorch has not. Here the weight is unpacked and dequantized at
+//! each call, by a kernel of ours on a CPU and by tensor operations elsewhere, and then multiplied
+//! in the activation's dtype.
 
 use plan::Dtype;
-use tch::{TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site};
+use super::{LinearLayer, Quantized, Site, ZeroPoint};
+use crate::kernels::cpu;
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -11,19 +18,150 @@ use crate::refusal::Refusal;
 pub(super) struct Scheme;
 
 impl super::Scheme for Scheme {
-    fn check(&self, _site: &Site) -> Result<(), String> {
-        Err("not available in this version".to_owned())
+    /// Upstream leaves weights of other sizes as they are, and its kernel takes no float32.
+    fn check(&self, site: &Site) -> Result<(), String> {
+        for (dimension, size, multiple) in [("k", site.linear.k, 64), ("n", site.linear.n, 256)] {
+            if size % multiple != 0 {
+                return Err(format!(
+                    "{dimension} = {size}, but fp6 quantizes only multiples of {multiple}"
+                ));
+            }
+        }
+        if site.dtype == Dtype::Float32 {
+            return Err(format!(
+                "activations of {}, but fp6 takes bfloat16 or float16",
+                site.dtype
+            ));
+        }
+        Ok(())
     }
 
-    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        Ok(None)
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        let (values, scale) = quantize(weight)?;
+        Ok(Some(Quantized { values, scale, zero_point: ZeroPoint::Float6 }))
     }
 
-    fn eager(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Err(Refusal::Unsupported("not available in this version".to_owned()))
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        let (codes, scale) = quantize(&weight)?;
+        Ok(Box::new(Fp6 { packed: pack(&codes)?, scale }))
+    }
+
+    fn writes_out(&self) -> bool {
+        true
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        18.0
+        -100.0
+    }
+}
+
+/// The largest value: 1.75 · 2⁴.
+const MAX: f64 = 28.0;
+/// float8_e5m2 has the same mantissa and a bias of 15 where this has 3, so its values with small
+/// exponents, subnormal ones too, are these times 2⁻¹².
+const E5M2: f64 = 4096.0;
+
+/// Codes `[n, k]`, uint8, `00SEEEMM`, and scales `[n, 1]` in the dtype of the weight:
+/// `max(amax, 1e-12) / 28`. Rounds to nearest, ties to even; there is neither infinity nor NaN, and
+/// what is too large becomes the largest.
+fn quantize(weight: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+    let wide = weight.f_to_kind(Kind::Float)?;
+    let amax = wide.f_abs()?.f_amax([-1], true)?.f_clamp_min(1e-12)?;
+    let scale = amax.f_div_scalar(MAX)?.f_to_kind(weight.f_kind()?)?;
+    let scaled = wide.f_div(&scale)?.f_clamp(-MAX, MAX)?;
+    let float8 = scaled.f_div_scalar(E5M2)?.f_to_kind(Kind::Float8e5m2)?;
+    let bits = float8.f_view_dtype(Kind::Uint8)?;
+    let sign = bits.f_bitwise_right_shift_tensor_scalar(2)?.f_bitwise_and(0x20)?;
+    Ok((bits.f_bitwise_and(0x1f)?.f_bitwise_or_tensor(&sign)?, scale))
+}
+
+/// The float32 values of codes `00SEEEMM`, uint8.
+pub(super) fn decode(codes: &Tensor) -> Result<Tensor, TchError> {
+    let sign = codes.f_bitwise_and(0x20)?.f_bitwise_left_shift_tensor_scalar(2)?;
+    let bits = codes.f_bitwise_and(0x1f)?.f_bitwise_or_tensor(&sign)?;
+    bits.f_view_dtype(Kind::Float8e5m2)?.f_to_kind(Kind::Float)?.f_mul_scalar(E5M2)
+}
+
+/// Codes `[n, k]` in `[n, 3k / 4]` bytes, four in three, the first in the highest bits.
+fn pack(codes: &Tensor) -> Result<Tensor, TchError> {
+    let (n, k) = codes.size2()?;
+    let [a, b, c, d] = columns(&codes.f_view([n, k / 4, 4])?)?;
+    let left = |code: &Tensor, bits: i64| code.f_bitwise_left_shift_tensor_scalar(bits);
+    let right = |code: &Tensor, bits: i64| code.f_bitwise_right_shift_tensor_scalar(bits);
+    let bytes = [
+        left(&a, 2)?.f_bitwise_or_tensor(&right(&b, 4)?)?,
+        left(&b, 4)?.f_bitwise_or_tensor(&right(&c, 2)?)?,
+        left(&c, 6)?.f_bitwise_or_tensor(&d)?,
+    ];
+    Tensor::f_stack(&bytes, -1)?.f_view([n, k / 4 * 3])
+}
+
+/// What [`pack`] has packed.
+fn unpack(packed: &Tensor) -> Result<Tensor, TchError> {
+    let (n, bytes) = packed.size2()?;
+    let [a, b, c] = columns(&packed.f_view([n, bytes / 3, 3])?)?;
+    let left = |byte: &Tensor, bits: i64| byte.f_bitwise_left_shift_tensor_scalar(bits);
+    let right = |byte: &Tensor, bits: i64| byte.f_bitwise_right_shift_tensor_scalar(bits);
+    let codes = [
+        right(&a, 2)?,
+        left(&a, 4)?.f_bitwise_or_tensor(&right(&b, 4)?)?,
+        left(&b, 2)?.f_bitwise_or_tensor(&right(&c, 6)?)?,
+        c,
+    ];
+    Tensor::f_stack(&codes, -1)?.f_bitwise_and(0x3f)?.f_view([n, bytes / 3 * 4])
+}
+
+/// The slices of the last dimension.
+fn columns<const N: usize>(tensor: &Tensor) -> Result<[Tensor; N], TchError> {
+    let slices = tensor.f_unbind(-1)?;
+    slices.try_into().map_err(|_| TchError::Shape(format!("{:?}", tensor.size())))
+}
+
+/// `y = x · (decode(codes) · scale)ᵀ`, the dequantized weight rounded to the dtype of `x`.
+#[derive(Debug)]
+struct Fp6 {
+    /// `[n, 3k / 4]`, uint8.
+    packed: Tensor,
+    /// `[n, 1]`, in the dtype of the weight it came from.
+    scale: Tensor,
+}
+
+impl Fp6 {
+    /// The dense weight `[n, k]`.
+    fn dequantize(&self, kind: Kind) -> Result<Tensor, TchError> {
+        let device = self.packed.device();
+        let scale = self.scale.f_to_kind(Kind::Float)?;
+        if device == Device::Cpu {
+            // Each row's 64 possible weights, from which the kernel picks.
+            let codes = Tensor::f_arange(64, (Kind::Uint8, device))?;
+            let tables = decode(&codes)?.f_mul(&scale)?.f_to_kind(kind)?;
+            cpu::fp6_unpack(&self.packed, &tables)
+        } else {
+            let mut dense = decode(&unpack(&self.packed)?)?;
+            dense = dense.f_mul(&scale)?;
+            dense.f_to_kind(kind)
+        }
+    }
+}
+
+impl LinearLayer for Fp6 {
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        x.f_linear(&self.dequantize(x.f_kind()?)?, None::<&Tensor>)
+    }
+
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        x.f_linear_out(out, &self.dequantize(x.f_kind()?)?, None::<&Tensor>).map(drop)
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![&self.packed, &self.scale]
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        if self.packed.device() == Device::Cpu {
+            &["criterion_torch::fp6_unpack", "aten::mm"]
+        } else {
+            &["aten::stack", "aten::_to_copy", "aten::mul", "aten::mm"]
+        }
     }
 }

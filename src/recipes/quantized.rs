@@ -5,7 +5,8 @@ use tch::{Kind, TchError, Tensor};
 /// A quantized tensor before packing: one element per value, and the parameters of its groups.
 #[derive(Debug)]
 pub struct Quantized {
-    /// The size of the tensor it came from; int8, uint8 from 0 to 2^bits − 1, or a float8.
+    /// The size of the tensor it came from; int8, uint8 from 0 to 2^bits − 1, a float8, or the codes
+    /// of 6-bit floats.
     pub values: Tensor,
     /// `[rows, groups]`, groups running along the last dimension: `[rows, 1]` per row, `[1, 1]` per
     /// tensor.
@@ -28,13 +29,16 @@ pub enum ZeroPoint {
         /// 8 for 4 bits.
         middle: i64,
     },
+    /// `value · scale`, the values being codes of 6-bit floating-point numbers, `00SEEEMM`, which
+    /// have a zero of their own; nothing is stored.
+    Float6,
 }
 
 impl ZeroPoint {
     /// The stored zero points.
     pub fn tensor(&self) -> Option<&Tensor> {
         match self {
-            Self::None => None,
+            Self::None | Self::Float6 => None,
             Self::Subtracted(zero_point) | Self::Added { zero_point, .. } => Some(zero_point),
         }
     }
@@ -52,7 +56,11 @@ impl Quantized {
     pub fn dequantize(&self) -> Result<Tensor, TchError> {
         let float = |tensor: &Tensor| tensor.f_to_kind(Kind::Float);
         let columns = self.values.size().last().copied().unwrap_or_default();
-        let values = float(&self.values)?.f_reshape([-1, columns])?;
+        let values = match self.zero_point {
+            ZeroPoint::Float6 => super::fp6::decode(&self.values)?,
+            _ => float(&self.values)?,
+        };
+        let values = values.f_reshape([-1, columns])?;
         let (rows, groups) = self.scale.f_reshape([-1, self.scale.size2()?.1])?.size2()?;
         // One scale for all rows is broadcast over them.
         let grouped = values.f_reshape(match rows {
@@ -61,7 +69,7 @@ impl Quantized {
         })?;
         let scale = float(&self.scale)?.f_unsqueeze(-1)?;
         let result = match &self.zero_point {
-            ZeroPoint::None => grouped.f_mul(&scale)?,
+            ZeroPoint::None | ZeroPoint::Float6 => grouped.f_mul(&scale)?,
             ZeroPoint::Subtracted(zero) => {
                 grouped.f_sub(&float(zero)?.f_unsqueeze(-1)?)?.f_mul(&scale)?
             }

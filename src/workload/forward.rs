@@ -20,6 +20,8 @@ pub(super) struct Forward {
     min_sqnr_db: f64,
     /// What to suspect first when the output is inaccurate.
     suspicion: &'static str,
+    /// What pruning has done to the weights.
+    pruning: Option<String>,
 }
 
 /// Torch's default generator belongs to the process: seeding it and drawing from it are one step.
@@ -29,9 +31,14 @@ impl Forward {
     pub(super) fn prepare(case: &Case) -> Result<Self, Refusal> {
         let device = device::resolve(case.device)?;
         let (mut parameters, input) = draw(case, device)?;
+        let mut pruning = None;
         if let Some(sparsity) = case.sparsity {
             // The reference is that of the pruned model: it is the arithmetic that is checked.
-            parameters.prune(case.model, case.shape, sparsity)?;
+            let sqnr_db = parameters.prune(case.model, case.shape, sparsity)?;
+            pruning = Some(format!(
+                "accuracy is against the pruned weights; pruning alone ({sparsity}, by magnitude) \
+                 leaves the weights a signal-to-noise ratio of {sqnr_db:.1} dB"
+            ));
         }
         let reference = Reference::compute(case, &parameters, &input)?;
         let model = models::build(case.model, parameters, &mut |_, weight| {
@@ -50,7 +57,7 @@ impl Forward {
             _ => "",
         };
         let linears = plan::linears(case.model, case.shape);
-        Ok(Self { model, input, output, linears, reference, min_sqnr_db, suspicion })
+        Ok(Self { model, input, output, linears, reference, min_sqnr_db, suspicion, pruning })
     }
 }
 
@@ -122,6 +129,10 @@ impl Workload for Forward {
             }
         }
         kernels
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.pruning.iter().cloned().collect()
     }
 }
 

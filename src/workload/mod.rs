@@ -41,6 +41,11 @@ pub trait Workload {
 
     /// ATen ops and own kernels that work on the weights of the linear layers.
     fn kernels(&self) -> Vec<String>;
+
+    /// What a reader of its figures should know.
+    fn notes(&self) -> Vec<String> {
+        vec![]
+    }
 }
 
 /// What makes a case measurable: [`prepare`], or a target's own.

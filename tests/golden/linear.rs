@@ -1,9 +1,9 @@
 //! Linear layers: every recipe's numbers, and what it computes with them.
 
-use criterion_torch::recipes::{self, LinearLayer, Quantized, Site};
+use criterion_torch::recipes::{self, LinearLayer, Quantized, Site, ZeroPoint};
 use criterion_torch::refusal::Refusal;
 use plan::{Device, Dtype, LinearShape, Recipe, Variant};
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::fixture::Fixture;
 use super::integer_products_are_exact;
@@ -36,14 +36,27 @@ fn recipe_of(fixture: &Fixture) -> Recipe {
 fn numbers(fixture: &Fixture, values: &str, scale: &str, found: &Quantized) {
     fixture.expect_bits(values, &found.values);
     fixture.expect_bits(scale, &found.scale);
+    let zero_point = scale.replace("scale", "zero_point");
+    match found.zero_point.tensor() {
+        Some(found) => fixture.expect_bits(&zero_point, found),
+        None => assert!(!fixture.has(&zero_point), "{fixture}: no {zero_point} found"),
+    }
     if values != "qweight" {
         return;
     }
-    match found.zero_point.tensor() {
-        Some(zero_point) => fixture.expect_bits("zero_point", zero_point),
-        None => assert!(!fixture.has("zero_point"), "{fixture}: no zero point found"),
+    match found.zero_point {
+        // 256 output channels are its least, too many to store them dequantized, too.
+        ZeroPoint::Float6 => float6(fixture),
+        _ => fixture.expect_bits("dequantized", &found.dequantize().unwrap()),
     }
-    fixture.expect_bits("dequantized", &found.dequantize().unwrap());
+}
+
+/// What each of the 64 codes of a 6-bit float stands for.
+fn float6(fixture: &Fixture) {
+    let values = Tensor::arange(64, (Kind::Uint8, tch::Device::Cpu)).unsqueeze(0);
+    let scale = Tensor::ones([1, 1], (Kind::Float, tch::Device::Cpu));
+    let codes = Quantized { values, scale, zero_point: ZeroPoint::Float6 };
+    fixture.expect_bits("codes", &codes.dequantize().unwrap());
 }
 
 /// The layer's output; where the weight's values break the recipe (a float8 row of zeros), the layer
@@ -55,7 +68,12 @@ fn output(fixture: &Fixture, recipe: Recipe) {
     let variant = Variant::eager(recipe);
     let shape = fixture.shape();
     let linear = LinearShape { name: "linear1", rows: shape.m, k: shape.k, n: shape.n };
-    let site = Site { variant, device: Device::Cpu, dtype: Dtype::BFloat16, linear };
+    let input = fixture.tensor("input");
+    let (dtype, steps) = match input.kind() {
+        Kind::Float => (Dtype::Float32, 16.0),
+        _ => (Dtype::BFloat16, 2.0),
+    };
+    let site = Site { variant, device: Device::Cpu, dtype, linear };
     recipes::check(&site).unwrap_or_else(|refusal| panic!("{fixture}: {refusal}"));
     let layer = recipes::layer(variant, fixture.tensor("weight").shallow_clone());
     if fixture.text("nonfinite_qweight_rows") != "[]" {
@@ -64,13 +82,12 @@ fn output(fixture: &Fixture, recipe: Recipe) {
         return;
     }
     let layer = layer.unwrap_or_else(|refusal| panic!("{fixture}: {refusal}"));
-    let input = fixture.tensor("input");
     let found = layer.forward(input).unwrap();
     if takes_integer_products(recipe) {
         // Integer sums do not round, so there is one right answer.
         fixture.expect_bits("output", &found);
     } else {
-        fixture.expect_rounding("output", &found, 2.0);
+        fixture.expect_rounding("output", &found, steps);
     }
     writes_the_same(fixture, recipe, &*layer, &found);
 }
@@ -126,11 +143,11 @@ fn uintx() {
 }
 
 #[test]
-fn the_others() {
-    // Upstream's fixtures have none of these; a folder of one's own may.
-    let others: fn(Recipe) -> bool =
-        |recipe| matches!(recipe, Recipe::Int8DynamicIntx { .. } | Recipe::Fp6);
-    if Fixture::all("linear").iter().any(|fixture| others(recipe_of(fixture))) {
-        compare(others);
-    }
+fn intx() {
+    compare(|recipe| matches!(recipe, Recipe::Int8DynamicIntx { .. }));
+}
+
+#[test]
+fn fp6() {
+    compare(|recipe| recipe == Recipe::Fp6);
 }

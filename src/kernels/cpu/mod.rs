@@ -1,8 +1,14 @@
 //! Kernels for the CPU. Each exists for several instruction sets ([`Capability`]), one of which is
-//! chosen at run time, and runs on as many threads as torch's own operators ([`parallel`]).
+//! chosen at run time, and runs on as many threads as torch's own operators ([`parallel`]), unless
+//! it says otherwise.
 
 mod capability;
+mod expand;
+mod fp6;
 pub mod parallel;
+mod slices;
 pub mod weight_mm;
 
 pub use capability::Capability;
+pub use expand::expand_2_4;
+pub use fp6::fp6_unpack;
