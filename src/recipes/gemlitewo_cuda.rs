@@ -16,9 +16,9 @@ pub(super) fn layer(quantized: &Quantized) -> Result<Box<dyn LinearLayer>, Refus
     let zero = match &quantized.zero_point {
         ZeroPoint::None => None,
         ZeroPoint::Subtracted(zero) => Some(zero),
-        ZeroPoint::Added { .. } => {
-            let text = "zero points that are added, but the kernel subtracts them";
-            return Err(Refusal::Unsupported(text.to_owned()));
+        other @ (ZeroPoint::Added { .. } | ZeroPoint::Float6) => {
+            let text = format!("{other:?}, but the kernel subtracts integer zero points");
+            return Err(Refusal::Unsupported(text));
         }
     };
     let weight = Packed::new(&quantized.values, &quantized.scale, zero)?;
