@@ -50,7 +50,7 @@ fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
                 case.recipe = Recipe::Float8dqRow;
                 case.dtype = Dtype::Float32;
             }) as fn(&mut Case),
-            "recipe `float8dq-row`, layer `linear1`: dtype float32, but scales per row need \
+            "recipe `float8dq-row`, layer `linear1`: dtype torch.float32, but scales per row need \
              bfloat16",
         ),
         (
