@@ -133,8 +133,8 @@ fn zeros_stay_zero() {
     for (kind, _) in KINDS {
         let [mut weight, _] = weights(1, 16, 64, kind);
         // A row, and a group of another.
-        let _ = weight.narrow(0, 2, 1).zero_();
-        let _ = weight.narrow(0, 3, 1).narrow(1, 32, 32).zero_();
+        drop(weight.narrow(0, 2, 1).zero_());
+        drop(weight.narrow(0, 3, 1).narrow(1, 32, 32).zero_());
         weight = weight.contiguous();
         for recipe in uintx(1..9, 32).chain(int4wo(32)) {
             let restored = numbers(recipe, &weight).dequantize().unwrap();
@@ -181,7 +181,7 @@ fn a_range_that_the_dtype_does_not_hold_is_refused() {
     assert_eq!(build("int4wo-32-hqq", 10.0, Kind::BFloat16), None);
 
     let mut weight = uniform(1, [16, 32]).to_kind(Kind::Half) * 4e4;
-    let _ = weight.get(0).get(0).fill_(-4e4);
+    drop(weight.get(0).get(0).fill_(-4e4));
     for word in ["int4wo-32", "uintx-4-32"] {
         let refusal = layer(Variant::eager(recipe(word)), weight.copy()).err().unwrap();
         assert!(matches!(&refusal, Refusal::Unsupported(text) if text.contains("1 of 16 groups")));

@@ -126,12 +126,12 @@ fn quantize(
 
 /// The proximal operator of the lp norm: `sign(x) · max(|x| − |x|^(p − 1) / beta, 0)`.
 fn shrink(mut x: Tensor, beta: f64) -> Result<Tensor, TchError> {
-    let mut size = x.f_abs()?;
-    let mut less = size.f_pow_tensor_scalar(LP_NORM - 1.0)?;
-    less = less.f_mul_scalar_(1.0 / beta)?;
-    size = size.f_sub_(&less)?;
-    drop(less);
-    x.f_sign_()?.f_mul_(&size.f_relu_()?)
+    let mut magnitude = x.f_abs()?;
+    let mut shrinkage = magnitude.f_pow_tensor_scalar(LP_NORM - 1.0)?;
+    shrinkage = shrinkage.f_mul_scalar_(1.0 / beta)?;
+    magnitude = magnitude.f_sub_(&shrinkage)?.f_relu_()?;
+    drop(shrinkage);
+    x.f_sign_()?.f_mul_(&magnitude)
 }
 
 #[cfg(test)]

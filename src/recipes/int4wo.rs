@@ -1,9 +1,9 @@
 //! `int4wo-{group}`: 4-bit weights in groups, activations untouched.
 //!
 //! Sources: torchao 0.17, `Int4WeightOnlyOpaqueTensorConfig` on a CPU (which leaves out groups of
-//! 256, though its kernel has them), the tile-packed format of `Int4WeightOnlyConfig` on CUDA; its
-//! smallest scale is that of `-tilepacked`, 1e-6 is the one of version 1 of that configuration,
-//! last seen in 0.14.1.
+//! 256, though its kernel has them) and the tile-packed format of `Int4WeightOnlyConfig` on CUDA.
+//! The smallest scale of the latter is that of `-tilepacked`; 1e-6 is that of version 1 of the
+//! configuration, in torchao 0.14.1.
 
 use plan::{Dtype, Int4Numerics};
 use tch::{Kind, TchError, Tensor};
