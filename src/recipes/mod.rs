@@ -7,12 +7,15 @@
 
 mod affine;
 mod baseline;
+mod bitpack;
 mod block_sparse;
 mod float8dq;
 mod float8wo;
 mod fp6;
 mod gemlitewo;
+mod groups;
 mod hqq;
+mod int4pack;
 mod int4wo;
 mod int8dq;
 mod int8wo;
