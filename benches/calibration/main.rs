@@ -12,6 +12,7 @@
 mod budget;
 mod check;
 mod child;
+mod decode;
 mod device;
 mod faults;
 mod known;
@@ -29,6 +30,7 @@ const CHECKS: &[Check] = &[
     overhead::CHECK,
     known::CHECK,
     planted::CHECK,
+    decode::CHECK,
     same::CHECK,
     same::UPSTREAM,
     budget::CHECK,
