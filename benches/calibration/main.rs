@@ -14,6 +14,7 @@
 mod budget;
 mod check;
 mod child;
+mod decode;
 mod device;
 mod faults;
 mod known;
@@ -32,6 +33,7 @@ const CHECKS: &[Check] = &[
     overhead::CHECK,
     known::CHECK,
     planted::CHECK,
+    decode::CHECK,
     same::CHECK,
     same::UPSTREAM,
     budget::CHECK,

@@ -16,6 +16,12 @@ impl Lanes for Avx2 {
     const SPLITS_PAIRS: bool = true;
 
     #[inline(always)]
+    fn prefetch(address: *const u8) {
+        // SAFETY: a hint, which faults nowhere.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+
+    #[inline(always)]
     unsafe fn zero() -> __m256 {
         // SAFETY: the caller has AVX2.
         unsafe { _mm256_setzero_ps() }

@@ -39,6 +39,12 @@ impl Lanes for Avx512 {
     const SPLITS_PAIRS: bool = true;
 
     #[inline(always)]
+    fn prefetch(address: *const u8) {
+        // SAFETY: a hint, which faults nowhere.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+
+    #[inline(always)]
     unsafe fn zero() -> __m512 {
         // SAFETY: the caller has AVX-512.
         unsafe { _mm512_setzero_ps() }
@@ -104,6 +110,12 @@ impl Lanes for Avx512Bf16 {
     type Sum = __m512;
 
     const SPLITS_PAIRS: bool = false;
+
+    #[inline(always)]
+    fn prefetch(address: *const u8) {
+        // SAFETY: a hint, which faults nowhere.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
 
     #[inline(always)]
     unsafe fn zero() -> __m512 {

@@ -17,6 +17,11 @@ pub trait Lanes {
     /// even index and then the 16 of odd index, rather than in order.
     const SPLITS_PAIRS: bool;
 
+    /// Has the cache fetch what will be read at `address`, which need not be there. Rows of a weight are
+    /// short, and the next ones are not where the hardware looks for them.
+    #[inline(always)]
+    fn prefetch(_address: *const u8) {}
+
     /// No sum yet.
     ///
     /// # Safety

@@ -230,6 +230,8 @@ struct Operands<L: Lanes, const M: usize, const N: usize> {
     x: [*const L::X; M],
     scale: [*const f32; N],
     quarters: usize,
+    /// Bytes from a weight to the one that is worked on a tile later.
+    ahead: usize,
 }
 
 impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
@@ -290,7 +292,12 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
 
     #[inline(always)]
     unsafe fn add<F: Format>(&self, block: usize, quarter: usize, sums: &mut Sums<L, M, N>) {
+        const LINE: usize = 64;
         for j in 0..N {
+            if M == 1 && (quarter * F::BYTES).is_multiple_of(LINE) {
+                let here = (4 * block + quarter) * F::BYTES;
+                L::prefetch(self.weight[j].wrapping_add(here + self.ahead));
+            }
             // SAFETY: a whole block of the row, in the caller's capability.
             let weights =
                 unsafe { F::quarter::<L>(self.weight[j].add(block * 4 * F::BYTES), quarter) };
@@ -348,6 +355,7 @@ unsafe fn tile<L: Lanes, F: Format, const M: usize, const N: usize>(
             x: std::array::from_fn(|i| product.x.as_ptr().add((at + i) * k)),
             scale: std::array::from_fn(|j| factors.scale(j).as_ptr()),
             quarters: k / QUARTER,
+            ahead: N * bytes,
         }
     };
     let grouped = F::GROUPED && group < k;
