@@ -3,14 +3,15 @@
 //! Source of the numbers: torchao 0.17, `UIntxWeightOnlyConfig`, which packs for gemlite's Triton
 //! kernels: 4 bits by half-quadratic quantization in groups, 8 bits symmetric per row. Upstream
 //! runs on CUDA alone and in float16 or bfloat16; on the CPU the product is
-//! [`weight_mm`](crate::kernels::cpu::weight_mm), which takes float32, too. With 8 bits upstream
-//! has no groups; the one in the recipe's name has no effect.
+//! [`weight_mm`](crate::kernels::cpu::weight_mm), which takes float32, too, and on CUDA
+//! [`gemlite`](crate::kernels::cuda::gemlite). With 8 bits upstream has no groups; the one in the
+//! recipe's name has no effect.
 
 use plan::{Device, Dtype, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, hqq, output_size};
+use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, gemlitewo_cuda, hqq, output_size};
 use crate::kernels::cpu::weight_mm::PackedWeight;
 use crate::refusal::Refusal;
 
@@ -37,8 +38,14 @@ impl super::Scheme for Scheme {
         if let Some(sparsity) = site.variant.sparsity {
             return Err(format!("sparsity {sparsity}, but it packs dense weights only"));
         }
-        if site.device != Device::Cpu {
-            return Err(format!("device {}, but its kernel is for the cpu", site.device));
+        match (site.device, site.dtype) {
+            (Device::Cpu, _) | (Device::Cuda, Dtype::BFloat16 | Dtype::Float16) => {}
+            (Device::Cuda, dtype) => {
+                return Err(format!("dtype {dtype}, but its kernel on cuda takes bf16 and f16"));
+            }
+            (device, _) => {
+                return Err(format!("device {device}, but its kernels are for cpu and cuda"));
+            }
         }
         if !GROUPS.contains(&self.group) {
             return Err(format!("group {}, but upstream has {GROUPS:?}", self.group));
@@ -73,19 +80,21 @@ impl super::Scheme for Scheme {
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         let kind = weight.f_kind()?;
-        let quantized = self.quantize(&weight)?;
+        let quantized = self
+            .quantize(&weight)?
+            .ok_or_else(|| Refusal::Failed("nothing was quantized".to_owned()))?;
         drop(weight);
-        let weight = match quantized {
-            Some(Quantized { values, scale, zero_point: ZeroPoint::Subtracted(zero) }) => {
-                finite("scale", &scale)?;
-                finite("zero point", &zero)?;
-                PackedWeight::four_bits(&values, scale, zero)?
-            }
-            Some(Quantized { values, scale, .. }) => {
-                finite("scale", &scale)?;
-                PackedWeight::eight_bits(&values, scale)?
-            }
-            None => return Err(Refusal::Failed("nothing was quantized".to_owned())),
+        finite("scale", &quantized.scale)?;
+        if let Some(zero) = quantized.zero_point.tensor() {
+            finite("zero point", zero)?;
+        }
+        if quantized.values.device().is_cuda() {
+            return gemlitewo_cuda::layer(quantized);
+        }
+        let Quantized { values, scale, zero_point } = quantized;
+        let weight = match zero_point {
+            ZeroPoint::Subtracted(zero) => PackedWeight::four_bits(&values, scale, zero)?,
+            _ => PackedWeight::eight_bits(&values, scale)?,
         };
         Ok(Box::new(Gemlitewo { weight, kind }))
     }

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 /// # Errors
 /// Skipped where NVRTC or the driver is missing; unsupported, with the constraint and the value that
 /// broke it.
-pub(super) fn layer(quantized: &Quantized) -> Result<Box<dyn LinearLayer>, Refusal> {
+pub(super) fn layer(quantized: Quantized) -> Result<Box<dyn LinearLayer>, Refusal> {
     let zero = match &quantized.zero_point {
         ZeroPoint::None => None,
         ZeroPoint::Subtracted(zero) => Some(zero),
@@ -22,6 +22,7 @@ pub(super) fn layer(quantized: &Quantized) -> Result<Box<dyn LinearLayer>, Refus
         }
     };
     let weight = Packed::new(&quantized.values, &quantized.scale, zero)?;
+    drop(quantized);
     let kernel = Gemlite::load(&weight)?;
     Ok(Box::new(Layer { weight, kernel }))
 }
@@ -52,5 +53,55 @@ impl LinearLayer for Layer {
 
     fn kernels(&self) -> &'static [&'static str] {
         &["criterion_torch::gemlite_gemv", "criterion_torch::gemlite_gemm"]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Device, Kind};
+
+    #[test]
+    fn zero_points_of_another_kind_are_refused() {
+        let one = || Tensor::ones([4, 2], (Kind::BFloat16, Device::Cpu));
+        let values = Tensor::ones([4, 64], (Kind::Uint8, Device::Cpu));
+        let zero_point = ZeroPoint::Added { zero_point: one(), middle: 8 };
+        let refusal = layer(Quantized { values, scale: one(), zero_point }).err();
+        let text = "zero points that are added, but the kernel subtracts them";
+        assert_eq!(refusal, Some(Refusal::Unsupported(text.to_owned())));
+    }
+
+    /// On a GPU, where there is one.
+    #[test]
+    fn the_layer_multiplies_on_the_device() {
+        if !tch::Cuda::is_available() {
+            println!("skipped: no CUDA device");
+            return;
+        }
+        let device = Device::Cuda(0);
+        let float = |size: [i64; 2]| {
+            Tensor::linspace(0.5, 1.5, size[0] * size[1], (Kind::Float, device))
+                .reshape(size)
+                .to_kind(Kind::BFloat16)
+        };
+        let values = Tensor::arange(96 * 64, (Kind::Int64, device)).remainder(16);
+        let values = values.to_kind(Kind::Uint8).reshape([96, 64]);
+        let zero_point = ZeroPoint::Subtracted(float([96, 2]) * 7.0);
+        let quantized = Quantized { values, scale: float([96, 2]), zero_point };
+        let weight = quantized.dequantize().unwrap();
+        let layer = match layer(quantized) {
+            Ok(layer) => layer,
+            Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+            Err(other) => panic!("{other}"),
+        };
+        for rows in [1, 20] {
+            let x = float([2 * rows, 64]).reshape([2, rows, 64]);
+            let y = layer.forward(&x).unwrap();
+            let exact = x.to_kind(Kind::Float).matmul(&weight.tr());
+            assert!(y.to_kind(Kind::Float).allclose(&exact, 1e-2, 1e-2, false), "{rows} rows");
+            let mut out = y.full_like(f64::NAN);
+            layer.forward_out(&x, &mut out).unwrap();
+            assert!(out.equal(&y), "{rows} rows");
+        }
     }
 }

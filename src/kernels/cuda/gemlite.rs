@@ -139,7 +139,7 @@ impl Gemlite {
             return Err(TchError::Shape(format!("x {x:?} and out {out:?} for {weight:?}")));
         }
         // Memory of libtorch begins at multiples of 512; only a view can begin elsewhere.
-        if x.data_ptr() as usize % 16 != 0 {
+        if !(x.data_ptr() as usize).is_multiple_of(16) {
             return Err(TchError::Shape("x begins at an address that 16 does not divide".into()));
         }
         if m == 0 || weight.n == 0 {

@@ -160,9 +160,11 @@ fn load(library: &Path) -> Result<(), Refusal> {
     if !unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) }.is_null() {
         return Ok(());
     }
-    // SAFETY: the last call on this thread failed, so there is a message; nothing of the loader is
-    // called before it is copied.
-    let message = unsafe { CStr::from_ptr(libc::dlerror()) };
+    // SAFETY: always to be called.
+    let message = unsafe { libc::dlerror() };
+    // SAFETY: the last call on this thread failed, so there is a message, which ends with NUL;
+    // nothing of the loader is called before it is copied.
+    let message = unsafe { CStr::from_ptr(message) };
     Err(failed(message.to_string_lossy().into_owned()))
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Their source is in this folder and in the program; NVRTC compiles it for the GPU at hand when
 //! a layer that needs it is built, and the result is kept on disk. Building needs no CUDA, and the
-//! libraries are loaded when they are asked for: where one is missing, [`Refusal::Skipped`] says
-//! how to get it.
+//! libraries are loaded when they are asked for: where one is missing, `Refusal::Skipped` says how
+//! to get it.
 //!
 //! A kernel is one `.cu` file, which sees what `ptx.cuh` and `prelude.cuh` offer, and one Rust file that names
 //! its entry functions and knows what they accept:
@@ -33,18 +33,6 @@ mod module;
 
 use compile::{Capability, Source, source};
 use module::{Argument, Function, Grid, Module};
-
-use crate::refusal::Refusal;
-
-/// Whether kernels can be compiled here: the path and version of the NVRTC that is used.
-///
-/// # Errors
-/// [`Refusal::Skipped`] with the remedy where there is none.
-pub fn compiler() -> Result<String, Refusal> {
-    let nvrtc = libraries::nvrtc()?;
-    let (major, minor) = nvrtc.version;
-    Ok(format!("NVRTC {major}.{minor} ({})", nvrtc.path.display()))
-}
 
 #[cfg(test)]
 mod emulation;

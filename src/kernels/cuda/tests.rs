@@ -1,7 +1,7 @@
 //! With the real NVRTC; without it these tests say so and check nothing.
 
 use super::compile::compile;
-use super::{Capability, Source, compiler, gemlite};
+use super::{Capability, Source, gemlite, libraries};
 use crate::refusal::Refusal;
 
 /// Every source of this folder, with its entry functions.
@@ -17,9 +17,9 @@ const CAPABILITIES: [Capability; 3] = [
 
 /// Whether there is an NVRTC. A missing one has to be told as such.
 fn has_compiler() -> bool {
-    match compiler() {
+    match libraries::nvrtc() {
         Ok(found) => {
-            println!("{found}");
+            println!("{found:?}");
             true
         }
         Err(Refusal::Skipped(reason)) => {
