@@ -242,11 +242,8 @@ fn kernels_are_named_once() {
 
 /// Every sparse layout with every recipe that it goes with.
 fn sparse_cases() -> impl Iterator<Item = Case> {
-    let models = [
-        ModelKind::Linear,
-        ModelKind::LnLinear(Activation::Gelu),
-        ModelKind::TransformerBlock,
-    ];
+    let models =
+        [ModelKind::Linear, ModelKind::LnLinear(Activation::Gelu), ModelKind::TransformerBlock];
     models.into_iter().flat_map(|model| {
         Sparsity::ALL.iter().flat_map(move |&sparsity| {
             let recipes = Recipe::examples().filter(move |&recipe| sparsity.pairs_with(recipe));
@@ -304,7 +301,10 @@ fn a_sparse_weight_is_half_and_its_indices() {
     let weights = 256 * 128;
     // Half of the values, and one bit for each of all.
     let semi_sparse = stored(Recipe::Baseline, Sparsity::SemiSparse);
-    assert_eq!((semi_sparse.packed_bytes, semi_sparse.bits_per_weight), (weights + weights / 8, 9.0));
+    assert_eq!(
+        (semi_sparse.packed_bytes, semi_sparse.bits_per_weight),
+        (weights + weights / 8, 9.0)
+    );
     let int8 = stored(Recipe::INT8DQ, Sparsity::SemiSparse);
     assert_eq!(int8.packed_bytes, weights / 2 + weights / 8 + 128 * 2);
     // Half of the values, and four bytes for each of the 2 × 2 blocks that are left.
@@ -325,17 +325,23 @@ fn pruning_by_magnitude_leaves_what_uniform_weights_predict() {
 }
 
 #[test]
+#[ignore]
 fn measure_gates() {
-    let bits = |bits: u8, group: u16, asymmetric| Recipe::Int8DynamicIntx { bits, group, asymmetric };
-    let models = [
-        ModelKind::Linear,
-        ModelKind::LnLinear(Activation::Sigmoid),
-        ModelKind::TransformerBlock,
-    ];
+    let bits =
+        |bits: u8, group: u16, asymmetric| Recipe::Int8DynamicIntx { bits, group, asymmetric };
+    let models =
+        [ModelKind::Linear, ModelKind::LnLinear(Activation::Sigmoid), ModelKind::TransformerBlock];
     let shapes: Vec<Shape> = match std::env::var("GATES").as_deref() {
-        Ok("large") => vec![Shape::new(16, 4096, 256), Shape::new(2, 16384, 64), Shape::new(16, 1024, 1024)],
+        Ok("large") => {
+            vec![Shape::new(16, 4096, 256), Shape::new(2, 16384, 64), Shape::new(16, 1024, 1024)]
+        }
         Ok("block") => vec![Shape::new(2, 512, 512)],
-        _ => vec![Shape::new(3, 64, 8), Shape::new(1, 256, 32), Shape::new(16, 256, 64), Shape::new(32, 1024, 96)],
+        _ => vec![
+            Shape::new(3, 64, 8),
+            Shape::new(1, 256, 32),
+            Shape::new(16, 256, 64),
+            Shape::new(32, 1024, 96),
+        ],
     };
     for b in 1..=8 {
         for asym in [false, true] {
@@ -343,15 +349,30 @@ fn measure_gates() {
                 for &model in &models {
                     let mut line = format!("GATE {b} {asym} {dtype} {model}:");
                     for &shape in &shapes {
-                        if model != ModelKind::Linear && (shape.k > 256 || shape.m > 3) && shape.k != 512 { continue; }
+                        if model != ModelKind::Linear
+                            && (shape.k > 256 || shape.m > 3)
+                            && shape.k != 512
+                        {
+                            continue;
+                        }
                         let mut worst = f64::INFINITY;
                         for group in [32, 64, 256] {
-                            if shape.k % group as u64 != 0 { continue; }
-                            for seed in 0..(if shape.k > 1000 || model == ModelKind::TransformerBlock { 2 } else { 12 }) {
+                            if shape.k % group as u64 != 0 {
+                                continue;
+                            }
+                            for seed in
+                                0..(if shape.k > 1000 || model == ModelKind::TransformerBlock {
+                                    2
+                                } else {
+                                    12
+                                })
+                            {
                                 let mut case = case(model, bits(b, group, asym), dtype, shape);
                                 case.settings.seed = seed;
                                 case.settings.tolerance.min_sqnr_db = Some(-1000.0);
-                                worst = worst.min(Forward::prepare(&case).unwrap().check().unwrap().sqnr_db.0);
+                                worst = worst.min(
+                                    Forward::prepare(&case).unwrap().check().unwrap().sqnr_db.0,
+                                );
                             }
                         }
                         line += &format!(" {shape}={worst:.1}");
@@ -364,8 +385,16 @@ fn measure_gates() {
     for dtype in [Dtype::BFloat16, Dtype::Float16] {
         for &model in &models {
             let mut worst = f64::INFINITY;
-            let shape = |s| match model { ModelKind::TransformerBlock => Shape::new(1, 256, 256), _ => s };
-            for s in [Shape::new(1, 64, 256), Shape::new(3, 128, 256), Shape::new(32, 1024, 256), Shape::new(2, 4096, 256)] {
+            let shape = |s| match model {
+                ModelKind::TransformerBlock => Shape::new(1, 256, 256),
+                _ => s,
+            };
+            for s in [
+                Shape::new(1, 64, 256),
+                Shape::new(3, 128, 256),
+                Shape::new(32, 1024, 256),
+                Shape::new(2, 4096, 256),
+            ] {
                 for seed in 0..4 {
                     let mut case = case(model, Recipe::Fp6, dtype, shape(s));
                     case.settings.seed = seed;
@@ -381,15 +410,25 @@ fn measure_gates() {
             for recipe in Recipe::examples().filter(|&r| sparsity.pairs_with(r)) {
                 for &model in &models {
                     let mut worst = f64::INFINITY;
-                    for s in [Shape::new(3, 128, 64), Shape::new(17, 256, 64), Shape::new(1, 256, 64), Shape::new(18, 1024, 128)] {
- if model == ModelKind::TransformerBlock && s.m > 3 { continue; }
+                    for s in [
+                        Shape::new(3, 128, 64),
+                        Shape::new(17, 256, 64),
+                        Shape::new(1, 256, 64),
+                        Shape::new(18, 1024, 128),
+                    ] {
+                        if model == ModelKind::TransformerBlock && s.m > 3 {
+                            continue;
+                        }
                         for seed in 0..6 {
                             let mut case = case(model, recipe, dtype, s);
                             case.sparsity = Some(sparsity);
                             case.settings.seed = seed;
                             case.settings.tolerance.min_sqnr_db = Some(-1000.0);
-                            if preflight(&case).is_err() { continue; }
-                            worst = worst.min(Forward::prepare(&case).unwrap().check().unwrap().sqnr_db.0);
+                            if preflight(&case).is_err() {
+                                continue;
+                            }
+                            worst = worst
+                                .min(Forward::prepare(&case).unwrap().check().unwrap().sqnr_db.0);
                         }
                     }
                     println!("GATE sparse {sparsity} {recipe} {dtype} {model}: {worst:.1}");
