@@ -50,8 +50,10 @@ impl super::Scheme for Scheme {
         true
     }
 
+    /// The lowest value measured on a CPU over seeds and shapes from 1×64×256 to 2×4096×256 is
+    /// 25.0 dB.
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        -100.0
+        21.0
     }
 }
 

@@ -68,8 +68,29 @@ impl super::Scheme for Scheme {
         true
     }
 
-    fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        -100.0
+    /// Lowest values measured on a CPU over seeds, groups of 32, 64 and 256, with and without zero
+    /// points, and shapes from 3×64×8 to 2×16384×64, in dB:
+    ///
+    /// | bits     |    1 |   2 |    3 |    4 |    5 |    6 |    7 |    8 |
+    /// |----------|------|-----|------|------|------|------|------|------|
+    /// | float32  | −3.0 | 5.7 | 11.7 | 19.9 | 24.9 | 30.4 | 35.2 | 38.2 |
+    /// | float16  | −1.9 | 6.0 | 12.8 | 18.8 | 23.6 | 23.6 | 23.6 | 23.6 |
+    /// | bfloat16 | −1.5 | 4.9 |  4.9 |  4.9 |  4.9 |  4.9 |  4.9 |  4.9 |
+    /// | k = 1024 | −0.1 | 9.4 | 16.8 | 18.0 | 18.0 | 18.0 | 18.0 | 18.0 |
+    ///
+    /// What stops the rise is the rounding of the activation in float32, and elsewhere the smallest
+    /// scale, at k = 16384 (the last line is bfloat16 again, at k = 1024). The −3.0 of one bit, an
+    /// output of 24 values, is what any output of the right size would give: below the gate.
+    fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
+        let of_bits = match self.bits {
+            1 => -2.5,
+            bits => 6.0 * f64::from(bits) - 9.0,
+        };
+        of_bits.min(match dtype {
+            Dtype::Float32 => 34.0,
+            Dtype::Float16 => 20.0,
+            Dtype::BFloat16 => 3.0,
+        })
     }
 }
 
