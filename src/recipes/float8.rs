@@ -59,3 +59,7 @@ pub(super) fn quantize_weight(
         "{whose} is all zero or too small: its float8 scale, amax / 448, is 0, and its values NaN"
     )))
 }
+
+#[cfg(test)]
+#[path = "float8_tests.rs"]
+mod tests;

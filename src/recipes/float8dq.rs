@@ -9,7 +9,7 @@ use plan::{Device, Dtype, Sparsity};
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
-use super::{LinearLayer, Quantized, Site, float8dq_sparse, output_size};
+use super::{LinearLayer, Quantized, Site, as_rows, float8dq_sparse, output_size};
 use crate::native::cuda;
 use crate::refusal::Refusal;
 
@@ -52,6 +52,10 @@ impl super::Scheme for Scheme {
         float8dq_sparse::layer(sparsity, &weight, self.granularity())
     }
 
+    fn writes_out(&self) -> bool {
+        true
+    }
+
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
         26.0
     }
@@ -65,17 +69,49 @@ pub(super) fn product(
     scale: &Tensor,
     granularity: Granularity,
 ) -> Result<Tensor, TchError> {
-    let (n, k) = weight.size2()?;
+    let (n, _) = weight.size2()?;
+    let kind = x.f_kind()?;
+    let y = with_activation(x, weight, granularity, |rows, row_scale| {
+        if scales_after(granularity, x) {
+            return scaled_after(rows, weight, row_scale, scale)?.f_to_kind(kind);
+        }
+        scaled_mm(rows, weight, row_scale, scale, kind)
+    })?;
+    y.f_reshape(output_size(x, n))
+}
+
+/// [`product`], written into `out [.., n]`.
+pub(super) fn product_out(
+    x: &Tensor,
+    weight: &Tensor,
+    scale: &Tensor,
+    granularity: Granularity,
+    out: &Tensor,
+) -> Result<(), TchError> {
+    let mut out = as_rows(out, weight.size2()?.0)?;
+    with_activation(x, weight, granularity, |rows, row_scale| {
+        if scales_after(granularity, x) {
+            let y = scaled_after(rows, weight, row_scale, scale)?;
+            return out.f_copy_(&y);
+        }
+        let (weight, scale, kind) = (weight.f_tr()?, scale.f_tr()?, out.f_kind()?);
+        let none = None::<&Tensor>;
+        rows.f_internal_scaled_mm_out(&out, &weight, row_scale, &scale, none, none, kind, true)
+            .map(drop)
+    })
+}
+
+/// Passes the quantized `x` as `[rows, k]` and its scale, `[rows, 1]` or `[1, 1]`, to `multiply`.
+fn with_activation<T>(
+    x: &Tensor,
+    weight: &Tensor,
+    granularity: Granularity,
+    multiply: impl FnOnce(&Tensor, &Tensor) -> Result<T, TchError>,
+) -> Result<T, TchError> {
+    let (_, k) = weight.size2()?;
     let activation = float8::quantize(x, granularity)?;
     let rows = activation.values.f_reshape([-1, k])?;
-    let row_scale = activation.scale.f_reshape([-1, 1])?;
-    let y = match granularity {
-        Granularity::Row if !x.device().is_cuda() => {
-            scaled_after(&rows, weight, &row_scale, scale, x.f_kind()?)?
-        }
-        _ => scaled_mm(&rows, weight, &row_scale, scale, x.f_kind()?)?,
-    };
-    y.f_reshape(output_size(x, n))
+    multiply(&rows, &activation.scale.f_reshape([-1, 1])?)
 }
 
 fn scaled_mm(
@@ -90,19 +126,22 @@ fn scaled_mm(
     rows.f_internal_scaled_mm(&weight, row_scale, &scale, none, none, kind, true)
 }
 
-/// On the CPU `_scaled_mm` takes one scale per tensor: unit scales, and the product with the rows'
-/// and the columns' scales afterwards, in float32, so that there is one rounding.
+/// Whether `_scaled_mm` takes no scales per row here.
+fn scales_after(granularity: Granularity, x: &Tensor) -> bool {
+    granularity == Granularity::Row && !x.device().is_cuda()
+}
+
+/// Unit scales, and the products with the rows' and the columns' scales afterwards, all in float32,
+/// so that one rounding is left to be done.
 fn scaled_after(
     rows: &Tensor,
     weight: &Tensor,
     row_scale: &Tensor,
     scale: &Tensor,
-    kind: Kind,
 ) -> Result<Tensor, TchError> {
     let one = row_scale.f_new_ones([1, 1], (Kind::Float, row_scale.device()))?;
     let mut sums = scaled_mm(rows, weight, &one, &one, Kind::Float)?;
-    sums = sums.f_mul_(row_scale)?.f_mul_(&scale.f_tr()?)?;
-    sums.f_to_kind(kind)
+    sums.f_mul_(row_scale)?.f_mul_(&scale.f_tr()?)
 }
 
 /// A layer whose weight is stored as float8.
@@ -118,11 +157,24 @@ impl LinearLayer for Float8dq {
         product(x, &self.weight.values, &self.weight.scale, self.granularity)
     }
 
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        product_out(x, &self.weight.values, &self.weight.scale, self.granularity, out)
+    }
+
     fn tensors(&self) -> Vec<&Tensor> {
         self.weight.tensors()
     }
 
     fn kernels(&self) -> &'static [&'static str] {
+        kernels(self.granularity, &self.weight.values)
+    }
+}
+
+/// The ops that work on the weight, and where its scales are applied by an op of their own, that.
+pub(super) fn kernels(granularity: Granularity, weight: &Tensor) -> &'static [&'static str] {
+    if scales_after(granularity, weight) {
+        &["aten::_scaled_mm", "aten::mul_"]
+    } else {
         &["aten::_scaled_mm"]
     }
 }
@@ -157,4 +209,19 @@ fn check_capability((major, minor): (i32, i32)) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_capability_that_is_too_low_is_said() {
+        for capability in [(8, 9), (9, 0), (12, 0)] {
+            assert_eq!(check_capability(capability), Ok(()));
+        }
+        let refusal = check_capability((8, 6)).unwrap_err();
+        assert_eq!(refusal, "compute capability 8.6, but float8 products need 8.9 or above");
+        assert!(check_capability((7, 10)).is_err());
+    }
 }

@@ -45,6 +45,10 @@ impl LinearLayer for Expanded {
         float8dq::product(x, &self.weight.expand()?, &self.scale, self.granularity)
     }
 
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        float8dq::product_out(x, &self.weight.expand()?, &self.scale, self.granularity, out)
+    }
+
     fn tensors(&self) -> Vec<&Tensor> {
         let [values, mask] = self.weight.tensors();
         vec![values, mask, &self.scale]

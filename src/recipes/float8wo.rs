@@ -6,7 +6,7 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
-use super::{LinearLayer, Quantized, Site};
+use super::{LinearLayer, Quantized, Site, as_rows};
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -25,6 +25,10 @@ impl super::Scheme for Scheme {
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         let kind = weight.f_kind()?;
         Ok(Box::new(Float8wo { weight: float8::quantize_weight(&weight, Granularity::Row)?, kind }))
+    }
+
+    fn writes_out(&self) -> bool {
+        true
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
@@ -54,6 +58,11 @@ impl Float8wo {
 impl LinearLayer for Float8wo {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         x.f_matmul(&self.dequantized()?)
+    }
+
+    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        let (n, k) = self.weight.values.size2()?;
+        x.f_reshape([-1, k])?.f_mm_out(&as_rows(out, n)?, &self.dequantized()?).map(drop)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {

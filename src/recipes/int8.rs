@@ -75,3 +75,7 @@ pub(super) fn refuse_overflowing_reciprocals(scale: &Tensor) -> Result<(), Refus
         ))),
     }
 }
+
+#[cfg(test)]
+#[path = "int8_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 //! Sources: torchao 0.17, `Int8WeightOnlyConfig` version 1 (`int8wo`) and version 2 (`int8wo-v2`);
 //! torchao 0.18, `Int8WeightOnlyConfig` (`int8wo-v018`).
 
-use plan::{Dtype, Int8Numerics};
+use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{TchError, Tensor};
 
 use super::{LinearLayer, Quantized, Site, as_rows, int8, output_size};
@@ -31,13 +31,7 @@ impl Scheme {
 
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
-        let k = site.linear.k;
-        if site.variant.packed && k % 16 != 0 {
-            return Err(format!(
-                "k = {k}, but `_weight_int8pack_mm` reads beyond rows that are no multiple of 16"
-            ));
-        }
-        Ok(())
+        if site.variant.packed { check_packed(site.device, site.linear) } else { Ok(()) }
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
@@ -138,4 +132,32 @@ impl LinearLayer for Packed {
     fn kernels(&self) -> &'static [&'static str] {
         &["aten::_weight_int8pack_mm"]
     }
+}
+
+/// On the CPU the op reads whole vectors, in bfloat16 beyond the last row of a weight too: a crash or
+/// garbage, unless k is a multiple of 16. On CUDA any k will do, but its kernel counts elements in
+/// 32 bits and rows in blocks of 16, and does not notice when they are too many.
+fn check_packed(device: Device, linear: LinearShape) -> Result<(), String> {
+    let LinearShape { rows, k, n, .. } = linear;
+    if device != Device::Cuda {
+        return match k % 16 {
+            0 => Ok(()),
+            _ => Err(format!("k = {k}, but `_weight_int8pack_mm` needs a multiple of 16")),
+        };
+    }
+    const MOST_ROWS: u64 = 16 * 65_535;
+    if rows > MOST_ROWS {
+        return Err(format!(
+            "{rows} rows, but `_weight_int8pack_mm` on cuda takes at most {MOST_ROWS}"
+        ));
+    }
+    for (name, a, b) in [("rows · k", rows, k), ("n · k", n, k), ("rows · n", rows, n)] {
+        let elements = u128::from(a) * u128::from(b);
+        if elements > 1 << 31 {
+            return Err(format!(
+                "{name} = {elements}, but `_weight_int8pack_mm` on cuda takes at most 2³¹"
+            ));
+        }
+    }
+    Ok(())
 }

@@ -6,7 +6,8 @@ use super::Refusal;
 use crate::recipes::{self, Site};
 use crate::{device, models};
 
-/// Whether the case can be built and run here. Builds and allocates nothing.
+/// Whether the case can be built and run here. Builds nothing, and allocates nothing but the small
+/// matrices that a recipe may try its products on.
 ///
 /// Unsupported, whatever the machine: a mode or compilation that is not built, a
 /// constraint that the shape breaks. Skipped: an absent device. Out of memory: a case that would

@@ -20,10 +20,31 @@ fn what_cannot_be_built_says_which_key_and_value() {
              case is measured beside it",
         ),
         (
+            |case| case.mode = Mode::Training,
+            "benchmark_mode: training: not available in this version",
+        ),
+        (
             |case| {
+                case.model = ModelKind::TransformerBlock;
+                case.shape.k = 100;
+            },
+            "model `transformer_block`: k = 100, but its 8 heads need a multiple of 8",
+        ),
+    ] {
+        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+    }
+    assert_eq!(with(|case| case.shape.k = 16), Ok(()));
+}
+
+/// Of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
+#[test]
+fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
+    for (change, reason) in [
+        (
+            (|case| {
                 case.sparsity = Some(Sparsity::SemiSparse);
                 case.shape.k = 66;
-            },
+            }) as fn(&mut Case),
             "recipe `baseline`, layer `linear1`: k = 66, but 2:4 sparsity needs a multiple of 4",
         ),
         (
@@ -100,9 +121,39 @@ fn what_cannot_be_built_says_which_key_and_value() {
             "recipe `fp6`, layer `linear1`: activations of torch.float32, but fp6 takes bfloat16 or \
              float16",
         ),
+    ] {
+        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+    }
+}
+
+/// Of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
+#[test]
+fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
+    for (change, reason) in [
         (
-            |case| case.mode = Mode::Training,
-            "benchmark_mode: training: not available in this version",
+            (|case| {
+                case.recipe = Recipe::Float8dqRow;
+                case.dtype = Dtype::Float32;
+            }) as fn(&mut Case),
+            "recipe `float8dq-row`, layer `linear1`: dtype torch.float32, but scales per row need \
+             bfloat16",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Float8dqTensor;
+                case.shape.n = 40;
+            },
+            "recipe `float8dq-tensor`, layer `linear1`: n = 40, but float8dq quantizes only \
+             weights whose sizes are multiples of 16",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::INT8WO;
+                case.packed = true;
+                case.shape.k = 40;
+            },
+            "recipe `int8wo`, layer `linear1`: k = 40, but `_weight_int8pack_mm` needs a multiple \
+             of 16",
         ),
         (
             |case| {
@@ -111,13 +162,6 @@ fn what_cannot_be_built_says_which_key_and_value() {
             },
             "recipe `int8dq`, layer `linear1`: k = 16, but int8dq quantizes only weights with \
              k > 16",
-        ),
-        (
-            |case| {
-                case.model = ModelKind::TransformerBlock;
-                case.shape.k = 100;
-            },
-            "model `transformer_block`: k = 100, but its 8 heads need a multiple of 8",
         ),
         (
             |case| {
@@ -136,9 +180,11 @@ fn what_cannot_be_built_says_which_key_and_value() {
             "recipe `int8dq`, layer `linear1`: n = 63, but `_int_mm` on cuda needs a multiple of 8",
         ),
     ] {
-        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+        let mut case =
+            case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
+        change(&mut case);
+        assert_eq!(preflight(&case), Err(Refusal::Unsupported(reason.to_owned())));
     }
-    assert_eq!(with(|case| case.shape.k = 16), Ok(()));
 }
 
 #[test]
@@ -168,4 +214,39 @@ fn a_case_beyond_any_memory_is_refused_without_trying() {
             assert!(matches!(refusal, Err(Refusal::Oom(_))), "{size}: {refusal:?}");
         }
     }
+}
+
+/// oneDNN settles its instruction set at its first use, so this test runs itself again, in a
+/// process that is told to do without VNNI.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn where_integer_products_saturate_the_case_is_refused() {
+    const CHILD: &str = "CRITERION_TORCH_WITHOUT_VNNI";
+    if std::env::var_os(CHILD).is_none() {
+        let name =
+            "workload::preflight::tests::where_integer_products_saturate_the_case_is_refused";
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(CHILD, "1")
+            .env("ONEDNN_MAX_CPU_ISA", "AVX2")
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+        return;
+    }
+    let with = |recipe: Recipe, rows| {
+        let shape = Shape::new(rows, 64, 64);
+        preflight(&case(ModelKind::Linear, recipe, Dtype::BFloat16, shape))
+    };
+    for recipe in ["int8dq", "int8dq-v2", "int8dq-v018", "int8dq_prefill_wo_decode"] {
+        let reason = format!(
+            "recipe `{recipe}`, layer `linear1`: `_int_mm` gives saturated sums on this CPU, which \
+             has no VNNI"
+        );
+        assert_eq!(with(recipe.parse().unwrap(), 8), Err(Refusal::Unsupported(reason)));
+    }
+    // Neither multiplies integers.
+    assert_eq!(with(Recipe::INT8WO, 8), Ok(()));
+    assert_eq!(with(Recipe::Int8dqPrefillWoDecode, 1), Ok(()));
 }
