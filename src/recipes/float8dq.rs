@@ -5,11 +5,11 @@
 //! `PerTensor` and `PerRow` granularity and its own `torch` kernels. Upstream demands a CUDA device;
 //! the CPU computes the same with what it has.
 
-use plan::{Device, Dtype};
+use plan::{Device, Dtype, Sparsity};
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
-use super::{LinearLayer, Quantized, Site, as_rows, output_size};
+use super::{LinearLayer, Quantized, Site, as_rows, float8dq_sparse, output_size};
 use crate::native::cuda;
 use crate::refusal::Refusal;
 
@@ -29,7 +29,7 @@ impl Scheme {
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
         if site.variant.sparsity.is_some() {
-            return Err("not available in this version".to_owned());
+            return float8dq_sparse::check(self.granularity(), site);
         }
         check(self.granularity(), site)
     }
@@ -46,6 +46,10 @@ impl super::Scheme for Scheme {
         let granularity = self.granularity();
         let weight = float8::quantize_weight(&weight, granularity)?;
         Ok(Box::new(Float8dq { weight, granularity }))
+    }
+
+    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        float8dq_sparse::layer(sparsity, &weight, self.granularity())
     }
 
     fn writes_out(&self) -> bool {

@@ -50,8 +50,10 @@ impl super::Scheme for Scheme {
         true
     }
 
+    /// The lowest value measured on a CPU over seeds and shapes from 1×64×256 to 2×4096×256 is
+    /// 25.0 dB.
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        -100.0
+        21.0
     }
 }
 
@@ -163,5 +165,83 @@ impl LinearLayer for Fp6 {
         } else {
             &["aten::stack", "aten::_to_copy", "aten::mul", "aten::mm"]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(n: i64, k: i64) -> Tensor {
+        let ramp = Tensor::arange(n * k, (Kind::Int64, Device::Cpu));
+        (ramp * 37 + 11).remainder(64).to_kind(Kind::Uint8).reshape([n, k])
+    }
+
+    #[test]
+    fn packing_loses_nothing() {
+        for (n, k) in [(1, 4), (3, 64), (64, 192)] {
+            let codes = codes(n, k);
+            let packed = pack(&codes).unwrap();
+            assert_eq!(packed.size(), [n, k * 3 / 4]);
+            assert!(unpack(&packed).unwrap().equal(&codes), "{n}×{k}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_gives_what_tensor_operations_give() {
+        for kind in [Kind::BFloat16, Kind::Half] {
+            let codes = codes(5, 192);
+            let scale =
+                (Tensor::arange(5, (Kind::Float, Device::Cpu)) * 0.037 + 0.011).to_kind(kind);
+            let layer = Fp6 { packed: pack(&codes).unwrap(), scale: scale.unsqueeze(-1) };
+            let values = decode(&unpack(&layer.packed).unwrap()).unwrap();
+            let expected = (values * layer.scale.to_kind(Kind::Float)).to_kind(kind);
+            let found = layer.dequantize(kind).unwrap();
+            assert_eq!(found.kind(), kind);
+            assert!(found.equal(&expected), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn every_value_and_every_tie_rounds_as_ieee_says() {
+        let all = decode(&Tensor::arange(32, (Kind::Uint8, Device::Cpu))).unwrap();
+        let magnitudes = Vec::<f32>::try_from(&all).unwrap();
+        assert_eq!((magnitudes[0], magnitudes[1], magnitudes[31]), (0.0, 0.0625, 28.0));
+        assert!(magnitudes.is_sorted_by(|a, b| a < b));
+        // Rows whose largest is 28 have the scale 1.
+        let encode = |values: &[f32]| {
+            let row = Tensor::from_slice(&[values, &[28.0]].concat()).unsqueeze(0);
+            let (codes, scale) = quantize(&row).unwrap();
+            assert_eq!(scale.double_value(&[0, 0]), 1.0);
+            Vec::<u8>::try_from(codes.reshape([-1])).unwrap()
+        };
+        for code in 0..31_u8 {
+            let (low, high) = (magnitudes[usize::from(code)], magnitudes[usize::from(code) + 1]);
+            let even = code + code % 2;
+            let middle = (low + high) / 2.0;
+            let found = encode(&[low, -low, middle, -middle, middle.next_up(), middle.next_down()]);
+            let expected = [code, code | 32, even, even | 32, code + 1, code, 31];
+            assert_eq!(found, expected, "{low}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_zeros_is_zero_in_float16_too() {
+        // There the scale, 1e-12 / 28, is 0.
+        for kind in [Kind::Half, Kind::BFloat16] {
+            let weight = Tensor::zeros([2, 64], (kind, Device::Cpu));
+            let layer = super::super::Scheme::eager(&Scheme, weight).unwrap();
+            let y = layer.forward(&Tensor::ones([3, 64], (kind, Device::Cpu))).unwrap();
+            assert_eq!(y.abs().max().double_value(&[]), 0.0, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn six_bits_are_six_bits() {
+        let weight = Tensor::ones([256, 128], (Kind::BFloat16, Device::Cpu));
+        let layer = super::super::Scheme::eager(&Scheme, weight).unwrap();
+        let bytes = |tensor: &&Tensor| tensor.numel() * tensor.kind().elt_size_in_bytes();
+        let stored: usize = layer.tensors().iter().map(bytes).sum();
+        assert_eq!(stored, 256 * 128 * 6 / 8 + 256 * 2);
     }
 }

@@ -4,10 +4,10 @@
 //! Sources: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1 (`int8dq`) and version
 //! 2 (`int8dq-v2`); torchao 0.18, `Int8DynamicActivationInt8WeightConfig` (`int8dq-v018`).
 
-use plan::{Device, Dtype, Int8Numerics, LinearShape};
+use plan::{Device, Dtype, Int8Numerics, LinearShape, Sparsity};
 use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site, as_rows, int8, output_size, saturation};
+use super::{LinearLayer, Quantized, Site, as_rows, int8, int8dq_sparse, output_size, saturation};
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -20,7 +20,7 @@ pub(super) struct Scheme {
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
         if site.variant.sparsity.is_some() {
-            return Err("not available in this version".to_owned());
+            return int8dq_sparse::check(site, self.numerics);
         }
         check_width(self.numerics, site.linear)?;
         check_product(site.device, site.linear)
@@ -38,6 +38,10 @@ impl super::Scheme for Scheme {
         let weight = quantize_weight(&weight, self.numerics)?;
         int8::refuse_overflowing_reciprocals(&weight.scale)?;
         Ok(Box::new(Int8dq { weight, numerics: self.numerics }))
+    }
+
+    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        int8dq_sparse::layer(sparsity, &weight, self.numerics, false)
     }
 
     fn writes_out(&self) -> bool {

@@ -13,11 +13,11 @@
 
 use std::cell::Cell;
 
-use plan::{Dtype, Int8Numerics, LinearShape};
+use plan::{Device, Dtype, Int8Numerics, LinearShape, Sparsity};
 use tch::{TchError, Tensor};
 
 use super::int8dq::{self, Int8dq};
-use super::{LinearLayer, Quantized, Site, int8};
+use super::{LinearLayer, Quantized, Site, int8, int8dq_sparse, semi_sparse};
 use crate::refusal::Refusal;
 
 const NUMERICS: Int8Numerics = Int8Numerics::V1;
@@ -29,6 +29,12 @@ pub(super) struct Scheme;
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
         int8dq::check_width(NUMERICS, site.linear)?;
+        if site.variant.sparsity.is_some() {
+            semi_sparse::check(site, 32)?;
+            if site.device == Device::Cuda {
+                return Err("on cuda, a single token has no product with 2:4 sparse weights".into());
+            }
+        }
         match site.linear {
             // One row is one token, which takes no integer product.
             LinearShape { rows: 1, .. } => Ok(()),
@@ -54,6 +60,10 @@ impl super::Scheme for Scheme {
         Ok(Box::new(PrefillWoDecode { prefill, decoded: Cell::new(None) }))
     }
 
+    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        int8dq_sparse::layer(sparsity, &weight, NUMERICS, true)
+    }
+
     fn writes_out(&self) -> bool {
         true
     }
@@ -64,7 +74,7 @@ impl super::Scheme for Scheme {
 }
 
 /// Whether `x` holds a single token (of each sequence).
-fn is_decode(x: &Tensor) -> bool {
+pub(super) fn is_decode(x: &Tensor) -> bool {
     match *x.size().as_slice() {
         [_, tokens, _] => tokens == 1,
         [rows, _] => rows == 1,

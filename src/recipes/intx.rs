@@ -68,8 +68,29 @@ impl super::Scheme for Scheme {
         true
     }
 
-    fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        -100.0
+    /// Lowest values measured on a CPU over seeds, groups of 32, 64 and 256, with and without zero
+    /// points, and shapes from 3×64×8 to 2×16384×64, in dB:
+    ///
+    /// | bits     |    1 |   2 |    3 |    4 |    5 |    6 |    7 |    8 |
+    /// |----------|------|-----|------|------|------|------|------|------|
+    /// | float32  | −3.0 | 5.7 | 11.7 | 19.9 | 24.9 | 30.4 | 35.2 | 38.2 |
+    /// | float16  | −1.9 | 6.0 | 12.8 | 18.8 | 23.6 | 23.6 | 23.6 | 23.6 |
+    /// | bfloat16 | −1.5 | 4.9 |  4.9 |  4.9 |  4.9 |  4.9 |  4.9 |  4.9 |
+    /// | k = 1024 | −0.1 | 9.4 | 16.8 | 18.0 | 18.0 | 18.0 | 18.0 | 18.0 |
+    ///
+    /// What stops the rise is the rounding of the activation in float32, and elsewhere the smallest
+    /// scale, at k = 16384 (the last line is bfloat16 again, at k = 1024). The −3.0 of one bit, an
+    /// output of 24 values, is what any output of the right size would give: below the gate.
+    fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
+        let of_bits = match self.bits {
+            1 => -2.5,
+            bits => 6.0 * f64::from(bits) - 9.0,
+        };
+        of_bits.min(match dtype {
+            Dtype::Float32 => 34.0,
+            Dtype::Float16 => 20.0,
+            Dtype::BFloat16 => 3.0,
+        })
     }
 }
 
@@ -184,5 +205,102 @@ impl LinearLayer for Intx {
 
     fn kernels(&self) -> &'static [&'static str] {
         &["aten::_to_copy", "aten::sub", "aten::mul", "aten::mm"]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::Device;
+
+    fn wave(rows: i64, columns: i64, kind: Kind) -> Tensor {
+        let ramp = Tensor::arange(rows * columns, (Kind::Double, Device::Cpu));
+        (ramp * 0.7311).sin().reshape([rows, columns]).to_kind(kind)
+    }
+
+    /// Largest |w − ŵ| in steps of its group's scale.
+    fn worst_steps(bits: u8, asymmetric: bool, weight: &Tensor) -> f64 {
+        let (n, k) = weight.size2().unwrap();
+        let scheme = Scheme { bits, group: 16, asymmetric };
+        let found = scheme.quantize_weight(weight).unwrap();
+        let half = 1 << (bits - 1);
+        let ends = (found.weight.min().int64_value(&[]), found.weight.max().int64_value(&[]));
+        assert!(ends.0 >= -half && ends.1 < half, "{bits} bits: {ends:?}");
+        let grouped = |tensor: &Tensor| tensor.reshape([n, k / 16, 16]);
+        let (scale, zero) = (found.scale.unsqueeze(-1), found.zero_point.unsqueeze(-1));
+        let dense = dequantize(&grouped(&found.weight), &scale, &zero, weight.kind()).unwrap();
+        ((dense - grouped(weight)) / scale).abs().max().double_value(&[])
+    }
+
+    #[test]
+    fn a_round_trip_errs_by_half_a_step_and_at_the_upper_end_by_one() {
+        let weight = wave(8, 64, Kind::Float);
+        for bits in 1..=8 {
+            for weight in [&weight, &(&weight - 0.9), &(&weight + 0.9)] {
+                // A zero point is rounded, and the range ends half a step early or late with it.
+                let asymmetric = worst_steps(bits, true, weight);
+                assert!(asymmetric <= 1.0001, "{bits} bits: {asymmetric}");
+                // amax is mapped to 2^(bits − 1) − ½, which rounds up to what is not there.
+                let symmetric = worst_steps(bits, false, weight);
+                assert!(symmetric <= 0.5001, "{bits} bits: {symmetric}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_sided_weights_gain_a_bit_from_a_zero_point() {
+        let weight = wave(8, 64, Kind::Float) * 0.5 + 0.5;
+        let scale = |asymmetric| {
+            let scheme = Scheme { bits: 4, group: 16, asymmetric };
+            scheme.quantize_weight(&weight).unwrap().scale
+        };
+        let ratio = scale(false) / scale(true);
+        assert!((ratio - 2.0).abs().max().double_value(&[]) < 1e-5);
+    }
+
+    #[test]
+    fn groups_and_tokens_of_zeros_or_constants_are_exact() {
+        for kind in [Kind::Float, Kind::BFloat16, Kind::Half] {
+            for value in [0.0, 0.75, -0.25] {
+                let x = Tensor::full([2, 3, 32], value, (kind, Device::Cpu));
+                let (values, scale, zero) = quantize_activation(&x).unwrap();
+                let (scale, zero) = (scale.unsqueeze(-1), zero.unsqueeze(-1));
+                let found = dequantize(&values, &scale, &zero, kind).unwrap();
+                let error = (found - &x).abs().max().double_value(&[]);
+                assert!(error <= 4e-3 * f64::abs(value), "{kind:?} {value}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_smallest_scale_is_the_epsilon_of_the_dtype() {
+        for (kind, eps) in [
+            (Kind::Float, 2f64.powi(-23)),
+            (Kind::BFloat16, 2f64.powi(-7)),
+            (Kind::Half, 2f64.powi(-10)),
+        ] {
+            for asymmetric in [false, true] {
+                let scheme = Scheme { bits: 4, group: 32, asymmetric };
+                let tiny = Tensor::full([1, 32], 1e-9, (Kind::Float, Device::Cpu)).to_kind(kind);
+                let found = scheme.quantize_weight(&tiny).unwrap();
+                assert_eq!(found.scale.double_value(&[0, 0]), eps, "{kind:?}");
+                assert_eq!(
+                    found.weight.count_nonzero(None).int64_value(&[]),
+                    if asymmetric { 32 } else { 0 }
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn leading_dimensions_are_kept() {
+        let scheme = Scheme { bits: 4, group: 32, asymmetric: true };
+        for kind in [Kind::Float, Kind::BFloat16, Kind::Half] {
+            let layer = super::super::Scheme::eager(&scheme, wave(5, 64, kind)).unwrap();
+            let flat = layer.forward(&wave(6, 64, kind)).unwrap();
+            let deep = layer.forward(&wave(6, 64, kind).reshape([2, 3, 64])).unwrap();
+            assert_eq!((deep.size(), deep.kind()), (vec![2, 3, 5], kind));
+            assert!(deep.reshape([6, 5]).allclose(&flat, 1e-2, 1e-2, false));
+        }
     }
 }

@@ -1,4 +1,4 @@
-use plan::{Activation, Dtype, ModelKind, Shape};
+use plan::{Activation, Dtype, ModelKind, Shape, Sparsity};
 use tch::Kind;
 
 use super::*;
@@ -238,4 +238,122 @@ fn kernels_are_named_once() {
     assert_eq!(kernels(Recipe::Baseline), ["aten::mm"]);
     assert_eq!(kernels(Recipe::INT8WO), ["aten::_to_copy", "aten::mm"]);
     assert_eq!(kernels(Recipe::INT8DQ), ["aten::_int_mm"]);
+}
+
+/// Every sparse layout with every recipe that it goes with.
+fn sparse_cases() -> impl Iterator<Item = Case> {
+    let models =
+        [ModelKind::Linear, ModelKind::LnLinear(Activation::Gelu), ModelKind::TransformerBlock];
+    models.into_iter().flat_map(|model| {
+        Sparsity::ALL.iter().flat_map(move |&sparsity| {
+            let recipes = Recipe::examples().filter(move |&recipe| sparsity.pairs_with(recipe));
+            recipes.map(move |recipe| {
+                // One token, too, where the recipe treats it differently.
+                let rows = if recipe == Recipe::Int8dqPrefillWoDecode { 1 } else { 5 };
+                let shape = Shape::new(rows, 128, 192);
+                let plain = case(model, recipe, Dtype::BFloat16, shape);
+                Case { sparsity: Some(sparsity), ..plain }
+            })
+        })
+    })
+}
+
+#[test]
+fn every_sparse_pairing_is_right_and_says_what_it_is() {
+    let mut pairings = 0;
+    for case in sparse_cases() {
+        let (recipe, sparsity) = (case.recipe, case.sparsity.unwrap());
+        let what = format!("{} {recipe} {sparsity}", case.model);
+        if let Err(refusal) = preflight(&case) {
+            let saturates = !integer_products_are_exact().unwrap();
+            assert!(saturates && refusal.to_string().contains("saturated"), "{what}: {refusal}");
+            continue;
+        }
+        let workload = Forward::prepare(&case).unwrap();
+        let accuracy = workload.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(accuracy.sqnr_db.0 < 80.0, "{what}: {accuracy:?}");
+
+        let weights = workload.weights().unwrap();
+        assert_eq!(weights.density, Some(0.5), "{what}");
+        let quantized = if recipe == Recipe::Baseline { 0 } else { weights.linears };
+        assert_eq!(weights.quantized, quantized, "{what}");
+        let (kernels, expands) = (workload.kernels(), sparsity == Sparsity::SemiSparse);
+        let found = kernels.iter().any(|kernel| kernel == "criterion_torch::expand_2_4");
+        assert_eq!(found, expands, "{what}: {kernels:?}");
+
+        let [note] = workload.notes().try_into().unwrap();
+        assert!(note.starts_with("accuracy is against the pruned weights; "), "{note}");
+        let dense = Forward::prepare(&Case { sparsity: None, ..case }).unwrap();
+        assert!(dense.notes().is_empty());
+        assert!(!dense.reference.output().equal(workload.reference.output()), "{what}");
+        pairings += 1;
+    }
+    assert!(pairings > 0);
+}
+
+#[test]
+fn a_sparse_weight_is_half_and_its_indices() {
+    let stored = |recipe, sparsity| {
+        let plain = case(ModelKind::Linear, recipe, Dtype::BFloat16, Shape::new(17, 256, 128));
+        let case = Case { sparsity: Some(sparsity), ..plain };
+        Forward::prepare(&case).unwrap().weights().unwrap()
+    };
+    let weights = 256 * 128;
+    // Half of the values, and one bit for each of all.
+    let semi_sparse = stored(Recipe::Baseline, Sparsity::SemiSparse);
+    assert_eq!(
+        (semi_sparse.packed_bytes, semi_sparse.bits_per_weight),
+        (weights + weights / 8, 9.0)
+    );
+    let int8 = stored(Recipe::INT8DQ, Sparsity::SemiSparse);
+    assert_eq!(int8.packed_bytes, weights / 2 + weights / 8 + 128 * 2);
+    // Half of the values, and four bytes for each of the 2 × 2 blocks that are left.
+    let block = stored(Recipe::Baseline, Sparsity::Block);
+    assert_eq!(block.packed_bytes, weights + 4 * 4);
+}
+
+#[test]
+fn pruning_by_magnitude_leaves_what_uniform_weights_predict() {
+    // Of weights uniform in ±1 the two largest of four keep, of E w² = 1/3, 2/5 and 4/15: the sum
+    // of the two largest of E[u²₍ᵢ₎] = i (i + 1) / 30 is 32/30 of 40/30 in all; 10·log₁₀ 5 = 7.0 dB.
+    let plain = case(ModelKind::Linear, Recipe::Baseline, Dtype::Float32, Shape::new(4, 512, 512));
+    for (sparsity, expected) in [(Sparsity::SemiSparse, "7.0 dB"), (Sparsity::Block, "3.1 dB")] {
+        let case = Case { sparsity: Some(sparsity), ..plain.clone() };
+        let notes = Forward::prepare(&case).unwrap().notes();
+        assert!(notes[0].ends_with(expected), "{notes:?}");
+    }
+}
+
+/// The gates of few bits are low, that of one bit below the 0 dB of silence; another input's output,
+/// which is 3 dB below it, passes none.
+#[test]
+fn the_gates_of_intx_let_no_garbage_through() {
+    for &dtype in Dtype::ALL {
+        for asymmetric in [false, true] {
+            let of = |bits| Recipe::Int8DynamicIntx { bits, group: 32, asymmetric };
+            for bits in 1..=8 {
+                let shape = Shape::new(16, 256, 64);
+                let checked = prepared(ModelKind::Linear, of(bits), dtype, shape).check();
+                assert!(checked.is_ok(), "{bits} bits {dtype}: {checked:?}");
+
+                let mut other = prepared(ModelKind::Linear, of(8), dtype, shape);
+                other.min_sqnr_db = verify::min_sqnr_db(ModelKind::Linear, dtype, of(bits));
+                other.input = other.input.flip([-1]);
+                assert!(matches!(other.check(), Err(Refusal::Failed(_))), "{bits} bits {dtype}");
+            }
+        }
+    }
+}
+
+#[test]
+fn intx_and_fp6_pass_their_checks_in_every_model() {
+    let recipes = ["int8_dynamic_activation_intx_weight-4-32-true", "fp6"];
+    for recipe in recipes.map(|word| word.parse().unwrap()) {
+        for model in ModelKind::all() {
+            for dtype in [Dtype::BFloat16, Dtype::Float16] {
+                let checked = prepared(model, recipe, dtype, Shape::new(2, 256, 256)).check();
+                assert!(checked.is_ok(), "{model} {dtype} {recipe}: {checked:?}");
+            }
+        }
+    }
 }

@@ -20,11 +20,6 @@ fn what_cannot_be_built_says_which_key_and_value() {
              case is measured beside it",
         ),
         (
-            |case| case.sparsity = Some(Sparsity::SemiSparse),
-            "sparsity_config_recipe_names: semi-sparse: sparse layouts are not available in this \
-             version; the dense case is measured beside it",
-        ),
-        (
             |case| case.mode = Mode::Training,
             "benchmark_mode: training: not available in this version",
         ),
@@ -39,6 +34,96 @@ fn what_cannot_be_built_says_which_key_and_value() {
         assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
     }
     assert_eq!(with(|case| case.shape.k = 16), Ok(()));
+}
+
+/// Of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
+#[test]
+fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
+    for (change, reason) in [
+        (
+            (|case| {
+                case.sparsity = Some(Sparsity::SemiSparse);
+                case.shape.k = 66;
+            }) as fn(&mut Case),
+            "recipe `baseline`, layer `linear1`: k = 66, but 2:4 sparsity needs a multiple of 4",
+        ),
+        (
+            |case| {
+                case.sparsity = Some(Sparsity::SemiSparse);
+                case.device = Device::Cuda;
+                case.shape.n = 40;
+            },
+            "recipe `baseline`, layer `linear1`: n = 40, but `_cslt_sparse_mm` on cuda needs a \
+             multiple of 16",
+        ),
+        (
+            |case| {
+                case.sparsity = Some(Sparsity::SemiSparse);
+                case.device = Device::Cuda;
+                case.dtype = Dtype::Float32;
+            },
+            "recipe `baseline`, layer `linear1`: weights of torch.float32, but `_cslt_sparse_mm` on cuda \
+             takes bfloat16 or float16",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::INT8DQ;
+                case.sparsity = Some(Sparsity::SemiSparse);
+                case.device = Device::Cuda;
+                case.shape.n = 80;
+            },
+            "recipe `int8dq`, layer `linear1`: n = 80, but `_cslt_sparse_mm` on cuda needs a \
+             multiple of 32",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Float8dqTensor;
+                case.sparsity = Some(Sparsity::SemiSparse);
+                case.device = Device::Cuda;
+            },
+            "recipe `float8dq-tensor`, layer `linear1`: 2:4 sparse float8 weights on cuda: \
+             libtorch has no such product",
+        ),
+        (
+            |case| {
+                case.sparsity = Some(Sparsity::Block);
+                case.shape = Shape::new(8, 128, 96);
+            },
+            "recipe `baseline`, layer `linear1`: n = 96, but block sparsity needs a multiple of 64",
+        ),
+        (
+            |case| {
+                case.recipe = "int8_dynamic_activation_intx_weight-4-48-false".parse().unwrap();
+            },
+            "recipe `int8_dynamic_activation_intx_weight-4-48-false`, layer `linear1`: k = 64, but \
+             the group of 48 must divide it",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Fp6;
+                case.shape.n = 128;
+            },
+            "recipe `fp6`, layer `linear1`: n = 128, but fp6 quantizes only multiples of 256",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Fp6;
+                case.shape = Shape::new(8, 96, 256);
+            },
+            "recipe `fp6`, layer `linear1`: k = 96, but fp6 quantizes only multiples of 64",
+        ),
+        (
+            |case| {
+                case.recipe = Recipe::Fp6;
+                case.dtype = Dtype::Float32;
+                case.shape.n = 256;
+            },
+            "recipe `fp6`, layer `linear1`: activations of torch.float32, but fp6 takes bfloat16 or \
+             float16",
+        ),
+    ] {
+        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+    }
 }
 
 /// Of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.

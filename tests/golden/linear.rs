@@ -38,7 +38,13 @@ fn numbers(fixture: &Fixture, values: &str, scale: &str, found: &Quantized) {
     fixture.expect_bits(scale, &found.scale);
     let zero_point = scale.replace("scale", "zero_point");
     match found.zero_point.tensor() {
-        Some(found) => fixture.expect_bits(&zero_point, found),
+        // Of an activation's zeros upstream's fixtures hold none where they are all 0.
+        Some(found) if values == "qweight" || fixture.has(&zero_point) => {
+            fixture.expect_bits(&zero_point, found);
+        }
+        Some(found) => {
+            assert_eq!(found.count_nonzero(None::<i64>).int64_value(&[]), 0, "{fixture}")
+        }
         None => assert!(!fixture.has(&zero_point), "{fixture}: no {zero_point} found"),
     }
     if values != "qweight" {
