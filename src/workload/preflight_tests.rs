@@ -3,16 +3,17 @@ use plan::{CompileMode, Dtype, ModelKind, Recipe, Shape, Sparsity};
 use super::*;
 use crate::workload::testing::case;
 
+/// What becomes of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
+fn with(change: fn(&mut Case)) -> Result<(), Refusal> {
+    let mut case =
+        case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
+    change(&mut case);
+    preflight(&case)
+}
+
 #[test]
 fn what_cannot_be_built_says_which_key_and_value() {
-    let plain =
-        || case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
-    let with = |change: fn(&mut Case)| {
-        let mut case = plain();
-        change(&mut case);
-        preflight(&case)
-    };
-    assert_eq!(preflight(&plain()), Ok(()));
+    assert_eq!(with(|_| ()), Ok(()));
     for (change, reason) in [
         (
             (|case| case.compile = Some(CompileMode::MaxAutotune)) as fn(&mut Case),
@@ -36,7 +37,6 @@ fn what_cannot_be_built_says_which_key_and_value() {
     assert_eq!(with(|case| case.shape.k = 16), Ok(()));
 }
 
-/// Of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
 #[test]
 fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
     for (change, reason) in [
@@ -126,7 +126,6 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
     }
 }
 
-/// Of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
 #[test]
 fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
     for (change, reason) in [
@@ -180,10 +179,7 @@ fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
             "recipe `int8dq`, layer `linear1`: n = 63, but `_int_mm` on cuda needs a multiple of 8",
         ),
     ] {
-        let mut case =
-            case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
-        change(&mut case);
-        assert_eq!(preflight(&case), Err(Refusal::Unsupported(reason.to_owned())));
+        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
     }
 }
 
@@ -235,7 +231,7 @@ fn where_integer_products_saturate_the_case_is_refused() {
         assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
         return;
     }
-    let with = |recipe: Recipe, rows| {
+    let refusal = |recipe: Recipe, rows| {
         let shape = Shape::new(rows, 64, 64);
         preflight(&case(ModelKind::Linear, recipe, Dtype::BFloat16, shape))
     };
@@ -244,9 +240,9 @@ fn where_integer_products_saturate_the_case_is_refused() {
             "recipe `{recipe}`, layer `linear1`: `_int_mm` gives saturated sums on this CPU, which \
              has no VNNI"
         );
-        assert_eq!(with(recipe.parse().unwrap(), 8), Err(Refusal::Unsupported(reason)));
+        assert_eq!(refusal(recipe.parse().unwrap(), 8), Err(Refusal::Unsupported(reason)));
     }
     // Neither multiplies integers.
-    assert_eq!(with(Recipe::INT8WO, 8), Ok(()));
-    assert_eq!(with(Recipe::Int8dqPrefillWoDecode, 1), Ok(()));
+    assert_eq!(refusal(Recipe::INT8WO, 8), Ok(()));
+    assert_eq!(refusal(Recipe::Int8dqPrefillWoDecode, 1), Ok(()));
 }
