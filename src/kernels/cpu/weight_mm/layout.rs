@@ -1,7 +1,7 @@
 //! 4-bit weights into their [layout](super).
 
+use super::format::BLOCK;
 use super::lanes::QUARTER;
-use super::product::BLOCK;
 
 /// Packs rows of `k` values from 0 to 15.
 pub fn pack(values: &[u8], k: usize, packed: &mut [u8]) {

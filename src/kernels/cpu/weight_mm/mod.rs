@@ -37,11 +37,13 @@ mod avx2;
 mod avx512;
 mod default;
 mod floats;
+mod format;
 mod lanes;
 mod layout;
 mod memory;
 mod paths;
 mod product;
+mod tile;
 
 use tch::{Device, Kind, TchError, Tensor};
 

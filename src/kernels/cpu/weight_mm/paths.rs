@@ -10,9 +10,10 @@ use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{Avx512, Avx512Bf16};
 use super::default::Default;
+use super::format::{I8, U4};
 use super::lanes::Lanes;
 use super::memory::{floats, slice};
-use super::product::{self, I8, Product, ROWS, U4};
+use super::product::{self, Product, ROWS};
 use super::{Bits, activation};
 use crate::kernels::cpu::{Capability, parallel};
 

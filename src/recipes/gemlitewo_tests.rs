@@ -1,0 +1,110 @@
+//! What gemlitewo refuses, and that its layers are what its numbers say.
+
+use plan::{Recipe, Sparsity, Variant};
+use tch::Device as TorchDevice;
+
+use super::super::{self as recipes, Scheme as _};
+use super::*;
+
+fn recipe(text: &str) -> Recipe {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn wave(rows: i64, columns: i64, kind: Kind) -> Tensor {
+    let ramp = Tensor::arange(rows * columns, (Kind::Double, TorchDevice::Cpu));
+    (ramp * 0.7311).sin().reshape([rows, columns]).to_kind(kind)
+}
+
+fn refused(text: &str, k: u64, change: fn(&mut Site)) -> String {
+    let linear = LinearShape { name: "fc", rows: 8, k, n: 5 };
+    let variant = Variant::eager(recipe(text));
+    let mut site = Site { variant, device: Device::Cpu, dtype: Dtype::BFloat16, linear };
+    change(&mut site);
+    match recipes::check(&site) {
+        Ok(()) => "nothing".to_owned(),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+#[test]
+fn what_it_cannot_do_is_refused_by_value() {
+    let nothing: fn(&mut Site) = |_| ();
+    for (text, k, change, expected) in [
+        ("gemlitewo-4-64", 128, nothing, "nothing"),
+        ("gemlitewo-4-1024", 1024, nothing, "nothing"),
+        ("gemlitewo-8-64", 96, nothing, "nothing"),
+        ("gemlitewo-4-64", 96, nothing, "k = 96, but the group 64 must divide it"),
+        ("gemlitewo-8-64", 100, nothing, "k = 100, but with 8 bits 32 must divide it"),
+        ("gemlitewo-4-16", 128, nothing, "group 16, but upstream has [32, 64,"),
+        ("gemlitewo-4-64", 128, |site| site.device = Device::Cuda, "device cuda"),
+        (
+            "gemlitewo-4-64",
+            128,
+            |site| site.variant.sparsity = Some(Sparsity::SemiSparse),
+            "sparsity semi-sparse",
+        ),
+    ] {
+        let found = refused(text, k, change);
+        assert!(found.contains(expected), "{text}, k = {k}: {found}");
+    }
+}
+
+#[test]
+fn layers_compute_what_the_numbers_say() {
+    for text in ["gemlitewo-4-32", "gemlitewo-4-128", "gemlitewo-4-64-fp16solver", "gemlitewo-8-64"]
+    {
+        for kind in [Kind::Float, Kind::BFloat16, Kind::Half] {
+            let (recipe, weight) = (recipe(text), wave(9, 384, kind));
+            let numbers = recipes::quantize(recipe, &weight).unwrap().unwrap();
+            assert_eq!(numbers.scale.kind(), kind);
+            let layer = recipes::layer(Variant::eager(recipe), weight).unwrap();
+            let x = wave(6, 384, kind).reshape([2, 3, 384]);
+            let found = layer.forward(&x).unwrap();
+            assert_eq!((found.size(), found.kind()), (vec![2, 3, 9], kind), "{text}");
+            let wide = numbers.dequantize().unwrap().to_kind(Kind::Double);
+            let expected = x.to_kind(Kind::Double).matmul(&wide.tr());
+            let noise = (&expected - found.to_kind(Kind::Double)).norm() / expected.norm();
+            let rounding = match kind {
+                Kind::BFloat16 => 2f64.powi(-8),
+                Kind::Half => 2f64.powi(-11),
+                _ => 2f64.powi(-20),
+            };
+            assert!(noise.double_value(&[]) < rounding, "{text}, {kind:?}: {noise:?}");
+            let mut out = found.full_like(f64::NAN);
+            layer.forward_out(&x, &mut out).unwrap();
+            assert!(out.equal(&found), "{text}, {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn with_8_bits_the_group_in_the_name_has_no_effect() {
+    let weight = wave(4, 256, Kind::BFloat16);
+    let of = |text| recipes::quantize(recipe(text), &weight).unwrap().unwrap();
+    let (one, other) = (of("gemlitewo-8-32"), of("gemlitewo-8-256"));
+    assert!(one.values.equal(&other.values) && one.scale.equal(&other.scale));
+    assert_eq!(one.scale.size(), [4, 1]);
+}
+
+#[test]
+fn the_record_says_which_instructions_ran() {
+    for (text, stem) in
+        [("gemlitewo-4-64", "weight_int4_mm_"), ("gemlitewo-8-64", "weight_int8_mm_")]
+    {
+        let layer = recipes::layer(Variant::eager(recipe(text)), wave(4, 128, Kind::BFloat16));
+        let kernels = layer.unwrap().kernels();
+        assert_eq!(kernels.len(), 1);
+        assert!(kernels[0].starts_with(&format!("criterion_torch::{stem}")), "{kernels:?}");
+    }
+}
+
+/// Its zero point, 5 · 2e4, is more than float16 holds.
+#[test]
+fn a_solver_that_overflows_is_refused() {
+    let weight = Tensor::full([4, 128], 5.0, (Kind::BFloat16, TorchDevice::Cpu));
+    let scheme = Scheme { bits: 4, group: 64, fp16_solver: true };
+    let refusal = scheme.eager(weight.shallow_clone()).err().map(|it| it.to_string());
+    let expected = "unsupported: the zero point of 8 of 8 groups is not finite for these weights";
+    assert_eq!(refusal.as_deref(), Some(expected));
+    assert!(Scheme { fp16_solver: false, ..scheme }.eager(weight).is_ok());
+}
