@@ -7,6 +7,8 @@
 
 use tch::{Device, Kind, TchError, Tensor};
 
+use super::groups::{self, Grouped};
+
 /// The p of the norm.
 const LP_NORM: f64 = 0.7;
 /// Strength of the first shrinkage, and its growth per iteration.
@@ -29,14 +31,15 @@ pub(super) struct Solved {
 }
 
 impl Solved {
-    /// The zero point that is added: `(middle − zero) · scale`, where a value stands for
-    /// `(value − middle) · scale + zero_point`. Computed in float32, in the solver's dtype.
-    pub fn added_zero_point(&self, middle: i64) -> Result<Tensor, TchError> {
-        let kind = self.zero.f_kind()?;
-        let zero = self.zero.f_to_kind(Kind::Float)?;
-        // The difference as upstream has it, sign and all: `middle − zero`.
-        let above = zero.f_neg()?.f_add_scalar(middle)?;
-        above.f_mul(&self.scale.f_to_kind(Kind::Float)?)?.f_to_kind(kind)
+    /// The same numbers with a zero point that is added: a value stands for
+    /// `(value − middle) · scale + zero_point`, `zero_point = (middle − zero) · scale`. Scale and
+    /// zero point are rounded from the solver's dtype to `kind`.
+    pub fn with_added_zero(self, bits: u8, kind: Kind) -> Result<Grouped, TchError> {
+        let Self { values, scale, zero } = self;
+        let above = zero.f_to_kind(Kind::Float)?.f_neg()?.f_add_scalar(groups::middle(bits))?;
+        let zero_point = above.f_mul(&scale.f_to_kind(Kind::Float)?)?;
+        let zero_point = zero_point.f_to_kind(zero.f_kind()?)?.f_to_kind(kind)?;
+        Ok(Grouped { values, scale: scale.f_to_kind(kind)?, zero_point })
     }
 }
 
@@ -58,7 +61,7 @@ pub(super) fn solve(
 ) -> Result<Solved, TchError> {
     let (n, k) = weight.size2()?;
     let groups = weight.f_to_kind(Kind::Float)?.f_reshape([-1, group])?;
-    let largest = (1_i64 << bits) - 1;
+    let largest = groups::largest(bits);
 
     let (min, max) = (groups.f_amin([-1], true)?, groups.f_amax([-1], true)?);
     // A reciprocal and a product, as Python's `15 / (max − min)` is.
@@ -123,12 +126,12 @@ fn quantize(
 
 /// The proximal operator of the lp norm: `sign(x) · max(|x| − |x|^(p − 1) / beta, 0)`.
 fn shrink(mut x: Tensor, beta: f64) -> Result<Tensor, TchError> {
-    let mut size = x.f_abs()?;
-    let mut less = size.f_pow_tensor_scalar(LP_NORM - 1.0)?;
-    less = less.f_mul_scalar_(1.0 / beta)?;
-    size = size.f_sub_(&less)?;
-    drop(less);
-    x.f_sign_()?.f_mul_(&size.f_relu_()?)
+    let mut magnitude = x.f_abs()?;
+    let mut shrinkage = magnitude.f_pow_tensor_scalar(LP_NORM - 1.0)?;
+    shrinkage = shrinkage.f_mul_scalar_(1.0 / beta)?;
+    magnitude = magnitude.f_sub_(&shrinkage)?.f_relu_()?;
+    drop(shrinkage);
+    x.f_sign_()?.f_mul_(&magnitude)
 }
 
 #[cfg(test)]

@@ -1,10 +1,21 @@
-//! `int4wo-{group}`: 4-bit weights in groups.
+//! `int4wo-{group}`: 4-bit weights in groups, activations untouched.
+//!
+//! Sources: torchao 0.17, `Int4WeightOnlyOpaqueTensorConfig` on a CPU (which leaves out groups of
+//! 256, though its kernel has them) and the tile-packed format of `Int4WeightOnlyConfig` on CUDA.
+//! The smallest scale of the latter is that of `-tilepacked`; 1e-6 is that of version 1 of the
+//! configuration, in torchao 0.14.1.
 
-use plan::Dtype;
-use tch::{TchError, Tensor};
+use plan::{Dtype, Int4Numerics};
+use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site};
+use super::groups::{self, Grouped};
+use super::int4pack::{self, Int4Packed};
+use super::{LinearLayer, Quantized, Site, hqq};
 use crate::refusal::Refusal;
+
+/// Smallest scales.
+const EPS: f64 = 1e-6;
+const BFLOAT16_EPSILON: f64 = 0.0078125;
 
 /// The recipe.
 #[derive(Debug, Clone, Copy)]
@@ -12,23 +23,63 @@ pub(super) struct Scheme {
     /// Weights that share a scale.
     pub group: i64,
     /// How scale and zero point are chosen.
-    pub numerics: plan::Int4Numerics,
+    pub numerics: Int4Numerics,
+}
+
+impl Scheme {
+    /// The numbers of `weight [n, k]`, of the size that the kernel takes: padding comes first, and
+    /// HQQ's solver, which stops by the error of the whole weight, sees it too.
+    fn numbers(&self, weight: &Tensor) -> Result<Grouped, TchError> {
+        let (weight, group) = (&int4pack::padded(weight)?, self.group);
+        match self.numerics {
+            Int4Numerics::Affine => groups::tinygemm(weight, group, EPS),
+            Int4Numerics::TilePacked => groups::tinygemm(weight, group, BFLOAT16_EPSILON),
+            Int4Numerics::Hqq => solve(weight, group, hqq::solver_kind(weight.device())),
+            Int4Numerics::HqqFp16Solver => solve(weight, group, Kind::Half),
+        }
+    }
+}
+
+fn solve(weight: &Tensor, group: i64, solver: Kind) -> Result<Grouped, TchError> {
+    hqq::solve(weight, group, 4, solver)?.with_added_zero(4, weight.f_kind()?)
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, _site: &Site) -> Result<(), String> {
-        Err("not available in this version".to_owned())
+    fn check(&self, site: &Site) -> Result<(), String> {
+        if self.numerics == Int4Numerics::TilePacked && site.dtype != Dtype::BFloat16 {
+            return Err(format!(
+                "high_precision_dtype {}, but the tile-packed format takes bfloat16 alone",
+                site.dtype
+            ));
+        }
+        int4pack::check(site, self.group)
     }
 
-    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        Ok(None)
+    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        let (n, k) = weight.size2()?;
+        let Grouped { values, scale, zero_point } = self.numbers(weight)?;
+        let cut = |tensor: Tensor, columns| tensor.f_narrow(0, 0, n)?.f_narrow(1, 0, columns);
+        let groups = k / self.group;
+        let numbers = Grouped {
+            values: cut(values, k)?,
+            scale: cut(scale, groups)?,
+            zero_point: cut(zero_point, groups)?,
+        };
+        Ok(Some(numbers.with_added_zero(groups::middle(4))))
     }
 
-    fn eager(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Err(Refusal::Unsupported("not available in this version".to_owned()))
+    fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        let (n, _) = weight.size2()?;
+        let numbers = self.numbers(&weight)?;
+        drop(weight);
+        Ok(Box::new(Int4Packed::new(numbers, self.group, n)?))
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        18.0
+        match self.numerics {
+            // Steps of 2⁻⁷ are coarse for the weights of a wide layer.
+            Int4Numerics::TilePacked => 8.0,
+            Int4Numerics::Affine | Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver => 10.0,
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod affine;
 mod baseline;
+mod bitpack;
 mod block_sparse;
 mod float8;
 mod float8dq;
@@ -14,7 +15,9 @@ mod float8dq_sparse;
 mod float8wo;
 mod fp6;
 mod gemlitewo;
+mod groups;
 mod hqq;
+mod int4pack;
 mod int4wo;
 mod int8;
 mod int8dq;

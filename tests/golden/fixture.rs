@@ -48,6 +48,7 @@ impl Fixture {
                 Dtype::BF16 => Kind::BFloat16,
                 Dtype::U8 => Kind::Uint8,
                 Dtype::I8 => Kind::Int8,
+                Dtype::I32 => Kind::Int,
                 Dtype::I64 => Kind::Int64,
                 other => panic!("{}: {name}: {other:?}", path.display()),
             };
