@@ -80,7 +80,8 @@ impl super::Scheme for Scheme {
     ///
     /// What stops the rise is the rounding of the activation in float32, and elsewhere the smallest
     /// scale, at k = 16384 (the last line is bfloat16 again, at k = 1024). The −3.0 of one bit, an
-    /// output of 24 values, is what any output of the right size would give: below the gate.
+    /// output of 24 values, is what any output of the right size would give: below the gate. Those of
+    /// 8 bits are of 16×1024×1024 and larger alone.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         let of_bits = match self.bits {
             1 => -2.5,

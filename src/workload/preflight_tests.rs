@@ -62,8 +62,8 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
                 case.device = Device::Cuda;
                 case.dtype = Dtype::Float32;
             },
-            "recipe `baseline`, layer `linear1`: weights of torch.float32, but `_cslt_sparse_mm` on cuda \
-             takes bfloat16 or float16",
+            "recipe `baseline`, layer `linear1`: weights of torch.float32, but `_cslt_sparse_mm` on \
+             cuda takes bfloat16 or float16",
         ),
         (
             |case| {
@@ -118,11 +118,14 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
                 case.dtype = Dtype::Float32;
                 case.shape.n = 256;
             },
-            "recipe `fp6`, layer `linear1`: activations of torch.float32, but fp6 takes bfloat16 or \
-             float16",
+            "recipe `fp6`, layer `linear1`: activations of torch.float32, but fp6 takes bfloat16 \
+             or float16",
         ),
     ] {
-        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+        let mut case =
+            case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
+        change(&mut case);
+        assert_eq!(preflight(&case), Err(Refusal::Unsupported(reason.to_owned())));
     }
 }
 
