@@ -53,7 +53,7 @@ impl super::Scheme for Scheme {
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        26.0
+        16.0
     }
 }
 

@@ -32,7 +32,7 @@ impl super::Scheme for Scheme {
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        26.0
+        20.0
     }
 }
 

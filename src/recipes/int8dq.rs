@@ -45,7 +45,7 @@ impl super::Scheme for Scheme {
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        35.0
+        28.0
     }
 }
 
