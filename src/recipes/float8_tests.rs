@@ -33,8 +33,8 @@ fn round_trips_err_by_half_a_unit_of_the_mantissa() {
         for kind in KINDS {
             for columns in [1, 2, 17, 256, 1000] {
                 let mut x = wave(8, columns, kind);
-                let _ = x.get(5).f_mul_scalar_(1e-3).unwrap();
-                let _ = x.get(6).get(0).fill_(1e4);
+                drop(x.get(5).f_mul_scalar_(1e-3).unwrap());
+                drop(x.get(6).get(0).fill_(1e4));
                 x = x.clamp(-1e4, 1e4);
                 let found = quantize(&x, granularity).unwrap();
                 let x = x.to_kind(Kind::Double);
@@ -70,10 +70,10 @@ fn the_cast_saturates() {
 fn zeros_without_a_scale_are_nan_and_refused() {
     for kind in KINDS {
         let weight = wave(32, 32, kind);
-        let _ = weight.get(9).fill_(0.0);
+        drop(weight.get(9).fill_(0.0));
         // Half of the smallest number, over 448, is 0 in every dtype.
         let smallest = if kind == Kind::Half { 6e-8 } else { 1e-45 };
-        let _ = weight.get(20).fill_(smallest);
+        drop(weight.get(20).fill_(smallest));
 
         let rows = quantize(&weight, Granularity::Row).unwrap();
         let nan = rows.values.to_kind(Kind::Float).isnan().sum_dim_intlist(
@@ -105,7 +105,7 @@ fn zeros_without_a_scale_are_nan_and_refused() {
 #[test]
 fn a_token_of_zeros_is_nan_where_it_has_a_scale_of_its_own() {
     let (weight, x) = (wave(16, 32, Kind::BFloat16), wave(3, 32, Kind::BFloat16));
-    let _ = x.get(1).fill_(0.0);
+    drop(x.get(1).fill_(0.0));
     for (recipe, nan) in
         [(Recipe::Float8dqRow, 16), (Recipe::Float8dqTensor, 0), (Recipe::Float8wo, 0)]
     {
@@ -152,7 +152,7 @@ fn tokens_do_not_see_each_other_per_row() {
     let (weight, x) = (wave(16, 64, Kind::BFloat16), wave(4, 64, Kind::BFloat16));
     let layer = eager(Recipe::Float8dqRow, &weight).unwrap();
     let before = layer.forward(&x).unwrap();
-    let _ = x.get(3).f_mul_scalar_(1024.0).unwrap();
+    drop(x.get(3).f_mul_scalar_(1024.0).unwrap());
     let after = layer.forward(&x).unwrap();
     assert!(after.narrow(0, 0, 3).equal(&before.narrow(0, 0, 3)));
     // A power of two changes the scale alone.

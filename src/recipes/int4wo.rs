@@ -79,7 +79,7 @@ impl super::Scheme for Scheme {
         match self.numerics {
             // Steps of 2⁻⁷ are coarse for the weights of a wide layer.
             Int4Numerics::TilePacked => 8.0,
-            Int4Numerics::Affine | Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver => 10.0,
+            Int4Numerics::Affine | Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver => 18.0,
         }
     }
 }

@@ -56,7 +56,8 @@ pub trait Scheme {
         false
     }
 
-    /// The smallest signal-to-noise ratio, in dB, that a `linear` model may have against its
-    /// float64 reference: a few dB below the lowest that random weights were measured to give.
+    /// The smallest signal-to-noise ratio, in dB, that a thousand and more outputs of a `linear` model
+    /// may have against their float64 reference: a few dB below the lowest that random weights were
+    /// measured to give.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64;
 }

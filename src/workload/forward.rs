@@ -48,7 +48,8 @@ impl Forward {
             .preallocated
             .then(|| inputs::unwritten_output(case.model, case.shape, case.dtype, device))
             .transpose()?;
-        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe);
+        let outputs = plan::output_size(case.model, case.shape).into_iter().product();
+        let default = verify::min_sqnr_db(case.model, case.dtype, case.recipe, outputs);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let suspicion = match (case.recipe, case.device) {
             (Recipe::Int8dq { .. } | Recipe::Int8dqPrefillWoDecode, Device::Cpu) => {

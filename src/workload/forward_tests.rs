@@ -337,7 +337,7 @@ fn the_gates_of_intx_let_no_garbage_through() {
                 assert!(checked.is_ok(), "{bits} bits {dtype}: {checked:?}");
 
                 let mut other = prepared(ModelKind::Linear, of(8), dtype, shape);
-                other.min_sqnr_db = verify::min_sqnr_db(ModelKind::Linear, dtype, of(bits));
+                other.min_sqnr_db = verify::min_sqnr_db(ModelKind::Linear, dtype, of(bits), 1024);
                 other.input = other.input.flip([-1]);
                 assert!(matches!(other.check(), Err(Refusal::Failed(_))), "{bits} bits {dtype}");
             }
