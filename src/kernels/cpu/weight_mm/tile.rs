@@ -103,9 +103,9 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
 
     #[inline(always)]
     unsafe fn dot(&self, weights: L::Quarter, quarter: usize, j: usize, sums: &mut Sums<L, M, N>) {
-        for i in 0..M {
+        for (x, sums) in self.x.iter().zip(sums) {
             // SAFETY: 32 elements of the row, in the caller's capability.
-            sums[i][j] = unsafe { L::dot(weights, self.x[i].add(quarter * QUARTER), sums[i][j]) };
+            sums[j] = unsafe { L::dot(weights, x.add(quarter * QUARTER), sums[j]) };
         }
     }
 
