@@ -1,5 +1,10 @@
 //! AVX2 and FMA: eight float32 lanes.
 
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one capability is the condition of every instruction"
+)]
+
 use std::arch::x86_64::*;
 
 use super::lanes::Lanes;
@@ -30,7 +35,6 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn u4(block: *const u8, quarter: usize) -> Self::Quarter {
         // SAFETY: the caller has AVX2 and 64 bytes at `block`.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let low = _mm256_loadu_si256(block.cast());
             let high = _mm256_loadu_si256(block.add(32).cast());
@@ -52,7 +56,6 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn i8(values: *const i8) -> Self::Quarter {
         // SAFETY: the caller has AVX2 and 32 bytes at `values`.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let eight = |at: usize| {
                 let bytes = _mm_loadl_epi64(values.add(at).cast());
@@ -66,7 +69,6 @@ impl Lanes for Avx2 {
     unsafe fn dot(weights: Self::Quarter, x: *const f32, mut sum: __m256) -> __m256 {
         for (index, weight) in weights.into_iter().enumerate() {
             // SAFETY: the caller has FMA and 32 floats at `x`.
-            #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
             unsafe {
                 sum = _mm256_fmadd_ps(weight, _mm256_loadu_ps(x.add(8 * index)), sum);
             }
@@ -77,16 +79,12 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn add_scaled(sum: __m256, scale: f32, total: __m256) -> __m256 {
         // SAFETY: the caller has FMA.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
-        unsafe {
-            _mm256_fmadd_ps(sum, _mm256_set1_ps(scale), total)
-        }
+        unsafe { _mm256_fmadd_ps(sum, _mm256_set1_ps(scale), total) }
     }
 
     #[inline(always)]
     unsafe fn total(sum: __m256) -> f32 {
         // SAFETY: the caller has AVX2.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps::<1>(sum));
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));

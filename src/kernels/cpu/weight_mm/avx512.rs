@@ -1,6 +1,12 @@
 //! AVX-512: sixteen float32 lanes, or pairs of bfloat16.
 
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one capability is the condition of every instruction"
+)]
+
 use std::arch::x86_64::*;
+use std::mem::transmute;
 
 use half::bf16;
 
@@ -53,7 +59,6 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn u4(block: *const u8, quarter: usize) -> Self::Quarter {
         // SAFETY: the caller has AVX-512 and 64 bytes at `block`; the table has 16 entries.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let table = _mm512_loadu_ps(CENTERED.as_ptr());
             let words = _mm512_loadu_si512(block.cast());
@@ -68,7 +73,6 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn i8(values: *const i8) -> Self::Quarter {
         // SAFETY: the caller has AVX-512 and 32 bytes at `values`.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let sixteen = |at: usize| {
                 let bytes = _mm_loadu_si128(values.add(at).cast());
@@ -81,7 +85,6 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn dot(weights: Self::Quarter, x: *const f32, sum: __m512) -> __m512 {
         // SAFETY: the caller has AVX-512 and 32 floats at `x`.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let sum = _mm512_fmadd_ps(weights[0], _mm512_loadu_ps(x), sum);
             _mm512_fmadd_ps(weights[1], _mm512_loadu_ps(x.add(16)), sum)
@@ -91,10 +94,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn add_scaled(sum: __m512, scale: f32, total: __m512) -> __m512 {
         // SAFETY: the caller has AVX-512.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
-        unsafe {
-            _mm512_fmadd_ps(sum, _mm512_set1_ps(scale), total)
-        }
+        unsafe { _mm512_fmadd_ps(sum, _mm512_set1_ps(scale), total) }
     }
 
     #[inline(always)]
@@ -126,7 +126,6 @@ impl Lanes for Avx512Bf16 {
     #[inline(always)]
     unsafe fn u4(block: *const u8, quarter: usize) -> __m512i {
         // SAFETY: the caller has AVX-512 and 64 bytes at `block`; the table has 32 entries.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let table = _mm512_loadu_si512(CENTERED_BF16.as_ptr().cast());
             let words = _mm512_loadu_si512(block.cast());
@@ -147,11 +146,14 @@ impl Lanes for Avx512Bf16 {
     #[inline(always)]
     unsafe fn dot(weights: __m512i, x: *const bf16, sum: __m512) -> __m512 {
         // SAFETY: the caller has AVX-512 BF16 and 32 numbers at `x`.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let x = _mm512_loadu_si512(x.cast());
             // Registers of the same 512 bits.
-            _mm512_dpbf16_ps(sum, std::mem::transmute(weights), std::mem::transmute(x))
+            _mm512_dpbf16_ps(
+                sum,
+                transmute::<__m512i, __m512bh>(weights),
+                transmute::<__m512i, __m512bh>(x),
+            )
         }
     }
 

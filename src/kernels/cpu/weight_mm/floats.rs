@@ -1,5 +1,10 @@
 //! Floating-point numbers of several dtypes, read and written as float32.
 
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one promise of the caller's covers the address and the write"
+)]
+
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 

@@ -8,6 +8,11 @@
 //! activation's groups are common to all rows of the weight. The zero points of symmetric weights
 //! are near 8; taking that off first keeps both terms as small as the result.
 
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one promise of the caller's covers every call"
+)]
+
 use std::ops::Range;
 
 use super::floats::{Floats, Output};

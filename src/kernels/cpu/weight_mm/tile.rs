@@ -1,5 +1,10 @@
 //! Some rows of the activation with some of the weight: what is held in registers.
 
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one promise of the caller's covers every call"
+)]
+
 use super::format::Format;
 use super::lanes::{Lanes, QUARTER};
 use super::product::{Factors, Product};
@@ -25,7 +30,6 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
         blocks_per_group: usize,
     ) -> Sums<L, M, N> {
         // SAFETY: the caller's capability and rows.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let mut totals = [[L::zero(); N]; M];
             let blocks = self.quarters / 4;
@@ -56,7 +60,6 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
     #[inline(always)]
     unsafe fn ungrouped<F: Format>(&self) -> Sums<L, M, N> {
         // SAFETY: the caller's capability and rows.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one condition holds for all")]
         unsafe {
             let mut sums = [[L::zero(); N]; M];
             let blocks = self.quarters / 4;
@@ -100,9 +103,9 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
 
     #[inline(always)]
     unsafe fn dot(&self, weights: L::Quarter, quarter: usize, j: usize, sums: &mut Sums<L, M, N>) {
-        for i in 0..M {
+        for (x, sums) in self.x.iter().zip(sums) {
             // SAFETY: 32 elements of the row, in the caller's capability.
-            sums[i][j] = unsafe { L::dot(weights, self.x[i].add(quarter * QUARTER), sums[i][j]) };
+            sums[j] = unsafe { L::dot(weights, x.add(quarter * QUARTER), sums[j]) };
         }
     }
 
