@@ -181,8 +181,14 @@ fn check_dashboard(text: &str) {
     let speedups = records.iter().filter(|record| {
         record["metric"]["name"] == "Fwd Speedup (x)" && record["benchmark"]["dtype"] == "int8wo"
     });
-    let values: Vec<f64> =
-        speedups.filter_map(|r| r["metric"]["benchmark_values"][0].as_f64()).collect();
-    assert!(values.len() == 1 && values[0] > 0.0, "{text}");
+    let values: Vec<(&str, f64)> = speedups
+        .filter_map(|record| {
+            let value = record["metric"]["benchmark_values"][0].as_f64()?;
+            Some((record["model"]["name"].as_str()?, value))
+        })
+        .collect();
+    let [(eager, _), (packed, _)] = values[..] else { panic!("{text}") };
+    assert!(packed.contains("packed") && !eager.contains("packed"), "{values:?}");
+    assert!(values.iter().all(|(_, speedup)| *speedup > 0.0), "{text}");
     assert!(records.iter().all(|record| record["runners"] != serde_json::json!([])), "{text}");
 }

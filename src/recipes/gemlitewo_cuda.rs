@@ -16,9 +16,9 @@ pub(super) fn layer(quantized: Quantized) -> Result<Box<dyn LinearLayer>, Refusa
     let zero = match &quantized.zero_point {
         ZeroPoint::None => None,
         ZeroPoint::Subtracted(zero) => Some(zero),
-        other @ (ZeroPoint::Added { .. } | ZeroPoint::Float6) => {
-            let text = format!("{other:?}, but the kernel subtracts integer zero points");
-            return Err(Refusal::Unsupported(text));
+        ZeroPoint::Added { .. } | ZeroPoint::Float6 => {
+            let text = "zero points that are not subtracted, which the kernel does with them";
+            return Err(Refusal::Unsupported(text.to_owned()));
         }
     };
     let weight = Packed::new(&quantized.values, &quantized.scale, zero)?;
@@ -67,7 +67,7 @@ mod tests {
         let values = Tensor::ones([4, 64], (Kind::Uint8, Device::Cpu));
         let zero_point = ZeroPoint::Added { zero_point: one(), middle: 8 };
         let refusal = layer(Quantized { values, scale: one(), zero_point }).err();
-        let text = "zero points that are added, but the kernel subtracts them";
+        let text = "zero points that are not subtracted, which the kernel does with them";
         assert_eq!(refusal, Some(Refusal::Unsupported(text.to_owned())));
     }
 

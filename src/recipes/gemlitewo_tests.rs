@@ -36,7 +36,14 @@ fn what_it_cannot_do_is_refused_by_value() {
         ("gemlitewo-4-64", 96, nothing, "k = 96, but the group 64 must divide it"),
         ("gemlitewo-8-64", 100, nothing, "k = 100, but with 8 bits 32 must divide it"),
         ("gemlitewo-4-16", 128, nothing, "group 16, but upstream has [32, 64,"),
-        ("gemlitewo-4-64", 128, |site| site.device = Device::Cuda, "device cuda"),
+        ("gemlitewo-4-64", 128, |site| site.device = Device::Cuda, "nothing"),
+        (
+            "gemlitewo-4-64",
+            128,
+            |site| (site.device, site.dtype) = (Device::Cuda, Dtype::Float32),
+            "float32",
+        ),
+        ("gemlitewo-4-64", 128, |site| site.device = Device::Mps, "mps"),
         (
             "gemlitewo-4-64",
             128,

@@ -335,7 +335,8 @@ fn garbage_fails_the_gates() {
                 let y = eager(recipe, &weight).forward(&x).unwrap();
                 // One bit is no better than silence, and its neighbour's output no worse than its
                 // own: there the gate stops only what is far larger than the signal.
-                let louder = if recipe.weight_bits() == Some(1) { 10.0 } else { 1.0 };
+                let louder =
+                    if matches!(recipe, Recipe::Uintx { bits: 1, .. }) { 10.0 } else { 1.0 };
                 for garbage in [y.roll(1, -1) * louder, y.roll(1, 0) * louder, &y * f64::NAN] {
                     let found = sqnr_db(&weight, &x, &garbage);
                     let passes = found >= gate;
