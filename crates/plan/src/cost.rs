@@ -135,6 +135,17 @@ pub fn memory_bytes(case: &Case) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
+/// The bytes of the host's memory that drawing weights and input takes at once, on whatever device they
+/// end: one weight at a time in float32 and in the case's dtype, then the input.
+pub fn drawing_bytes(case: &Case) -> u64 {
+    let element = u128::from(case.dtype.bytes());
+    let input: u128 = input_size(case.model, case.shape).into_iter().map(u128::from).product();
+    let weights = linears(case.model, case.shape)
+        .into_iter()
+        .map(|linear| u128::from(linear.k) * u128::from(linear.n) * (4 + element));
+    u64::try_from(weights.fold(input * element, u128::max)).unwrap_or(u64::MAX)
+}
+
 /// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
 /// assumed 50 GFLOP/s per thread on a CPU and 50 TFLOP/s on a GPU. Real machines are faster or
 /// slower; the estimate is for telling minutes from days.
