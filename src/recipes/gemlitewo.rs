@@ -35,9 +35,6 @@ pub(super) struct Scheme {
 
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
-        if let Some(sparsity) = site.variant.sparsity {
-            return Err(format!("sparsity {sparsity}, but it packs dense weights only"));
-        }
         match (site.device, site.dtype) {
             (Device::Cpu, _) | (Device::Cuda, Dtype::BFloat16 | Dtype::Float16) => {}
             (Device::Cuda, dtype) => {

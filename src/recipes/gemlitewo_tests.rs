@@ -48,7 +48,7 @@ fn what_it_cannot_do_is_refused_by_value() {
             "gemlitewo-4-64",
             128,
             |site| site.variant.sparsity = Some(Sparsity::SemiSparse),
-            "sparsity semi-sparse",
+            "semi-sparse, which it is not combined with",
         ),
     ] {
         let found = refused(text, k, change);

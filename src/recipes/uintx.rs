@@ -94,6 +94,7 @@ impl super::Scheme for Scheme {
         match (self.bits, self.hqq) {
             // HQQ's one bit stands for minimum and maximum, so normal weights come out too large.
             (1, true) => -16.0,
+            (1, false) => -2.0,
             (bits, _) => (6.0 * f64::from(bits) - 6.0).min(38.0),
         }
     }

@@ -40,7 +40,7 @@ const CHANCE_DB: f64 = 10.0;
 /// | recipe                    | linear                              | gate of many outputs |
 /// |---------------------------|-------------------------------------|----------------------|
 /// | int4wo, -tilepacked       | 12.6 / 12.9, 13.8                   | 18, 8                |
-/// | uintx, 1 to 4 bits        | −4.7 / −9.7, 1.7 / 2.0, 8.7 / 9.0, 15.4 / 15.8    | 0 / −16, 6, 12, 18 |
+/// | uintx, 1 to 4 bits        | −4.7 / −9.7, 1.7 / 2.0, 8.7 / 9.0, 15.4 / 15.8    | −2 / −16, 6, 12, 18 |
 /// | uintx, 5 to 8 bits        | 22.3 / 21.3, 27.5 / 28.4, 33.5 / 32.6, 38.0 / 39.2 | 24, 30, 36, 38 |
 ///
 /// Of one bit the gate stops only what is far larger than the signal. Sigmoid's constant half and the

@@ -81,8 +81,8 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
                 case.sparsity = Some(Sparsity::SemiSparse);
                 case.device = Device::Cuda;
             },
-            "recipe `float8dq-tensor`, layer `linear1`: 2:4 sparse float8 weights on cuda: \
-             libtorch has no such product",
+            "recipe `float8dq-tensor`, layer `linear1`: device cuda, but its 2:4 sparse layout is \
+             for the cpu (torchao's kernel is not libtorch's)",
         ),
         (
             |case| {
