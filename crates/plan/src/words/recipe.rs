@@ -234,8 +234,15 @@ fn parse(text: &str) -> Option<Recipe> {
     let mut parts = text.split('-');
     let family = parts.next()?;
     let rest: Vec<&str> = parts.collect();
-    let bits = |text: &str| text.parse().ok().filter(|bits| (1..=8).contains(bits));
-    let group = |text: &str| -> Option<u16> { text.parse().ok().filter(|&group| group > 0) };
+    // One spelling of each number: neither `064` nor `+64`.
+    let number = |text: &str| -> Option<u16> {
+        text.parse().ok().filter(|number: &u16| number.to_string() == text && *number > 0)
+    };
+    let group = number;
+    let bits = |text: &str| {
+        let bits = number(text).filter(|bits| (1..=8).contains(bits))?;
+        u8::try_from(bits).ok()
+    };
     Some(match (family, rest.as_slice()) {
         ("baseline", []) => Recipe::Baseline,
         ("int8wo", version) => Recipe::Int8wo { numerics: Int8Numerics::parse(version)? },
