@@ -28,6 +28,7 @@ fn wrong_words_say_what_to_write() {
             "this family is written int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
         ),
         ("float8dq", "this family is written float8dq-{tensor|row}"),
+        ("uintx-4-064", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
         ("uintx-9-64", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
         (
             "gemlitewo-3-64",
