@@ -6,6 +6,7 @@ mod torchao {
     pub mod peer;
     pub mod rounds;
     pub mod table;
+    pub mod verdict;
 }
 
 use std::cell::RefCell;
@@ -13,12 +14,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use libtorch::PYTHON;
 use plan::{Case, Recipe};
 use serde_json::json;
 use statistics::{MIN_BLOCKS, Ratio};
-use torchao::peer::{Built, Facts, Peer, build_request, parse};
+use torchao::peer::{Answer, Facts, Patience, Peer, build_request, parse};
 use torchao::rounds::{Comparison, Goal, Side, WARM_UP, compare};
 use torchao::table::{Outcome, Row, render};
+use torchao::verdict::Verdict;
 
 /// A side whose calls take as long as is said, and that writes down its batches.
 struct Fake<'a> {
@@ -93,6 +96,52 @@ fn without_time_the_fewest_blocks_are_taken() {
     assert!(found.ratio.low < found.ratio.high);
 }
 
+/// Above what is allowed: widely spread for so many batches, then hardly at all.
+struct Calming {
+    batches: u32,
+    wild: u32,
+}
+
+impl Side for Calming {
+    fn time(&mut self, _: u64, calls: u64) -> Result<Duration, String> {
+        const SPREAD: [u64; 7] = [1_300, 900, 1_250, 950, 1_000, 1_200, 1_100];
+        let step = self.batches as usize;
+        self.batches += 1;
+        let nanos = if self.batches > self.wild { 1_090 } else { SPREAD[step % SPREAD.len()] };
+        Ok(Duration::from_micros(30 * nanos) * u32::try_from(calls).expect("few"))
+    }
+}
+
+#[test]
+fn what_is_above_and_not_surely_is_sampled_on() {
+    let compared = |wild, budget_s| {
+        let log = RefCell::default();
+        let mut theirs = Fake::new('t', Duration::from_millis(30), &log);
+        let goal = Goal { target: 1.0, budget_s };
+        compare(&mut Calming { batches: 0, wild }, &mut theirs, goal).expect("nothing fails")
+    };
+    let hasty = compared(20, 0.0);
+    assert_eq!((Verdict::of(&hasty.ratio), hasty.blocks), (Verdict::Undecided, MIN_BLOCKS));
+    let patient = compared(20, 60.0);
+    assert_eq!(Verdict::of(&patient.ratio), Verdict::Slower, "{patient:?}");
+    assert!(patient.blocks > MIN_BLOCKS, "{patient:?}");
+    // What is sure at once takes no more.
+    assert_eq!(compared(0, 60.0).blocks, MIN_BLOCKS);
+}
+
+#[test]
+fn a_verdict_is_about_the_ratio_and_its_lower_bound() {
+    for (low, ratio, high, verdict) in [
+        (0.90, 0.95, 1.00, Verdict::Within),
+        (1.00, 1.05, 1.10, Verdict::Within),
+        (1.04, 1.20, 1.36, Verdict::Undecided),
+        (1.05, 1.06, 1.07, Verdict::Undecided),
+        (1.06, 1.07, 1.08, Verdict::Slower),
+    ] {
+        assert_eq!(Verdict::of(&Ratio { ratio, low, high }), verdict, "{ratio} [{low}, {high}]");
+    }
+}
+
 #[test]
 fn the_error_of_a_side_ends_it() {
     struct Broken;
@@ -115,38 +164,65 @@ fn row(variant: &str, outcome: Outcome) -> Row {
 fn compared(ours_ns: f64, theirs_ns: f64, half: f64) -> Outcome {
     let ratio = ours_ns / theirs_ns;
     let ratio = Ratio { ratio, low: ratio - half, high: ratio + half };
-    let comparison = Comparison { ours_ns, theirs_ns, ratio, blocks: 8 };
-    Outcome::Compared { comparison, weight: "Parameter".into() }
+    Outcome::Compared(Comparison { ours_ns, theirs_ns, ratio, blocks: 8 })
 }
 
 #[test]
 fn a_table() {
+    let no_peer = || Outcome::NotCompared("no peer: ImportError: no such name".into());
+    let other_shape = |mut row: Row| {
+        row.parameter = "bf16-4x64x64".into();
+        row
+    };
     let rows = [
         row("baseline", compared(12_345.0, 15_000.0, 0.01)),
         row("int8wo", compared(1_080_000.0, 1_000_000.0, 0.04)),
         row("int8dq", compared(1_080_000.0, 1_000_000.0, 0.02)),
-        row("fp6", Outcome::NotCompared("no peer: ImportError: no such name".into())),
+        row("fp6", no_peer()),
+        row("uintx-4-64", no_peer()),
         row("int8dq-v2", Outcome::Failed("the Python process ended".into())),
+        other_shape(row("int8wo", no_peer())),
+        other_shape(row("fp6", no_peer())),
     ];
     assert_eq!(
         render(&rows),
         "
 inference/x/linear/cpu, 1 thread, allocator retained
-  recipe     shape         ours µs  torchao µs  ratio [95 %]          note
-  baseline   bf16-1x64x64    12.35       15.00  0.823 [0.813, 0.833]  Parameter
-  int8wo     bf16-1x64x64     1080        1000  1.080 [1.040, 1.120]  Parameter
-  int8dq     bf16-1x64x64     1080        1000  1.080 [1.060, 1.100]  SLOWER; Parameter
-  fp6        bf16-1x64x64        -           -  -                     no peer: ImportError: no such name
-  int8dq-v2  bf16-1x64x64        -           -  -                     FAILED: the Python process ended
+  recipe    shape         ours µs  torchao µs  ratio [95 %]          verdict
+  baseline  bf16-1x64x64    12.35       15.00  0.823 [0.813, 0.833]
+  int8wo    bf16-1x64x64     1080        1000  1.080 [1.040, 1.120]  above, undecided
+  int8dq    bf16-1x64x64     1080        1000  1.080 [1.060, 1.100]  SLOWER
+  not compared
+    no peer: ImportError: no such name
+      fp6, uintx-4-64, int8wo (bf16-4x64x64)
+  FAILED
+    the Python process ended
+      int8dq-v2
 
-1 of 3 at or below 1.05, 1 above it with their whole interval; 1 not compared, 1 failed
+1 of 3 at or below 1.05, 1 above it with their whole interval, 1 above it, undecided; \
+4 not compared, 1 failed
 "
     );
-    let line = rows[0].outcome.line();
-    assert_eq!(line, "12.35 µs, torchao 15.00 µs: 0.823 [0.813, 0.833] Parameter");
-    assert_eq!(rows[3].outcome.line(), "no peer: ImportError: no such name");
+    let line = |row: usize| rows[row].outcome.line();
+    assert_eq!(line(0), "12.35 µs, torchao 15.00 µs: 0.823 [0.813, 0.833]");
+    assert_eq!(line(1), "1080 µs, torchao 1000 µs: 1.080 [1.040, 1.120] above, undecided");
+    assert_eq!(line(3), "no peer: ImportError: no such name");
+    assert_eq!(line(5), "FAILED: the Python process ended");
     let failures: Vec<bool> = rows.iter().map(|row| row.outcome.is_failure()).collect();
-    assert_eq!(failures, [false, false, true, false, true]);
+    assert_eq!(failures, [false, true, true, false, false, true, false, false]);
+}
+
+#[test]
+fn a_plan_without_a_peer_has_no_table_and_each_heading_its_own() {
+    let mut rows = [
+        row("fp6", Outcome::NotCompared("no peer".into())),
+        row("fp6", compared(1_000.0, 1_000.0, 0.0)),
+    ];
+    rows[1].heading = "another".into();
+    let text = render(&rows);
+    let (first, second) = text.split_once("\nanother\n").expect("both headings");
+    assert!(!first.contains("recipe") && first.contains("    no peer\n      fp6\n"), "{text}");
+    assert!(second.contains("recipe") && !second.contains("no peer"), "{text}");
 }
 
 #[test]
@@ -192,20 +268,19 @@ fn a_request_says_all_that_a_case_is() {
 
 #[test]
 fn answers_are_read_and_anything_else_is_quoted() {
-    assert_eq!(parse(r#"{"built": "Int8Tensor"}"#), Ok(Built::Built("Int8Tensor".into())));
-    let refused = Built::Unsupported("ImportError: gemlite is required".into());
+    assert_eq!(parse(r#"{"built": "Int8Tensor"}"#), Ok(Answer::Built("Int8Tensor".into())));
+    let refused = Answer::Unsupported("ImportError: gemlite is required".into());
     assert_eq!(parse(r#"{"unsupported": "ImportError: gemlite is required"}"#), Ok(refused));
-    let error = parse::<Built>("Segmentation fault\n").expect_err("no JSON");
+    let error = parse::<Answer>("Segmentation fault\n").expect_err("no JSON");
     assert!(error.starts_with("not an answer: ") && error.ends_with(": Segmentation fault"));
     assert!(parse::<Facts>(r#"{"torch": "2.11.0"}"#).is_err());
 }
 
 /// The Python that has torchao, where there is one.
 fn python() -> Option<OsString> {
-    const NAME: &str = "CALIBRATION_PYTHON";
-    let python = std::env::var_os(NAME).filter(|value| !value.is_empty());
+    let python = std::env::var_os(PYTHON).filter(|value| !value.is_empty());
     if python.is_none() {
-        eprintln!("skipped: {NAME} names no Python that has torch and torchao");
+        eprintln!("skipped: {PYTHON} names no Python that has torch and torchao");
     }
     python
 }
@@ -229,14 +304,14 @@ fn weight_type(recipe: &str) -> Option<&'static str> {
 fn torchao_runs_a_recipe_or_says_why_not() {
     let Some(python) = python() else { return };
     let recipes: Vec<String> = Recipe::examples().map(|recipe| recipe.to_string()).collect();
-    let mut peer = Peer::start(&python, &[]).expect("it has torchao");
+    let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     let dense = cases(&recipes, "");
     assert_eq!(dense.len(), recipes.len());
     for case in &dense {
         let recipe = case.recipe.to_string();
         match (peer.build(case).expect("it lives on"), weight_type(&recipe)) {
-            (Built::Built(found), Some(wanted)) => assert_eq!(found, wanted, "{recipe}"),
-            (Built::Unsupported(reason), None) => {
+            (Answer::Built(found), Some(wanted)) => assert_eq!(found, wanted, "{recipe}"),
+            (Answer::Unsupported(reason), None) => {
                 println!("{recipe}: {reason}");
                 assert!(!reason.is_empty() && !reason.contains("no configuration"), "{recipe}");
             }
@@ -249,11 +324,11 @@ fn torchao_runs_a_recipe_or_says_why_not() {
     assert!(sparse.len() > 2, "{}", sparse.len());
     for case in sparse {
         match peer.build(case).expect("it lives on") {
-            Built::Unsupported(reason) => {
+            Answer::Unsupported(reason) => {
                 println!("{}: {reason}", case.id.variant);
                 assert!(!reason.is_empty() && !reason.contains("no configuration"), "{reason}");
             }
-            built @ Built::Built(_) => panic!("{}: {built:?}", case.id),
+            other => panic!("{}: {other:?}", case.id),
         }
     }
 }
@@ -261,11 +336,11 @@ fn torchao_runs_a_recipe_or_says_why_not() {
 #[test]
 fn a_weight_that_torchao_leaves_alone_is_no_peer() {
     let Some(python) = python() else { return };
-    let mut peer = Peer::start(&python, &[]).expect("it has torchao");
+    let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     let mut case = cases(&["int4wo-64".into()], "").remove(1);
     // It only logs that groups of 64 do not fit.
     case.shape.k = 96;
-    let Built::Unsupported(reason) = peer.build(&case).expect("it lives on") else {
+    let Answer::Unsupported(reason) = peer.build(&case).expect("it lives on") else {
         panic!("the weight is a plain one");
     };
     assert!(reason.contains("leaves the weight of `linear1` as it is"), "{reason}");
@@ -278,16 +353,42 @@ fn the_peer_times_the_calls_that_it_is_told_to() {
         .iter()
         .map(|&(_, switch, value)| (switch, value))
         .collect();
-    let mut peer = Peer::start(&python, &switches).expect("it has torchao");
+    let mut peer = Peer::start(&python, &switches, Patience::default()).expect("it has torchao");
     let case = cases(&["int8dq".into()], "").remove(1);
-    assert!(matches!(peer.build(&case), Ok(Built::Built(_))));
+    assert!(matches!(peer.build(&case), Ok(Answer::Built(_))));
     assert!(peer.time(1, 50).expect("it runs") > Duration::ZERO);
 }
 
 #[test]
 fn a_process_that_ends_is_an_error() {
-    let error = Peer::start("true".as_ref(), &[]).err().expect("it says nothing");
+    let start = |python: &str| Peer::start(python.as_ref(), &[], Patience::default());
+    let error = start("true").err().expect("it says nothing");
     assert!(error.starts_with("the Python process ended: exit status: 0"), "{error}");
-    let error = Peer::start("/nowhere/python".as_ref(), &[]).err().expect("it is not there");
+    let error = start("/nowhere/python").err().expect("it is not there");
     assert!(error.starts_with("cannot run /nowhere/python"), "{error}");
+}
+
+#[test]
+fn what_breaks_is_no_missing_peer() {
+    let Some(python) = python() else { return };
+    let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
+    let mut case = cases(&["int8wo".into()], "").remove(1);
+    // 2^51 bytes: more than a process can address.
+    (case.shape.m, case.shape.k, case.shape.n) = (1, 1 << 20, 1 << 30);
+    let Answer::Failed(error) = peer.build(&case).expect("it lives on") else {
+        panic!("there is no memory for it");
+    };
+    assert!(error.contains("can't allocate memory"), "{error}");
+}
+
+#[test]
+fn a_process_that_hangs_is_an_error() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let program = folder.path().join("hangs");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").expect("write it");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).expect("make it a program");
+    let patience = Patience { build: Duration::from_millis(50), ..Patience::default() };
+    let error = Peer::start(program.as_ref(), &[], patience).err().expect("it never answers");
+    assert_eq!(error, "the Python process hangs: no answer within 0.05 s");
 }

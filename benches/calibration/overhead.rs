@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode};
 use criterion_torch::harness::Criterion;
 use criterion_torch::harness::clock::{HostClock, time};
 use criterion_torch::refusal::Refusal;
+use libtorch::PYTHON;
 use tch::{Device, Kind, Tensor};
 
 use crate::check::{Check, Finding};
@@ -16,8 +17,6 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// Names the interpreter that has torch; without it there is nothing to compare with.
-pub const PYTHON: &str = "CALIBRATION_PYTHON";
 /// What this part of the program is called in a process of its own.
 pub const PART: &str = "overhead";
 

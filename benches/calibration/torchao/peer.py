@@ -3,9 +3,10 @@
 One JSON object a line, an answer to each:
 
     {"start": {"mallopt": [[switch, value], ...]}}    before torch is imported
-        -> {"torch": version, "torchao": version, "python": version, "capability": instruction set}
+        -> {"torch": version, "torchao": version, "python": version, "capability": instruction set,
+            "configuration": how torch was built}
     {"build": {"model", "recipe", "sparsity", "dtype", "shape": [m, k, n], "threads"}}
-        -> {"built": type of the weight} or {"unsupported": reason}
+        -> {"built": type of the weight}, {"unsupported": torchao's reason} or {"failed": what broke}
     {"time": {"lead_in": calls that do not count, "calls": calls that do}}
         -> {"ns": nanoseconds of the latter, together}
 
@@ -19,6 +20,8 @@ import os
 import platform
 import sys
 import time
+import traceback
+from pathlib import Path
 
 # Whatever else is printed goes to standard error.
 answers = os.fdopen(os.dup(1), "w")
@@ -44,7 +47,11 @@ def main():
                 model, x, weight = build(**request["build"])
                 answer({"built": weight})
             except Exception as error:
-                answer({"unsupported": reason(error)})
+                if is_refusal(error):
+                    answer({"unsupported": reason(error)})
+                else:
+                    traceback.print_exc()
+                    answer({"failed": reason(error)})
         else:
             answer({"ns": timed(model, x, **request["time"])})
 
@@ -59,6 +66,7 @@ def start():
         "torchao": torchao.__version__,
         "python": platform.python_version(),
         "capability": torch.backends.cpu.get_cpu_capability(),
+        "configuration": torch.__config__.show(),
     }
 
 
@@ -194,6 +202,26 @@ def timed(model, x, lead_in, calls):
 
 class Unsupported(Exception):
     """What torchao 0.17 has no answer to."""
+
+
+def is_refusal(error):
+    """Whether torchao, or the torch below it, declines; whatever else is raised is a mistake of
+    this program or an accident."""
+    if isinstance(error, (Unsupported, ImportError, NotImplementedError)):
+        return True
+    if "can't allocate memory" in str(error) or isinstance(error, RecursionError):
+        return False
+    return isinstance(error, (RuntimeError, ValueError, AssertionError)) and is_upstreams(error)
+
+
+def is_upstreams(error):
+    """Whether it was raised in torch or torchao, or in what they called."""
+    import torch
+    import torchao
+
+    homes = [Path(package.__file__).parent for package in (torch, torchao)]
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(home in Path(frame.filename).parents for frame in frames for home in homes)
 
 
 def reason(error):

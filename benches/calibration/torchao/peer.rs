@@ -1,10 +1,12 @@
 //! The Python process that runs torchao's side: `peer.py`, one JSON object a line.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use plan::Case;
 use serde::Deserialize;
@@ -20,9 +22,25 @@ pub type Switch = (i32, i32);
 pub struct Peer {
     child: Child,
     requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    answers: Receiver<io::Result<String>>,
+    patience: Patience,
     /// What it is.
     pub facts: Facts,
+}
+
+/// How long an answer may take; a process that takes longer hangs.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// To import torchao, and to build a case: HQQ's solver takes minutes for a large weight.
+    pub build: Duration,
+    /// To time a batch or ten single calls.
+    pub time: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { build: Duration::from_secs(600), time: Duration::from_secs(120) }
+    }
 }
 
 /// What answers.
@@ -36,16 +54,20 @@ pub struct Facts {
     pub python: String,
     /// The instruction set that ATen dispatches to.
     pub capability: String,
+    /// How torch was built; several lines.
+    pub configuration: String,
 }
 
 /// An answer to `build`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Built {
+pub enum Answer {
     /// It has run once; torchao's type of the weight.
     Built(String),
     /// torchao refuses it; its own words.
     Unsupported(String),
+    /// Neither: something broke.
+    Failed(String),
 }
 
 #[derive(Deserialize)]
@@ -58,7 +80,7 @@ impl Peer {
     ///
     /// # Errors
     /// When it does not come up; its own words are on standard error.
-    pub fn start(python: &OsStr, switches: &[Switch]) -> Result<Self, String> {
+    pub fn start(python: &OsStr, switches: &[Switch], patience: Patience) -> Result<Self, String> {
         let program =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/calibration/torchao/peer.py");
         let mut child = Command::new(python)
@@ -71,34 +93,56 @@ impl Peer {
             .map_err(|error| format!("cannot run {}: {error}", python.display()))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (requests, answers) = pipes.ok_or("the Python process has no pipes")?;
+        let (answered, answers_read) = channel();
+        // A read cannot be given a deadline, the wait for a thread that reads can. It ends with the
+        // process, or with the one that waits.
+        thread::spawn(move || {
+            BufReader::new(answers).lines().try_for_each(|line| answered.send(line))
+        });
         let facts = Facts::default();
-        let mut peer = Self { child, requests, answers: BufReader::new(answers), facts };
-        peer.facts = peer.ask(&json!({ "start": { "mallopt": switches } }))?;
+        let mut peer = Self { child, requests, answers: answers_read, patience, facts };
+        peer.facts = peer.ask(&json!({ "start": { "mallopt": switches } }), patience.build)?;
         Ok(peer)
     }
 
     /// Builds the case, in place of the one before, and calls it once.
     ///
     /// # Errors
-    /// When the process is gone.
-    pub fn build(&mut self, case: &Case) -> Result<Built, String> {
-        self.ask(&build_request(case))
+    /// When the process is gone, or hangs.
+    pub fn build(&mut self, case: &Case) -> Result<Answer, String> {
+        self.ask(&build_request(case), self.patience.build)
     }
 
-    fn ask<T: DeserializeOwned>(&mut self, request: &Value) -> Result<T, String> {
-        let mut answer = String::new();
+    /// Requests are shorter than a pipe holds, so that writing one waits for nobody.
+    fn ask<T: DeserializeOwned>(&mut self, request: &Value, within: Duration) -> Result<T, String> {
         let written = writeln!(self.requests, "{request}").and_then(|()| self.requests.flush());
-        let read = written.and_then(|()| self.answers.read_line(&mut answer));
-        match read {
-            Ok(bytes) if bytes > 0 => parse(&answer),
-            _ => Err(self.ended()),
+        if written.is_err() {
+            return Err(self.ended());
+        }
+        match self.answers.recv_timeout(within) {
+            Ok(Ok(answer)) => parse(&answer),
+            Ok(Err(error)) => Err(format!("the Python process cannot be read: {error}")),
+            Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+            Err(RecvTimeoutError::Timeout) => Err(format!(
+                "the Python process hangs: no answer within {} s",
+                within.as_secs_f64()
+            )),
         }
     }
 
+    /// How a process ended that no longer talks.
     fn ended(&mut self) -> String {
-        match self.child.wait() {
-            Ok(status) => format!("the Python process ended: {status}"),
-            Err(error) => format!("the Python process is lost: {error}"),
+        const ENDING: Duration = Duration::from_secs(10);
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return format!("the Python process ended: {status}"),
+                Ok(None) if start.elapsed() < ENDING => thread::sleep(Duration::from_millis(5)),
+                Ok(None) => {
+                    return "the Python process does not end, and no longer talks".to_owned();
+                }
+                Err(error) => return format!("the Python process is lost: {error}"),
+            }
         }
     }
 }
@@ -106,7 +150,8 @@ impl Peer {
 impl Side for Peer {
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
         let request = json!({ "time": { "lead_in": lead_in, "calls": calls } });
-        self.ask(&request).map(|Timed { ns }| Duration::from_nanos(ns))
+        let timed = self.ask(&request, self.patience.time);
+        timed.map(|Timed { ns }| Duration::from_nanos(ns))
     }
 }
 

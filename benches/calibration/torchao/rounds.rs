@@ -5,6 +5,8 @@ use std::time::Duration;
 use criterion_torch::measurement::stopwatch::Stopwatch;
 use statistics::{MIN_BLOCKS, Ratio, Stopping, block, median, ratio};
 
+use super::verdict::{Verdict, is_open};
+
 /// What is timed: ours or torchao's.
 pub trait Side {
     /// Runs `lead_in` calls that do not count, then times `calls` that do, together.
@@ -19,7 +21,8 @@ pub trait Side {
 pub struct Goal {
     /// Half-width of the interval, relative to the ratio.
     pub target: f64,
-    /// Wall seconds of all blocks; the fewest blocks are taken whatever they cost.
+    /// Wall seconds of all blocks; the fewest blocks are taken whatever they cost. Three times as
+    /// many where the ratio is above what is allowed, and its interval is not.
     pub budget_s: f64,
 }
 
@@ -45,6 +48,9 @@ pub const WARM_UP: u64 = 10;
 /// each.
 const LEAD_IN: u64 = 8;
 
+/// Budgets that a case may take that is above what is allowed, and not surely so.
+const PATIENCE: f64 = 3.0;
+
 /// Compares two sides that take turns; neither runs while the other is timed.
 ///
 /// # Errors
@@ -54,28 +60,65 @@ pub fn compare(
     theirs: &mut dyn Side,
     goal: Goal,
 ) -> Result<Comparison, String> {
-    let mut sides = [Batches::of(ours)?, Batches::of(theirs)?];
-    let wall = Stopwatch::start();
+    let mut blocks = Blocks::of([ours, theirs])?;
     let mut stopping = Stopping::new(goal.target);
-    let mut log_ratios = Vec::new();
     loop {
-        let first = log_ratios.len() % 2;
-        let mut taken = [Vec::new(), Vec::new()];
-        for side in [first, 1 - first, 1 - first, first] {
-            taken[side].push(sides[side].take()?);
-        }
-        let [ours, theirs] = taken.map(|times| [times[0], times[1]]);
-        log_ratios.push(block(ours, theirs));
-        let blocks = log_ratios.len();
-        let per_block = wall.seconds() / blocks as f64;
-        let spent = blocks >= MIN_BLOCKS && wall.seconds() + per_block > goal.budget_s;
-        if stopping.is_enough(&log_ratios) || spent {
+        blocks.take()?;
+        if stopping.is_enough(&blocks.log_ratios) || blocks.spend(goal.budget_s) {
             break;
         }
     }
-    let ratio = ratio(&log_ratios).ok_or("a batch took no time at all")?;
-    let [ours_ns, theirs_ns] = sides.map(|side| median(&side.calls_ns));
-    Ok(Comparison { ours_ns, theirs_ns, ratio, blocks: log_ratios.len() })
+    let mut ratio = blocks.ratio()?;
+    if Verdict::of(&ratio) == Verdict::Undecided {
+        let budget_s = PATIENCE * goal.budget_s;
+        // As seldom as the stopping looks: each look is a chance to be sure by luck.
+        while is_open(&ratio) && !blocks.spend(budget_s) {
+            let next_look = blocks.log_ratios.len() * 3 / 2;
+            while blocks.log_ratios.len() < next_look && !blocks.spend(budget_s) {
+                blocks.take()?;
+            }
+            ratio = blocks.ratio()?;
+        }
+    }
+    let [ours_ns, theirs_ns] = blocks.sides.map(|side| median(&side.calls_ns));
+    Ok(Comparison { ours_ns, theirs_ns, ratio, blocks: blocks.log_ratios.len() })
+}
+
+/// The blocks so far.
+struct Blocks<'a> {
+    sides: [Batches<'a>; 2],
+    wall: Stopwatch,
+    log_ratios: Vec<f64>,
+}
+
+impl<'a> Blocks<'a> {
+    fn of([ours, theirs]: [&'a mut dyn Side; 2]) -> Result<Self, String> {
+        let sides = [Batches::of(ours)?, Batches::of(theirs)?];
+        Ok(Self { sides, wall: Stopwatch::start(), log_ratios: Vec::new() })
+    }
+
+    /// One more.
+    fn take(&mut self) -> Result<(), String> {
+        let first = self.log_ratios.len() % 2;
+        let mut taken = [Vec::new(), Vec::new()];
+        for side in [first, 1 - first, 1 - first, first] {
+            taken[side].push(self.sides[side].take()?);
+        }
+        let [ours, theirs] = taken.map(|times| [times[0], times[1]]);
+        self.log_ratios.push(block(ours, theirs));
+        Ok(())
+    }
+
+    /// Whether there are enough for an interval, and another would exceed these wall seconds.
+    fn spend(&self, budget_s: f64) -> bool {
+        let blocks = self.log_ratios.len();
+        let spent_s = self.wall.seconds();
+        blocks >= MIN_BLOCKS && spent_s + spent_s / blocks as f64 > budget_s
+    }
+
+    fn ratio(&self) -> Result<Ratio, String> {
+        ratio(&self.log_ratios).ok_or_else(|| "a batch took no time at all".to_owned())
+    }
 }
 
 /// A side, warmed up.

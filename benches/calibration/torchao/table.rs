@@ -1,9 +1,7 @@
 //! What was found, as a table on standard output.
 
 use super::rounds::Comparison;
-
-/// No recipe should take more than this of torchao's time.
-pub const ALLOWED: f64 = 1.05;
+use super::verdict::{ALLOWED, Verdict};
 
 /// One case of the plan.
 #[derive(Debug)]
@@ -22,12 +20,7 @@ pub struct Row {
 #[derive(Debug)]
 pub enum Outcome {
     /// Both ran.
-    Compared {
-        /// The two times.
-        comparison: Comparison,
-        /// torchao's type of the weight.
-        weight: String,
-    },
+    Compared(Comparison),
     /// One of the two has no such case.
     NotCompared(String),
     /// One of the two broke.
@@ -35,43 +28,49 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Ours takes more than is allowed, and the whole interval says so.
-    fn is_slower(&self) -> bool {
-        matches!(self, Self::Compared { comparison, .. } if comparison.ratio.low > ALLOWED)
+    fn verdict(&self) -> Option<Verdict> {
+        match self {
+            Self::Compared(comparison) => Some(Verdict::of(&comparison.ratio)),
+            Self::NotCompared(_) | Self::Failed(_) => None,
+        }
     }
 
     /// Whether the command fails because of it.
     pub fn is_failure(&self) -> bool {
-        self.is_slower() || matches!(self, Self::Failed(_))
+        match self {
+            Self::Compared(comparison) => Verdict::of(&comparison.ratio) != Verdict::Within,
+            Self::NotCompared(_) => false,
+            Self::Failed(_) => true,
+        }
     }
 
     /// In one line, for the one who waits.
     pub fn line(&self) -> String {
-        match (self.cells(), self) {
-            ([ours, theirs, ratio, note], Self::Compared { .. }) => {
-                format!("{ours} µs, torchao {theirs} µs: {ratio} {note}")
-            }
-            ([.., note], _) => note,
-        }
-    }
-
-    /// The cells behind those of the case.
-    fn cells(&self) -> [String; 4] {
         match self {
-            Self::Compared { comparison, weight } => {
-                let ratio = &comparison.ratio;
-                let verdict = if self.is_slower() { "SLOWER; " } else { "" };
-                [
-                    micros(comparison.ours_ns),
-                    micros(comparison.theirs_ns),
-                    format!("{:.3} [{:.3}, {:.3}]", ratio.ratio, ratio.low, ratio.high),
-                    format!("{verdict}{weight}"),
-                ]
+            Self::Compared(comparison) => {
+                let [ours, theirs, ratio, verdict] = cells(comparison);
+                format!("{ours} µs, torchao {theirs} µs: {ratio} {verdict}").trim_end().to_owned()
             }
-            Self::NotCompared(reason) => ["-".into(), "-".into(), "-".into(), reason.clone()],
-            Self::Failed(error) => ["-".into(), "-".into(), "-".into(), format!("FAILED: {error}")],
+            Self::NotCompared(reason) => reason.clone(),
+            Self::Failed(error) => format!("FAILED: {error}"),
         }
     }
+}
+
+/// The cells behind those of the case.
+fn cells(comparison: &Comparison) -> [String; 4] {
+    let ratio = &comparison.ratio;
+    let verdict = match Verdict::of(ratio) {
+        Verdict::Within => "",
+        Verdict::Undecided => "above, undecided",
+        Verdict::Slower => "SLOWER",
+    };
+    [
+        micros(comparison.ours_ns),
+        micros(comparison.theirs_ns),
+        format!("{:.3} [{:.3}, {:.3}]", ratio.ratio, ratio.low, ratio.high),
+        verdict.to_owned(),
+    ]
 }
 
 /// Four digits that matter.
@@ -81,37 +80,45 @@ fn micros(ns: f64) -> String {
     format!("{micros:.decimals$}")
 }
 
-const COLUMNS: [&str; 6] = ["recipe", "shape", "ours µs", "torchao µs", "ratio [95 %]", "note"];
+type Line = [String; 6];
 
-/// The rows in their order, each heading once, and what they come to.
+const COLUMNS: [&str; 6] = ["recipe", "shape", "ours µs", "torchao µs", "ratio [95 %]", "verdict"];
+
+/// For each heading the rows that could be compared, in their order, and why the others could not;
+/// then what they come to.
 pub fn render(rows: &[Row]) -> String {
-    let lines: Vec<[String; 6]> = rows
-        .iter()
-        .map(|row| {
-            let [ours, theirs, ratio, note] = row.outcome.cells();
-            [row.variant.clone(), row.parameter.clone(), ours, theirs, ratio, note]
-        })
-        .collect();
     let columns = COLUMNS.map(str::to_owned);
-    let width = |column: usize| {
-        let cells = lines.iter().chain([&columns]).map(|line| line[column].chars().count());
-        cells.max().unwrap_or_default()
-    };
-    let widths: [usize; 6] = std::array::from_fn(width);
+    let lines: Vec<Line> = rows.iter().filter_map(line).chain([columns.clone()]).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
+    let widths: [usize; 6] = std::array::from_fn(|column| width(column).unwrap_or_default());
+
     let mut text = String::new();
-    let mut heading = None;
-    for (row, line) in rows.iter().zip(&lines) {
-        if heading != Some(&row.heading) {
-            text += &format!("\n{}\n{}", row.heading, aligned(&columns, &widths));
-            heading = Some(&row.heading);
+    for section in rows.chunk_by(|one, next| one.heading == next.heading) {
+        text += &format!("\n{}\n", section[0].heading);
+        let lines: Vec<Line> = section.iter().filter_map(line).collect();
+        if !lines.is_empty() {
+            text.extend([&columns].into_iter().chain(&lines).map(|line| aligned(line, &widths)));
         }
-        text += &aligned(line, &widths);
+        text += &reasons("not compared", section, |outcome| match outcome {
+            Outcome::NotCompared(reason) => Some(reason),
+            Outcome::Compared(_) | Outcome::Failed(_) => None,
+        });
+        text += &reasons("FAILED", section, |outcome| match outcome {
+            Outcome::Failed(error) => Some(error),
+            Outcome::Compared(_) | Outcome::NotCompared(_) => None,
+        });
     }
     text + "\n" + &summary(rows) + "\n"
 }
 
+fn line(row: &Row) -> Option<Line> {
+    let Outcome::Compared(comparison) = &row.outcome else { return None };
+    let [ours, theirs, ratio, verdict] = cells(comparison);
+    Some([row.variant.clone(), row.parameter.clone(), ours, theirs, ratio, verdict])
+}
+
 /// Words to the left, numbers to the right.
-fn aligned(cells: &[String; 6], widths: &[usize; 6]) -> String {
+fn aligned(cells: &Line, widths: &[usize; 6]) -> String {
     let mut line = String::from(" ");
     for (column, (cell, &width)) in cells.iter().zip(widths).enumerate() {
         line += &match column {
@@ -122,18 +129,49 @@ fn aligned(cells: &[String; 6], widths: &[usize; 6]) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
+/// Each reason once, and below it the recipes that it holds for; with their shapes, where it does
+/// not hold for all of them.
+fn reasons(title: &str, rows: &[Row], reason: impl Fn(&Outcome) -> Option<&String>) -> String {
+    let mut seen: Vec<&String> = Vec::new();
+    for found in rows.iter().filter_map(|row| reason(&row.outcome)) {
+        if !seen.contains(&found) {
+            seen.push(found);
+        }
+    }
+    let paragraph = |why: &&String| {
+        let recipes: Vec<String> = recipes(rows, |outcome| reason(outcome) == Some(why));
+        format!("    {why}\n      {}\n", recipes.join(", "))
+    };
+    let paragraphs: String = seen.iter().map(paragraph).collect();
+    if paragraphs.is_empty() { paragraphs } else { format!("  {title}\n{paragraphs}") }
+}
+
+fn recipes(rows: &[Row], holds: impl Fn(&Outcome) -> bool) -> Vec<String> {
+    let mut recipes: Vec<&String> = Vec::new();
+    for row in rows.iter().filter(|row| holds(&row.outcome)) {
+        if !recipes.contains(&&row.variant) {
+            recipes.push(&row.variant);
+        }
+    }
+    let with_shapes = |recipe: &String| {
+        let (those, others): (Vec<&Row>, Vec<&Row>) =
+            rows.iter().filter(|row| row.variant == *recipe).partition(|row| holds(&row.outcome));
+        let shapes: Vec<&str> = those.iter().map(|row| row.parameter.as_str()).collect();
+        if others.is_empty() { recipe.clone() } else { format!("{recipe} ({})", shapes.join(", ")) }
+    };
+    recipes.into_iter().map(with_shapes).collect()
+}
+
 fn summary(rows: &[Row]) -> String {
     let count = |is: &dyn Fn(&Outcome) -> bool| rows.iter().filter(|row| is(&row.outcome)).count();
-    let compared = count(&|outcome| matches!(outcome, Outcome::Compared { .. }));
-    let within = count(&|outcome| match outcome {
-        Outcome::Compared { comparison, .. } => comparison.ratio.ratio <= ALLOWED,
-        _ => false,
-    });
-    let slower = count(&Outcome::is_slower);
+    let verdict = |wanted| count(&|outcome| outcome.verdict() == Some(wanted));
+    let [within, undecided, slower] =
+        [Verdict::Within, Verdict::Undecided, Verdict::Slower].map(verdict);
+    let compared = within + undecided + slower;
     let failed = count(&|outcome| matches!(outcome, Outcome::Failed(_)));
     let rest = rows.len() - compared - failed;
     format!(
-        "{within} of {compared} at or below {ALLOWED}, {slower} above it with their whole interval; \
-         {rest} not compared, {failed} failed"
+        "{within} of {compared} at or below {ALLOWED}, {slower} above it with their whole \
+         interval, {undecided} above it, undecided; {rest} not compared, {failed} failed"
     )
 }

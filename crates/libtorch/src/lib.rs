@@ -1,4 +1,5 @@
-//! A libtorch folder: which version it is, whether it is whole, whether it has CUDA.
+//! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
+//! that everything here is made for.
 //!
 //! Standard library only: `xtask` asks before libtorch is there, the shim's build script after.
 
@@ -8,6 +9,12 @@ use std::path::{Path, PathBuf};
 
 /// The one release that tch 0.24.0 is generated against.
 pub const VERSION: &str = "2.11.0";
+
+/// The torchao whose times ours are held against; it runs on torch [`VERSION`].
+pub const TORCHAO: &str = "0.17.0";
+
+/// The environment variable that names a Python with torch, and torchao where that is compared.
+pub const PYTHON: &str = "CALIBRATION_PYTHON";
 
 /// A folder of the form that torch-sys expects in LIBTORCH, of the wanted version and whole.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,8 +121,8 @@ fn from_header(text: &str) -> Option<String> {
     Some(format!("{major}.{minor}.{patch}"))
 }
 
-/// "2.11.0+cu130" is release 2.11.0.
-fn release(version: &str) -> &str {
+/// A version without its build suffix: "2.11.0+cu130" is release 2.11.0.
+pub fn release(version: &str) -> &str {
     version.split('+').next().unwrap_or(version)
 }
 

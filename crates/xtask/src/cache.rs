@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
 use crate::partial;
-use ::libtorch::{Libtorch, VERSION};
+use ::libtorch::{Libtorch, TORCHAO, VERSION};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -69,8 +69,8 @@ impl Cache {
     }
 
     /// Where torchao lies once it is whole, for one minor version of Python.
-    pub fn torchao(&self, release: &str, (major, minor): (u32, u32)) -> PathBuf {
-        self.dir.join(format!("torchao-{release}-python{major}.{minor}"))
+    pub fn torchao(&self, (major, minor): (u32, u32)) -> PathBuf {
+        self.dir.join(format!("torchao-{TORCHAO}-python{major}.{minor}"))
     }
 
     /// Every provisioned libtorch and torchao, of any version.

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use crate::error::{Error, Result};
 use crate::setup;
 use crate::workspace::Workspace;
+use ::libtorch::PYTHON;
 
 /// `cargo xtask bench`: measures, then prints the report.
 pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
@@ -49,8 +50,6 @@ pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> 
 }
 
 const COMPARE: &[&str] = &["bench", "--bench", "calibration", "--", "torchao"];
-/// What the bench reads.
-pub const PYTHON: &str = "CALIBRATION_PYTHON";
 const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
 
 const REPORT: &[&str] =

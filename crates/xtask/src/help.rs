@@ -74,8 +74,8 @@ cargo xtask compare-torchao CONFIG [--filter REGEX] [--python PATH]
 
 Our eager times against torchao 0.17.0's own: the same recipe, model, shape,
 dtype, threads and allocator, in turn, in one run. Prints a table of both times
-and of ours over torchao's with its 95 % interval; a case that one of the two
-does not run stands there with its reason.
+and of ours over torchao's with its 95 % interval; what one of the two does not
+run stands below it with the reason.
 
   --filter REGEX  only cases whose id matches
   --python PATH   a Python that has torch 2.11.0 and torchao 0.17.0; else that of
@@ -87,9 +87,10 @@ does not run stands there with its reason.
   cargo xtask compare-torchao configs/suites/recipes-cpu.yml --filter '/int8wo/.*-1x'
 
 Each pair takes batches of 30 ms until its interval is as narrow as the config's
-`sampling.target` asks (1 % by default), or `sampling.measurement_s` (4) is over.
-Run it on a quiet machine.
-Exit codes: 0 fine; 1 an interval lies wholly above 1.05, or a case failed.
+`sampling.target` asks (1 % by default), or `sampling.measurement_s` (4) is over;
+if its ratio is above 1.05 then but the interval is not, for up to three times as
+long. Run it on a quiet machine.
+Exit codes: 0 fine; 1 a ratio is above 1.05, or a case failed.
 ";
 
 pub const DOCTOR: &str = "\

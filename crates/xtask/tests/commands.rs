@@ -158,11 +158,19 @@ fn compare_torchao_leaves_nothing_half_installed_and_repairs() {
     scratch.unset("offline");
 
     scratch.run(&["compare-torchao", "my.yml"]).assert_fine();
+    let installs = scratch.installs().len();
+    scratch.set("broken", "");
+    let passing = ["cannot be used: exit status: 1: OSError: no memory", "rm -r ", "--python"];
+    scratch.run(&["compare-torchao", "my.yml"]).assert_refused(1, &passing);
+    scratch.unset("broken");
+    scratch.run(&["compare-torchao", "my.yml"]).assert_fine();
+    assert_eq!(scratch.installs().len(), installs, "nothing was installed again");
+
     let place = scratch.cache().join("torchao-0.17.0-python3.12");
     fs::remove_file(place.join("bin/python")).expect("break it");
     let outcome = scratch.run(&["compare-torchao", "my.yml"]);
     outcome.assert_fine();
-    assert!(outcome.stderr.contains("is damaged, installing it again"), "{outcome:?}");
+    assert!(outcome.stderr.contains("has not both releases, installing them again"), "{outcome:?}");
     assert!(place.join("bin/python").exists());
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", "torchao-0.17.0-python3.12"]);
 }
