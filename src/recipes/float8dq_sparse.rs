@@ -1,6 +1,6 @@
 //! float8dq with 2:4 sparse weights, on a CPU: expanded at each call, and multiplied as in the dense
-//! recipe. torchao's product on CUDA, `rowwise_scaled_linear_sparse_cutlass`, is a kernel of its own
-//! that libtorch has not.
+//! recipe. torchao's product on CUDA, `rowwise_scaled_linear_sparse_cutlass`, is a kernel of torchao's
+//! own; libtorch's `_cslt_sparse_mm` may take float8 too, which is not built here.
 
 use plan::{Device, Sparsity};
 use tch::{TchError, Tensor};
@@ -13,7 +13,11 @@ use crate::refusal::Refusal;
 /// Whether the site's weight can be stored and multiplied like this.
 pub(super) fn check(granularity: Granularity, site: &Site) -> Result<(), String> {
     if site.device == Device::Cuda {
-        return Err("2:4 sparse float8 weights on cuda: libtorch has no such product".to_owned());
+        return Err(
+            "device cuda, but its 2:4 sparse layout is for the cpu (torchao's kernel is not \
+                    libtorch's)"
+                .to_owned(),
+        );
     }
     semi_sparse::check(site, 32)?;
     float8dq::check(granularity, site)
@@ -55,7 +59,10 @@ impl LinearLayer for Expanded {
     }
 
     fn kernels(&self) -> &'static [&'static str] {
-        &["criterion_torch::expand_2_4", "aten::_scaled_mm"]
+        match self.granularity {
+            Granularity::Row => &["criterion_torch::expand_2_4", "aten::_scaled_mm", "aten::mul_"],
+            Granularity::Tensor => &["criterion_torch::expand_2_4", "aten::_scaled_mm"],
+        }
     }
 
     fn density(&self) -> Option<f64> {

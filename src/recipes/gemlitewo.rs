@@ -11,14 +11,17 @@ use plan::{Device, Dtype, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint, as_rows, gemlitewo_cuda, hqq, output_size};
+use super::quantized::refuse_non_finite;
+use super::{
+    LinearLayer, Quantized, Site, ZeroPoint, as_rows, gemlitewo_cuda, groups, hqq, output_size,
+};
 use crate::kernels::cpu::weight_mm::PackedWeight;
 use crate::refusal::Refusal;
 
 /// Groups that upstream accepts.
 const GROUPS: [i64; 6] = [32, 64, 128, 256, 512, 1024];
 /// Columns of a weight come in multiples of this, also where a row has one scale.
-const COLUMNS: i64 = 32;
+const COLUMNS: u64 = 32;
 /// 8 bits: as [`Range::WEIGHT`], with the smallest scale that upstream asks for.
 const EIGHT_BITS: Range = Range { eps: 1e-5, ..Range::WEIGHT };
 
@@ -35,9 +38,6 @@ pub(super) struct Scheme {
 
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
-        if let Some(sparsity) = site.variant.sparsity {
-            return Err(format!("sparsity {sparsity}, but it packs dense weights only"));
-        }
         match (site.device, site.dtype) {
             (Device::Cpu, _) | (Device::Cuda, Dtype::BFloat16 | Dtype::Float16) => {}
             (Device::Cuda, dtype) => {
@@ -51,14 +51,11 @@ impl super::Scheme for Scheme {
             return Err(format!("group {}, but upstream has {GROUPS:?}", self.group));
         }
         let LinearShape { k, .. } = site.linear;
-        let (what, divisor) = match self.bits {
-            4 => ("the group", self.group),
-            _ => ("with 8 bits", COLUMNS),
-        };
-        if !k.is_multiple_of(divisor.unsigned_abs()) {
-            return Err(format!("k = {k}, but {what} {divisor} must divide it"));
+        match self.bits {
+            4 => groups::check(k, self.group),
+            _ if k.is_multiple_of(COLUMNS) => Ok(()),
+            _ => Err(format!("k = {k}, but with 8 bits {COLUMNS} must divide it")),
         }
-        Ok(())
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
@@ -84,10 +81,7 @@ impl super::Scheme for Scheme {
             .quantize(&weight)?
             .ok_or_else(|| Refusal::Failed("nothing was quantized".to_owned()))?;
         drop(weight);
-        finite("scale", &quantized.scale)?;
-        if let Some(zero) = quantized.zero_point.tensor() {
-            finite("zero point", zero)?;
-        }
+        refuse_non_finite(&quantized.scale, quantized.zero_point.tensor())?;
         if quantized.values.device().is_cuda() {
             return gemlitewo_cuda::layer(quantized);
         }
@@ -114,18 +108,6 @@ impl super::Scheme for Scheme {
             _ => 14.0,
         }
     }
-}
-
-/// Half-quadratic quantization in float16 overflows for some weights.
-fn finite(what: &str, parameters: &Tensor) -> Result<(), Refusal> {
-    let broken = parameters.f_isfinite()?.f_logical_not()?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
-    if broken > 0 {
-        let all = parameters.numel();
-        return Err(Refusal::Unsupported(format!(
-            "the {what} of {broken} of {all} groups is not finite for these weights"
-        )));
-    }
-    Ok(())
 }
 
 /// `y = x · dequantizedᵀ`, summed in float32 and rounded once.

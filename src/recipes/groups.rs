@@ -4,7 +4,6 @@
 use tch::{Kind, TchError, Tensor};
 
 use super::{Quantized, ZeroPoint};
-use crate::refusal::Refusal;
 
 /// A weight quantized in groups. What the zero point means, who makes it says.
 #[derive(Debug)]
@@ -18,32 +17,16 @@ pub(super) struct Grouped {
 }
 
 impl Grouped {
-    /// These numbers, for `(value − middle) · scale + zero_point`.
+    /// This weight, for `(value − middle) · scale + zero_point`.
     pub fn with_added_zero(self, middle: i64) -> Quantized {
         let Self { values, scale, zero_point } = self;
         Quantized { values, scale, zero_point: ZeroPoint::Added { zero_point, middle } }
     }
 
-    /// These numbers, for `(value − zero_point) · scale`.
+    /// This weight, for `(value − zero_point) · scale`.
     pub fn with_subtracted_zero(self) -> Quantized {
         let Self { values, scale, zero_point } = self;
         Quantized { values, scale, zero_point: ZeroPoint::Subtracted(zero_point) }
-    }
-
-    /// Refused unless every parameter is a number: a range that the dtype does not hold gives
-    /// infinities, and the integers beside them mean nothing.
-    pub fn finite(self) -> Result<Self, Refusal> {
-        for (name, parameter) in [("scale", &self.scale), ("zero point", &self.zero_point)] {
-            let broken = parameter.f_isfinite()?.f_logical_not()?;
-            let broken = broken.f_count_nonzero(None::<i64>)?.f_int64_value(&[])?;
-            if broken > 0 {
-                return Err(Refusal::Unsupported(format!(
-                    "the {name} of {broken} of {} groups is NaN or infinite",
-                    parameter.numel()
-                )));
-            }
-        }
-        Ok(self)
     }
 }
 
@@ -64,7 +47,7 @@ pub(super) const fn middle(bits: u8) -> i64 {
 pub(super) fn check(k: u64, group: i64) -> Result<(), String> {
     match u64::try_from(group) {
         Ok(size) if size > 0 && k.is_multiple_of(size) => Ok(()),
-        _ => Err(format!("k = {k}, but the group, {group}, must divide it")),
+        _ => Err(format!("k = {k}, but the group of {group} must divide it")),
     }
 }
 

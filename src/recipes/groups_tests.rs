@@ -203,7 +203,7 @@ fn what_the_kernels_lack_is_refused_by_value() {
     };
     let (cpu, cuda) = ((Device::Cpu, Dtype::BFloat16), (Device::Cuda, Dtype::BFloat16));
     let rows = "n = 40, but `_convert_weight_to_int4pack_for_cpu` needs a multiple of 16";
-    let group = "k = 96, but the group, 64, must divide it";
+    let group = "k = 96, but the group of 64 must divide it";
     let dtype = "high_precision_dtype torch.float16, but `_weight_int4pack_mm` on cuda takes bfloat16 alone";
     let tiles =
         "high_precision_dtype torch.float32, but the tile-packed format takes bfloat16 alone";

@@ -31,13 +31,13 @@ pub(super) struct Solved {
 }
 
 impl Solved {
-    /// The same numbers with a zero point that is added: a value stands for
+    /// The same weight with a zero point that is added: a value stands for
     /// `(value − middle) · scale + zero_point`, `zero_point = (middle − zero) · scale`. Scale and
     /// zero point are rounded from the solver's dtype to `kind`.
     pub fn with_added_zero(self, bits: u8, kind: Kind) -> Result<Grouped, TchError> {
         let Self { values, scale, zero } = self;
-        let above = zero.f_to_kind(Kind::Float)?.f_neg()?.f_add_scalar(groups::middle(bits))?;
-        let zero_point = above.f_mul(&scale.f_to_kind(Kind::Float)?)?;
+        let offset = zero.f_to_kind(Kind::Float)?.f_neg()?.f_add_scalar(groups::middle(bits))?;
+        let zero_point = offset.f_mul(&scale.f_to_kind(Kind::Float)?)?;
         let zero_point = zero_point.f_to_kind(zero.f_kind()?)?.f_to_kind(kind)?;
         Ok(Grouped { values, scale: scale.f_to_kind(kind)?, zero_point })
     }

@@ -8,6 +8,7 @@ use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::groups::{self, Grouped};
+use super::quantized::refuse_non_finite;
 use super::{LinearLayer, Site, output_size};
 use crate::native;
 use crate::refusal::Refusal;
@@ -74,12 +75,13 @@ pub(super) struct Int4Packed {
 
 impl Int4Packed {
     /// Packs 4-bit values whose zero points are added; `n` counts the features without padding.
-    pub fn new(numbers: Grouped, group: i64, n: i64) -> Result<Self, Refusal> {
-        let Grouped { values, scale, zero_point } = numbers.finite()?;
-        let (high, wide) = padded_size(&values)?;
-        let values = fill(&values, high, wide)?;
-        let scale = fill(&scale, high, wide / group)?;
-        let zero_point = fill(&zero_point, high, wide / group)?;
+    pub fn new(quantized: Grouped, group: i64, n: i64) -> Result<Self, Refusal> {
+        let Grouped { values, scale, zero_point } = quantized;
+        refuse_non_finite(&scale, Some(&zero_point))?;
+        let (padded_n, padded_k) = padded_size(&values)?;
+        let values = fill(&values, padded_n, padded_k)?;
+        let scale = fill(&scale, padded_n, padded_k / group)?;
+        let zero_point = fill(&zero_point, padded_n, padded_k / group)?;
         let weight = if values.device().is_cuda() {
             tensor_cores(values.device())?;
             pack_for_cuda(&values)?

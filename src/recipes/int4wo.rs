@@ -27,9 +27,9 @@ pub(super) struct Scheme {
 }
 
 impl Scheme {
-    /// The numbers of `weight [n, k]`, of the size that the kernel takes: padding comes first, and
+    /// The quantized `weight [n, k]`, of the size that the kernel takes: padding comes first, and
     /// HQQ's solver, which stops by the error of the whole weight, sees it too.
-    fn numbers(&self, weight: &Tensor) -> Result<Grouped, TchError> {
+    fn quantize_weight(&self, weight: &Tensor) -> Result<Grouped, TchError> {
         let (weight, group) = (&int4pack::padded(weight)?, self.group);
         match self.numerics {
             Int4Numerics::Affine => groups::tinygemm(weight, group, EPS),
@@ -57,22 +57,22 @@ impl super::Scheme for Scheme {
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
         let (n, k) = weight.size2()?;
-        let Grouped { values, scale, zero_point } = self.numbers(weight)?;
+        let Grouped { values, scale, zero_point } = self.quantize_weight(weight)?;
         let cut = |tensor: Tensor, columns| tensor.f_narrow(0, 0, n)?.f_narrow(1, 0, columns);
         let groups = k / self.group;
-        let numbers = Grouped {
+        let unpadded = Grouped {
             values: cut(values, k)?,
             scale: cut(scale, groups)?,
             zero_point: cut(zero_point, groups)?,
         };
-        Ok(Some(numbers.with_added_zero(groups::middle(4))))
+        Ok(Some(unpadded.with_added_zero(groups::middle(4))))
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         let (n, _) = weight.size2()?;
-        let numbers = self.numbers(&weight)?;
+        let quantized = self.quantize_weight(&weight)?;
         drop(weight);
-        Ok(Box::new(Int4Packed::new(numbers, self.group, n)?))
+        Ok(Box::new(Int4Packed::new(quantized, self.group, n)?))
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {

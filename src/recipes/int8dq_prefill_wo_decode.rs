@@ -3,17 +3,17 @@
 //! Source: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1 with
 //! `weight_only_decode`.
 //!
-//! Upstream takes the weight-only path where `x.shape[1] == 1`. That is the number of tokens of an
-//! input `[batch, tokens, k]`, but the number of features of an input `[rows, k]`, so there its
-//! path is never taken on a plain linear layer. Here tokens are counted: dimension 1 of three, rows
-//! of two.
+//! Upstream takes the weight-only path where `x.shape[1] == 1`, and so does this. That is the number
+//! of tokens of an input `[batch, tokens, k]`, but of an input `[rows, k]` the number of features: a
+//! plain linear layer never takes it, not for one row either, and the transformer block's inputs have
+//! 16 tokens. On the models of this version the recipe is int8dq with a question before it.
 //!
 //! The weight-only path is not that of int8wo: upstream finds no kernel for a float activation and
 //! a weight without zero points, and so dequantizes the whole weight on every call.
 
 use std::cell::Cell;
 
-use plan::{Device, Dtype, Int8Numerics, LinearShape, Sparsity};
+use plan::{Device, Dtype, Int8Numerics, Sparsity};
 use tch::{TchError, Tensor};
 
 use super::int8dq::{self, Int8dq};
@@ -32,14 +32,10 @@ impl super::Scheme for Scheme {
         if site.variant.sparsity.is_some() {
             semi_sparse::check(site, 32)?;
             if site.device == Device::Cuda {
-                return Err("on cuda, a single token has no product with 2:4 sparse weights".into());
+                return Err("device cuda, but its 2:4 sparse layout is for the cpu".to_owned());
             }
         }
-        match site.linear {
-            // One row is one token, which takes no integer product.
-            LinearShape { rows: 1, .. } => Ok(()),
-            linear => int8dq::check_product(site.device, linear),
-        }
+        int8dq::check_product(site.device, site.linear)
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
@@ -73,13 +69,9 @@ impl super::Scheme for Scheme {
     }
 }
 
-/// Whether `x` holds a single token (of each sequence).
+/// Upstream's question: whether `x` holds a single token of each sequence.
 pub(super) fn is_decode(x: &Tensor) -> bool {
-    match *x.size().as_slice() {
-        [_, tokens, _] => tokens == 1,
-        [rows, _] => rows == 1,
-        _ => false,
-    }
+    x.size().get(1) == Some(&1)
 }
 
 #[derive(Debug)]

@@ -20,8 +20,10 @@ pub(super) fn check(site: &Site, numerics: Int8Numerics) -> Result<(), String> {
     semi_sparse::check(site, 32)?;
     match site.device {
         Device::Cuda if numerics == Int8Numerics::V1 => Ok(()),
-        Device::Cuda => Err("on cuda, 2:4 sparsity is of torchao's version 1 alone".to_owned()),
-        _ => int8dq::check_product(site.device, site.linear),
+        Device::Cuda => Err(format!(
+            "numerics {numerics:?} on cuda, but torchao has 2:4 sparse int8 weights in version 1 alone"
+        )),
+        Device::Cpu | Device::Xpu | Device::Mps => int8dq::check_product(site.device, site.linear),
     }
 }
 

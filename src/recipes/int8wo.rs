@@ -17,15 +17,15 @@ pub(super) struct Scheme {
 }
 
 impl Scheme {
-    fn numbers(self, weight: &Tensor) -> Result<Quantized, TchError> {
+    fn quantize_weight(self, weight: &Tensor) -> Result<Quantized, TchError> {
         int8::weight(weight, self.numerics, Some(int8::zero_point_kind(self.numerics)))
     }
 
-    /// The numbers of a weight that a layer can be built of.
-    fn valid(self, weight: &Tensor) -> Result<Quantized, Refusal> {
-        let numbers = self.numbers(weight)?;
-        int8::refuse_overflowing_reciprocals(&numbers.scale)?;
-        Ok(numbers)
+    /// The quantized weight, if a layer can be built of it.
+    fn quantize_or_refuse(self, weight: &Tensor) -> Result<Quantized, Refusal> {
+        let quantized = self.quantize_weight(weight)?;
+        int8::refuse_overflowing_reciprocals(&quantized.scale)?;
+        Ok(quantized)
     }
 }
 
@@ -35,15 +35,15 @@ impl super::Scheme for Scheme {
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        self.numbers(weight).map(Some)
+        self.quantize_weight(weight).map(Some)
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Ok(Box::new(Int8wo { weight: self.valid(&weight)? }))
+        Ok(Box::new(Int8wo { weight: self.quantize_or_refuse(&weight)? }))
     }
 
     fn packed(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        let Quantized { values, scale, .. } = self.valid(&weight)?;
+        let Quantized { values, scale, .. } = self.quantize_or_refuse(&weight)?;
         let scale = scale.f_to_kind(weight.f_kind()?)?.f_reshape([-1])?;
         Ok(Box::new(Packed { weight: values, scale }))
     }

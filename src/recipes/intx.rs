@@ -19,7 +19,7 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint};
+use super::{LinearLayer, Quantized, Site, ZeroPoint, groups};
 use crate::refusal::Refusal;
 
 /// The recipe.
@@ -39,10 +39,7 @@ impl super::Scheme for Scheme {
         if group < 2 {
             return Err(format!("group = {group}, but a group has at least 2 weights"));
         }
-        if !k.is_multiple_of(group.unsigned_abs()) {
-            return Err(format!("k = {k}, but the group of {group} must divide it"));
-        }
-        Ok(())
+        groups::check(k, group)
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {

@@ -101,11 +101,22 @@ fn scheme(recipe: Recipe) -> Box<dyn Scheme> {
 /// # Errors
 /// Unsupported, with the constraint and the value that broke it.
 pub fn check(site: &Site) -> Result<(), Refusal> {
-    let recipe = site.variant.recipe;
-    scheme(recipe).check(site).map_err(|constraint| {
-        let layer = site.linear.name;
-        Refusal::Unsupported(format!("recipe `{recipe}`, layer `{layer}`: {constraint}"))
-    })
+    let Variant { recipe, sparsity, packed, .. } = site.variant;
+    let combination = match sparsity {
+        Some(sparsity) if !sparsity.pairs_with(recipe) => {
+            Err(format!("{sparsity}, which it is not combined with"))
+        }
+        Some(sparsity) if packed => Err(format!("packed and {sparsity} at once")),
+        None if packed && !recipe.has_packed() => Err("packed, but libtorch has no such op".into()),
+        _ => Ok(()),
+    };
+    combination
+        .and_then(|()| scheme(recipe).check(site))
+        .map_err(|constraint| named(recipe, site.linear.name, &constraint))
+}
+
+fn named(recipe: Recipe, layer: &str, constraint: &str) -> Refusal {
+    Refusal::Unsupported(format!("recipe `{recipe}`, layer `{layer}`: {constraint}"))
 }
 
 /// Builds the variant's layer from `weight [n, k]`, which is freed unless the layer keeps it, and
@@ -120,6 +131,18 @@ pub fn layer(variant: Variant, weight: Tensor) -> Result<Box<dyn LinearLayer>, R
         None if variant.packed => scheme.packed(weight),
         None => scheme.eager(weight),
     }
+}
+
+/// [`layer`], the layer's name beside the recipe's in what it refuses.
+pub fn named_layer(
+    variant: Variant,
+    name: &str,
+    weight: Tensor,
+) -> Result<Box<dyn LinearLayer>, Refusal> {
+    layer(variant, weight).map_err(|refusal| match refusal {
+        Refusal::Unsupported(constraint) => named(variant.recipe, name, &constraint),
+        other => other,
+    })
 }
 
 /// The numbers of a quantized weight `[n, k]`, before packing; none where the recipe has none.

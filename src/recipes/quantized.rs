@@ -2,6 +2,8 @@
 
 use tch::{Kind, TchError, Tensor};
 
+use crate::refusal::Refusal;
+
 /// A quantized tensor before packing: one element per value, and the parameters of its groups.
 #[derive(Debug)]
 pub struct Quantized {
@@ -61,12 +63,9 @@ impl Quantized {
             _ => float(&self.values)?,
         };
         let values = values.f_reshape([-1, columns])?;
-        let (rows, groups) = self.scale.f_reshape([-1, self.scale.size2()?.1])?.size2()?;
-        // One scale for all rows is broadcast over them.
-        let grouped = values.f_reshape(match rows {
-            1 => vec![1, groups, -1],
-            rows => vec![rows, groups, -1],
-        })?;
+        // One scale for the whole tensor has one row, and takes all of it for a group.
+        let (rows, groups) = self.scale.size2()?;
+        let grouped = values.f_reshape([rows, groups, -1])?;
         let scale = float(&self.scale)?.f_unsqueeze(-1)?;
         let result = match &self.zero_point {
             ZeroPoint::None | ZeroPoint::Float6 => grouped.f_mul(&scale)?,
@@ -80,4 +79,29 @@ impl Quantized {
         };
         result.f_reshape([-1, columns])
     }
+}
+
+/// Refused unless every parameter is a number: where the dtype does not hold a group's range, or
+/// HQQ's solver overflows in float16, there are infinities, and the integers beside them mean
+/// nothing.
+///
+/// # Errors
+/// Unsupported, with the number of such groups.
+pub(super) fn refuse_non_finite(
+    scale: &Tensor,
+    zero_point: Option<&Tensor>,
+) -> Result<(), Refusal> {
+    let scale = Some(("scale", scale));
+    let zero_point = zero_point.map(|zero_point| ("zero point", zero_point));
+    for (name, parameter) in scale.into_iter().chain(zero_point) {
+        let broken = parameter.f_isfinite()?.f_logical_not()?;
+        let broken = broken.f_count_nonzero(None::<i64>)?.f_int64_value(&[])?;
+        if broken > 0 {
+            return Err(Refusal::Unsupported(format!(
+                "the {name} of {broken} of {} groups is NaN or infinite",
+                parameter.numel()
+            )));
+        }
+    }
+    Ok(())
 }

@@ -27,7 +27,8 @@ pub(super) fn check() -> Result<(), String> {
     match integer_products_are_exact() {
         Ok(true) => Ok(()),
         Ok(false) => {
-            Err("`_int_mm` gives saturated sums on this CPU, which has no VNNI".to_owned())
+            Err("`_int_mm` gives saturated sums on this CPU, as oneDNN does without VNNI"
+                .to_owned())
         }
         Err(error) => Err(format!("`_int_mm`: {error}")),
     }

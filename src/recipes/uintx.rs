@@ -10,6 +10,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::groups::{self, Grouped};
 use super::int4pack::{self, Int4Packed};
+use super::quantized::refuse_non_finite;
 use super::{LinearLayer, Quantized, Site, bitpack, hqq};
 use crate::refusal::Refusal;
 
@@ -26,7 +27,7 @@ pub(super) struct Scheme {
 
 impl Scheme {
     /// The zero point is added with HQQ, an integer that is subtracted without.
-    fn numbers(&self, weight: &Tensor) -> Result<Grouped, TchError> {
+    fn quantize_weight(&self, weight: &Tensor) -> Result<Grouped, TchError> {
         if !self.hqq {
             return groups::affine(weight, self.group, self.bits);
         }
@@ -53,15 +54,16 @@ impl super::Scheme for Scheme {
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-        let numbers = self.numbers(weight)?;
+        let quantized = self.quantize_weight(weight)?;
         Ok(Some(match self.hqq {
-            true => numbers.with_added_zero(groups::middle(self.bits)),
-            false => numbers.with_subtracted_zero(),
+            true => quantized.with_added_zero(groups::middle(self.bits)),
+            false => quantized.with_subtracted_zero(),
         }))
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        let Grouped { values, scale, zero_point } = self.numbers(&weight)?.finite()?;
+        let Grouped { values, scale, zero_point } = self.quantize_weight(&weight)?;
+        refuse_non_finite(&scale, Some(&zero_point))?;
         drop(weight);
         let values = match self.is_packed() {
             true => Values::Packed { shards: bitpack::pack(&values, self.bits)?, bits: self.bits },
@@ -74,15 +76,15 @@ impl super::Scheme for Scheme {
     /// `(q − z) · s = (q − 8) · s + (8 − z) · s`, the last product rounded to the weight's dtype.
     fn packed(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         let (n, _) = weight.size2()?;
-        let mut numbers = self.numbers(&weight)?;
+        let mut quantized = self.quantize_weight(&weight)?;
         drop(weight);
         if !self.hqq {
             let kind = Kind::Float;
-            let above = numbers.zero_point.f_neg()?.f_add_scalar(groups::middle(4))?;
-            let zero_point = above.f_to_kind(kind)?.f_mul(&numbers.scale.f_to_kind(kind)?)?;
-            numbers.zero_point = zero_point.f_to_kind(numbers.scale.f_kind()?)?;
+            let offset = quantized.zero_point.f_neg()?.f_add_scalar(groups::middle(4))?;
+            let zero_point = offset.f_to_kind(kind)?.f_mul(&quantized.scale.f_to_kind(kind)?)?;
+            quantized.zero_point = zero_point.f_to_kind(quantized.scale.f_kind()?)?;
         }
-        Ok(Box::new(Int4Packed::new(numbers, self.group, n)?))
+        Ok(Box::new(Int4Packed::new(quantized, self.group, n)?))
     }
 
     fn writes_out(&self) -> bool {
@@ -94,7 +96,8 @@ impl super::Scheme for Scheme {
         match (self.bits, self.hqq) {
             // HQQ's one bit stands for minimum and maximum, so normal weights come out too large.
             (1, true) => -16.0,
-            (bits, _) => 6.0 * f64::from(bits) - 8.0,
+            (1, false) => -2.0,
+            (bits, _) => (6.0 * f64::from(bits) - 6.0).min(38.0),
         }
     }
 }

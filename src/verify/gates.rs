@@ -5,12 +5,12 @@ use plan::{Activation, Dtype, ModelKind, Recipe};
 use crate::recipes;
 
 /// Outputs from which on a ratio is that of the recipe rather than of chance.
-const MANY: u64 = 1024;
+const MANY: usize = 1024;
 /// What chance may take from the ratio of fewer outputs, in dB.
 const CHANCE_DB: f64 = 10.0;
 
-/// The smallest signal-to-noise ratio, in dB, that a model's `outputs` (their number) may have
-/// against their float64 reference, unless the config sets its own.
+/// The smallest signal-to-noise ratio, in dB, that a model's `outputs`, so many as are compared, may
+/// have against their float64 reference, unless the config sets its own.
 ///
 /// Lowest values measured on a CPU, in dB. The baseline, over seeds and shapes from 3×33×7 to
 /// 2×16384×64:
@@ -40,14 +40,14 @@ const CHANCE_DB: f64 = 10.0;
 /// | recipe                    | linear                              | gate of many outputs |
 /// |---------------------------|-------------------------------------|----------------------|
 /// | int4wo, -tilepacked       | 12.6 / 12.9, 13.8                   | 18, 8                |
-/// | uintx, 1 to 4 bits        | −4.7 / −9.7, 1.7 / 2.0, 8.7 / 9.0, 15.4 / 15.8    | −2 / −16, 4, 10, 16 |
-/// | uintx, 5 to 8 bits        | 22.3 / 21.3, 27.5 / 28.4, 33.5 / 32.6, 38.0 / 39.2 | 22, 28, 34, 40 |
+/// | uintx, 1 to 4 bits        | −4.7 / −9.7, 1.7 / 2.0, 8.7 / 9.0, 15.4 / 15.8    | −2 / −16, 6, 12, 18 |
+/// | uintx, 5 to 8 bits        | 22.3 / 21.3, 27.5 / 28.4, 33.5 / 32.6, 38.0 / 39.2 | 24, 30, 36, 38 |
 ///
 /// Of one bit the gate stops only what is far larger than the signal. Sigmoid's constant half and the
 /// transformer block's residual are exact and hide errors of the linear layers by 8 dB and more, hence
 /// higher gates. Where `_int_mm` saturates (a CPU without VNNI), int8dq reaches 12 to 21 dB; there it
 /// is refused before. The other recipes' figures are in their files.
-pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: u64) -> f64 {
+pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: usize) -> f64 {
     let gate = recipes::min_sqnr_db(recipe, dtype);
     if recipe == Recipe::Baseline {
         // The dtype's own roundings.
@@ -57,6 +57,10 @@ pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: u64)
         ModelKind::LnLinear(Activation::Sigmoid) | ModelKind::TransformerBlock => 8.0,
         ModelKind::Linear | ModelKind::LnLinear(_) => 0.0,
     };
-    let chance = if outputs < MANY { CHANCE_DB } else { 0.0 };
-    gate + hidden - chance
+    if outputs >= MANY {
+        return gate + hidden;
+    }
+    // Not below what an output of nothing but zeros has, 0 dB, unless the gate is there already: that
+    // of a single bit.
+    (gate - CHANCE_DB).max(gate.min(1.0)) + hidden
 }

@@ -1,4 +1,4 @@
-use plan::{Activation, Dtype, ModelKind, Shape, Sparsity};
+use plan::{Activation, Device, Dtype, ModelKind, Recipe, Shape, Sparsity};
 use tch::Kind;
 
 use super::*;

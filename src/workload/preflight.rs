@@ -52,13 +52,14 @@ fn output(case: &Case) -> Result<(), Refusal> {
 }
 
 fn memory(case: &Case) -> Result<(), Refusal> {
-    // A CUDA device's free memory is not asked for: its allocator reports exhaustion cleanly,
-    // where the host's kernel would kill the process.
-    if case.device != Device::Cpu {
-        return Ok(());
-    }
+    // A CUDA device's free memory is not asked for: its allocator reports exhaustion cleanly, where
+    // the host's kernel would kill the process.
+    let needed = match case.device {
+        Device::Cpu => cost::memory_bytes(case),
+        Device::Cuda | Device::Xpu | Device::Mps => cost::drawing_bytes(case),
+    };
     match device::available_bytes() {
-        Some(available) => fits(cost::memory_bytes(case), available),
+        Some(available) => fits(needed, available),
         None => Ok(()),
     }
 }

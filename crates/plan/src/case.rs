@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::Variant;
 use crate::settings::{Profiling, Settings};
 use crate::shape::Shape;
 use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
@@ -99,6 +100,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// The variant in full, also where the id had to shorten it.
+    pub fn variant(&self) -> String {
+        Variant::of(self).to_string()
+    }
+
     /// Criterion's `full_id`, the key of every join.
     pub fn full_id(&self) -> String {
         self.id.to_string()

@@ -70,13 +70,19 @@ fn temporaries(case: &Case) -> Temporaries {
     let element = u128::from(case.dtype.bytes());
     let recipe = case.recipe;
     let quantizing = match recipe {
-        Recipe::Baseline => 0,
         // Weight, values, error, what shrinks it, and the parameters of small groups.
-        _ if recipe.has_solver() => 24,
+        recipe if recipe.has_solver() => 24,
+        Recipe::Baseline => 0,
         // Weight, scaled and clamped.
         Recipe::Float8wo | Recipe::Float8dqTensor | Recipe::Float8dqRow | Recipe::Fp6 => 16,
         // Scaled and rounded.
-        _ => 8,
+        Recipe::Int8wo { .. }
+        | Recipe::Int8dq { .. }
+        | Recipe::Int8dqPrefillWoDecode
+        | Recipe::Int4wo { .. }
+        | Recipe::Gemlitewo { .. }
+        | Recipe::Int8DynamicIntx { .. }
+        | Recipe::Uintx { .. } => 8,
     };
     let pruning = match case.sparsity {
         // Magnitudes, sorted, and the places of each in 64 bits.
@@ -86,16 +92,34 @@ fn temporaries(case: &Case) -> Temporaries {
     let weight = match recipe {
         // The operation reads the weight as it is stored.
         _ if case.packed => 0,
-        Recipe::Baseline if case.sparsity.is_none() => 0,
         Recipe::Int4wo { .. } | Recipe::Gemlitewo { .. } => 0,
+        Recipe::Baseline if case.sparsity.is_none() => 0,
         // It is converted, dequantized or expanded, by way of float32.
-        _ => 8 + element,
+        Recipe::Baseline
+        | Recipe::Int8wo { .. }
+        | Recipe::Int8dq { .. }
+        | Recipe::Int8dqPrefillWoDecode
+        | Recipe::Float8wo
+        | Recipe::Float8dqTensor
+        | Recipe::Float8dqRow
+        | Recipe::Int8DynamicIntx { .. }
+        | Recipe::Uintx { .. }
+        | Recipe::Fp6 => 8 + element,
     };
     let activation = match recipe {
         // Quantized by way of float32.
         Recipe::Float8dqTensor | Recipe::Float8dqRow => 16,
         // int8dq holds int32 sums, their conversion and a product together.
-        _ => 4 + 2 * element,
+        Recipe::Baseline
+        | Recipe::Int8wo { .. }
+        | Recipe::Int8dq { .. }
+        | Recipe::Int8dqPrefillWoDecode
+        | Recipe::Int4wo { .. }
+        | Recipe::Float8wo
+        | Recipe::Gemlitewo { .. }
+        | Recipe::Int8DynamicIntx { .. }
+        | Recipe::Uintx { .. }
+        | Recipe::Fp6 => 4 + 2 * element,
     };
     Temporaries { building: pruning.max(quantizing), weight, activation }
 }
@@ -133,6 +157,17 @@ pub fn memory_bytes(case: &Case) -> u64 {
     };
     let total = (input + held) * element + drawing.max(building).max(running) + reference + flush;
     u64::try_from(total).unwrap_or(u64::MAX)
+}
+
+/// The bytes of the host's memory that drawing weights and input takes at once, on whatever device they
+/// end: one weight at a time in float32 and in the case's dtype, then the input.
+pub fn drawing_bytes(case: &Case) -> u64 {
+    let element = u128::from(case.dtype.bytes());
+    let input: u128 = input_size(case.model, case.shape).into_iter().map(u128::from).product();
+    let weights = linears(case.model, case.shape)
+        .into_iter()
+        .map(|linear| u128::from(linear.k) * u128::from(linear.n) * (4 + element));
+    u64::try_from(weights.fold(input * element, u128::max)).unwrap_or(u64::MAX)
 }
 
 /// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an

@@ -106,6 +106,15 @@ fn a_step_may_take_more_than_building() {
 }
 
 #[test]
+fn drawing_takes_one_weight_at_a_time() {
+    // 64·32 weights in float32 and bfloat16; of the block the largest is 64·256.
+    assert_eq!(drawing_bytes(&first_case("linear", "[10, 64, 32]")), 64 * 32 * 6);
+    assert_eq!(drawing_bytes(&first_case("transformer_block", "[2, 64, 64]")), 64 * 256 * 6);
+    // Or the input: 10 000 rows of 64.
+    assert_eq!(drawing_bytes(&first_case("linear", "[10000, 64, 32]")), 10_000 * 64 * 2);
+}
+
+#[test]
 fn a_preallocated_output_is_held_beside_the_rest() {
     for (model, output) in [("linear", 10 * 32 * 2), ("transformer_block", 10 * 16 * 64 * 2)] {
         let eager = first_case(model, "[10, 64, 32]");

@@ -105,5 +105,7 @@ fn read_energy(node: &Node<'_>, outer: EnergyPass) -> Option<EnergyPass> {
 
 fn read_tolerance(node: &Node<'_>) -> Option<Tolerance> {
     let fields = node.mapping(&["min_sqnr_db"])?;
-    Some(Tolerance { min_sqnr_db: fields.read("min_sqnr_db", Node::positive) })
+    Some(Tolerance {
+        min_sqnr_db: fields.read("min_sqnr_db", |node| node.number(-200.0..=200.0, "30")),
+    })
 }

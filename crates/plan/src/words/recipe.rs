@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, serde_as_word};
+use super::numerics::{Int4Numerics, Int8Numerics};
 
 /// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,7 +20,8 @@ pub enum Recipe {
         /// Whose roundings.
         numerics: Int8Numerics,
     },
-    /// int8dq for more than one token, int8wo for one.
+    /// int8dq, with only the weights quantized where dimension 1 of the input is 1: torchao's rule
+    /// for the decoding of one token.
     Int8dqPrefillWoDecode,
     /// 4-bit weights in groups.
     Int4wo {
@@ -34,7 +36,8 @@ pub enum Recipe {
     Float8dqTensor,
     /// float8 weights and activations, one scale per row.
     Float8dqRow,
-    /// gemlite's group-wise dequantizing kernel.
+    /// Weights dequantized inside a kernel of our own, with the numbers that torchao packs for
+    /// gemlite's.
     Gemlitewo {
         /// 4 or 8.
         bits: u8,
@@ -63,54 +66,6 @@ pub enum Recipe {
     },
     /// 6-bit floating-point weights (3 exponent, 2 mantissa bits).
     Fp6,
-}
-
-/// Which of torchao's int8 implementations is followed, to the last rounding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Int8Numerics {
-    /// Version 1 of the configurations, the default of torchao 0.17.
-    #[default]
-    V1,
-    /// Version 2 in torchao 0.17 (`-v2`).
-    V2,
-    /// The default of torchao 0.18 (`-v018`).
-    V018,
-}
-
-impl Int8Numerics {
-    const fn suffix(self) -> &'static str {
-        match self {
-            Self::V1 => "",
-            Self::V2 => "-v2",
-            Self::V018 => "-v018",
-        }
-    }
-}
-
-/// How scale and zero point of a group of 4-bit weights are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Int4Numerics {
-    /// From minimum and maximum; the smallest scale is 1e-6.
-    #[default]
-    Affine,
-    /// From minimum and maximum, as torchao 0.17's format for CUDA: the smallest scale is bfloat16's
-    /// epsilon (`-tilepacked`).
-    TilePacked,
-    /// Half-quadratic quantization, its solver in float32 on a CPU and in float16 on CUDA (`-hqq`).
-    Hqq,
-    /// Half-quadratic quantization, its solver in float16 anywhere (`-hqq-fp16solver`).
-    HqqFp16Solver,
-}
-
-impl Int4Numerics {
-    const fn suffix(self) -> &'static str {
-        match self {
-            Self::Affine => "",
-            Self::TilePacked => "-tilepacked",
-            Self::Hqq => "-hqq",
-            Self::HqqFp16Solver => "-hqq-fp16solver",
-        }
-    }
 }
 
 const INT8_DYNAMIC_INTX: &str = "int8_dynamic_activation_intx_weight";
@@ -180,7 +135,15 @@ impl Recipe {
             | Self::Gemlitewo { bits: 4, group, .. }
             | Self::Int8DynamicIntx { group, .. }
             | Self::Uintx { group, .. } => Some(group),
-            _ => None,
+            Self::Baseline
+            | Self::Int8wo { .. }
+            | Self::Int8dq { .. }
+            | Self::Int8dqPrefillWoDecode
+            | Self::Float8wo
+            | Self::Float8dqTensor
+            | Self::Float8dqRow
+            | Self::Gemlitewo { .. }
+            | Self::Fp6 => None,
         }
     }
 
@@ -192,7 +155,15 @@ impl Recipe {
             }
             Self::Gemlitewo { bits, .. } => bits == 4,
             Self::Uintx { hqq, .. } => hqq,
-            _ => false,
+            Self::Baseline
+            | Self::Int8wo { .. }
+            | Self::Int8dq { .. }
+            | Self::Int8dqPrefillWoDecode
+            | Self::Float8wo
+            | Self::Float8dqTensor
+            | Self::Float8dqRow
+            | Self::Int8DynamicIntx { .. }
+            | Self::Fp6 => false,
         }
     }
 
@@ -202,7 +173,16 @@ impl Recipe {
         match self {
             Self::Int8wo { .. } => true,
             Self::Uintx { bits, group, .. } => bits == 4 && INT4_GROUPS.contains(&group),
-            _ => false,
+            Self::Baseline
+            | Self::Int8dq { .. }
+            | Self::Int8dqPrefillWoDecode
+            | Self::Int4wo { .. }
+            | Self::Float8wo
+            | Self::Float8dqTensor
+            | Self::Float8dqRow
+            | Self::Gemlitewo { .. }
+            | Self::Int8DynamicIntx { .. }
+            | Self::Fp6 => false,
         }
     }
 
@@ -214,7 +194,6 @@ impl Recipe {
 
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hqq_suffix = |hqq| if hqq { "-hqq" } else { "" };
         match *self {
             Self::Baseline => f.write_str("baseline"),
             Self::Int8wo { numerics } => write!(f, "int8wo{}", numerics.suffix()),
@@ -232,7 +211,8 @@ impl fmt::Display for Recipe {
                 write!(f, "{INT8_DYNAMIC_INTX}-{bits}-{group}-{asymmetric}")
             }
             Self::Uintx { bits, group, hqq } => {
-                write!(f, "uintx-{bits}-{group}{}", hqq_suffix(hqq))
+                let solver = if hqq { "-hqq" } else { "" };
+                write!(f, "uintx-{bits}-{group}{solver}")
             }
             Self::Fp6 => f.write_str("fp6"),
         }
@@ -254,18 +234,25 @@ fn parse(text: &str) -> Option<Recipe> {
     let mut parts = text.split('-');
     let family = parts.next()?;
     let rest: Vec<&str> = parts.collect();
-    let bits = |text: &str| text.parse().ok().filter(|bits| (1..=8).contains(bits));
-    let group = |text: &str| -> Option<u16> { text.parse().ok().filter(|&group| group > 0) };
+    // One spelling of each number: neither `064` nor `+64`.
+    let number = |text: &str| -> Option<u16> {
+        text.parse().ok().filter(|number: &u16| number.to_string() == text && *number > 0)
+    };
+    let group = number;
+    let bits = |text: &str| {
+        let bits = number(text).filter(|bits| (1..=8).contains(bits))?;
+        u8::try_from(bits).ok()
+    };
     Some(match (family, rest.as_slice()) {
         ("baseline", []) => Recipe::Baseline,
-        ("int8wo", version) => Recipe::Int8wo { numerics: int8_numerics(version)? },
-        ("int8dq", version) => Recipe::Int8dq { numerics: int8_numerics(version)? },
+        ("int8wo", version) => Recipe::Int8wo { numerics: Int8Numerics::parse(version)? },
+        ("int8dq", version) => Recipe::Int8dq { numerics: Int8Numerics::parse(version)? },
         ("int8dq_prefill_wo_decode", []) => Recipe::Int8dqPrefillWoDecode,
         // Upstream's default group is 128.
         ("int4wo", []) => Recipe::Int4wo { group: 128, numerics: Int4Numerics::Affine },
         ("int4wo", [size, numerics @ ..]) => Recipe::Int4wo {
             group: group(size).filter(|group| INT4_GROUPS.contains(group))?,
-            numerics: int4_numerics(numerics)?,
+            numerics: Int4Numerics::parse(numerics)?,
         },
         ("float8wo", []) => Recipe::Float8wo,
         ("float8dq", ["tensor"]) => Recipe::Float8dqTensor,
@@ -297,25 +284,6 @@ fn parse(text: &str) -> Option<Recipe> {
 /// Groups for which libtorch has a 4-bit product.
 const INT4_GROUPS: [u16; 4] = [32, 64, 128, 256];
 
-fn int8_numerics(rest: &[&str]) -> Option<Int8Numerics> {
-    match rest {
-        [] => Some(Int8Numerics::V1),
-        ["v2"] => Some(Int8Numerics::V2),
-        ["v018"] => Some(Int8Numerics::V018),
-        _ => None,
-    }
-}
-
-fn int4_numerics(rest: &[&str]) -> Option<Int4Numerics> {
-    match rest {
-        [] => Some(Int4Numerics::Affine),
-        ["tilepacked"] => Some(Int4Numerics::TilePacked),
-        ["hqq"] => Some(Int4Numerics::Hqq),
-        ["hqq", "fp16solver"] => Some(Int4Numerics::HqqFp16Solver),
-        _ => None,
-    }
-}
-
 fn is_hqq(rest: &[&str]) -> bool {
     matches!(rest, [] | ["hqq"])
 }
@@ -342,58 +310,5 @@ fn remedy(text: &str) -> String {
 serde_as_word!(Recipe);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_spelling_reads_back() {
-        for word in SPELLINGS {
-            assert_eq!(
-                word.parse::<Recipe>().map(|recipe| recipe.to_string()).as_deref(),
-                Ok(*word)
-            );
-        }
-    }
-
-    #[test]
-    fn upstreams_defaults_are_filled_in() {
-        for (short, full) in [
-            ("int4wo", "int4wo-128"),
-            ("gemlitewo", "gemlitewo-4-64"),
-            ("gemlitewo-8", "gemlitewo-8-64"),
-        ] {
-            assert_eq!(short.parse::<Recipe>(), full.parse::<Recipe>(), "{short}");
-        }
-    }
-
-    #[test]
-    fn wrong_words_say_what_to_write() {
-        for (typed, remedy) in [
-            ("int8w0", "did you mean `int8wo`?"),
-            ("int8wo-v3", "this family is written int8wo[-v2|-v018]"),
-            (
-                "int4wo-48",
-                "this family is written int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
-            ),
-            ("float8dq", "this family is written float8dq-{tensor|row}"),
-            ("uintx-9-64", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
-            (
-                "gemlitewo-3-64",
-                "this family is written gemlitewo-{4|8}-<group>, with 4 bits also \
-                 gemlitewo-4-<group>-fp16solver",
-            ),
-        ] {
-            assert_eq!(typed.parse::<Recipe>().unwrap_err().remedy, remedy, "{typed}");
-        }
-    }
-
-    #[test]
-    fn the_asymmetry_flag_means_what_it_says() {
-        let flag = |word: &str| match word.parse() {
-            Ok(Recipe::Int8DynamicIntx { asymmetric, .. }) => asymmetric,
-            other => panic!("{other:?}"),
-        };
-        assert!(flag("int8_dynamic_activation_intx_weight-4-32-true"));
-        assert!(!flag("int8_dynamic_activation_intx_weight-4-32-false"));
-    }
-}
+#[path = "recipe_tests.rs"]
+mod tests;

@@ -21,6 +21,8 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
         Some("a preallocated output, which its names do not tell from a fresh one")
     } else if entry.row.record.case.packed {
         Some("libtorch's packed op, which its names do not tell from upstream's own maths")
+    } else if entry.row.record.case.sparsity.is_some() {
+        Some("a sparse layout, which its names do not tell from a dense one")
     } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
         Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
     } else if times && !(timed(Some(entry.row)) && timed(entry.unquantized)) {

@@ -160,7 +160,7 @@ fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let mut lines = Vec::new();
     for record in entries.iter().map(|entry| &entry.row.record) {
         let kernels = Cell::from(record.kernels.join(", "));
-        let line = Line::Spanning(record.case.id.variant.as_str().into(), kernels);
+        let line = Line::Spanning(record.case.variant().into(), kernels);
         if !record.kernels.is_empty() && !lines.contains(&line) {
             lines.push(line);
         }
@@ -173,7 +173,7 @@ fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
 }
 
 fn line(section: &Section, row: &Row, footnotes: &mut Footnotes) -> Line {
-    let mut cells = vec![Cell::from(row.record.case.id.variant.as_str())];
+    let mut cells = vec![Cell::from(row.record.case.variant())];
     cells.extend(section.columns.iter().map(|column| cell(column, row, footnotes)));
     Line::Cells(cells)
 }

@@ -163,7 +163,7 @@ fn line(
     footnotes: &mut Footnotes,
 ) -> Line {
     let record = &entry.row.record;
-    let variant = Cell::from(record.case.id.variant.as_str());
+    let variant = Cell::from(record.case.variant());
     if let Some(reason) = record.outcome.reason() {
         let paint = if record.outcome.is_failure() { Paint::Bad } else { Paint::Warn };
         let status = record.outcome.status();

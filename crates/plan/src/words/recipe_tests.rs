@@ -1,0 +1,51 @@
+use super::*;
+
+#[test]
+fn every_spelling_reads_back() {
+    for word in SPELLINGS {
+        assert_eq!(word.parse::<Recipe>().map(|recipe| recipe.to_string()).as_deref(), Ok(*word));
+    }
+}
+
+#[test]
+fn upstreams_defaults_are_filled_in() {
+    for (short, full) in [
+        ("int4wo", "int4wo-128"),
+        ("gemlitewo", "gemlitewo-4-64"),
+        ("gemlitewo-8", "gemlitewo-8-64"),
+    ] {
+        assert_eq!(short.parse::<Recipe>(), full.parse::<Recipe>(), "{short}");
+    }
+}
+
+#[test]
+fn wrong_words_say_what_to_write() {
+    for (typed, remedy) in [
+        ("int8w0", "did you mean `int8wo`?"),
+        ("int8wo-v3", "this family is written int8wo[-v2|-v018]"),
+        (
+            "int4wo-48",
+            "this family is written int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
+        ),
+        ("float8dq", "this family is written float8dq-{tensor|row}"),
+        ("uintx-4-064", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
+        ("uintx-9-64", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
+        (
+            "gemlitewo-3-64",
+            "this family is written gemlitewo-{4|8}-<group>, with 4 bits also \
+             gemlitewo-4-<group>-fp16solver",
+        ),
+    ] {
+        assert_eq!(typed.parse::<Recipe>().unwrap_err().remedy, remedy, "{typed}");
+    }
+}
+
+#[test]
+fn the_asymmetry_flag_means_what_it_says() {
+    let flag = |word: &str| match word.parse() {
+        Ok(Recipe::Int8DynamicIntx { asymmetric, .. }) => asymmetric,
+        other => panic!("{other:?}"),
+    };
+    assert!(flag("int8_dynamic_activation_intx_weight-4-32-true"));
+    assert!(!flag("int8_dynamic_activation_intx_weight-4-32-false"));
+}

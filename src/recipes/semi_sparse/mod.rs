@@ -1,0 +1,74 @@
+//! 2:4 sparsity: of every four consecutive weights of a row two are zero.
+//!
+//! On CUDA the weight is compressed and multiplied by cuSPARSELt, as in
+//! `torch.sparse.SparseSemiStructuredTensorCUSPARSELT`. libtorch has no such product on a CPU, so
+//! there the compressed weight is expanded at each call by a kernel of ours, and multiplied dense:
+//! that saves memory, and can save time only where reading the weight is what takes it.
+
+mod compressed;
+mod cslt;
+mod layer;
+
+pub(super) use compressed::Compressed;
+pub(super) use cslt::Cslt;
+pub(super) use layer::layer;
+
+use plan::{Device, Dtype};
+use tch::{Kind, TchError, Tensor};
+
+use super::Site;
+use crate::refusal::Refusal;
+
+/// The share of a weight that stays: two of four.
+pub(super) const DENSITY: f64 = 0.5;
+
+/// Whether a weight can be stored like this at the site. `multiple` is what cuSPARSELt demands of
+/// both its sizes: 16 with elements of 16 bits, 32 with 8 bits.
+pub(super) fn check(site: &Site, multiple: u64) -> Result<(), String> {
+    let (k, n) = (site.linear.k, site.linear.n);
+    if k % 4 != 0 {
+        return Err(format!("k = {k}, but 2:4 sparsity needs a multiple of 4"));
+    }
+    if site.device != Device::Cuda {
+        return Ok(());
+    }
+    for (dimension, size) in [("k", k), ("n", n)] {
+        if size % multiple != 0 {
+            return Err(format!(
+                "{dimension} = {size}, but `_cslt_sparse_mm` on cuda needs a multiple of {multiple}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a weight that is not quantized can be stored like this at the site.
+pub(super) fn check_unquantized(site: &Site) -> Result<(), String> {
+    if site.device == Device::Cuda && site.dtype == Dtype::Float32 {
+        return Err(format!(
+            "weights of {}, but `_cslt_sparse_mm` on cuda takes bfloat16 or float16",
+            site.dtype
+        ));
+    }
+    check(site, 16)
+}
+
+/// `weight [n, k]`, of each four the two of largest magnitude, of equals the earlier.
+pub(super) fn prune(weight: &Tensor) -> Result<Tensor, Refusal> {
+    let k = weight.size2()?.1;
+    if k % 4 != 0 {
+        let reason = format!("k = {k}, but 2:4 sparsity needs a multiple of 4");
+        return Err(Refusal::Unsupported(reason));
+    }
+    let fours = weight.f_reshape([-1, 4])?;
+    let pruned = fours.f_scatter_value(-1, &by_magnitude(&fours)?.f_narrow(-1, 2, 2)?, 0)?;
+    Ok(pruned.f_view_as(weight)?)
+}
+
+/// The places of each four, largest magnitude first, of equals the earlier.
+fn by_magnitude(fours: &Tensor) -> Result<Tensor, TchError> {
+    fours.f_to_kind(Kind::Float)?.f_abs()?.f_argsort_stable(true, -1, true)
+}
+
+#[cfg(test)]
+mod tests;
