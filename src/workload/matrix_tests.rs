@@ -60,10 +60,10 @@ fn constraint(case: &Case) -> Option<&'static str> {
             Some("`_cslt_sparse_mm` on cuda takes bfloat16 or float16")
         }
         Recipe::Int8dqPrefillWoDecode if cuda && sparse => {
-            Some("on cuda, a single token has no product with 2:4 sparse weights")
+            Some("device cuda, but its 2:4 sparse layout is for the cpu")
         }
         Recipe::Int8dq { numerics } if cuda && sparse && numerics != Int8Numerics::V1 => {
-            Some("on cuda, 2:4 sparsity is of torchao's version 1 alone")
+            Some("torchao has 2:4 sparse int8 weights in version 1 alone")
         }
         Recipe::Int8dq { .. } | Recipe::Int8dqPrefillWoDecode
             if !cuda && !integer_products_are_exact().unwrap() =>
@@ -80,7 +80,7 @@ fn constraint(case: &Case) -> Option<&'static str> {
             Some("`_weight_int4pack_mm` on cuda takes bfloat16 alone")
         }
         Recipe::Float8dqTensor | Recipe::Float8dqRow if cuda && sparse => {
-            Some("2:4 sparse float8 weights on cuda: libtorch has no such product")
+            Some("device cuda, but its 2:4 sparse layout is for the cpu")
         }
         Recipe::Float8dqRow if !bfloat16 => Some("scales per row need bfloat16"),
         Recipe::Gemlitewo { .. } if cuda && case.dtype == Dtype::Float32 => {
