@@ -39,9 +39,21 @@ fn integer_products_are_exact() -> bool {
     exact
 }
 
+/// The fixtures of models, one at the least of each in our own folder; another may hold none.
+fn model_fixtures() -> Vec<Fixture> {
+    let fixtures = Fixture::all("model");
+    if !Fixture::elsewhere() {
+        for model in ModelKind::all() {
+            let found = fixtures.iter().any(|fixture| model_of(fixture).0 == model);
+            assert!(found, "no fixture of {model}");
+        }
+    }
+    fixtures
+}
+
 #[test]
 fn models_agree_stage_by_stage() {
-    for fixture in Fixture::all("model") {
+    for fixture in model_fixtures() {
         let (model, stages) = recording(&fixture, Recipe::Baseline);
         let output = model.forward(fixture.tensor("input")).unwrap();
         for (name, found) in stages.borrow().iter() {
@@ -53,7 +65,7 @@ fn models_agree_stage_by_stage() {
 
 #[test]
 fn quantized_models_agree() {
-    for fixture in Fixture::all("model") {
+    for fixture in model_fixtures() {
         for recipe in [Recipe::INT8WO, Recipe::INT8DQ, Recipe::Float8wo] {
             if recipe == Recipe::INT8DQ && !integer_products_are_exact() {
                 continue;
@@ -67,7 +79,7 @@ fn quantized_models_agree() {
 
 #[test]
 fn models_follow_the_dtype_of_their_input() {
-    for fixture in Fixture::all("model") {
+    for fixture in model_fixtures() {
         let (kind, parameters) = model_of(&fixture);
         let mut wide = Parameters::default();
         for (name, tensor) in parameters.iter() {
@@ -84,7 +96,7 @@ fn models_follow_the_dtype_of_their_input() {
 /// fixtures replace by random ones.
 #[test]
 fn a_seed_gives_upstreams_weights_and_input() {
-    for fixture in Fixture::all("model") {
+    for fixture in model_fixtures() {
         let (model, _) = model_of(&fixture);
         tch::manual_seed(fixture.text("seed").parse().unwrap());
         let parameters =

@@ -66,6 +66,26 @@ fn the_cast_saturates() {
     }
 }
 
+/// The scale of subnormal numbers is one itself, of few bits, so that rounding it may be an error of
+/// any size: amax / 448 lies below twice the smallest number here, and is rounded to it.
+#[test]
+fn subnormal_rows_keep_sign_and_order_and_stay_finite() {
+    for kind in [Kind::Float, Kind::BFloat16] {
+        let smallest = if kind == Kind::Float { 2f64.powi(-149) } else { 2f64.powi(-133) };
+        let steps = [448.0, -448.0, 224.0, 1.0, -1.0, 0.0, 560.0, 17.0];
+        let exact = Tensor::from_slice(&steps) * smallest;
+        let x = exact.to_kind(kind).unsqueeze(0);
+        for granularity in BOTH {
+            let found = quantize(&x, granularity).unwrap();
+            assert_eq!(found.scale.double_value(&[0, 0]), smallest, "{granularity:?} {kind:?}");
+            // 560 is beyond the largest and saturates; 17 is a tie, which rounds to the even 16.
+            let values = Vec::<f64>::try_from(found.values.to_kind(Kind::Double).reshape([-1]));
+            let expected = [448.0, -448.0, 224.0, 1.0, -1.0, 0.0, 448.0, 16.0];
+            assert_eq!(values.unwrap(), expected, "{granularity:?} {kind:?}");
+        }
+    }
+}
+
 #[test]
 fn zeros_without_a_scale_are_nan_and_refused() {
     for kind in KINDS {

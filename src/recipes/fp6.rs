@@ -237,6 +237,32 @@ mod tests {
     }
 
     #[test]
+    fn an_outlier_silences_its_row_and_no_other() {
+        // The scale of the first row is 1e4 / 28 = 357: of what is below a 32nd of it, half of the
+        // smallest step, nothing is left; 39 is 0.109, nearer to 2/16 than to 1/16.
+        let rows = [[1e4, 1.0, -11.0, 39.0], [1.75, 1.0, -0.5, 0.125]];
+        let weight = Tensor::from_slice2(&rows).to_kind(Kind::Float);
+        let (codes, scale) = quantize(&weight).unwrap();
+        let values = Vec::<f64>::try_from(decode(&codes).unwrap().reshape([-1])).unwrap();
+        assert_eq!(values, [28.0, 0.0, 0.0, 0.125, 28.0, 16.0, -8.0, 2.0]);
+        assert_eq!(scale.double_value(&[1, 0]), 0.0625);
+    }
+
+    #[test]
+    fn subnormal_weights_are_zero() {
+        // 1e-39 / (1e-12 / 28) is far below the smallest step.
+        for kind in [Kind::Float, Kind::BFloat16] {
+            let weight = Tensor::from_slice(&[1e-39_f32, -1e-39, 0.0, 5e-39]);
+            let (codes, scale) = quantize(&weight.unsqueeze(0).to_kind(kind)).unwrap();
+            let values = decode(&codes).unwrap();
+            assert_eq!(values.count_nonzero(None).int64_value(&[]), 0, "{kind:?}");
+            let smallest = 1e-12 / MAX;
+            let off = (scale.double_value(&[0, 0]) / smallest - 1.0).abs();
+            assert!(off <= 2f64.powi(-8), "{kind:?}: {off}");
+        }
+    }
+
+    #[test]
     fn six_bits_are_six_bits() {
         let weight = Tensor::ones([256, 128], (Kind::BFloat16, Device::Cpu));
         let layer = super::super::Scheme::eager(&Scheme, weight).unwrap();

@@ -291,6 +291,49 @@ mod tests {
     }
 
     #[test]
+    fn extremes_of_a_group_land_where_the_formula_puts_them() {
+        // Of 4 bits: (name, weights, symmetric values, asymmetric values less their zero point).
+        for (name, row, symmetric, asymmetric) in [
+            ("zero", [0.0; 4], [0; 4], [0; 4]),
+            // amax / 7.5 is the scale, and 7.5 rounds up to 8, which is clamped.
+            ("constant", [0.75; 4], [7; 4], [15; 4]),
+            ("negative constant", [-0.75; 4], [-8; 4], [-15; 4]),
+            ("outlier", [1e4, 1.0, -1.0, 39.0], [7, 0, 0, 0], [15, 0, 0, 0]),
+            ("subnormal", [1e-39, -1e-39, 0.0, 1e-39], [0; 4], [0; 4]),
+        ] {
+            for (with_zero_point, expected) in [(false, symmetric), (true, asymmetric)] {
+                let scheme = Scheme { bits: 4, group: 4, asymmetric: with_zero_point };
+                let weight = Tensor::from_slice(&row).to_kind(Kind::Float).unsqueeze(0);
+                let found = scheme.quantize_weight(&weight).unwrap();
+                let values = found.weight.to_kind(Kind::Int64) - &found.zero_point;
+                let values = Vec::<i64>::try_from(values.reshape([-1])).unwrap();
+                assert_eq!(values, expected, "{name}, asymmetric: {with_zero_point}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_outlier_touches_its_own_group_alone() {
+        for asymmetric in [false, true] {
+            let scheme = Scheme { bits: 4, group: 16, asymmetric };
+            let weight = wave(2, 64, Kind::Float);
+            let plain = scheme.quantize_weight(&weight).unwrap();
+            drop(weight.get(1).get(20).fill_(1e4));
+            let found = scheme.quantize_weight(&weight).unwrap();
+            let changed = |a: &Tensor, b: &Tensor| {
+                let changed = a.not_equal_tensor(b).nonzero();
+                Vec::<i64>::try_from(changed.reshape([-1])).unwrap()
+            };
+            assert_eq!(changed(&plain.scale, &found.scale), [1, 1]);
+            let groups = |layer: &Intx| layer.weight.reshape([2, 4, 16]);
+            for (row, group) in (0..2).flat_map(|row| (0..4).map(move |group| (row, group))) {
+                let of = |layer: &Intx| groups(layer).get(row).get(group);
+                assert_eq!(of(&plain).equal(&of(&found)), (row, group) != (1, 1));
+            }
+        }
+    }
+
+    #[test]
     fn leading_dimensions_are_kept() {
         let scheme = Scheme { bits: 4, group: 32, asymmetric: true };
         for kind in [Kind::Float, Kind::BFloat16, Kind::Half] {

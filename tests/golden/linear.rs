@@ -26,7 +26,7 @@ fn compare(belongs: fn(Recipe) -> bool) {
         compared += 1;
     }
     // Another folder may hold fewer families.
-    assert!(compared > 0 || std::env::var_os("GOLDEN_DIR").is_some(), "no fixture");
+    assert!(compared > 0 || Fixture::elsewhere(), "no fixture");
 }
 
 fn recipe_of(fixture: &Fixture) -> Recipe {
@@ -95,7 +95,44 @@ fn output(fixture: &Fixture, recipe: Recipe) {
     } else {
         fixture.expect_rounding("output", &found, steps);
     }
+    accuracy(fixture, recipe, &found);
     writes_the_same(fixture, recipe, &*layer, &found);
+}
+
+/// Demands upstream's signal-to-noise ratio against the unquantized layer, and that the error against
+/// the exact product of the dequantized operands is within the README's bound. What is not finite is
+/// left out; that it is the same has been compared.
+fn accuracy(fixture: &Fixture, recipe: Recipe, found: &Tensor) {
+    let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
+    let finite = found.isfinite();
+    let selected = |tensor: &Tensor| double(tensor).masked_select(&finite);
+    let unquantized = selected(fixture.tensor("output_hp"));
+    let noise = (&unquantized - selected(found)).norm().double_value(&[]);
+    let sqnr_db = 20.0 * (unquantized.norm().double_value(&[]) / noise).log10();
+    let upstream: f64 = fixture.text("sqnr_db").parse().unwrap();
+    assert!(sqnr_db >= upstream - 0.2, "{fixture}: {sqnr_db:.2} dB, upstream {upstream:.2} dB");
+
+    let edge = fixture.text("case").starts_with("edge");
+    let bound = match (takes_integer_products(recipe), edge) {
+        (true, true) => 7.5e-3,
+        (true, false) => 1.7e-3,
+        (false, true) => 5e-3,
+        (false, false) => 1.5e-3,
+    };
+    let norms = |tensor: &Tensor| double(tensor).norm_scalaropt_dim(2.0, [-1], true);
+    let (x, weight) = (norms(fixture.tensor("input")), norms(fixture.tensor("weight")));
+    let mut allowed = weight * bound;
+    if let Recipe::Gemlitewo { bits: 4, .. } = recipe {
+        // The kernel takes the zero points off the sums, so that of a row of zeros, too, there is
+        // left what float32 has rounded: of products with integers of up to 8, times the scale.
+        let scale = double(fixture.tensor("scale")).amax([-1], true);
+        let root = (fixture.shape().k as f64).sqrt();
+        allowed += scale * (8.0 * root * 2f64.powi(-24));
+    }
+    let largest = x.matmul(&allowed.tr()).masked_select(&finite);
+    let error = (selected(fixture.tensor("output_exact")) - selected(found)).abs();
+    let within = error.less_equal_tensor(&largest).all().int64_value(&[]);
+    assert_eq!(within, 1, "{fixture}: an error above {bound:.1e} |x| |w|");
 }
 
 fn writes_the_same(fixture: &Fixture, recipe: Recipe, layer: &dyn LinearLayer, found: &Tensor) {
@@ -103,7 +140,10 @@ fn writes_the_same(fixture: &Fixture, recipe: Recipe, layer: &dyn LinearLayer, f
     let written = layer.forward_out(fixture.tensor("input"), &mut out);
     assert_eq!(written.is_ok(), recipes::writes_out(recipe), "{fixture}");
     if written.is_ok() {
-        assert!(out.equal(found) || found.isnan().any().int64_value(&[]) == 1, "{fixture}");
+        assert_eq!((out.size(), out.kind()), (found.size(), found.kind()), "{fixture}");
+        let nan = out.isnan().logical_and(&found.isnan());
+        let same = out.eq_tensor(found).logical_or(&nan);
+        assert_eq!(same.all().int64_value(&[]), 1, "{fixture}");
     }
 }
 
