@@ -9,7 +9,7 @@ use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::{LinearLayer, Site, output_size};
-use crate::kernels::cpu;
+use crate::kernels::cpu::{self, expand_2_4_and};
 use crate::refusal::Refusal;
 
 /// Whether a weight can be stored like this at the site. `multiple` is what cuSPARSELt demands of
@@ -189,7 +189,7 @@ impl LinearLayer for Expanded {
     }
 
     fn kernels(&self) -> &'static [&'static str] {
-        &["criterion_torch::expand_2_4", "aten::mm"]
+        expand_2_4_and!["aten::mm"]
     }
 
     fn is_quantized(&self) -> bool {
