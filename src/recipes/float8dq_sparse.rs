@@ -8,6 +8,7 @@ use tch::{TchError, Tensor};
 use super::float8::{self, Granularity};
 use super::semi_sparse::{self, Compressed};
 use super::{LinearLayer, Quantized, Site, float8dq};
+use crate::kernels::cpu::expand_2_4_and;
 use crate::refusal::Refusal;
 
 /// Whether the site's weight can be stored and multiplied like this.
@@ -60,8 +61,8 @@ impl LinearLayer for Expanded {
 
     fn kernels(&self) -> &'static [&'static str] {
         match self.granularity {
-            Granularity::Row => &["criterion_torch::expand_2_4", "aten::_scaled_mm", "aten::mul_"],
-            Granularity::Tensor => &["criterion_torch::expand_2_4", "aten::_scaled_mm"],
+            Granularity::Row => expand_2_4_and!["aten::_scaled_mm", "aten::mul_"],
+            Granularity::Tensor => expand_2_4_and!["aten::_scaled_mm"],
         }
     }
 

@@ -1,9 +1,11 @@
 //! `gemlitewo` on CUDA: the layer around `kernels::cuda::gemlite`.
 
+use std::cell::Cell;
+
 use tch::{TchError, Tensor};
 
 use super::{LinearLayer, Quantized, ZeroPoint, as_rows, output_size};
-use crate::kernels::cuda::gemlite::{Gemlite, Packed};
+use crate::kernels::cuda::gemlite::Gemlite;
 use crate::refusal::Refusal;
 
 /// The layer of a quantized weight `[n, k]` on a CUDA device: 4 bits as uint8 with subtracted zero
@@ -21,15 +23,14 @@ pub(super) fn layer(quantized: Quantized) -> Result<Box<dyn LinearLayer>, Refusa
             return Err(Refusal::Unsupported(text.to_owned()));
         }
     };
-    let weight = Packed::new(&quantized.values, &quantized.scale, zero)?;
-    drop(quantized);
-    let kernel = Gemlite::load(&weight)?;
-    Ok(Box::new(Layer { weight, kernel }))
+    let weight = Gemlite::new(&quantized.values, &quantized.scale, zero)?;
+    Ok(Box::new(Layer { weight, rows: Cell::new(None) }))
 }
 
 struct Layer {
-    weight: Packed,
-    kernel: Gemlite,
+    weight: Gemlite,
+    /// Those of the last call, which decide what runs; none before the first.
+    rows: Cell<Option<i64>>,
 }
 
 impl LinearLayer for Layer {
@@ -43,16 +44,17 @@ impl LinearLayer for Layer {
     fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
         let k = x.size().last().copied().unwrap_or_default();
         let rows = x.f_reshape([-1, k])?.f_contiguous()?;
-        self.kernel.multiply(&rows, &self.weight, &as_rows(out, self.weight.n())?)
+        self.rows.set(Some(rows.size2()?.0));
+        self.weight.multiply(&rows, &mut as_rows(out, self.weight.n())?)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
-        let Packed { values, scale, zero, .. } = &self.weight;
-        [Some(values), Some(scale), zero.as_ref()].into_iter().flatten().collect()
+        self.weight.tensors()
     }
 
+    /// That of the last call; none before the first.
     fn kernels(&self) -> &'static [&'static str] {
-        &["criterion_torch::gemlite_gemv", "criterion_torch::gemlite_gemm"]
+        self.rows.get().map_or(&[], |rows| self.weight.kernels(rows))
     }
 }
 
@@ -94,7 +96,10 @@ mod tests {
             Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
             Err(other) => panic!("{other}"),
         };
-        for rows in [1, 20] {
+        assert!(layer.kernels().is_empty());
+        for (rows, kernel) in
+            [(1, "criterion_torch::gemlite_gemv"), (20, "criterion_torch::gemlite_gemm")]
+        {
             let x = float([2 * rows, 64]).reshape([2, rows, 64]);
             let y = layer.forward(&x).unwrap();
             let exact = x.to_kind(Kind::Float).matmul(&weight.tr());
@@ -102,6 +107,7 @@ mod tests {
             let mut out = y.full_like(f64::NAN);
             layer.forward_out(&x, &mut out).unwrap();
             assert!(out.equal(&y), "{rows} rows");
+            assert_eq!(layer.kernels(), [kernel]);
         }
     }
 }

@@ -12,6 +12,7 @@ use tch::{Kind, TchError, Tensor};
 use super::int8dq_prefill_wo_decode::is_decode;
 use super::semi_sparse::{self, Compressed, Cslt};
 use super::{LinearLayer, Quantized, Site, int8, int8dq, output_size};
+use crate::kernels::cpu::expand_2_4_and;
 use crate::refusal::Refusal;
 
 /// Whether the site's weight can be stored and multiplied like this.
@@ -106,11 +107,9 @@ impl LinearLayer for Expanded {
     fn kernels(&self) -> &'static [&'static str] {
         match (self.decoded.get(), self.numerics) {
             (None, _) if self.decode => &[],
-            (Some(true), _) => {
-                &["criterion_torch::expand_2_4", "aten::_to_copy", "aten::mul", "aten::mm"]
-            }
-            (_, Int8Numerics::V2) => &["criterion_torch::expand_2_4", "aten::_int_mm", "aten::sum"],
-            _ => &["criterion_torch::expand_2_4", "aten::_int_mm"],
+            (Some(true), _) => expand_2_4_and!["aten::_to_copy", "aten::mul", "aten::mm"],
+            (_, Int8Numerics::V2) => expand_2_4_and!["aten::_int_mm", "aten::sum"],
+            _ => expand_2_4_and!["aten::_int_mm"],
         }
     }
 

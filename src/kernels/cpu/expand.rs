@@ -20,7 +20,7 @@ pub fn expand_2_4(values: &Tensor, mask: &Tensor) -> Result<Tensor, TchError> {
         let bits = 8 * mask.len();
         return Err(TchError::Shape(format!("a mask of {bits} bits for a matrix of {size:?}")));
     }
-    let path = Path::fastest();
+    let path = Path::best();
     match values.f_kind()?.elt_size_in_bytes() {
         1 => expand::<u8>(path, elements(values)?, mask, elements_mut(&mut dense)?),
         2 => expand::<u16>(path, elements(values)?, mask, elements_mut(&mut dense)?),
@@ -30,28 +30,46 @@ pub fn expand_2_4(values: &Tensor, mask: &Tensor) -> Result<Tensor, TchError> {
     Ok(dense)
 }
 
-/// The instructions that expand.
+/// The instructions that expand. No [`Capability`](super::Capability): those are in an order, in
+/// which VBMI2 has no place, as CPUs have it with or without AVX-512 BF16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Path {
-    Portable,
+pub(crate) enum Path {
+    /// What every CPU has.
+    Default,
     /// AVX-512 with VBMI2, whose `vpexpand` takes bytes and words.
     #[cfg(target_arch = "x86_64")]
-    Avx512,
+    Avx512Vbmi2,
 }
 
 impl Path {
     /// The best that this machine has.
-    fn fastest() -> Self {
+    pub fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vbmi2")
         {
-            return Self::Avx512;
+            return Self::Avx512Vbmi2;
         }
-        Self::Portable
+        Self::Default
     }
 }
+
+/// The name of what [`expand_2_4`] runs on this machine, and the kernels that follow it.
+macro_rules! expand_2_4_and {
+    ($($kernel:literal),+) => {
+        match $crate::kernels::cpu::ExpandPath::best() {
+            $crate::kernels::cpu::ExpandPath::Default => {
+                &["criterion_torch::expand_2_4_default", $($kernel),+]
+            }
+            #[cfg(target_arch = "x86_64")]
+            $crate::kernels::cpu::ExpandPath::Avx512Vbmi2 => {
+                &["criterion_torch::expand_2_4_avx512_vbmi2", $($kernel),+]
+            }
+        }
+    };
+}
+pub(crate) use expand_2_4_and;
 
 /// Elements that can be expanded.
 trait Expand: Bits + Default {
@@ -66,15 +84,15 @@ trait Expand: Bits + Default {
 fn expand<T: Expand>(path: Path, values: &[T], mask: &[u8], out: &mut [T]) {
     assert!(values.len() * 2 == out.len() && mask.len() == out.len().div_ceil(8));
     let done = match path {
-        Path::Portable => 0,
+        Path::Default => 0,
         // SAFETY: this path is chosen only where the instructions are.
         #[cfg(target_arch = "x86_64")]
-        Path::Avx512 => unsafe { T::expand_512(values, mask, out) },
+        Path::Avx512Vbmi2 => unsafe { T::expand_512(values, mask, out) },
     };
-    expand_portable(&values[done / 2..], &mask[done / 8..], &mut out[done..]);
+    expand_default(&values[done / 2..], &mask[done / 8..], &mut out[done..]);
 }
 
-fn expand_portable<T: Bits + Default>(values: &[T], mask: &[u8], out: &mut [T]) {
+fn expand_default<T: Bits + Default>(values: &[T], mask: &[u8], out: &mut [T]) {
     for (index, (pair, out)) in
         values.as_chunks::<2>().0.iter().zip(out.as_chunks_mut::<4>().0).enumerate()
     {
@@ -148,7 +166,7 @@ mod tests {
         // Around the sizes of registers, and the half byte at the end.
         for fours in (0..40).chain([63, 64, 65, 1000, 1001]) {
             let (values, mask, expected) = example(fours, value);
-            for path in [Path::Portable, Path::fastest()] {
+            for path in [Path::Default, Path::best()] {
                 let mut out = vec![value(77); expected.len()];
                 expand(path, &values, &mask, &mut out);
                 assert_eq!(out, expected, "{path:?}, {fours} fours");
@@ -158,10 +176,21 @@ mod tests {
 
     #[test]
     fn every_path_expands_every_width() {
-        println!("fastest: {:?}", Path::fastest());
+        println!("best: {:?}", Path::best());
         every_path(|index| (index % 255) as u8 + 1);
         every_path(|index| index as u16 + 1);
         every_path(|index| index as u32 * 65_537 + 1);
+    }
+
+    #[test]
+    fn the_name_says_which_instructions_run() {
+        let names: &[&str] = expand_2_4_and!["aten::mm"];
+        let expected = match Path::best() {
+            Path::Default => "criterion_torch::expand_2_4_default",
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx512Vbmi2 => "criterion_torch::expand_2_4_avx512_vbmi2",
+        };
+        assert_eq!(names, [expected, "aten::mm"]);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::slices::{elements, elements_mut};
 
 /// The dense matrix `[n, k]` of packed 6-bit codes, each replaced by what it stands for in its row:
 /// `packed [n, 3k / 4]`, uint8, four codes in three bytes, the first in the highest bits;
-/// `tables [n, 64]`, of 16-bit elements, whose kind the result has. On one thread.
+/// `tables [n, 64]`, of 16-bit elements, whose kind the result has. On one thread, by
+/// the same portable instructions on every CPU, so the name `fp6_unpack` says nothing of them.
 ///
 /// # Errors
 /// Sizes that do not belong together; a tensor that is not contiguous or not on the CPU.

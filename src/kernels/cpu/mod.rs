@@ -1,6 +1,6 @@
 //! Kernels for the CPU. Each exists for several instruction sets ([`Capability`]), one of which is
-//! chosen at run time, and runs on as many threads as torch's own operators ([`parallel`]), unless
-//! it says otherwise.
+//! chosen at run time and in its name, and runs on as many threads as torch's own operators
+//! ([`parallel`]), unless it says otherwise.
 
 mod capability;
 mod expand;
@@ -11,4 +11,5 @@ pub mod weight_mm;
 
 pub use capability::Capability;
 pub use expand::expand_2_4;
+pub(crate) use expand::{Path as ExpandPath, expand_2_4_and};
 pub use fp6::fp6_unpack;

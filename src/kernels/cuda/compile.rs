@@ -7,7 +7,7 @@ use std::ptr;
 use cudarc::nvrtc::result::{self, NvrtcError};
 use cudarc::nvrtc::sys;
 
-use super::libraries;
+use super::libraries::{self, Nvrtc};
 use crate::refusal::Refusal;
 
 /// A `.cu` file of this folder: [`source!`](super::source).
@@ -70,13 +70,21 @@ pub(super) fn options(capability: Capability) -> [String; 2] {
 /// Compiles for one compute capability.
 ///
 /// # Errors
-/// Skipped without NVRTC; failed, with the compiler's log, where it rejects the source.
+/// Skipped without NVRTC, or with one that is older than the GPU; failed, with the compiler's log,
+/// where it rejects the source.
 pub(super) fn compile(source: &Source, capability: Capability) -> Result<Vec<u8>, Refusal> {
-    libraries::nvrtc()?;
+    let nvrtc = libraries::nvrtc()?;
     let program = Program::new(source)?;
     let options = options(capability);
     // SAFETY: the program was created and is not destroyed.
     unsafe { result::compile_program(program.0, &options) }.map_err(|error| {
+        if error.0 == sys::nvrtcResult::NVRTC_ERROR_INVALID_OPTION {
+            match newest() {
+                Ok(newest) if newest < capability => return too_new(capability, newest, nvrtc),
+                Ok(_) => {}
+                Err(error) => return failed("nvrtcGetSupportedArchs", error),
+            }
+        }
         let options = options.join(" ");
         let text = format!("NVRTC, {} with {options}: {error}\n{}", source.name, program.log());
         Refusal::Failed(text.trim_end().to_owned())
@@ -86,6 +94,27 @@ pub(super) fn compile(source: &Source, capability: Capability) -> Result<Vec<u8>
 
 fn failed(call: &str, error: NvrtcError) -> Refusal {
     Refusal::Failed(format!("{call}: {error}"))
+}
+
+/// The newest GPU that this NVRTC compiles for.
+fn newest() -> Result<Capability, NvrtcError> {
+    let mut count = 0;
+    // SAFETY: `count` is writable.
+    unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) }.result()?;
+    let mut archs = vec![0; usize::try_from(count).unwrap_or_default()];
+    // SAFETY: room for as many as there are.
+    unsafe { sys::nvrtcGetSupportedArchs(archs.as_mut_ptr()) }.result()?;
+    let newest = archs.into_iter().max().unwrap_or_default();
+    Ok(Capability { major: newest / 10, minor: newest % 10 })
+}
+
+fn too_new(capability: Capability, newest: Capability, nvrtc: &Nvrtc) -> Refusal {
+    let (major, minor) = nvrtc.version;
+    Refusal::Skipped(format!(
+        "the GPU is {capability}, but NVRTC {major}.{minor}, {}, knows none above {newest}: `pip \
+         install --target DIR` a newer nvidia-cuda-nvrtc, and set CRITERION_TORCH_NVRTC to DIR",
+        nvrtc.path.display()
+    ))
 }
 
 /// A program of NVRTC.

@@ -50,10 +50,20 @@ impl Product {
         }
     }
 
-    fn packed(&self, device: Device) -> Packed {
+    fn packed(&self) -> Packed {
+        Packed::new(&self.values, &self.scale, self.zero.as_ref()).unwrap()
+    }
+
+    fn gemlite(&self, device: Device) -> Result<Gemlite, Refusal> {
         let zero = self.zero.as_ref().map(|zero| zero.to_device(device));
         let (values, scale) = (self.values.to_device(device), self.scale.to_device(device));
-        Packed::new(&values, &scale, zero.as_ref()).unwrap()
+        Gemlite::new(&values, &scale, zero.as_ref())
+    }
+
+    /// The same with an activation of one sign: the largest sums for zero points to be multiplied
+    /// by, and for the 16 in each weight to be taken off.
+    fn of_one_sign(self) -> Self {
+        Self { x: self.x.abs() + 1.0, ..self }
     }
 
     /// Compares `y` with float64, as near as one rounding to its dtype and sums in float32 allow.
@@ -77,10 +87,10 @@ impl Product {
     }
 }
 
-fn emulate(emulation: &Emulation, bits: u8, kind: Kind, sizes: [i64; 4]) {
-    let [m, n, k, group] = sizes;
-    let product = Product::new(bits, kind, sizes);
-    let packed = product.packed(CPU);
+fn emulate(emulation: &Emulation, bits: u8, product: &Product) {
+    let packed = product.packed();
+    let Packed { n, k, group, .. } = packed;
+    let (m, kind) = (product.x.size()[0], product.x.kind());
     let mut y = Tensor::empty([m, n], (kind, CPU));
     let (gemv, grid) = grid(m, n).unwrap();
     let name = gemv.map_or(gemm_name(bits, kind), |it| gemv_name(bits, kind, GEMV_ROWS[it]));
@@ -99,7 +109,7 @@ fn emulate(emulation: &Emulation, bits: u8, kind: Kind, sizes: [i64; 4]) {
             Int(group),
         ],
     );
-    product.check(&y, &format!("{name} {sizes:?}"));
+    product.check(&y, &format!("{name} {:?}", [m, n, k, group]));
 }
 
 /// Every kernel, executed on the CPU: sizes that fill its blocks, and that do not.
@@ -118,8 +128,12 @@ fn emulated_kernels_multiply() {
             (65, 67, 96, 32),
             (10, 130, 64, 64),
         ] {
-            emulate(&emulation, 4, kind, [m, n, k, group]);
-            emulate(&emulation, 8, kind, [m, n, k, k]);
+            emulate(&emulation, 4, &Product::new(4, kind, [m, n, k, group]));
+            emulate(&emulation, 8, &Product::new(8, kind, [m, n, k, k]));
+        }
+        for (m, group) in [(1, 32), (1, 512), (8, 64), (9, 32), (9, 512)] {
+            let product = Product::new(4, kind, [m, 5, 1024, group]).of_one_sign();
+            emulate(&emulation, 4, &product);
         }
     }
 }
@@ -129,7 +143,7 @@ fn emulated_kernels_multiply() {
 #[should_panic(expected = "heap-buffer-overflow")]
 fn the_emulation_notices_a_read_beyond_the_end() {
     let product = Product::new(8, Kind::BFloat16, [1, 4, 64, 64]);
-    let packed = product.packed(CPU);
+    let packed = product.packed();
     let short = product.x.narrow(1, 0, 56);
     let mut y = Tensor::empty([1, 4], (Kind::BFloat16, CPU));
     let values = &packed.values;
@@ -200,18 +214,77 @@ fn what_the_kernel_cannot_read_is_refused_with_its_value() {
         (&nibbles, bf16([4, 4]), Some(bf16([4, 4])), "weight [4, 64] with scales [4, 4]"),
         (&nibbles, bf16([4, 3]), Some(bf16([4, 3])), "weight [4, 64] with scales [4, 3]"),
         (&nibbles, bf16([1, 2]), Some(bf16([1, 2])), "weight [4, 64] with scales [1, 2]"),
-        (&nibbles, bf16([4, 2]), None, "Uint8 weights in 2 groups with zero points None"),
-        (&nibbles, bf16([4, 2]), Some(bf16([4, 1])), "Uint8 weights in 2 groups"),
-        (&bytes, bf16([4, 2]), None, "Int8 weights in 2 groups"),
-        (&bytes, bf16([4, 1]), Some(bf16([4, 1])), "Int8 weights in 1 groups"),
+        (&nibbles, bf16([4, 2]), None, "Uint8 weights in 2 groups without zero points"),
+        (&nibbles, bf16([4, 2]), Some(bf16([4, 1])), "zero points are ([4, 1], BFloat16, Cpu)"),
+        (&nibbles, bf16([4, 2]), Some(zeros([4, 2], Kind::Half)), "zero points are ([4, 2], Half"),
+        (&bytes, bf16([4, 2]), None, "Int8 weights in 2 groups without zero points"),
+        (&bytes, bf16([4, 1]), Some(bf16([4, 1])), "Int8 weights in 1 groups with zero points"),
     ] {
         let refusal = Packed::new(values, &scale, zero.as_ref()).expect_err(expected);
         let Refusal::Unsupported(text) = refusal else { panic!("{refusal}") };
         assert!(text.starts_with(expected), "{text}");
     }
-    let refusal = Gemlite::load(&Product::new(4, Kind::Half, [1, 4, 64, 32]).packed(CPU));
+    let refusal = Product::new(4, Kind::Half, [1, 4, 64, 32]).gemlite(CPU);
     let expected = Refusal::Unsupported("a CUDA kernel on Cpu".to_owned());
     assert_eq!(refusal.expect_err("not on CUDA"), expected);
+}
+
+#[test]
+fn weights_that_do_not_fit_in_4_bits_are_refused() {
+    let product = Product::new(4, Kind::Half, [1, 4, 64, 32]);
+    drop(product.values.get(3).get(63).fill_(16));
+    let packed = Packed::new(&product.values, &product.scale, product.zero.as_ref());
+    assert!(packed.expect_err("16").to_string().contains("values above 15"));
+}
+
+#[test]
+fn weights_at_another_address_than_the_kernels_load_from_are_refused() {
+    let bytes = Tensor::zeros([4 * 64 + 16], (Kind::Int8, CPU));
+    let scale = Tensor::ones([4, 1], (Kind::Half, CPU));
+    let packed = |start| Packed::new(&bytes.narrow(0, start, 256).view([4, 64]), &scale, None);
+    for start in [0, 16] {
+        packed(start).unwrap();
+    }
+    for start in [1, 8, 15] {
+        let text = packed(start).expect_err("at an odd address").to_string();
+        assert!(text.contains("the weight begins at an address that 16"), "{text}");
+    }
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let packed = Product::new(8, Kind::Half, [1, 8, 64, 64]).packed();
+    let zeros = |size: [i64; 2], kind| Tensor::zeros(size, (kind, CPU));
+    let (x, out) = (zeros([2, 64], Kind::Half), zeros([2, 8], Kind::Half));
+    assert_eq!(packed.check(&x, &out).unwrap(), 2);
+    assert_eq!(packed.check(&x.narrow(0, 0, 0), &out.narrow(0, 0, 0)).unwrap(), 0);
+    let flat = zeros([1, 512], Kind::Half).view([-1]);
+    let shared = packed.values.view([-1]).narrow(0, 0, 32).view_dtype(Kind::Half).view([2, 8]);
+    for (x, out, word) in [
+        (&zeros([2, 32], Kind::Half), &out, "for Packed"),
+        (&x, &zeros([2, 9], Kind::Half), "for Packed"),
+        (&zeros([2, 64], Kind::BFloat16), &out, "for Packed"),
+        (&x, &zeros([2, 8], Kind::Float), "for Packed"),
+        (&zeros([64, 2], Kind::Half).tr(), &out, "for Packed"),
+        (&x, &zeros([8, 2], Kind::Half).tr(), "for Packed"),
+        (&flat.narrow(0, 1, 128).view([2, 64]), &out, "x begins at an address that 16"),
+        (&x, &x.view([-1]).narrow(0, 100, 16).view([2, 8]), "shares memory"),
+        (&x, &shared, "shares memory"),
+    ] {
+        let text = packed.check(x, out).expect_err(word).to_string();
+        assert!(text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn the_name_is_of_the_kernel_that_runs() {
+    assert!(names(0).is_empty());
+    for m in [1, 2, 8] {
+        assert_eq!(names(m), ["criterion_torch::gemlite_gemv"]);
+    }
+    for m in [9, 4096] {
+        assert_eq!(names(m), ["criterion_torch::gemlite_gemm"]);
+    }
 }
 
 /// On a GPU, where there is one.
@@ -235,14 +308,13 @@ fn kernels_multiply_on_the_device() {
             ] {
                 let sizes = [m, n, k, if bits == 4 { 32 } else { k }];
                 let product = Product::new(bits, kind, sizes);
-                let packed = product.packed(device);
-                let kernel = match Gemlite::load(&packed) {
-                    Ok(kernel) => kernel,
+                let weight = match product.gemlite(device) {
+                    Ok(weight) => weight,
                     Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
                     Err(other) => panic!("{other}"),
                 };
-                let y = Tensor::full([m, n], f64::NAN, (kind, device));
-                kernel.multiply(&product.x.to_device(device), &packed, &y).unwrap();
+                let mut y = Tensor::full([m, n], f64::NAN, (kind, device));
+                weight.multiply(&product.x.to_device(device), &mut y).unwrap();
                 product.check(&y, &format!("{bits} bits, {kind:?}, {sizes:?}"));
             }
         }

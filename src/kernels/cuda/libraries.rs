@@ -97,9 +97,9 @@ fn describe() -> Result<Nvrtc, Refusal> {
     // SAFETY: it is loadable.
     let library = unsafe { nvrtc::sys::culib() };
     // SAFETY: only its address is used.
-    let symbol = unsafe { library.get::<*const libc::c_void>(b"nvrtcGetCUBIN\0") };
+    let symbol = unsafe { library.get::<*const libc::c_void>(b"nvrtcGetSupportedArchs\0") };
     let symbol = symbol.map_err(|error| {
-        Refusal::Skipped(format!("this NVRTC is older than CUDA 11.1: {error}"))
+        Refusal::Skipped(format!("this NVRTC is older than CUDA 11.2: {error}"))
     })?;
     let path = path_of(*symbol)
         .ok_or_else(|| Refusal::Failed("the loader does not say which file NVRTC is".to_owned()))?;

@@ -82,11 +82,14 @@ impl Module {
     /// # Errors
     /// Failed where it has none of this name.
     pub fn function(&'static self, name: &str) -> Result<Function, Refusal> {
-        let failed = |reason: String| Refusal::Failed(format!("{}, {name}: {reason}", self.name));
-        let symbol = CString::new(name).map_err(|error| failed(error.to_string()))?;
-        // SAFETY: the module is loaded for good.
-        let function = unsafe { result::module::get_function(self.module, symbol) }
-            .map_err(|error| failed(error.to_string()))?;
+        let of = format!("{}, {name}", self.name);
+        let symbol =
+            CString::new(name).map_err(|error| Refusal::Failed(format!("{of}: {error}")))?;
+        let function = within(self.context, || {
+            // SAFETY: the module is loaded for good, in the context that is current.
+            unsafe { result::module::get_function(self.module, symbol) }
+        })
+        .map_err(|error| driver_error(&format!("{of}, cuModuleGetFunction"), error))?;
         Ok(Function { module: self, function })
     }
 }

@@ -87,3 +87,18 @@ fn a_gpu_that_the_compiler_does_not_know_is_an_error() {
     let Refusal::Failed(text) = refusal else { panic!("{refusal}") };
     assert!(text.contains("sm_10 ") && text.contains("INVALID_OPTION"), "{text}");
 }
+
+#[test]
+fn a_gpu_that_is_newer_than_the_compiler_is_skipped_with_both_versions() {
+    let Ok(nvrtc) = libraries::nvrtc() else {
+        assert!(!has_compiler());
+        return;
+    };
+    let refusal =
+        compile(&gemlite::SOURCE, Capability { major: 99, minor: 0 }).expect_err("not yet built");
+    let Refusal::Skipped(text) = refusal else { panic!("{refusal}") };
+    let (major, minor) = nvrtc.version;
+    let expected = format!("the GPU is sm_990, but NVRTC {major}.{minor}, ");
+    assert!(text.starts_with(&expected) && text.contains("knows none above sm_"), "{text}");
+    assert!(text.contains("CRITERION_TORCH_NVRTC"), "{text}");
+}

@@ -3,6 +3,7 @@
 use tch::{TchError, Tensor};
 
 use super::{Compressed, Cslt, DENSITY};
+use crate::kernels::cpu::expand_2_4_and;
 use crate::recipes::{LinearLayer, output_size};
 use crate::refusal::Refusal;
 
@@ -35,7 +36,7 @@ impl LinearLayer for Expanded {
     }
 
     fn kernels(&self) -> &'static [&'static str] {
-        &["criterion_torch::expand_2_4", "aten::mm"]
+        expand_2_4_and!["aten::mm"]
     }
 
     fn is_quantized(&self) -> bool {

@@ -51,6 +51,18 @@ pub fn expect(name: &str, tensor: &Tensor, kind: Kind, size: &[i64]) -> Result<(
     Ok(())
 }
 
+/// Demands a tensor on the CPU of that size and a dtype that [`floats`] reads.
+///
+/// # Errors
+/// When it is another; with its name and what it is.
+pub fn expect_floats(name: &str, tensor: &Tensor, size: &[i64]) -> Result<(), TchError> {
+    let kind = tensor.f_kind()?;
+    if !matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
+        return Err(mismatch(format!("{name} is {}", not_supported(kind))));
+    }
+    expect(name, tensor, kind, size)
+}
+
 /// The elements of a contiguous CPU tensor.
 ///
 /// # Errors
@@ -96,7 +108,7 @@ pub fn floats(tensor: &Tensor) -> Result<Floats<'_>, TchError> {
         Kind::Float => Ok(Floats::Float(slice(tensor)?)),
         Kind::BFloat16 => Ok(Floats::BFloat16(slice(tensor)?)),
         Kind::Half => Ok(Floats::Half(slice(tensor)?)),
-        other => Err(not_supported(other)),
+        other => Err(mismatch(not_supported(other))),
     }
 }
 
@@ -109,10 +121,10 @@ pub fn output(tensor: &mut Tensor) -> Result<Output, TchError> {
         Kind::Float => Ok(Output::Float(pointer::<f32>(tensor)?)),
         Kind::BFloat16 => Ok(Output::BFloat16(pointer::<bf16>(tensor)?)),
         Kind::Half => Ok(Output::Half(pointer::<f16>(tensor)?)),
-        other => Err(not_supported(other)),
+        other => Err(mismatch(not_supported(other))),
     }
 }
 
-fn not_supported(kind: Kind) -> TchError {
-    mismatch(format!("{kind:?}, where float32, bfloat16 or float16 is needed"))
+fn not_supported(kind: Kind) -> String {
+    format!("{kind:?}, where float32, bfloat16 or float16 is needed")
 }

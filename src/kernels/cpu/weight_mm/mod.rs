@@ -50,8 +50,9 @@ mod tile;
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
+use crate::kernels::overlap::refuse_overlap;
 use lanes::QUARTER;
-use memory::{expect, floats, mismatch, output, slice, slice_mut};
+use memory::{expect, expect_floats, floats, mismatch, output, slice, slice_mut};
 use product::Product;
 
 /// A quantized weight `[n, k]` on the CPU.
@@ -83,7 +84,7 @@ impl PackedWeight {
         let (n, k) = values.size2()?;
         let (_, groups) = scale.size2()?;
         expect("values", values, Kind::Uint8, &[n, k])?;
-        expect("scale", &scale, scale.f_kind()?, &[n, groups])?;
+        expect_floats("scale", &scale, &[n, groups])?;
         expect("zero", &zero, scale.f_kind()?, &[n, groups])?;
         let group = if groups > 0 { k / groups } else { 0 };
         if group * groups != k || !(matches!(group, 32 | 64) || group % 128 == 0 && group > 0) {
@@ -115,7 +116,7 @@ impl PackedWeight {
     pub fn eight_bits(values: &Tensor, scale: Tensor) -> Result<Self, TchError> {
         let (n, k) = values.size2()?;
         expect("values", values, Kind::Int8, &[n, k])?;
-        expect("scale", &scale, scale.f_kind()?, &[n, 1])?;
+        expect_floats("scale", &scale, &[n, 1])?;
         if k == 0 || k % QUARTER as i64 != 0 {
             return Err(mismatch(format!("k = {k}, which has to be a multiple of {QUARTER}")));
         }
@@ -150,7 +151,7 @@ impl PackedWeight {
     /// threads, which does not change a bit.
     ///
     /// # Errors
-    /// When `x` or `out` is not that.
+    /// When `x` or `out` is not that, or `out` shares memory with `x` or the weight.
     pub fn mm_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
         self.mm_out_with(Capability::best(), x, out)
     }
@@ -168,13 +169,7 @@ impl PackedWeight {
         if !capability.is_available() {
             return Err(mismatch(format!("this CPU does not have {capability:?}")));
         }
-        let (kind, m) = (x.f_kind()?, x.size2()?.0);
-        expect("x", x, kind, &[m, self.k()])?;
-        expect("out", out, kind, &[m, self.n()])?;
-        if !out.is_contiguous() {
-            return Err(mismatch("out has to be contiguous".to_owned()));
-        }
-        let (m, x) = (m as usize, x.f_contiguous()?);
+        let (m, x) = self.operands(x, out)?;
         let groups = self.k / self.group;
         let sums = match &self.zero {
             Some(_) => Some(activation::sums(floats(&x)?, m, groups, self.group)?),
@@ -195,8 +190,22 @@ impl PackedWeight {
             x: &[],
             output: output(out)?,
         };
-        // SAFETY: available, checked above like the sizes; `out` is borrowed.
+        // SAFETY: available, checked above like the sizes; `out` is borrowed and shares no memory.
         unsafe { paths::run(self.bits, capability, &product, &x) }
+    }
+
+    /// The rows of `x`, and it in one piece, where `x` and `out` are as
+    /// [`mm_out`](Self::mm_out) demands.
+    fn operands(&self, x: &Tensor, out: &Tensor) -> Result<(usize, Tensor), TchError> {
+        let (kind, m) = (x.f_kind()?, x.size2()?.0);
+        expect("x", x, kind, &[m, self.k()])?;
+        expect("out", out, kind, &[m, self.n()])?;
+        if !out.is_contiguous() {
+            return Err(mismatch("out has to be contiguous".to_owned()));
+        }
+        let x = x.f_contiguous()?;
+        refuse_overlap(out, [&x].into_iter().chain(self.tensors()))?;
+        Ok((m as usize, x))
     }
 
     fn bytes(&self) -> Result<&[u8], TchError> {

@@ -212,6 +212,66 @@ fn arguments_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn parameters_of_another_dtype_are_refused_where_the_weight_is_made() {
+    let zeros = |size: &[i64], kind| Tensor::zeros(size, (kind, Device::Cpu));
+    for kind in [Kind::Double, Kind::Int, Kind::Bool, Kind::Float8e4m3fn] {
+        let (nibbles, bytes) = (zeros(&[8, 64], Kind::Uint8), zeros(&[8, 64], Kind::Int8));
+        let parameters = |kind| zeros(&[8, 2], kind);
+        for (made, expected) in [
+            (PackedWeight::four_bits(&nibbles, parameters(kind), parameters(kind)), "scale is"),
+            (
+                PackedWeight::four_bits(&nibbles, parameters(Kind::Float), parameters(kind)),
+                "zero is",
+            ),
+            (PackedWeight::eight_bits(&bytes, zeros(&[8, 1], kind)), "scale is"),
+        ] {
+            let error = made.unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains(&format!("{kind:?}")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_output_that_shares_memory_with_an_operand_is_refused() {
+    let refused = |weight: &PackedWeight, x: &Tensor, mut out: Tensor| {
+        let error = weight.mm_out(x, &mut out).expect_err("shared").to_string();
+        assert!(error.contains("shares memory"), "{error}");
+    };
+    for kind in DTYPES {
+        for weight in [four_bits(64, 64, 32, kind).weight, eight_bits(64, 64, kind).weight] {
+            let memory = Tensor::zeros([6, 64], (kind, Device::Cpu));
+            let x = memory.narrow(0, 0, 3);
+            refused(&weight, &x, x.shallow_clone());
+            refused(&weight, &x, memory.narrow(0, 2, 3));
+            weight.mm_out(&x, &mut memory.narrow(0, 3, 3)).unwrap();
+            for tensor in weight.tensors() {
+                let stored = tensor.view([-1]).view_dtype(Kind::Uint8);
+                let bytes = 64 * kind.elt_size_in_bytes() as i64;
+                if stored.numel() as i64 >= bytes {
+                    let out = stored.narrow(0, 0, bytes).view_dtype(kind).view([1, 64]);
+                    refused(&weight, &memory.narrow(0, 0, 1), out);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_without_elements() {
+    for kind in DTYPES {
+        for make in [|n, kind| four_bits(n, 96, 32, kind), |n, kind| eight_bits(n, 96, kind)] {
+            for (m, n) in [(0, 5), (5, 0), (0, 0)] {
+                let Example { weight, .. } = make(n, kind);
+                for capability in Capability::available() {
+                    let found = product(&weight, capability, &wave([m, 96], kind));
+                    assert_eq!((found.size(), found.kind()), (vec![m, n], kind));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn nothing_is_padded() {
     for (k, group) in [(352, 32), (320, 64), (512, 128)] {
         let Example { weight, .. } = four_bits(5, k, group, Kind::BFloat16);
