@@ -1,5 +1,9 @@
 //! One row against a packed weight: how near our kernels come to the speed of memory.
 
+use std::path::Path;
+use std::rc::Rc;
+
+use criterion_torch::kernels::cpu::Capability;
 use criterion_torch::kernels::cpu::weight_mm::PackedWeight;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, TchError, Tensor};
@@ -16,9 +20,6 @@ pub const CHECK: Check = Check {
 
 const N: i64 = 4096;
 const K: i64 = 4096;
-/// Bytes that a copy reads, and that the weights of one kind take together: no cache holds them,
-/// so each product reads its weight from memory, as a model of many layers does.
-const BYTES: usize = 128 << 20;
 /// Copy and products in turn, so that a machine that slows down does not decide.
 const ROUNDS: usize = 7;
 /// Most of the time that a copy at the same bandwidth would take.
@@ -30,8 +31,8 @@ struct Product {
     /// Bytes that one weight stores.
     bytes: usize,
     step: Box<dyn FnMut() -> Result<(), Refusal>>,
-    /// Whether it is ours, and has to keep up.
-    ours: bool,
+    /// Whether it has to keep up: ours, with the best instructions of this machine.
+    gated: bool,
     times_ns: Vec<f64>,
     shares: Vec<f64>,
 }
@@ -43,26 +44,48 @@ fn run() -> Vec<Finding> {
 fn measured() -> Result<Vec<Finding>, Refusal> {
     same::retain();
     tch::set_num_threads(1);
-    let mut products =
-        vec![four_bits(64)?, four_bits(128)?, eight_bits()?, libtorchs(64)?, libtorchs(128)?];
-    let (from, mut to) = (vec![1_u8; BYTES], vec![0_u8; BYTES]);
+    let bytes = cycled(last_level_cache(Path::new("/sys/devices/system/cpu/cpu0/cache")));
+    let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
     let mut copy = || {
         std::hint::black_box(&mut to).copy_from_slice(std::hint::black_box(&from));
         Ok(())
     };
-    let mut bandwidths = Vec::new();
-    for _ in 0..ROUNDS {
-        // Read and written.
-        let bandwidth = 2.0 * BYTES as f64 / median_ns(&mut copy)?;
-        bandwidths.push(bandwidth);
-        for product in &mut products {
-            let ns = median_ns(&mut *product.step)?;
-            product.times_ns.push(ns);
-            product.shares.push(ns / (product.bytes as f64 / bandwidth));
+    let (mut bandwidths, mut findings) = (Vec::new(), Vec::new());
+    let groups = [32, 64, 128, 256];
+    let ours = groups.map(Some).into_iter().chain([None]).map(|group| ours(group, bytes));
+    // One kind of weight at a time is in memory.
+    for products in ours.chain(groups.map(|group| libtorchs(group, bytes))) {
+        let mut products = products?;
+        for _ in 0..ROUNDS {
+            // Read and written.
+            let bandwidth = 2.0 * bytes as f64 / median_ns(&mut copy)?;
+            bandwidths.push(bandwidth);
+            for product in &mut products {
+                let ns = median_ns(&mut *product.step)?;
+                product.times_ns.push(ns);
+                product.shares.push(ns / (product.bytes as f64 / bandwidth));
+            }
         }
+        findings.extend(products.iter().map(finding));
     }
-    eprintln!("  copy of {} MiB: {:.1} GB/s", BYTES >> 20, statistics::median(&bandwidths));
-    Ok(products.iter().map(finding).collect())
+    eprintln!("  copy of {} MiB: {:.1} GB/s", bytes >> 20, statistics::median(&bandwidths));
+    Ok(findings)
+}
+
+/// Bytes that a copy reads, and that the weights of one kind take together: no cache holds them, so
+/// each product reads its weight from memory, as a model of many layers does. 128 MiB, should a
+/// virtual machine hide the cache.
+fn cycled(cache: Option<usize>) -> usize {
+    (4 * cache.unwrap_or_default()).max(128 << 20)
+}
+
+/// Bytes of the largest cache that Linux lists for a CPU: `index0/size` is `48K`, and so on.
+fn last_level_cache(listed: &Path) -> Option<usize> {
+    let sizes = std::fs::read_dir(listed).ok()?.flatten().filter_map(|entry| {
+        let size = std::fs::read_to_string(entry.path().join("size")).ok()?;
+        Some(size.trim().strip_suffix('K')?.parse::<usize>().ok()? << 10)
+    });
+    sizes.max()
 }
 
 fn finding(product: &Product) -> Finding {
@@ -72,83 +95,92 @@ fn finding(product: &Product) -> Finding {
         statistics::median(&product.times_ns) / 1e3,
         product.bytes as f64 / 1e6,
     );
-    if product.ours {
+    if product.gated {
         Finding::new(&product.name, measured, format!("at most {ALLOWED}"), share <= ALLOWED)
     } else {
         Finding::new(&product.name, measured, "whatever it is, for comparison", true)
     }
 }
 
-/// Products of a row of ones with each of `weights` in turn.
-fn product<W: 'static>(
-    name: String,
-    ours: bool,
+/// Weights that are made alike, `least` bytes or more, and the bytes of one of them.
+fn weights<W>(
+    least: usize,
     weight: impl Fn() -> Result<W, TchError>,
     stored: fn(&W) -> Vec<&Tensor>,
+) -> Result<(Rc<[W]>, usize), TchError> {
+    let first = weight()?;
+    let bytes = stored(&first).iter().map(|it| it.numel() * it.kind().elt_size_in_bytes()).sum();
+    let others = (1..least.div_ceil(bytes)).map(|_| weight());
+    let weights = std::iter::once(Ok(first)).chain(others).collect::<Result<_, TchError>>()?;
+    Ok((weights, bytes))
+}
+
+/// Products of a row of ones with each of the weights in turn.
+fn product<W: 'static>(
+    name: String,
+    gated: bool,
+    (weights, bytes): &(Rc<[W]>, usize),
     multiply: impl Fn(&Tensor, &W) -> Result<(), TchError> + 'static,
 ) -> Result<Product, Refusal> {
-    let bytes = |weight: &W| -> usize {
-        let tensors = stored(weight).into_iter();
-        tensors.map(|it| it.numel() * it.kind().elt_size_in_bytes()).sum()
-    };
-    let mut weights = vec![weight()?];
-    let each = bytes(&weights[0]);
-    while weights.len() * each < BYTES {
-        weights.push(weight()?);
-    }
+    let weights = Rc::clone(weights);
     let x = Tensor::f_ones([1, K], (Kind::BFloat16, Device::Cpu))?;
     let mut next = 0;
     let step = move || {
         next = (next + 1) % weights.len();
         Ok(multiply(&x, &weights[next])?)
     };
-    let step = Box::new(step);
-    Ok(Product { name, bytes: each, step, ours, times_ns: Vec::new(), shares: Vec::new() })
+    let (step, bytes) = (Box::new(step), *bytes);
+    Ok(Product { name, bytes, step, gated, times_ns: Vec::new(), shares: Vec::new() })
 }
 
-fn ours(
-    name: String,
-    weight: impl Fn() -> Result<PackedWeight, TchError>,
-) -> Result<Product, Refusal> {
-    product(name, true, weight, PackedWeight::tensors, |x, weight| {
-        let mut out = Tensor::f_empty([1, N], (Kind::BFloat16, Device::Cpu))?;
-        weight.mm_out(x, &mut out)
-    })
+/// Ours, of 4 bits in groups or of 8 without, with every capability that this machine has.
+fn ours(group: Option<i64>, least: usize) -> Result<Vec<Product>, Refusal> {
+    let (name, weights) = match group {
+        Some(group) => (format!("gemlitewo-4-{group}"), four_bits(group, least)?),
+        None => ("gemlitewo-8".to_owned(), eight_bits(least)?),
+    };
+    let with = |capability: Capability| {
+        let best = capability == Capability::best();
+        let name = if best { name.clone() } else { format!("{name}, {capability:?}") };
+        product(name, best, &weights, move |x, weight: &PackedWeight| {
+            let mut out = Tensor::f_empty([1, N], (Kind::BFloat16, Device::Cpu))?;
+            weight.mm_out_with(capability, x, &mut out)
+        })
+    };
+    Capability::available().map(with).collect()
 }
 
-fn four_bits(group: i64) -> Result<Product, Refusal> {
-    ours(format!("gemlitewo-4-{group}"), || {
-        let scale = Tensor::f_full([N, K / group], 0.01, (Kind::BFloat16, Device::Cpu))?;
-        let zero = Tensor::f_full([N, K / group], 7.5, (Kind::BFloat16, Device::Cpu))?;
-        PackedWeight::four_bits(&integers(0, 16, Kind::Uint8)?, scale, zero)
-    })
+fn four_bits(group: i64, least: usize) -> Result<(Rc<[PackedWeight]>, usize), TchError> {
+    let values = integers(0, 16, Kind::Uint8)?;
+    let full = |value| Tensor::f_full([N, K / group], value, (Kind::BFloat16, Device::Cpu));
+    let weight = || PackedWeight::four_bits(&values, full(0.01)?, full(7.5)?);
+    weights(least, weight, PackedWeight::tensors)
 }
 
-fn eight_bits() -> Result<Product, Refusal> {
-    ours("gemlitewo-8".to_owned(), || {
+fn eight_bits(least: usize) -> Result<(Rc<[PackedWeight]>, usize), TchError> {
+    let values = integers(-128, 128, Kind::Int8)?;
+    let weight = || {
         let scale = Tensor::f_full([N, 1], 0.01, (Kind::BFloat16, Device::Cpu))?;
-        PackedWeight::eight_bits(&integers(-128, 128, Kind::Int8)?, scale)
-    })
+        // A copy: weights of 8 bits are kept as they are given.
+        PackedWeight::eight_bits(&values.f_alias_copy()?, scale)
+    };
+    weights(least, weight, PackedWeight::tensors)
 }
 
 /// libtorch's own product with 4 bits.
-fn libtorchs(group: i64) -> Result<Product, Refusal> {
+fn libtorchs(group: i64, least: usize) -> Result<Vec<Product>, Refusal> {
+    let values = integers(0, 16, Kind::Int)?;
     let weight = || -> Result<(Tensor, Tensor), TchError> {
-        let values = integers(0, 16, Kind::Int)?;
         let packed = values.f_internal_convert_weight_to_int4pack_for_cpu(1)?;
         let size = [K / group, N, 2];
         Ok((packed, Tensor::f_full(size, 0.01, (Kind::BFloat16, Device::Cpu))?))
     };
+    let weights = weights(least, weight, |(packed, parameters)| vec![packed, parameters])?;
     let name = format!("aten::_weight_int4pack_mm_for_cpu, group {group}");
-    product(
-        name,
-        false,
-        weight,
-        |(packed, parameters)| vec![packed, parameters],
-        move |x, (packed, parameters)| {
-            x.f_internal_weight_int4pack_mm_for_cpu(packed, group, parameters).map(drop)
-        },
-    )
+    let product = product(name, false, &weights, move |x, (packed, parameters)| {
+        x.f_internal_weight_int4pack_mm_for_cpu(packed, group, parameters).map(drop)
+    })?;
+    Ok(vec![product])
 }
 
 /// `[N, K]`, every value from `from` to `to − 1`.
