@@ -149,10 +149,18 @@ fn speedup_level(entry: &Entry<'_>) -> Option<f64> {
     entry.comparison?.speedup.as_ref().ok().map(|speedup| speedup.confidence_level)
 }
 
+/// A reason without the recipe that it names: the row names it, too, and reasons that differ in
+/// nothing else are one.
+fn reason<'a>(entry: &Entry<'a>) -> Option<&'a str> {
+    let reason = entry.row.record.outcome.reason()?;
+    let after = reason.strip_prefix("recipe `").and_then(|rest| rest.split_once("`, "));
+    Some(after.map_or(reason, |(_, rest)| rest))
+}
+
 /// Reasons that several cases give: they go below the table, once.
 fn shared_reasons<'a>(entries: &[Entry<'a>]) -> HashSet<&'a str> {
     let mut seen = HashSet::new();
-    let reasons = entries.iter().filter_map(|entry| entry.row.record.outcome.reason());
+    let reasons = entries.iter().filter_map(reason);
     reasons.filter(|reason| !seen.insert(*reason)).collect()
 }
 
@@ -164,7 +172,7 @@ fn line(
 ) -> Line {
     let record = &entry.row.record;
     let variant = Cell::from(record.case.variant());
-    if let Some(reason) = record.outcome.reason() {
+    if let Some(reason) = reason(entry) {
         let paint = if record.outcome.is_failure() { Paint::Bad } else { Paint::Warn };
         let status = record.outcome.status();
         let text = if shared.contains(reason) {
