@@ -63,6 +63,48 @@ __device__ inline float dequantized(
 constexpr int kThreads = 128;
 constexpr int kRows = 4;
 
+// The values of x that one 32-bit word of weights is multiplied by.
+template <class T>
+__device__ inline void read(const T* x, float (&out)[8]) {
+  const uint4 eight = *reinterpret_cast<const uint4*>(x);
+  unpack<T>(eight.x, out[0], out[1]);
+  unpack<T>(eight.y, out[2], out[3]);
+  unpack<T>(eight.z, out[4], out[5]);
+  unpack<T>(eight.w, out[6], out[7]);
+}
+
+template <class T>
+__device__ inline void read(const T* x, float (&out)[4]) {
+  const uint2 four = *reinterpret_cast<const uint2*>(x);
+  unpack<T>(four.x, out[0], out[1]);
+  unpack<T>(four.y, out[2], out[3]);
+}
+
+// Adds up what the threads of a block have, and stores it.
+template <class T, int M>
+__device__ inline void store_sums(const float (&y_sum)[M][kRows], T* y, int n0, int m, int n) {
+  __shared__ float partial[kThreads / kWarp][M * kRows];
+  const int warp = threadIdx.x / kWarp;
+  for (int i = 0; i < M; ++i) {
+    for (int row = 0; row < kRows; ++row) {
+      const float sum = warp_sum(y_sum[i][row]);
+      if (threadIdx.x % kWarp == 0) {
+        partial[warp][i * kRows + row] = sum;
+      }
+    }
+  }
+  __syncthreads();
+  const int i = threadIdx.x / kRows;
+  const int column = n0 + threadIdx.x % kRows;
+  if (threadIdx.x < M * kRows && i < m && column < n) {
+    float sum = 0.0f;
+    for (int other = 0; other < kThreads / kWarp; ++other) {
+      sum += partial[other][threadIdx.x];
+    }
+    from_float(sum, y[static_cast<long long>(i) * n + column]);
+  }
+}
+
 template <class T, int BITS, int M>
 __device__ inline void gemv(
     const T* x, const uint4* packed, const T* scale, const T* zero, T* y, int m, int n, int k,
@@ -95,17 +137,7 @@ __device__ inline void gemv(
         if (i < m) {
           const long long at = static_cast<long long>(i) * k + load * kPerLoad + word * kPerWord;
           float values[kPerWord];
-          if constexpr (BITS == 4) {
-            const uint4 eight = *reinterpret_cast<const uint4*>(x + at);
-            unpack<T>(eight.x, values[0], values[1]);
-            unpack<T>(eight.y, values[2], values[3]);
-            unpack<T>(eight.z, values[4], values[5]);
-            unpack<T>(eight.w, values[6], values[7]);
-          } else {
-            const uint2 four = *reinterpret_cast<const uint2*>(x + at);
-            unpack<T>(four.x, values[0], values[1]);
-            unpack<T>(four.y, values[2], values[3]);
-          }
+          read<T>(x + at, values);
           for (int j = 0; j < kPerWord; ++j) {
             x_sum[i] += values[j];
             for (int row = 0; row < kRows; ++row) {
@@ -123,27 +155,7 @@ __device__ inline void gemv(
       }
     }
   }
-
-  __shared__ float partial[kThreads / kWarp][M * kRows];
-  const int warp = threadIdx.x / kWarp;
-  for (int i = 0; i < M; ++i) {
-    for (int row = 0; row < kRows; ++row) {
-      const float sum = warp_sum(y_sum[i][row]);
-      if (threadIdx.x % kWarp == 0) {
-        partial[warp][i * kRows + row] = sum;
-      }
-    }
-  }
-  __syncthreads();
-  const int i = threadIdx.x / kRows;
-  const int column = n0 + threadIdx.x % kRows;
-  if (threadIdx.x < M * kRows && i < m && column < n) {
-    float sum = 0.0f;
-    for (int other = 0; other < kThreads / kWarp; ++other) {
-      sum += partial[other][threadIdx.x];
-    }
-    from_float(sum, y[static_cast<long long>(i) * n + column]);
-  }
+  store_sums<T, M>(y_sum, y, n0, m, n);
 }
 
 // --- Many rows of x -----------------------------------------------------------------------------
@@ -205,6 +217,65 @@ __device__ inline void store(const Carried<BITS>& from, T (*x_tile)[kPitch], T (
   }
 }
 
+// What a warp has of its quarter, 32 × 32, as 2 × 4 products of 16 × 8: Σ x · q over a group so far,
+// and x times a matrix of ones, whose every column is Σ x, where the sums need it.
+struct Sums {
+  float of_group[2][4][4];
+  float of_x[2][4];
+};
+
+// Multiplies the step in shared memory: 32 rows of x by 32 of W.
+template <class T, int BITS>
+__device__ inline void multiply_step(
+    Sums& sums, const T (*x_rows)[kPitch], const T (*w_rows)[kPitch]) {
+  const int row = threadIdx.x % kWarp / 4;
+  const int pair = threadIdx.x % 4 * 2;
+  const unsigned ones[2] = {pack<T>(1.0f, 1.0f), pack<T>(1.0f, 1.0f)};
+  for (int step = 0; step < kStep; step += 16) {
+    const auto two = [step, pair](const T(*rows)[kPitch], int r, int offset) {
+      return *reinterpret_cast<const unsigned*>(&rows[r][step + pair + offset]);
+    };
+    unsigned a[2][4];
+    #pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int first = i * 16 + row;
+      a[i][0] = two(x_rows, first, 0);
+      a[i][1] = two(x_rows, first + 8, 0);
+      a[i][2] = two(x_rows, first, 8);
+      a[i][3] = two(x_rows, first + 8, 8);
+      if constexpr (BITS == 4) {
+        multiply_add(sums.of_x[i], a[i], ones, T{});
+      }
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const unsigned b[2] = {two(w_rows, j * 8 + row, 0), two(w_rows, j * 8 + row, 8)};
+      #pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        multiply_add(sums.of_group[i][j], a[i], b, T{});
+      }
+    }
+  }
+}
+
+// Calls `visit` for the elements that a thread holds of its warp's quarter: the product's row and
+// column among the 2 × 4, the element, and where it is in the quarter.
+template <class Visit>
+__device__ inline void each_element(Visit visit) {
+  #pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      #pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const int row = i * 16 + threadIdx.x % kWarp / 4 + c / 2 * 8;
+        const int column = j * 8 + threadIdx.x % 4 * 2 + c % 2;
+        visit(i, j, c, row, column);
+      }
+    }
+  }
+}
+
 template <class T, int BITS>
 __device__ inline void gemm(
     const T* x, const unsigned char* packed, const T* scale, const T* zero, T* y, int m, int n,
@@ -214,18 +285,12 @@ __device__ inline void gemm(
   const int m0 = blockIdx.x * kTile;
   const int n0 = blockIdx.y * kTile;
   const int groups = k / group;
-  const int row = threadIdx.x % kWarp / 4;
-  const int pair = threadIdx.x % 4 * 2;
-  // The warp's quarter: 32 × 32, as 2 × 4 products of 16 × 8.
+  // The warp's quarter.
   const int warp_m = threadIdx.x / kWarp / 2 * (kTile / 2);
   const int warp_n = threadIdx.x / kWarp % 2 * (kTile / 2);
-  const unsigned ones[2] = {pack<T>(1.0f, 1.0f), pack<T>(1.0f, 1.0f)};
 
   float y_sum[2][4][4] = {};
-  float sum[2][4][4] = {};
-  // x times a matrix of ones: every column is Σ x, where the sums need it.
-  float x_sum[2][4] = {};
-
+  Sums sums = {};
   Carried<BITS> carried;
   fetch<T, BITS>(carried, x, packed, m0, n0, 0, m, n, k);
   for (int k0 = 0; k0 < k; k0 += kStep) {
@@ -235,69 +300,23 @@ __device__ inline void gemm(
     if (k0 + kStep < k) {
       fetch<T, BITS>(carried, x, packed, m0, n0, k0 + kStep, m, n, k);
     }
-
-    for (int step = 0; step < kStep; step += 16) {
-      const auto read = [step, pair](const T(*tile)[kPitch], int r, int offset) {
-        return *reinterpret_cast<const unsigned*>(&tile[r][step + pair + offset]);
-      };
-      unsigned a[2][4];
-      #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int first = warp_m + i * 16 + row;
-        a[i][0] = read(x_tile, first, 0);
-        a[i][1] = read(x_tile, first + 8, 0);
-        a[i][2] = read(x_tile, first, 8);
-        a[i][3] = read(x_tile, first + 8, 8);
-        if constexpr (BITS == 4) {
-          multiply_add(x_sum[i], a[i], ones, T{});
-        }
-      }
-      #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const int column = warp_n + j * 8 + row;
-        const unsigned b[2] = {read(w_tile, column, 0), read(w_tile, column, 8)};
-        #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          multiply_add(sum[i][j], a[i], b, T{});
-        }
-      }
-    }
-
+    multiply_step<T, BITS>(sums, x_tile + warp_m, w_tile + warp_n);
     if ((k0 + kStep) % group == 0) {
-      #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          #pragma unroll
-          for (int c = 0; c < 4; ++c) {
-            const int column = min(n0 + warp_n + j * 8 + pair + c % 2, n - 1);
-            const long long at = static_cast<long long>(column) * groups + k0 / group;
-            y_sum[i][j][c] += dequantized<T, BITS>(sum[i][j][c], x_sum[i][c], scale, zero, at);
-            sum[i][j][c] = 0.0f;
-          }
-        }
-        #pragma unroll
-        for (int c = 0; c < 4; ++c) {
-          x_sum[i][c] = 0.0f;
-        }
-      }
+      each_element([&](int i, int j, int c, int, int column) {
+        const long long row = min(n0 + warp_n + column, n - 1);
+        y_sum[i][j][c] += dequantized<T, BITS>(
+            sums.of_group[i][j][c], sums.of_x[i][c], scale, zero, row * groups + k0 / group);
+      });
+      sums = {};
     }
   }
-
-  #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      #pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        const int at_m = m0 + warp_m + i * 16 + row + c / 2 * 8;
-        const int at_n = n0 + warp_n + j * 8 + pair + c % 2;
-        if (at_m < m && at_n < n) {
-          from_float(y_sum[i][j][c], y[static_cast<long long>(at_m) * n + at_n]);
-        }
-      }
+  each_element([&](int i, int j, int c, int row, int column) {
+    const int at_m = m0 + warp_m + row;
+    const int at_n = n0 + warp_n + column;
+    if (at_m < m && at_n < n) {
+      from_float(y_sum[i][j][c], y[static_cast<long long>(at_m) * n + at_n]);
     }
-  }
+  });
 }
 
 } // namespace
