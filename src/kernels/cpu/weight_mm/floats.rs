@@ -17,7 +17,9 @@ pub enum Floats<'a> {
 }
 
 impl Floats<'_> {
-    /// `into.len()` numbers from the index `at` on.
+    /// `into.len()` numbers from the index `at` on. Inlined, so that it is compiled for the caller's
+    /// instruction set: of small groups there are many scales.
+    #[inline(always)]
     pub fn read(self, at: usize, into: &mut [f32]) {
         match self {
             Self::Float(from) => into.copy_from_slice(&from[at..at + into.len()]),
