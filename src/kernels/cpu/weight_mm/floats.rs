@@ -33,6 +33,21 @@ impl Floats<'_> {
     }
 }
 
+impl Floats<'_> {
+    /// The cache lines of `count` numbers from the index `at` on, as far as there are so many.
+    #[inline(always)]
+    pub fn lines(self, at: usize, count: usize) -> impl Iterator<Item = *const u8> {
+        const LINE: usize = 64;
+        let (first, all, size) = match self {
+            Self::Float(numbers) => (numbers.as_ptr().cast::<u8>(), numbers.len(), 4),
+            Self::BFloat16(numbers) => (numbers.as_ptr().cast(), numbers.len(), 2),
+            Self::Half(numbers) => (numbers.as_ptr().cast(), numbers.len(), 2),
+        };
+        let end = (at + count).min(all) * size;
+        (at * size..end).step_by(LINE).map(move |byte| first.wrapping_add(byte))
+    }
+}
+
 /// Where results go, rounded to nearest, ties to even. Several threads may write to it.
 #[derive(Debug, Clone, Copy)]
 pub enum Output {
