@@ -13,7 +13,7 @@ use tch::{Kind, TchError, Tensor};
 use super::affine::{self, Range};
 use super::quantized::refuse_non_finite;
 use super::{
-    LinearLayer, Quantized, Site, ZeroPoint, as_rows, gemlitewo_cuda, groups, hqq, output_size,
+    LinearLayer, Quantized, Site, ZeroPoint, as_rows, forward_fresh, gemlitewo_cuda, groups, hqq,
 };
 use crate::kernels::cpu::weight_mm::PackedWeight;
 use crate::refusal::Refusal;
@@ -120,10 +120,7 @@ struct Gemlitewo {
 
 impl LinearLayer for Gemlitewo {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let size = output_size(x, self.weight.n());
-        let mut out = Tensor::f_empty(size, (x.f_kind()?, x.device()))?;
-        self.forward_out(x, &mut out)?;
-        Ok(out)
+        forward_fresh(self, x, self.weight.n())
     }
 
     fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use tch::{TchError, Tensor};
 
-use super::{LinearLayer, Quantized, ZeroPoint, as_rows, output_size};
+use super::{LinearLayer, Quantized, ZeroPoint, as_rows, forward_fresh};
 use crate::kernels::cuda::gemlite::Gemlite;
 use crate::refusal::Refusal;
 
@@ -35,10 +35,7 @@ struct Layer {
 
 impl LinearLayer for Layer {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let size = output_size(x, self.weight.n());
-        let mut out = Tensor::f_empty(size, (x.f_kind()?, x.device()))?;
-        self.forward_out(x, &mut out)?;
-        Ok(out)
+        forward_fresh(self, x, self.weight.n())
     }
 
     fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {

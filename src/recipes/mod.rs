@@ -182,6 +182,13 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
     size
 }
 
+/// The output `[.., n]` of a layer whose kernel writes into one: into one of its own.
+fn forward_fresh(layer: &impl LinearLayer, x: &Tensor, n: i64) -> Result<Tensor, TchError> {
+    let mut out = Tensor::f_empty(output_size(x, n), (x.f_kind()?, x.device()))?;
+    layer.forward_out(x, &mut out)?;
+    Ok(out)
+}
+
 /// `out [.., n]` as a matrix `[rows, n]` on the same storage.
 fn as_rows(out: &Tensor, n: i64) -> Result<Tensor, TchError> {
     out.f_view([-1, n])
