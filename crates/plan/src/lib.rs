@@ -9,6 +9,7 @@ mod case;
 mod config;
 pub mod cost;
 mod expand;
+pub mod fusion;
 mod id;
 mod linears;
 mod record;
