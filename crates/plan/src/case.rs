@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::Variant;
 use crate::settings::{Profiling, Settings};
-use crate::shape::Shape;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+use crate::words::{Device, Dtype, Mode};
+use crate::work::Work;
 
 /// A criterion benchmark's identity:
 /// `<target>/<config>/<workload>/<device>` (group) `/ <variant>` (function) `/ <parameter>`.
@@ -16,7 +15,7 @@ use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity
 pub struct CaseId {
     /// Criterion's group id.
     pub group: String,
-    /// Criterion's function id: recipe, sparsity, where the output goes, compilation.
+    /// Criterion's function id: what distinguishes siblings.
     pub variant: String,
     /// Criterion's parameter: dtype and shape. Shared by a baseline and its candidates.
     pub parameter: String,
@@ -63,34 +62,19 @@ pub struct Case {
     /// Hash of the config's text, 16 hexadecimal digits: which edit of it this case came from.
     #[serde(default)]
     pub config_hash: String,
-    /// The `name`s of the `model_params` entries that this case stands for.
+    /// The `name`s of the config's entries that this case stands for.
     pub names: Vec<String>,
     /// Baseline or candidate.
     pub role: Role,
-    /// Inference or training; also the bench target.
+    /// The benchmark mode; also the bench target.
     pub mode: Mode,
-    /// Model type.
-    pub model: ModelKind,
-    /// Quantization.
-    pub recipe: Recipe,
-    /// Sparse layout, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sparsity: Option<Sparsity>,
-    /// `torch.compile` mode, if compiled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compile: Option<CompileMode>,
-    /// Whether libtorch's packed op stands in for the several that upstream's eager mode runs.
-    #[serde(default)]
-    pub packed: bool,
-    /// Whether the output is written into a tensor that is allocated beforehand, once.
-    #[serde(default)]
-    pub preallocated: bool,
-    /// Dtype before quantization.
+    /// What is run.
+    #[serde(flatten)]
+    pub work: Work,
+    /// Dtype of inputs and parameters, before quantization.
     pub dtype: Dtype,
     /// Device.
     pub device: Device,
-    /// Shape.
-    pub shape: Shape,
     /// Every shape name that expanded to this shape, in order, without repetition.
     pub shape_names: Vec<String>,
     /// Traces asked for.
@@ -102,7 +86,7 @@ pub struct Case {
 impl Case {
     /// The variant in full, also where the id had to shorten it.
     pub fn variant(&self) -> String {
-        Variant::of(self).to_string()
+        self.work.variant()
     }
 
     /// Criterion's `full_id`, the key of every join.

@@ -6,10 +6,12 @@
 //! reordering a config changes none.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+
+use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, CaseId};
-use crate::shape::Shape;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+use crate::words::{CompileMode, Device, Dtype, Mode, Recipe, Sparsity};
 
 /// Longest part of an id, in bytes.
 pub const MAX_PART: usize = 64;
@@ -20,18 +22,22 @@ const MAX_CONFIG: usize = 24;
 /// Bytes of a shortened part after its head: `~` and six hexadecimal digits.
 const TAIL: usize = 7;
 
-/// What distinguishes a case from its siblings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What distinguishes a model's case from its siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
     /// Quantization.
     pub recipe: Recipe,
-    /// Sparse layout.
+    /// Sparse layout, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparsity: Option<Sparsity>,
-    /// Compilation.
+    /// `torch.compile` mode, if compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile: Option<CompileMode>,
     /// Whether libtorch's packed op stands in for the several that upstream's eager mode runs.
+    #[serde(default)]
     pub packed: bool,
-    /// Whether the output is written into a tensor that is allocated beforehand.
+    /// Whether the output is written into a tensor that is allocated beforehand, once.
+    #[serde(default)]
     pub preallocated: bool,
 }
 
@@ -39,12 +45,6 @@ impl Variant {
     /// The recipe, unsparsified and eager, with an output of its own at every step.
     pub const fn eager(recipe: Recipe) -> Self {
         Self { recipe, sparsity: None, compile: None, packed: false, preallocated: false }
-    }
-
-    /// What distinguishes `case`.
-    pub const fn of(case: &Case) -> Self {
-        let Case { recipe, sparsity, compile, packed, preallocated, .. } = *case;
-        Self { recipe, sparsity, compile, packed, preallocated }
     }
 
     /// What the others are compared with.
@@ -71,21 +71,21 @@ impl std::fmt::Display for Variant {
 }
 
 /// Criterion's group id.
-pub fn group(mode: Mode, config: &str, model: ModelKind, device: Device) -> String {
-    format!("{mode}/{}/{model}/{device}", shorten(config, MAX_CONFIG))
+pub fn group(mode: Mode, config: &str, workload: impl Display, device: Device) -> String {
+    format!("{mode}/{}/{workload}/{device}", shorten(config, MAX_CONFIG))
 }
 
 /// Criterion's parameter.
-pub fn parameter(dtype: Dtype, shape: Shape) -> String {
-    format!("{}-{shape}", dtype.short())
+pub fn parameter(dtype: Dtype, size: impl Display) -> String {
+    format!("{}-{size}", dtype.short())
 }
 
 /// The whole id; the variant gives way where it would be too long.
-pub fn case_id(group: &str, variant: Variant, parameter: &str) -> CaseId {
+pub fn case_id(group: &str, variant: &str, parameter: &str) -> CaseId {
     let room = MAX_ID.saturating_sub(group.len() + parameter.len() + 2).min(MAX_PART);
     CaseId {
         group: group.to_owned(),
-        variant: shorten(&variant.to_string(), room),
+        variant: shorten(variant, room),
         parameter: parameter.to_owned(),
     }
 }
@@ -125,6 +125,8 @@ pub(crate) fn collision<'c>(cases: impl Iterator<Item = &'c Case>) -> Option<(&'
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::Shape;
+    use crate::words::ModelKind;
 
     #[test]
     fn the_longest_id_stays_inside_the_limits() {
@@ -135,7 +137,7 @@ mod tests {
             for stem in ["default", "microbenchmark_quantization_config"] {
                 let group = group(Mode::Inference, stem, model, Device::Cuda);
                 let parameter = parameter(Dtype::BFloat16, Shape::new(128_000, 131_072, 131_072));
-                let id = case_id(&group, variant, &parameter);
+                let id = case_id(&group, &variant.to_string(), &parameter);
                 assert!(group.len() <= MAX_PART, "{group}");
                 assert!(id.variant.len() <= MAX_PART, "{id}");
                 assert!(id.to_string().len() <= MAX_ID, "{id}: {}", id.to_string().len());

@@ -12,23 +12,31 @@ mod expand;
 pub mod fusion;
 mod id;
 mod linears;
+mod probe;
 mod record;
 mod settings;
 mod shape;
 mod words;
+mod work;
 
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
-pub use config::{Config, Diagnostic, Diagnostics, ModelParams};
+pub use config::{
+    CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, ModelParams, ModelSuite,
+    Suite,
+};
 pub use expand::{expand, load};
+pub use fusion::{FusionShape, FusionWork};
 pub use id::{MAX_ID, MAX_PART, Variant, case_id, fnv1a};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
+pub use probe::ProbeWork;
 pub use record::{
     Accuracy, Clocks, Conditions, Counters, Energy, Environment, HostFacts, LastSample, Latency,
     Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory,
     Stop, TorchFacts, Weights,
 };
 pub use settings::{
-    EnergyPass, LatencyPass, Profiling, Sampling, Settings, Tolerance, TrainingSettings,
+    EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
 };
 pub use shape::Shape;
 pub use words::*;
+pub use work::{ModelWork, Work};

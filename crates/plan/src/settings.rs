@@ -1,5 +1,7 @@
 //! How a case is measured: the keys of our own, all optional, and upstream's training keys.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
@@ -23,6 +25,73 @@ pub struct Sampling {
     /// speed-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
+}
+
+/// Threads inside one operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// So many.
+    Count(u32),
+    /// As many as there are CPUs for the process, when it runs.
+    All,
+}
+
+impl Threads {
+    /// How many these are where the process may use `cpus`.
+    pub fn resolve(self, cpus: u32) -> u32 {
+        match self {
+            Self::Count(count) => count,
+            Self::All => cpus.max(1),
+        }
+    }
+
+    /// As what distinguishes siblings: `1-thread`, `8-threads`, `all-threads`.
+    pub fn variant(self) -> String {
+        match self {
+            Self::Count(1) => "1-thread".to_owned(),
+            _ => format!("{self}-threads"),
+        }
+    }
+}
+
+impl fmt::Display for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::All => f.write_str(ALL_THREADS),
+        }
+    }
+}
+
+/// [`Threads::All`] in configs and files.
+pub(crate) const ALL_THREADS: &str = "all";
+
+/// A number, or the word.
+impl Serialize for Threads {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => serializer.serialize_u32(*count),
+            Self::All => serializer.serialize_str(ALL_THREADS),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Threads {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Wire {
+            Count(u32),
+            Word(String),
+        }
+        match Wire::deserialize(deserializer)? {
+            Wire::Count(count) => Ok(Self::Count(count)),
+            Wire::Word(word) if word == ALL_THREADS => Ok(Self::All),
+            Wire::Word(word) => Err(serde::de::Error::custom(format!(
+                "threads `{word}` are neither a number nor `all`"
+            ))),
+        }
+    }
 }
 
 /// The pass that times single calls.
@@ -79,7 +148,7 @@ pub struct Settings {
     #[serde(default)]
     pub energy: EnergyPass,
     /// Intra-op threads; 1 by default, as upstream.
-    pub threads: u32,
+    pub threads: Threads,
     /// Host allocator.
     pub allocator: Allocator,
     /// Cache state at the start of a step.
@@ -136,7 +205,7 @@ impl Default for Settings {
             sampling: Sampling::default(),
             latency: LatencyPass::default(),
             energy: EnergyPass::default(),
-            threads: 1,
+            threads: Threads::Count(1),
             allocator: Allocator::Retained,
             cache: CacheMode::Hot,
             seed: 42,

@@ -2,7 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use plan::{CompileMode, Config, Device, Mode, ModelKind, Plan, Recipe, Shape, expand};
+use plan::{
+    Case, CompileMode, Config, Device, Mode, ModelKind, ModelSuite, ModelWork, Plan, Recipe, Shape,
+    Suite, expand,
+};
+
+fn models(config: &Config) -> &ModelSuite {
+    let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
+    suite
+}
+
+fn work(case: &Case) -> &ModelWork {
+    case.work.model().expect("a model")
+}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents")
@@ -63,8 +75,8 @@ fn every_block_is_accepted_but_for_its_placeholders() {
 #[test]
 fn the_readmes_sample_means_what_it_says() {
     let config = read("readme-sample");
-    let model = &config.models[0];
-    assert_eq!(config.models.len(), 1, "a mapping is one model");
+    let model = &models(&config).models[0];
+    assert_eq!(models(&config).models.len(), 1, "a mapping is one model");
     assert_eq!(model.compile, Some(CompileMode::MaxAutotune));
     assert_eq!(model.device, Device::Cuda);
     assert!(model.profiling.profiler && model.profiling.memory);
@@ -91,9 +103,9 @@ fn the_readmes_sample_means_what_it_says() {
 #[test]
 fn models_without_recipes_are_their_baseline() {
     let plan = plan_of("tutorial-several-models");
-    assert!(plan.cases().all(|case| case.recipe == Recipe::Baseline));
+    assert!(plan.cases().all(|case| work(case).variant.recipe == Recipe::Baseline));
     let models: Vec<(ModelKind, Device)> =
-        plan.groups.iter().map(|g| (g.cases[0].model, g.cases[0].device)).collect();
+        plan.groups.iter().map(|g| (work(&g.cases[0]).model, g.cases[0].device)).collect();
     // 3 pow2 shapes, 3 of llama's 4 (two differ in n alone, which the block ignores), 1 custom.
     assert_eq!(models.len(), 7);
     assert_eq!(models[3], (ModelKind::TransformerBlock, Device::Cuda));
@@ -105,11 +117,14 @@ fn models_without_recipes_are_their_baseline() {
 fn the_training_block_keeps_its_keys() {
     let config = read("readme-training");
     assert_eq!(config.mode, Mode::Training);
-    let training = config.models[0].settings.training.as_ref().expect("training settings");
+    let training = models(&config).models[0].settings.training.as_ref().expect("training settings");
     assert!(training.use_fast_accum);
     assert_eq!(training.repeat_n, 100);
-    assert_eq!(config.recipes, [Recipe::Float8dqTensor, Recipe::Float8dqRow, Recipe::Baseline]);
-    assert_eq!(config.models[0].compile, Some(CompileMode::Default));
+    assert_eq!(
+        models(&config).recipes,
+        [Recipe::Float8dqTensor, Recipe::Float8dqRow, Recipe::Baseline]
+    );
+    assert_eq!(models(&config).models[0].compile, Some(CompileMode::Default));
 }
 
 #[test]
@@ -123,9 +138,12 @@ fn the_parts_expand_to_upstreams_counts() {
         ("tutorial-shapes-sweep", 8),
         ("readme-shapes-sweep", 8),
     ] {
-        assert_eq!(read(stem).models[0].shapes.len(), shapes, "{stem}");
+        assert_eq!(models(&read(stem)).models[0].shapes.len(), shapes, "{stem}");
     }
-    let device = &read("tutorial-device").models[0];
+    let device = &models(&read("tutorial-device")).models[0].clone();
     assert_eq!((device.device, &device.shapes[0].1), (Device::Cuda, &Shape::new(1024, 1024, 1024)));
-    assert_eq!(read("tutorial-compilation").models[0].compile, Some(CompileMode::MaxAutotune));
+    assert_eq!(
+        models(&read("tutorial-compilation")).models[0].compile,
+        Some(CompileMode::MaxAutotune)
+    );
 }

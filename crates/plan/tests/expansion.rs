@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use plan::{Config, Diagnostics, MAX_ID, MAX_PART, Plan, Role, expand};
+use plan::{
+    Case, Config, Diagnostics, MAX_ID, MAX_PART, ModelSuite, Plan, Role, Suite, Threads, expand,
+};
 
 fn parse(text: &str) -> Result<Config, Diagnostics> {
     Config::parse(Path::new("test.yml"), text)
@@ -13,11 +15,20 @@ fn plan_of(text: &str) -> Plan {
     expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
+fn models(config: &Config) -> &ModelSuite {
+    let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
+    suite
+}
+
+fn variant(case: &Case) -> plan::Variant {
+    case.work.model().expect("a model").variant
+}
+
 fn shapes(set: &str) -> Vec<(String, [u64; 3])> {
     let text = format!("model_params: {{ matrix_shapes: [{set}] }}");
     let config = parse(&text).unwrap_or_else(|errors| panic!("{errors}"));
     let pair = |(name, s): &(String, plan::Shape)| (name.clone(), [s.m, s.k, s.n]);
-    config.models[0].shapes.iter().map(pair).collect()
+    models(&config).models[0].shapes.iter().map(pair).collect()
 }
 
 fn named(rows: &[(&str, [u64; 3])]) -> Vec<(String, [u64; 3])> {
@@ -206,14 +217,18 @@ fn an_out_case_is_a_candidate_with_an_id_of_its_own() {
     let roles = [Role::Baseline, Role::Candidate, Role::Candidate, Role::Candidate];
     assert_eq!(cases.iter().map(|case| case.role).collect::<Vec<_>>(), roles);
     let preallocated = [false, true, false, true];
-    assert_eq!(cases.iter().map(|case| case.preallocated).collect::<Vec<_>>(), preallocated);
+    assert_eq!(
+        cases.iter().map(|case| variant(case).preallocated).collect::<Vec<_>>(),
+        preallocated
+    );
     assert_eq!(cases[3].full_id(), "inference/test/linear/cpu/int8dq+out/bf16-1024x1024x1024");
 }
 
 #[test]
 fn a_model_with_out_and_its_twin_without_share_what_they_have_in_common() {
     let plan = plan_of("model_params:\n  - { name: a, out: true }\n  - { name: b }\n");
-    let cases: Vec<_> = plan.cases().map(|case| (case.preallocated, case.names.clone())).collect();
+    let cases: Vec<_> =
+        plan.cases().map(|case| (variant(case).preallocated, case.names.clone())).collect();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     assert_eq!(cases, [(false, names(&["a", "b"])), (true, names(&["a"]))]);
 }
@@ -228,7 +243,7 @@ fn passes_inherit_key_by_key() {
          \x20 - { energy: false, latency: { calls: 10 } }\n",
     )
     .unwrap_or_else(|errors| panic!("{errors}"));
-    let [top, inner, off] = &config.models[..] else { panic!("three models") };
+    let [top, inner, off] = &models(&config).models[..] else { panic!("three models") };
     assert_eq!(top.settings.sampling.target, Some(0.02));
     assert_eq!(top.settings.energy.window_s, 3.0);
     assert!(top.settings.energy.enabled && !top.settings.energy.subtract_idle);
@@ -242,7 +257,7 @@ fn passes_inherit_key_by_key() {
 
     // A mapping in a model switches on what the top switched off.
     let config = parse("energy: false\nmodel_params: { energy: { window_s: 2 } }").expect("valid");
-    assert!(config.models[0].settings.energy.enabled);
+    assert!(models(&config).models[0].settings.energy.enabled);
 }
 
 #[test]
@@ -277,7 +292,8 @@ fn the_hash_is_of_the_text_and_part_of_nothing_else() {
         assert!(fields.remove(field).is_some(), "{field}");
     }
     let read: plan::Case = serde_json::from_value(old).expect("all three are optional");
-    assert_eq!((read.config_hash.as_str(), read.preallocated, read.packed), ("", false, false));
+    let plan::Variant { preallocated, packed, .. } = variant(&read);
+    assert_eq!((read.config_hash.as_str(), preallocated, packed), ("", false, false));
 }
 
 #[test]
@@ -287,7 +303,7 @@ fn merge_keys_are_merged() {
          \x20 - { <<: *first, name: b, model_type: ln_linear_gelu }\n",
     );
     let last = plan.cases().last().expect("two models");
-    assert_eq!((last.names[0].as_str(), last.settings.threads), ("b", 2));
+    assert_eq!((last.names[0].as_str(), last.settings.threads), ("b", Threads::Count(2)));
 }
 
 #[test]
@@ -301,7 +317,10 @@ fn a_list_of_ones_own_lies_beside_the_config() {
         Config::parse(&folder.join("own.yml"), config)
     };
     let config = read("- { label: up, shape: [1, 2, 3] }\n").expect("a valid list");
-    assert_eq!(config.models[0].shapes, [("mine_up".to_owned(), plan::Shape::new(1, 2, 3))]);
+    assert_eq!(
+        models(&config).models[0].shapes,
+        [("mine_up".to_owned(), plan::Shape::new(1, 2, 3))]
+    );
     for (text, message) in [
         ("- { label: up, shape: [0, 2, 3] }", "`up` has a dimension outside 1 to 16777216"),
         ("- { label: up, shape: [99999999999, 2, 3] }", "`up` has a dimension outside"),

@@ -3,8 +3,11 @@
 //! Nothing is guessed. A word or key that is not known is an error with a remedy; all errors of
 //! all files are collected and returned together.
 
+mod calibration_params;
 mod compile_key;
 mod diagnostic;
+mod fusion_params;
+mod model_params;
 mod node;
 mod own_keys;
 mod positions;
@@ -16,15 +19,15 @@ use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
 
+pub use calibration_params::CalibrationParams;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use fusion_params::FusionParams;
+pub use model_params::{ModelParams, ModelSuite};
 
 use crate::id;
-use crate::settings::{Profiling, Settings};
-use crate::shape::Shape;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+use crate::words::Mode;
 use node::{Document, Fields, Node};
-use own_keys::{OWN_KEYS, Own};
-use training_keys::TRAINING_KEYS;
+use own_keys::OWN_KEYS;
 
 /// A validated config.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,62 +38,25 @@ pub struct Config {
     pub stem: String,
     /// Hash of its text, 16 hexadecimal digits. Shape lists in files of their own are no part of it.
     pub hash: String,
-    /// Inference or training.
+    /// What one step is.
     pub mode: Mode,
-    /// Recipes as listed, without repetition.
-    pub recipes: Vec<Recipe>,
-    /// Sparse layouts as listed, without repetition.
-    pub sparsities: Vec<Sparsity>,
-    /// The entries of `model_params`.
-    pub models: Vec<ModelParams>,
+    /// What is to be measured.
+    pub suite: Suite,
 }
 
-/// One entry of `model_params`.
+/// The entries of a config, by what they are about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ModelParams {
-    /// `name`, if given.
-    pub name: Option<String>,
-    /// The shapes of all its sets, in order, with their names.
-    pub shapes: Vec<(String, Shape)>,
-    /// Dtype before quantization.
-    pub dtype: Dtype,
-    /// `torch.compile` mode, if compiled.
-    pub compile: Option<CompileMode>,
-    /// Whether each eager, dense variant gets a sibling with a preallocated output.
-    pub out: bool,
-    /// Whether each eager, dense variant whose maths libtorch also has as one packed op gets a
-    /// sibling that runs it.
-    pub packed: bool,
-    /// Device.
-    pub device: Device,
-    /// Model type.
-    pub model: ModelKind,
-    /// Traces asked for.
-    pub profiling: Profiling,
-    /// How it is measured.
-    pub settings: Settings,
+pub enum Suite {
+    /// `model_params`: inference and training.
+    Models(ModelSuite),
+    /// `fusion_params`
+    Fusion(Vec<FusionParams>),
+    /// `calibration_params`
+    Calibration(Vec<CalibrationParams>),
 }
 
-const TOP_KEYS: &[&str] = &[
-    "benchmark_mode",
-    "quantization_config_recipe_names",
-    "sparsity_config_recipe_names",
-    "output_dir",
-    "model_params",
-];
-
-const MODEL_KEYS: &[&str] = &[
-    "name",
-    "matrix_shapes",
-    "high_precision_dtype",
-    "use_torch_compile",
-    "torch_compile_mode",
-    "compile",
-    "device",
-    "model_type",
-    "enable_profiler",
-    "enable_memory_profiler",
-];
+/// Keys of every mode at the top of a config, besides our own.
+const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
 impl Config {
     /// Reads one file.
@@ -149,97 +115,55 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
 }
 
 fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<Config> {
-    let keys = [TOP_KEYS, OWN_KEYS, TRAINING_KEYS].concat();
-    let elsewhere = "it belongs into an entry of `model_params`";
-    let fields = node.mapping_beside(&keys, MODEL_KEYS, elsewhere)?;
-    let mode = fields.word_or("benchmark_mode", Mode::Inference);
-    let mut own = Own::default();
-    if let Some(output_dir) = fields.read("output_dir", Node::string) {
-        own.settings.output_dir = output_dir;
-    }
-    own.settings.training = training_keys::read(&fields, mode);
-    own_keys::apply(&fields, &mut own);
+    let mode = node.get("benchmark_mode").map_or(Some(Mode::Inference), |node| node.word());
     let folder = file.parent().unwrap_or(Path::new(""));
-    let models = read_models(&fields, folder, &own);
-    Some(Config {
-        file: file.to_owned(),
-        stem,
-        hash,
-        mode,
-        recipes: words(&fields, "quantization_config_recipe_names"),
-        sparsities: words(&fields, "sparsity_config_recipe_names"),
-        models: models?,
-    })
-}
-
-/// The words of a list, without repetition. Null entries mean "none", as upstream.
-fn words<T>(fields: &Fields<'_>, key: &str) -> Vec<T>
-where
-    T: std::str::FromStr<Err = crate::words::UnknownWord> + PartialEq,
-{
-    let Some(node) = fields.get(key).filter(|node| !node.is_null()) else { return Vec::new() };
-    let mut found = Vec::new();
-    for item in node.list().unwrap_or_default() {
-        if item.is_null() {
-            continue;
+    // The keys depend on the mode; those of a mode that is misspelled are judged all the same.
+    let suite = match mode.unwrap_or_else(|| apparent_mode(node)) {
+        mode @ (Mode::Inference | Mode::Training) => {
+            model_params::read(node, mode, folder).map(Suite::Models)
         }
-        if let Some(word) = item.word().filter(|word| !found.contains(word)) {
-            found.push(word);
-        }
-    }
-    found
-}
-
-/// `model_params`: a list (the tutorial) or one mapping (the README).
-fn read_models(fields: &Fields<'_>, folder: &Path, outer: &Own) -> Option<Vec<ModelParams>> {
-    let Some(node) = fields.get("model_params") else {
-        return fields.error("no `model_params`".to_owned(), "list at least one model to measure");
+        Mode::Fusion => fusion_params::read(node).map(Suite::Fusion),
+        Mode::Calibration => calibration_params::read(node).map(Suite::Calibration),
     };
-    if node.is_mapping() {
-        return Some(vec![read_model(&node, folder, outer)?]);
-    }
-    let models: Vec<_> =
-        node.list()?.iter().map(|model| read_model(model, folder, outer)).collect();
-    if models.is_empty() {
-        return node.error("no model".to_owned(), "list at least one model to measure");
-    }
-    models.into_iter().collect()
+    Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }
 
-fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams> {
-    let keys = [MODEL_KEYS, OWN_KEYS].concat();
-    let others = [TOP_KEYS, TRAINING_KEYS].concat();
-    let fields = node.mapping_beside(&keys, &others, "it belongs at the top of the file")?;
-    let mut own = outer.clone();
-    own_keys::apply(&fields, &mut own);
-    let shapes = read_shapes(&fields, folder);
-    let compile = compile_key::read(&fields);
-    Some(ModelParams {
-        name: fields.read("name", Node::string),
-        dtype: fields.word_or("high_precision_dtype", Dtype::BFloat16),
-        device: fields.word_or("device", Device::Cpu),
-        model: fields.word_or("model_type", ModelKind::Linear),
-        profiling: Profiling {
-            profiler: fields.flag("enable_profiler"),
-            memory: fields.flag("enable_memory_profiler"),
-        },
-        out: own.out,
-        packed: own.packed,
-        settings: own.settings,
-        shapes: shapes?,
-        compile: compile?,
+/// The mode whose entries the document has.
+fn apparent_mode(node: &Node<'_>) -> Mode {
+    if node.get(fusion_params::KEY).is_some() {
+        Mode::Fusion
+    } else if node.get(calibration_params::KEY).is_some() {
+        Mode::Calibration
+    } else {
+        Mode::Inference
+    }
+}
+
+/// Keys that belong at the top and stand in an entry by mistake.
+fn at_the_top(keys: &[&'static str]) -> Vec<(&'static str, String)> {
+    let remedy = |key: &&'static str| (*key, "it belongs at the top of the file".to_owned());
+    COMMON_KEYS.iter().chain(keys).map(remedy).collect()
+}
+
+/// The mapping at the top, its keys checked: those of `mode`, and with a better remedy those that
+/// belong into an entry or into a config of another mode.
+fn top<'d>(
+    node: &Node<'d>,
+    keys: &[&str],
+    entries: &'static str,
+    entry_keys: &[&str],
+) -> Option<Fields<'d>> {
+    let keys = [COMMON_KEYS, OWN_KEYS, keys].concat();
+    let in_entry = format!("it belongs into an entry of `{entries}`");
+    let modes: Vec<(&str, String)> = [
+        (model_params::KEY, "inference"),
+        (fusion_params::KEY, "fusion"),
+        (calibration_params::KEY, "calibration"),
+    ]
+    .map(|(key, mode)| {
+        (key, format!("write `benchmark_mode: {mode}`, or put it into another file"))
     })
-}
-
-/// The shapes of every set. A model without `matrix_shapes` is measured at one shape, 1024³.
-fn read_shapes(fields: &Fields<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> {
-    let Some(node) = fields.get("matrix_shapes") else {
-        return Some(vec![("custom".to_owned(), Shape::new(1024, 1024, 1024))]);
-    };
-    let sets: Vec<_> = node.list()?.iter().map(|set| shape_set::read(set, folder)).collect();
-    let shapes = sets.into_iter().collect::<Option<Vec<_>>>()?.concat();
-    if shapes.is_empty() {
-        return node.error("no shape".to_owned(), "list at least one shape set with a shape");
-    }
-    Some(shapes)
+    .to_vec();
+    let others = entry_keys.iter().map(|key| (*key, in_entry.clone())).chain(modes);
+    node.mapping_beside(&keys, &others.collect::<Vec<_>>())
 }

@@ -71,6 +71,10 @@ impl<'d> Node<'d> {
         self.error(format!("`{}` is not {wanted}", self.shown()), remedy)
     }
 
+    pub(super) fn is_list(&self) -> bool {
+        self.value.is_sequence()
+    }
+
     /// The value as text, if it is text; no error otherwise.
     pub(super) fn as_text(&self) -> Option<&'d str> {
         self.value.as_str()
@@ -97,15 +101,14 @@ impl<'d> Node<'d> {
 
     /// The mapping here. Keys outside `allowed` are reported, each with the nearest allowed one.
     pub(super) fn mapping(&self, allowed: &[&str]) -> Option<Fields<'d>> {
-        self.mapping_beside(allowed, &[], "")
+        self.mapping_beside(allowed, &[])
     }
 
-    /// The mapping here, where keys of `others` are a likely mistake: they belong `elsewhere`.
+    /// The mapping here, where keys of `others` are a likely mistake, each with its remedy.
     pub(super) fn mapping_beside(
         &self,
         allowed: &[&str],
-        others: &[&str],
-        elsewhere: &str,
+        others: &[(&str, String)],
     ) -> Option<Fields<'d>> {
         let Some(mapping) = self.value.as_mapping() else {
             return match self.value {
@@ -124,10 +127,11 @@ impl<'d> Node<'d> {
                 continue;
             }
             let path = join(&self.path, &name);
-            let remedy = match closest(&name, allowed.iter().copied()) {
-                _ if others.contains(&name.as_str()) => elsewhere.to_owned(),
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the keys here are: {}", allowed.join(", ")),
+            let elsewhere = others.iter().find(|(other, _)| *other == name);
+            let remedy = match (elsewhere, closest(&name, allowed.iter().copied())) {
+                (Some((_, remedy)), _) => remedy.clone(),
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => format!("the keys here are: {}", allowed.join(", ")),
             };
             let at = self.document.positions.key(&path);
             self.document.report(at, &path, format!("unknown key `{name}`"), remedy);
@@ -240,6 +244,58 @@ impl<'d> Fields<'d> {
     /// The flag under `key`, false when the key is absent.
     pub(super) fn flag(&self, key: &str) -> bool {
         self.read(key, Node::boolean).unwrap_or(false)
+    }
+
+    /// What `read` makes of each item of the list under `key`; the inner `None` when the key is
+    /// absent, the outer after an error, of which each item has its own.
+    pub(super) fn items<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&Node<'d>) -> Option<T>,
+    ) -> Option<Option<Vec<T>>> {
+        let Some(node) = self.get(key) else { return Some(None) };
+        let read: Vec<Option<T>> = node.list()?.iter().map(read).collect();
+        if read.is_empty() {
+            return node.error("the list is empty".to_owned(), "list something, or delete the key");
+        }
+        Some(Some(read.into_iter().collect::<Option<Vec<T>>>()?))
+    }
+
+    /// The words of the list under `key`, without repetition.
+    pub(super) fn words<T: FromStr<Err = UnknownWord> + PartialEq>(
+        &self,
+        key: &str,
+    ) -> Option<Option<Vec<T>>> {
+        let mut found: Vec<T> = Vec::new();
+        let Some(words) = self.items(key, Node::word)? else { return Some(None) };
+        for word in words {
+            if !found.contains(&word) {
+                found.push(word);
+            }
+        }
+        Some(Some(found))
+    }
+
+    /// What `read` makes of each entry under `key`: a list of mappings, or one mapping. `what` is one
+    /// of those that it lists.
+    pub(super) fn entries<T>(
+        &self,
+        key: &str,
+        what: &str,
+        read: impl Fn(&Node<'d>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let remedy = || format!("list at least one {what} to measure");
+        let Some(node) = self.get(key) else {
+            return self.error(format!("no `{key}`"), remedy());
+        };
+        if node.is_mapping() {
+            return Some(vec![read(&node)?]);
+        }
+        let entries: Vec<_> = node.list()?.iter().map(read).collect();
+        if entries.is_empty() {
+            return node.error(format!("no {what}"), remedy());
+        }
+        entries.into_iter().collect()
     }
 
     /// Reports an error about the mapping as a whole.

@@ -2,7 +2,9 @@
 //! they win.
 
 use super::node::{Fields, Node};
-use crate::settings::{EnergyPass, LatencyPass, Sampling, Settings, Tolerance};
+use crate::settings::{
+    ALL_THREADS, EnergyPass, LatencyPass, Sampling, Settings, Threads, Tolerance,
+};
 
 /// Their names.
 pub(super) const OWN_KEYS: &[&str] = &[
@@ -11,13 +13,14 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "energy",
     "threads",
     "allocator",
-    "out",
-    "packed",
     "cache",
     "seed",
     "tolerance",
     "analysis",
 ];
+
+/// Those that concern models alone.
+pub(super) const MODEL_OWN_KEYS: &[&str] = &["out", "packed"];
 
 /// What they say.
 #[derive(Debug, Clone)]
@@ -40,6 +43,14 @@ impl Default for Own {
 pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
     own.out = fields.read("out", Node::boolean).unwrap_or(own.out);
     own.packed = fields.read("packed", Node::boolean).unwrap_or(own.packed);
+    if let Some(threads) = fields.read("threads", read_threads) {
+        own.settings.threads = threads;
+    }
+    apply_but_threads(fields, own);
+}
+
+/// [`apply`], where `threads` means something else.
+pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     let settings = &mut own.settings;
     if let Some(sampling) = fields.read("sampling", |node| read_sampling(node, settings.sampling)) {
         settings.sampling = sampling;
@@ -49,9 +60,6 @@ pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
     }
     if let Some(energy) = fields.read("energy", |node| read_energy(node, settings.energy)) {
         settings.energy = energy;
-    }
-    if let Some(threads) = fields.read("threads", |node| node.integer(1..=4096)) {
-        settings.threads = u32::try_from(threads).expect("the range above fits");
     }
     settings.allocator = fields.word_or("allocator", settings.allocator);
     settings.cache = fields.word_or("cache", settings.cache);
@@ -64,6 +72,15 @@ pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
     if let Some(analysis) = fields.read("analysis", Node::string) {
         settings.analysis = Some(analysis);
     }
+}
+
+/// A number, or `all`.
+pub(super) fn read_threads(node: &Node<'_>) -> Option<Threads> {
+    if node.as_text() == Some(ALL_THREADS) {
+        return Some(Threads::All);
+    }
+    let count = node.integer(1..=4096)?;
+    Some(Threads::Count(u32::try_from(count).expect("the range above fits")))
 }
 
 fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {

@@ -1,10 +1,12 @@
 //! A fusion case: a pattern at a size, run one way; and what it costs, by formula.
 
+mod todo;
 use std::fmt;
+pub use todo::sizes;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::{FusionVariant, MemoryFormat, Pattern};
+use crate::words::{FusionVariant, MemoryFormat, Pattern, PatternFamily};
 
 /// The size of a pattern's inputs, in its family's own dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,6 +61,17 @@ pub struct FusionWork {
     pub variant: FusionVariant,
     /// Their size; always of the pattern's family.
     pub size: FusionShape,
+}
+
+impl FusionShape {
+    /// Whose it is.
+    pub const fn family(self) -> PatternFamily {
+        match self {
+            Self::Linear { .. } => PatternFamily::Linear,
+            Self::Conv { .. } => PatternFamily::Conv,
+            Self::Attention { .. } => PatternFamily::Attention,
+        }
+    }
 }
 
 impl fmt::Display for FusionShape {

@@ -73,6 +73,16 @@ closed_set! {
 }
 
 closed_set! {
+    /// Upstream's sizes of a family.
+    SizeSet, "set of sizes" {
+        /// Three sizes.
+        Full = "full",
+        /// The first two.
+        Quick = "quick",
+    }
+}
+
+closed_set! {
     /// How the elements of images lie in memory.
     MemoryFormat, "memory format" {
         /// Channel by channel (NCHW).
@@ -105,6 +115,11 @@ impl Pattern {
             Self::QkSoftmax => "QK_Softmax",
             Self::FullAttention => "FullAttention_SDPA",
         }
+    }
+
+    /// Whether a causal mask changes it.
+    pub const fn has_mask(self) -> bool {
+        matches!(self, Self::QkSoftmax | Self::FullAttention)
     }
 
     /// The ways to run it, the baseline first.

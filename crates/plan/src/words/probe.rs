@@ -19,3 +19,10 @@ closed_set! {
         Launch = "launch",
     }
 }
+
+impl Probe {
+    /// Whether it is one of STREAM's.
+    pub const fn is_stream(&self) -> bool {
+        matches!(self, Self::Copy | Self::Scale | Self::Add | Self::Triad)
+    }
+}

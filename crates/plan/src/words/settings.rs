@@ -9,6 +9,10 @@ closed_set! {
         Inference = "inference",
         /// Forward and backward.
         Training = "training",
+        /// A pattern of operations, fused or not.
+        Fusion = "fusion",
+        /// A limit of the machine.
+        Calibration = "calibration",
     }
 }
 

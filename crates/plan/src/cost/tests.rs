@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::{Config, expand};
+use crate::{Config, ModelWork, expand};
 
 fn first_case(model: &str, shape: &str) -> Case {
     let text = format!(
@@ -11,6 +11,10 @@ fn first_case(model: &str, shape: &str) -> Case {
     );
     let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
     expand(&[config]).expect("a valid plan").groups.remove(0).cases.remove(0)
+}
+
+fn model(case: &Case) -> &ModelWork {
+    case.work.model().expect("a model")
 }
 
 #[test]
@@ -43,7 +47,8 @@ fn beyond_the_fixed_part(recipe: &str, sparsity: &str) -> u64 {
     );
     let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
     let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
-    let case = cases.iter().find(|case| !case.packed && case.role == Role::Candidate);
+    let case =
+        cases.iter().find(|case| !model(case).variant.packed && case.role == Role::Candidate);
     // The input's 8192 bytes, and the bounds of the reference: 16 bytes per weight and activation.
     memory_bytes(case.expect("a candidate")) - 8192 - 16 * (4096 * 4096 + 2 * 4096)
 }
@@ -118,7 +123,9 @@ fn drawing_takes_one_weight_at_a_time() {
 fn a_preallocated_output_is_held_beside_the_rest() {
     for (model, output) in [("linear", 10 * 32 * 2), ("transformer_block", 10 * 16 * 64 * 2)] {
         let eager = first_case(model, "[10, 64, 32]");
-        let out = Case { preallocated: true, ..eager.clone() };
+        let mut out = eager.clone();
+        let Work::Model(work) = &mut out.work else { panic!("a model") };
+        work.variant.preallocated = true;
         assert_eq!(memory_bytes(&out) - memory_bytes(&eager), output, "{model}");
         assert_eq!(flops(&out), flops(&eager), "{model}");
     }

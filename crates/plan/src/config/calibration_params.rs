@@ -1,0 +1,162 @@
+//! Configs of `benchmark_mode: calibration`: which limits of the machine, at which sizes.
+
+use super::node::{Fields, Node};
+use super::own_keys::{self, OWN_KEYS, Own};
+use super::{at_the_top, top};
+use crate::probe::ProbeWork;
+use crate::settings::{Settings, Threads};
+use crate::words::{Device, Dtype, Probe, SizeSet, UnknownWord};
+
+/// One entry of `calibration_params`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibrationParams {
+    /// `name`, if given.
+    pub name: Option<String>,
+    /// Probes of one kind, without repetition.
+    pub probes: Vec<Probe>,
+    /// Sizes with the name of their set.
+    pub sizes: Vec<(String, u64)>,
+    /// Dtypes.
+    pub dtypes: Vec<Dtype>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Threads; the first is what the others are compared with.
+    pub threads: Vec<Threads>,
+    /// How each is measured.
+    pub settings: Settings,
+}
+
+/// The key of the entries.
+pub(super) const KEY: &str = "calibration_params";
+
+const ENTRY_KEYS: &[&str] = &["name", "probes", "sizes", "dtypes", "devices"];
+
+/// All of STREAM's probes.
+const STREAM: &str = "stream";
+
+/// Reads the whole document.
+pub(super) fn read(node: &Node<'_>) -> Option<Vec<CalibrationParams>> {
+    let fields = top(node, &[KEY], KEY, ENTRY_KEYS)?;
+    let mut own = Own::default();
+    own_keys::apply(&fields, &mut own);
+    fields.entries(KEY, "probe", |entry| read_entry(entry, &own))
+}
+
+fn read_entry(node: &Node<'_>, outer: &Own) -> Option<CalibrationParams> {
+    let fields = node.mapping_beside(&[ENTRY_KEYS, OWN_KEYS].concat(), &at_the_top(&[]))?;
+    let mut own = outer.clone();
+    own_keys::apply_but_threads(&fields, &mut own);
+    let probes = read_probes(&fields);
+    let dtypes = fields.words("dtypes");
+    let devices = fields.words("devices");
+    let threads = read_threads(&fields, own.settings.threads);
+    let probes = probes?;
+    let sizes = read_sizes(&fields, probes[0]);
+    if probes[0] != Probe::Matmul
+        && let Some(node) = fields.get("dtypes")
+    {
+        let message = format!("`{}` is measured in float32", probes[0]);
+        node.report(message, "delete the key");
+    }
+    Some(CalibrationParams {
+        name: fields.read("name", Node::string),
+        probes,
+        sizes: sizes?,
+        dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
+        devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
+        threads: threads?,
+        settings: own.settings,
+    })
+}
+
+/// One number or `all`, or a list of them.
+fn read_threads(fields: &Fields<'_>, outer: Threads) -> Option<Vec<Threads>> {
+    match fields.get("threads") {
+        None => Some(vec![outer]),
+        Some(node) if node.is_list() => {
+            Some(fields.items("threads", own_keys::read_threads)?.unwrap_or_default())
+        }
+        Some(node) => Some(vec![own_keys::read_threads(&node)?]),
+    }
+}
+
+/// Probes of one kind: their sizes mean the same.
+fn read_probes(fields: &Fields<'_>) -> Option<Vec<Probe>> {
+    let Some(listed) = fields.items("probes", probe_or_stream)? else {
+        return fields
+            .error("no `probes`".to_owned(), "write `[matmul]`, `[stream]` or `[launch]`");
+    };
+    let mut probes: Vec<Probe> = Vec::new();
+    for probe in listed.into_iter().flatten() {
+        if !probes.contains(&probe) {
+            probes.push(probe);
+        }
+    }
+    let kinds = [
+        |probe: &Probe| *probe == Probe::Matmul,
+        Probe::is_stream,
+        |probe: &Probe| *probe == Probe::Launch,
+    ];
+    if !kinds.iter().any(|kind| probes.iter().all(kind)) {
+        let message = "sizes of these probes do not mean the same".to_owned();
+        return fields
+            .error(message, "write one entry for `matmul`, one for `stream`, one for `launch`");
+    }
+    Some(probes)
+}
+
+fn probe_or_stream(node: &Node<'_>) -> Option<Vec<Probe>> {
+    let text = node.string()?;
+    if text == STREAM {
+        return Some(Probe::ALL.iter().copied().filter(Probe::is_stream).collect());
+    }
+    match text.parse::<Probe>() {
+        Ok(probe) => Some(vec![probe]),
+        Err(_) => {
+            let words = Probe::ALL.iter().map(|probe| probe.as_str()).chain([STREAM]);
+            let unknown = UnknownWord::new("probe", &text, words);
+            node.error(unknown.to_string(), unknown.remedy)
+        }
+    }
+}
+
+/// `full`, `quick`, or a list.
+fn read_sizes(fields: &Fields<'_>, probe: Probe) -> Option<Vec<(String, u64)>> {
+    let named = |name: String, sizes: Vec<u64>| {
+        Some(sizes.into_iter().map(|size| (name.clone(), size)).collect())
+    };
+    let set = |set: SizeSet| named(set.to_string(), ProbeWork::sizes(probe, set));
+    let Some(node) = fields.get("sizes") else { return set(SizeSet::Full) };
+    if probe == Probe::Launch {
+        return node.error("`launch` has one size only".to_owned(), "delete the key");
+    }
+    if node.as_text().is_some() {
+        return set(node.word()?);
+    }
+    let size = |node: &Node<'_>| match probe {
+        Probe::Matmul => node.integer(1..=1 << 20),
+        _ => read_bytes(node),
+    };
+    let sizes = fields.items("sizes", size)??;
+    if sizes.is_empty() {
+        return node.error("no size".to_owned(), "list at least one, or delete the key");
+    }
+    named("custom".to_owned(), sizes)
+}
+
+/// Bytes of one array: `16KiB`, `4MiB`, `1GiB`; whole cache lines.
+fn read_bytes(node: &Node<'_>) -> Option<u64> {
+    const UNITS: &[(&str, u64)] = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+    let text = node.string()?;
+    let bytes = UNITS.iter().find_map(|(unit, bytes)| {
+        let count: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        count.checked_mul(*bytes)
+    });
+    match bytes {
+        Some(bytes) if (1 << 10..=1 << 40).contains(&bytes) => Some(bytes),
+        _ => node.error(
+            format!("`{text}` is no size of an array"),
+            "write a whole number from 1 KiB to 1 TiB with its unit, e.g. `16KiB` or `4MiB`",
+        ),
+    }
+}

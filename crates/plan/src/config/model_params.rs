@@ -1,0 +1,146 @@
+//! Configs of inference and training: torchao's keys as torchao documents them.
+
+use std::path::Path;
+
+use super::node::{Fields, Node};
+use super::own_keys::{self, MODEL_OWN_KEYS, OWN_KEYS, Own};
+use super::training_keys::{self, TRAINING_KEYS};
+use super::{at_the_top, compile_key, shape_set, top};
+use crate::settings::{Profiling, Settings};
+use crate::shape::Shape;
+use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+
+/// Models, and what each is measured with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelSuite {
+    /// Recipes as listed, without repetition.
+    pub recipes: Vec<Recipe>,
+    /// Sparse layouts as listed, without repetition.
+    pub sparsities: Vec<Sparsity>,
+    /// The entries of `model_params`.
+    pub models: Vec<ModelParams>,
+}
+
+/// One entry of `model_params`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelParams {
+    /// `name`, if given.
+    pub name: Option<String>,
+    /// The shapes of all its sets, in order, with their names.
+    pub shapes: Vec<(String, Shape)>,
+    /// Dtype before quantization.
+    pub dtype: Dtype,
+    /// `torch.compile` mode, if compiled.
+    pub compile: Option<CompileMode>,
+    /// Whether each eager, dense variant gets a sibling with a preallocated output.
+    pub out: bool,
+    /// Whether each eager, dense variant whose maths libtorch also has as one packed op gets a
+    /// sibling that runs it.
+    pub packed: bool,
+    /// Device.
+    pub device: Device,
+    /// Model type.
+    pub model: ModelKind,
+    /// Traces asked for.
+    pub profiling: Profiling,
+    /// How it is measured.
+    pub settings: Settings,
+}
+
+/// The key of the entries.
+pub(super) const KEY: &str = "model_params";
+
+const TOP_KEYS: &[&str] = &[
+    "quantization_config_recipe_names",
+    "sparsity_config_recipe_names",
+    "output_dir",
+    "model_params",
+];
+
+const MODEL_KEYS: &[&str] = &[
+    "name",
+    "matrix_shapes",
+    "high_precision_dtype",
+    "use_torch_compile",
+    "torch_compile_mode",
+    "compile",
+    "device",
+    "model_type",
+    "enable_profiler",
+    "enable_memory_profiler",
+];
+
+/// Reads the whole document.
+pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<ModelSuite> {
+    let keys = [TOP_KEYS, MODEL_OWN_KEYS, TRAINING_KEYS].concat();
+    let fields = top(node, &keys, KEY, MODEL_KEYS)?;
+    let mut own = Own::default();
+    if let Some(output_dir) = fields.read("output_dir", Node::string) {
+        own.settings.output_dir = output_dir;
+    }
+    own.settings.training = training_keys::read(&fields, mode);
+    own_keys::apply(&fields, &mut own);
+    // A list in the tutorial, one mapping in the README.
+    let models = fields.entries(KEY, "model", |entry| read_model(entry, folder, &own));
+    Some(ModelSuite {
+        recipes: words(&fields, "quantization_config_recipe_names"),
+        sparsities: words(&fields, "sparsity_config_recipe_names"),
+        models: models?,
+    })
+}
+
+/// The words of a list, without repetition. Null entries mean "none", as upstream.
+fn words<T>(fields: &Fields<'_>, key: &str) -> Vec<T>
+where
+    T: std::str::FromStr<Err = crate::words::UnknownWord> + PartialEq,
+{
+    let Some(node) = fields.get(key).filter(|node| !node.is_null()) else { return Vec::new() };
+    let mut found = Vec::new();
+    for item in node.list().unwrap_or_default() {
+        if item.is_null() {
+            continue;
+        }
+        if let Some(word) = item.word().filter(|word| !found.contains(word)) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams> {
+    let keys = [MODEL_KEYS, OWN_KEYS, MODEL_OWN_KEYS].concat();
+    let others = at_the_top(&[TOP_KEYS, TRAINING_KEYS].concat());
+    let fields = node.mapping_beside(&keys, &others)?;
+    let mut own = outer.clone();
+    own_keys::apply(&fields, &mut own);
+    let shapes = read_shapes(&fields, folder);
+    let compile = compile_key::read(&fields);
+    Some(ModelParams {
+        name: fields.read("name", Node::string),
+        dtype: fields.word_or("high_precision_dtype", Dtype::BFloat16),
+        device: fields.word_or("device", Device::Cpu),
+        model: fields.word_or("model_type", ModelKind::Linear),
+        profiling: Profiling {
+            profiler: fields.flag("enable_profiler"),
+            memory: fields.flag("enable_memory_profiler"),
+        },
+        out: own.out,
+        packed: own.packed,
+        settings: own.settings,
+        shapes: shapes?,
+        compile: compile?,
+    })
+}
+
+/// The shapes of every set. A model without `matrix_shapes` is measured at one shape, 1024³.
+fn read_shapes(fields: &Fields<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> {
+    let Some(node) = fields.get("matrix_shapes") else {
+        return Some(vec![("custom".to_owned(), Shape::new(1024, 1024, 1024))]);
+    };
+    let sets: Vec<_> = node.list()?.iter().map(|set| shape_set::read(set, folder)).collect();
+    let shapes = sets.into_iter().collect::<Option<Vec<_>>>()?.concat();
+    if shapes.is_empty() {
+        return node.error("no shape".to_owned(), "list at least one shape set with a shape");
+    }
+    Some(shapes)
+}

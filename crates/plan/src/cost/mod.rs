@@ -1,0 +1,102 @@
+//! What a case costs, by formula: each has its one home here or beside the noun it is about, and a
+//! worked example in its tests.
+
+mod model;
+
+use crate::case::{Case, Role};
+use crate::settings::Sampling;
+use crate::words::{CacheMode, Device};
+use crate::work::Work;
+
+/// Fewest samples of a case: criterion takes no fewer.
+pub const MIN_SAMPLES: u64 = 10;
+/// Half-width of the 95 % interval to aim at, relative to the median, by default.
+pub const DEFAULT_TARGET: f64 = 0.01;
+/// Seconds that the warm-up may take by default.
+pub const DEFAULT_WARM_UP_S: f64 = 0.5;
+/// Seconds that sampling may take by default.
+pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
+
+/// Bytes written to empty the cache before a cold step: more than any cache that one device
+/// reaches. The largest L3 of a server processor is 504 MB (Intel Xeon 6980P; on AMD's, one core
+/// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
+pub const FLUSH_BYTES: u64 = 512 << 20;
+
+/// Floating-point operations of one step, a multiply and an add counted as two. Of a model, matrix
+/// products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention
+/// of the transformer block); of a pattern and of a probe, what [`crate::FusionWork::flops`] and
+/// [`crate::ProbeWork::flops`] count. Saturates at `u64::MAX`, beyond anything that can be run.
+pub fn flops(case: &Case) -> u64 {
+    match &case.work {
+        Work::Model(work) => model::flops(work),
+        Work::Fusion(work) => work.flops(),
+        Work::Probe(work) => work.flops(case.dtype, case.device),
+    }
+}
+
+/// Bytes that a probe moves; nothing is assumed of the others.
+fn moved_bytes(case: &Case) -> u64 {
+    case.work.probe().map_or(0, |work| work.bytes(case.dtype, case.device))
+}
+
+/// An estimate, in bytes and rather high than low, of the memory that building, checking and
+/// running a case takes at once.
+pub fn memory_bytes(case: &Case) -> u64 {
+    let own = match &case.work {
+        Work::Model(work) => model::memory_bytes(work, case.dtype, case.device),
+        Work::Fusion(work) => work.memory_bytes(case.dtype),
+        Work::Probe(work) => work.memory_bytes(case.dtype),
+    };
+    let flush = match case.settings.cache {
+        CacheMode::Cold => FLUSH_BYTES,
+        CacheMode::Hot => 0,
+    };
+    own.saturating_add(flush)
+}
+
+/// The bytes of the host's memory that drawing parameters and inputs takes at once, on whatever
+/// device they end.
+pub fn drawing_bytes(case: &Case) -> u64 {
+    match &case.work {
+        Work::Model(work) => model::drawing_bytes(work, case.dtype),
+        Work::Fusion(work) => work.drawing_bytes(case.dtype),
+        Work::Probe(work) => work.memory_bytes(case.dtype),
+    }
+}
+
+/// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
+/// assumed 50 GFLOP/s per thread on a CPU and 50 TFLOP/s on a GPU. Real machines are faster or
+/// slower; the estimate is for telling minutes from days.
+pub fn seconds(case: &Case) -> f64 {
+    /// Bytes that memory moves in a second.
+    const BANDWIDTH: f64 = 10e9;
+    /// Seconds of a batch of short steps.
+    const BATCH: f64 = 0.002;
+    /// Batches of the pilot, and samples, on a quiet machine.
+    const PILOT: f64 = 17.0;
+    const SAMPLES: f64 = 30.0;
+    /// Passes that take a fixed time, and criterion's own analysis.
+    const PASSES: f64 = 0.2;
+    let rate = match case.device {
+        Device::Cpu => 50e9 * f64::from(case.settings.threads.resolve(1)),
+        _ => 50e12,
+    };
+    let step = flops(case) as f64 / rate + moved_bytes(case) as f64 / BANDWIDTH;
+    let batch = step.max(BATCH);
+    let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
+    let warm_up = (PILOT * batch).min(warm_up_s.unwrap_or(DEFAULT_WARM_UP_S)).max(3.0 * step);
+    let sampling = match samples {
+        Some(samples) => samples as f64 * batch,
+        None => (SAMPLES * batch).min(measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S)),
+    };
+    // Building and checking are about four steps' worth of work.
+    let own = PASSES + 4.0 * step + warm_up + sampling.max(MIN_SAMPLES as f64 * step);
+    match case.role {
+        Role::Baseline => own,
+        // Its pairs take as long again.
+        Role::Candidate => 2.0 * own,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! Calibration: probe × size × dtype × device × threads.
+
+use super::{Common, Expansion};
+use crate::case::Role;
+use crate::config::{CalibrationParams, Config};
+use crate::probe::ProbeWork;
+use crate::settings::{Profiling, Settings};
+use crate::work::Work;
+
+pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &CalibrationParams) {
+    for &probe in &params.probes {
+        for &device in &params.devices {
+            for &dtype in &params.dtypes {
+                for (size_name, size) in &params.sizes {
+                    for (place, &threads) in params.threads.iter().enumerate() {
+                        let settings = Settings { threads, ..params.settings.clone() };
+                        let common = Common {
+                            config,
+                            name: params.name.as_deref(),
+                            workload: probe.to_string(),
+                            size_name,
+                            dtype,
+                            device,
+                            profiling: Profiling::default(),
+                            settings: &settings,
+                        };
+                        let work = ProbeWork { probe, size: *size, threads };
+                        let role = if place == 0 { Role::Baseline } else { Role::Candidate };
+                        let name = work.size_name();
+                        expansion.add(config, common.case(Work::Probe(work), &name, role));
+                    }
+                }
+            }
+        }
+    }
+}

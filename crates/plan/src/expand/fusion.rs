@@ -1,0 +1,53 @@
+//! Fusion: pattern × size × dtype × device × variant.
+
+use super::{Common, Expansion};
+use crate::case::Role;
+use crate::config::{Config, FusionParams};
+use crate::fusion::{FusionShape, FusionWork};
+use crate::settings::Profiling;
+use crate::words::{Device, FusionVariant, Pattern};
+use crate::work::Work;
+
+pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &FusionParams) {
+    for &pattern in &params.patterns {
+        for &device in &params.devices {
+            for &dtype in &params.dtypes {
+                for (size_name, size) in params.sizes.iter().filter(|(_, it)| has(pattern, *it)) {
+                    let common = Common {
+                        config,
+                        name: params.name.as_deref(),
+                        workload: pattern.to_string(),
+                        size_name,
+                        dtype,
+                        device,
+                        profiling: Profiling::default(),
+                        settings: &params.settings,
+                    };
+                    for variant in variants(params, pattern, device) {
+                        let role = match variant {
+                            FusionVariant::Unfused => Role::Baseline,
+                            _ => Role::Candidate,
+                        };
+                        let work = Work::Fusion(FusionWork { pattern, variant, size: *size });
+                        expansion.add(config, common.case(work, &size.to_string(), role));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the size is one of the pattern's.
+fn has(pattern: Pattern, size: FusionShape) -> bool {
+    let causal = matches!(size, FusionShape::Attention { causal: true, .. });
+    size.family() == pattern.family() && (pattern.has_mask() || !causal)
+}
+
+/// Those that the entry lists and the pattern has, or the usual ones; the baseline always, first.
+fn variants(params: &FusionParams, pattern: Pattern, device: Device) -> Vec<FusionVariant> {
+    let wanted = |variant: &FusionVariant| match &params.variants {
+        Some(listed) => listed.contains(variant) || *variant == FusionVariant::Unfused,
+        None => variant.is_usual(pattern, device),
+    };
+    pattern.variants().iter().copied().filter(wanted).collect()
+}

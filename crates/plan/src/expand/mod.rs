@@ -1,0 +1,182 @@
+//! From configs to a plan, the siblings of a group together.
+
+mod calibration;
+mod fusion;
+mod models;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::case::{Case, Group, Plan, Role};
+use crate::config::{Config, Diagnostic, Diagnostics, Suite};
+use crate::id;
+use crate::settings::{Profiling, Settings};
+use crate::words::{Device, Dtype};
+use crate::work::Work;
+
+/// Reads and expands `files`.
+///
+/// # Errors
+/// Every error of every file.
+pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
+    let mut configs = Vec::new();
+    let mut errors = Vec::new();
+    for file in files {
+        match Config::read(file) {
+            Ok(config) => configs.push(config),
+            Err(found) => errors.extend(found.0),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(Diagnostics(errors));
+    }
+    expand(&configs)
+}
+
+/// Expands `configs` in their order.
+///
+/// # Errors
+/// Cases that share an id but not their settings, or that criterion would write into one place.
+pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
+    let mut expansion = Expansion::default();
+    for config in configs {
+        match &config.suite {
+            Suite::Models(suite) => {
+                suite
+                    .models
+                    .iter()
+                    .for_each(|model| models::expand(&mut expansion, config, suite, model));
+            }
+            Suite::Fusion(entries) => {
+                entries.iter().for_each(|entry| fusion::expand(&mut expansion, config, entry));
+            }
+            Suite::Calibration(entries) => {
+                entries.iter().for_each(|entry| calibration::expand(&mut expansion, config, entry));
+            }
+        }
+    }
+    let plan = Plan { groups: expansion.groups };
+    if let Some((first, second)) = id::collision(plan.cases()) {
+        let file = expansion.files.get(&second.id.group).map_or(Path::new(""), PathBuf::as_path);
+        let message = format!("`{}` and `{}` are one directory", first.id, second.id);
+        let remedy = "rename one of the two configs";
+        expansion.errors.push(Diagnostic::whole_file(file, message, remedy));
+    }
+    if expansion.errors.is_empty() { Ok(plan) } else { Err(Diagnostics(expansion.errors)) }
+}
+
+#[derive(Default)]
+struct Expansion {
+    groups: Vec<Group>,
+    /// Where the group with this id and parameter stands in `groups`.
+    index: HashMap<(String, String), usize>,
+    /// Which file a criterion group came from.
+    files: HashMap<String, PathBuf>,
+    errors: Vec<Diagnostic>,
+}
+
+impl Expansion {
+    /// Adds the case to its group. An id that another file has taken is an error.
+    fn add(&mut self, config: &Config, case: Case) {
+        if let Some(other) = self.clash(&case.id.group, &config.file) {
+            let message = format!("its cases have the same ids as those of {}", other.display());
+            let remedy = "rename one of the two files: the stem is part of every id";
+            self.complain(Diagnostic::whole_file(&config.file, message, remedy));
+            return;
+        }
+        let slot = self.slot(&case.id.group, &case.id.parameter);
+        self.place(slot, case, &config.file);
+    }
+
+    /// The other file that already has this criterion group, if there is one.
+    fn clash(&mut self, group: &str, file: &Path) -> Option<PathBuf> {
+        let owner = self.files.entry(group.to_owned()).or_insert_with(|| file.to_owned());
+        (owner != file).then(|| owner.clone())
+    }
+
+    fn slot(&mut self, group: &str, parameter: &str) -> usize {
+        let key = (group.to_owned(), parameter.to_owned());
+        *self.index.entry(key).or_insert_with(|| {
+            self.groups.push(Group { cases: Vec::new() });
+            self.groups.len() - 1
+        })
+    }
+
+    /// Several entries may break one rule in the same words; once is enough.
+    fn complain(&mut self, error: Diagnostic) {
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    /// Adds the case, or lets the identical case that is there already stand for it too.
+    fn place(&mut self, slot: usize, case: Case, file: &Path) {
+        let cases = &mut self.groups[slot].cases;
+        let Some(twin) = cases.iter_mut().find(|twin| twin.id == case.id) else {
+            cases.push(case);
+            return;
+        };
+        if twin.work != case.work {
+            let message = format!("two variants are shortened to one id, `{}`", case.id);
+            let remedy = "put one of them into a config with a shorter name";
+            self.complain(Diagnostic::whole_file(file, message, remedy));
+            return;
+        }
+        let differences = twin.settings.differences(&case.settings);
+        if !differences.is_empty() {
+            let keys = differences.join("`, `");
+            let message = format!("`{}` is asked for twice, with a different `{keys}`", case.id);
+            let remedy = "put the second entry into a config of its own";
+            self.complain(Diagnostic::whole_file(file, message, remedy));
+            return;
+        }
+        twin.profiling.profiler |= case.profiling.profiler;
+        twin.profiling.memory |= case.profiling.memory;
+        append(&mut twin.names, case.names);
+        append(&mut twin.shape_names, case.shape_names);
+    }
+}
+
+/// Adds what is not there yet.
+fn append(names: &mut Vec<String>, more: Vec<String>) {
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+}
+
+/// What the cases of an entry at one size have in common.
+struct Common<'a> {
+    config: &'a Config,
+    name: Option<&'a str>,
+    workload: String,
+    size_name: &'a str,
+    dtype: Dtype,
+    device: Device,
+    profiling: Profiling,
+    settings: &'a Settings,
+}
+
+impl Common<'_> {
+    /// The case that runs `work`; `size` is what its id says of it.
+    fn case(&self, work: Work, size: &str, role: Role) -> Case {
+        let mode = self.config.mode;
+        let group = id::group(mode, &self.config.stem, &self.workload, self.device);
+        let parameter = id::parameter(self.dtype, size);
+        Case {
+            id: id::case_id(&group, &work.variant(), &parameter),
+            config: self.config.stem.clone(),
+            config_hash: self.config.hash.clone(),
+            names: self.name.map(str::to_owned).into_iter().collect(),
+            role,
+            mode,
+            work,
+            dtype: self.dtype,
+            device: self.device,
+            shape_names: vec![self.size_name.to_owned()],
+            profiling: self.profiling,
+            settings: self.settings.clone(),
+        }
+    }
+}

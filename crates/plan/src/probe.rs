@@ -1,0 +1,144 @@
+//! A probe of the machine: at a size, on so many threads; and what it does, by formula.
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::Threads;
+use crate::words::{Device, Dtype, Probe, SizeSet};
+
+/// What a calibration case runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbeWork {
+    /// What is measured.
+    pub probe: Probe,
+    /// Rows and columns of the square matrices of `matmul`; bytes of one array of STREAM's; elements
+    /// of the tensor of `launch`.
+    pub size: u64,
+    /// What distinguishes siblings; the settings have the same.
+    #[serde(rename = "thread_count")]
+    pub threads: Threads,
+}
+
+impl ProbeWork {
+    /// The sizes of a set: of `matmul` upstream's; of STREAM's from the first cache to memory.
+    pub fn sizes(probe: Probe, set: SizeSet) -> Vec<u64> {
+        const KIB: u64 = 1 << 10;
+        const MIB: u64 = 1 << 20;
+        match (probe, set) {
+            (Probe::Matmul, SizeSet::Full) => vec![512, 1024, 2048, 4096],
+            (Probe::Matmul, SizeSet::Quick) => vec![1024, 2048],
+            (Probe::Launch, _) => vec![1],
+            (_, SizeSet::Full) => {
+                vec![8 * KIB, 32 * KIB, 128 * KIB, 512 * KIB, 2 * MIB, 8 * MIB, 64 * MIB, 256 * MIB]
+            }
+            (_, SizeSet::Quick) => vec![8 * KIB, 128 * KIB, 4 * MIB, 256 * MIB],
+        }
+    }
+
+    /// The size as ids have it: `1024` of matrices, `16KiB` or `4MiB` of arrays.
+    pub fn size_name(&self) -> String {
+        let bytes = self.probe.is_stream();
+        match self.size {
+            size if bytes && size.is_multiple_of(1 << 30) => format!("{}GiB", size >> 30),
+            size if bytes && size.is_multiple_of(1 << 20) => format!("{}MiB", size >> 20),
+            size if bytes && size.is_multiple_of(1 << 10) => format!("{}KiB", size >> 10),
+            size if bytes => format!("{size}B"),
+            size => size.to_string(),
+        }
+    }
+
+    /// Floating-point operations of one step: 2N³ for `matmul`; for STREAM none, one, one and two
+    /// for each element.
+    pub fn flops(&self, dtype: Dtype, device: Device) -> u64 {
+        let per_element = match self.probe {
+            Probe::Matmul => {
+                return self.size.saturating_pow(3).saturating_mul(2);
+            }
+            Probe::Copy => 0,
+            Probe::Scale | Probe::Add | Probe::Launch => 1,
+            Probe::Triad => 2,
+        };
+        let elements = match self.probe {
+            Probe::Launch => self.size,
+            _ => self.size / dtype.bytes() * self.passes(device),
+        };
+        elements.saturating_mul(per_element)
+    }
+
+    /// Bytes that one step reads and writes, each operand once: 3N² elements for `matmul`; STREAM's
+    /// own count, two arrays for copy and scale, three for add and triad, in every pass; the
+    /// tensor twice for `launch`.
+    pub fn bytes(&self, dtype: Dtype, device: Device) -> u64 {
+        let stream =
+            |arrays: u64| self.size.saturating_mul(arrays).saturating_mul(self.passes(device));
+        match self.probe {
+            Probe::Matmul => {
+                self.size.saturating_pow(2).saturating_mul(3).saturating_mul(dtype.bytes())
+            }
+            Probe::Copy | Probe::Scale => stream(2),
+            Probe::Add | Probe::Triad => stream(3),
+            Probe::Launch => self.size.saturating_mul(2 * dtype.bytes()),
+        }
+    }
+
+    /// How often one step of STREAM's goes over its arrays: on the CPU until each is 4 MiB, so that
+    /// the work in a cache is long against the call; on a device, whose sizes are larger, once.
+    pub fn passes(&self, device: Device) -> u64 {
+        const STEP: u64 = 4 << 20;
+        match (self.probe, device) {
+            (Probe::Matmul | Probe::Launch, _) => 1,
+            (_, Device::Cpu) => STEP.div_ceil(self.size.max(1)),
+            (_, Device::Cuda | Device::Xpu | Device::Mps) => 1,
+        }
+    }
+
+    /// Bytes that it holds: all arrays of STREAM, or three matrices; and, of matrices, their
+    /// reference in float64.
+    pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
+        let matrix = self.size.saturating_pow(2);
+        match self.probe {
+            Probe::Matmul => matrix.saturating_mul(3 * dtype.bytes() + 24),
+            Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => self.size.saturating_mul(3),
+            Probe::Launch => self.size.saturating_mul(dtype.bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(probe: Probe, size: u64) -> ProbeWork {
+        ProbeWork { probe, size, threads: Threads::Count(1) }
+    }
+
+    #[test]
+    fn a_product_as_upstream_counts_it() {
+        let work = of(Probe::Matmul, 1024);
+        assert_eq!(work.flops(Dtype::Float32, Device::Cpu), 2_147_483_648);
+        assert_eq!(work.bytes(Dtype::Float32, Device::Cpu), 3 * 1024 * 1024 * 4);
+    }
+
+    #[test]
+    fn stream_counts_two_arrays_or_three() {
+        for (probe, arrays, flops) in
+            [(Probe::Copy, 2, 0), (Probe::Scale, 2, 1), (Probe::Add, 3, 1), (Probe::Triad, 3, 2)]
+        {
+            let work = of(probe, 64 << 20);
+            assert_eq!(work.passes(Device::Cpu), 1);
+            assert_eq!(work.bytes(Dtype::Float32, Device::Cpu), arrays * (64 << 20), "{probe}");
+            assert_eq!(work.flops(Dtype::Float32, Device::Cpu), flops * (16 << 20), "{probe}");
+        }
+        // 16 KiB go 256 times into 4 MiB.
+        let small = of(Probe::Copy, 16 << 10);
+        assert_eq!(small.passes(Device::Cpu), 256);
+        assert_eq!(small.bytes(Dtype::Float32, Device::Cpu), 8 << 20);
+        assert_eq!(small.bytes(Dtype::Float32, Device::Cuda), 32 << 10);
+    }
+
+    #[test]
+    fn absurd_sizes_saturate() {
+        let work = of(Probe::Matmul, u64::MAX);
+        assert_eq!(work.flops(Dtype::Float32, Device::Cpu), u64::MAX);
+        assert_eq!(of(Probe::Add, u64::MAX).bytes(Dtype::Float32, Device::Cpu), u64::MAX);
+    }
+}

@@ -1,0 +1,69 @@
+//! What a case runs: one kind of work per family of benchmarks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fusion::FusionWork;
+use crate::id::Variant;
+use crate::probe::ProbeWork;
+use crate::shape::Shape;
+use crate::words::ModelKind;
+
+/// What a case runs. In files its fields stand among those of the case; which kind it is shows in
+/// them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Work {
+    /// A model with a recipe: inference and training.
+    Model(ModelWork),
+    /// A pattern, fused or not.
+    Fusion(FusionWork),
+    /// A limit of the machine.
+    Probe(ProbeWork),
+}
+
+/// A model of a shape with a recipe.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ModelWork {
+    /// Model type.
+    pub model: ModelKind,
+    /// Recipe, sparsity, where the output goes, compilation.
+    #[serde(flatten)]
+    pub variant: Variant,
+    /// Shape.
+    pub shape: Shape,
+}
+
+impl Work {
+    /// What distinguishes it from its siblings, in full.
+    pub fn variant(&self) -> String {
+        match self {
+            Self::Model(work) => work.variant.to_string(),
+            Self::Fusion(work) => work.variant.to_string(),
+            Self::Probe(work) => work.threads.variant(),
+        }
+    }
+
+    /// Of a model.
+    pub const fn model(&self) -> Option<&ModelWork> {
+        match self {
+            Self::Model(work) => Some(work),
+            Self::Fusion(_) | Self::Probe(_) => None,
+        }
+    }
+
+    /// Of a pattern.
+    pub const fn fusion(&self) -> Option<&FusionWork> {
+        match self {
+            Self::Fusion(work) => Some(work),
+            Self::Model(_) | Self::Probe(_) => None,
+        }
+    }
+
+    /// Of the machine.
+    pub const fn probe(&self) -> Option<&ProbeWork> {
+        match self {
+            Self::Probe(work) => Some(work),
+            Self::Model(_) | Self::Fusion(_) => None,
+        }
+    }
+}
