@@ -1,7 +1,7 @@
-//! The comparison with torchao (benches/calibration/torchao.rs), apart from its clock: the order of
+//! The comparison with torchao (benches/self_test/torchao.rs), apart from its clock: the order of
 //! its batches, its table, what it says to the Python process, and what that one answers.
 
-#[path = "../benches/calibration/torchao"]
+#[path = "../benches/self_test/torchao"]
 mod torchao {
     pub mod peer;
     pub mod rounds;

@@ -1,6 +1,7 @@
 //! The device's clock, tried on a kernel whose length is known: a sleep of N cycles takes N / f at
 //! a clock of f. If events were recorded on the wrong stream, or read before they were passed, this
-//! shows it.
+//! shows it. `cargo bench --bench self_test -- device` runs it, as one check of the harness among
+//! others.
 
 use std::time::Duration;
 

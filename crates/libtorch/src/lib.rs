@@ -14,7 +14,7 @@ pub const VERSION: &str = "2.11.0";
 pub const TORCHAO: &str = "0.17.0";
 
 /// The environment variable that names a Python with torch, and torchao where that is compared.
-pub const PYTHON: &str = "CALIBRATION_PYTHON";
+pub const PYTHON: &str = "SELF_TEST_PYTHON";
 
 /// A folder of the form that torch-sys expects in LIBTORCH, of the wanted version and whole.
 #[derive(Debug, PartialEq, Eq)]

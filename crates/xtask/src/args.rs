@@ -32,7 +32,7 @@ pub struct Comparison {
     pub config: PathBuf,
     /// A regular expression on the ids.
     pub filter: Option<OsString>,
-    /// None: that of CALIBRATION_PYTHON, else one that is provisioned.
+    /// None: that of SELF_TEST_PYTHON, else one that is provisioned.
     pub python: Option<PathBuf>,
 }
 

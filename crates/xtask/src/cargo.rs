@@ -38,7 +38,7 @@ pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
     Ok(exit_code(cargo(workspace, &["test", "--workspace"], arguments)?))
 }
 
-/// `compare-torchao`, on a libtorch that is there: the calibration bench, which holds the loop.
+/// `compare-torchao`, on a libtorch that is there: the `self_test` bench, which holds the loop.
 pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut cargo = command(workspace, COMPARE, arguments);
     cargo.env(PYTHON, python);
@@ -49,7 +49,7 @@ pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> 
     Ok(exit_code(status(cargo)?))
 }
 
-const COMPARE: &[&str] = &["bench", "--bench", "calibration", "--", "torchao"];
+const COMPARE: &[&str] = &["bench", "--bench", "self_test", "--", "torchao"];
 const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
 
 const REPORT: &[&str] =

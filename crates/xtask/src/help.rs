@@ -79,7 +79,7 @@ run stands below it with the reason.
 
   --filter REGEX  only cases whose id matches
   --python PATH   a Python that has torch 2.11.0 and torchao 0.17.0; else that of
-                  CALIBRATION_PYTHON; else one is provisioned in the cache (see
+                  SELF_TEST_PYTHON; else one is provisioned in the cache (see
                   cargo xtask setup --help): about 2.7 GB to download on Linux,
                   5 GB on disk, as torch's wheel brings CUDA along
 

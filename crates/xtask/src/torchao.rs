@@ -16,7 +16,7 @@ use crate::python::Python;
 use crate::setup;
 use ::libtorch::{PYTHON, TORCHAO, VERSION, release};
 
-/// The Python that is `chosen`, that CALIBRATION_PYTHON names, or that lies in the cache: provisioned
+/// The Python that is `chosen`, that SELF_TEST_PYTHON names, or that lies in the cache: provisioned
 /// if there is none yet.
 pub fn python(chosen: Option<PathBuf>) -> Result<PathBuf> {
     let named = |value: &OsString| !value.is_empty();

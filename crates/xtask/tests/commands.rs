@@ -97,7 +97,7 @@ fn test_covers_the_workspace() {
 fn comparable(scratch: &Scratch) -> String {
     let config = scratch.clone_dir().join("my.yml");
     fs::write(&config, "").expect("write a config");
-    format!("bench --bench calibration -- torchao {}", config.display())
+    format!("bench --bench self_test -- torchao {}", config.display())
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn compare_torchao_takes_a_python_that_is_named_and_has_both() {
     let named = python.display().to_string();
     scratch.run(&["compare-torchao", "my.yml", "--python", &named]).assert_fine();
     let mut by_variable = scratch.xtask(&["compare-torchao", "my.yml"]);
-    by_variable.env("CALIBRATION_PYTHON", &python).env("OMP_WAIT_POLICY", "active");
+    by_variable.env("SELF_TEST_PYTHON", &python).env("OMP_WAIT_POLICY", "active");
     Outcome::of(by_variable).assert_fine();
     let with = |policy: &str| format!("{named} {policy}");
     assert_eq!(scratch.log("cargo-python"), [with("passive"), with("active")]);

@@ -1,10 +1,10 @@
-//! The tester tested, where that takes a clock: measures of known things, and the harness's own
-//! cost. What needs no clock is in `cargo test`.
+//! The harness held against known truth, where that takes a clock: measures of known things, and
+//! the harness's own cost. What needs no clock is in `cargo test`.
 //!
 //! ```text
-//! cargo bench --bench calibration               # all checks, about two minutes
-//! cargo bench --bench calibration -- planted    # those whose name holds the text
-//! cargo bench --bench calibration -- --list
+//! cargo bench --bench self_test               # all checks, about two minutes
+//! cargo bench --bench self_test -- planted    # those whose name holds the text
+//! cargo bench --bench self_test -- --list
 //! ```
 //!
 //! `torchao` as the first argument is no check: it compares our times with torchao's (torchao.rs).

@@ -82,7 +82,7 @@ impl Peer {
     /// When it does not come up; its own words are on standard error.
     pub fn start(python: &OsStr, switches: &[Switch], patience: Patience) -> Result<Self, String> {
         let program =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/calibration/torchao/peer.py");
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/self_test/torchao/peer.py");
         let mut child = Command::new(python)
             // Deprecations, mostly.
             .args(["-W", "ignore"])

@@ -2,7 +2,7 @@
 //! in turn on the same machine.
 //!
 //! ```text
-//! CALIBRATION_PYTHON=python3 cargo bench --bench calibration -- torchao CONFIG [--filter REGEX]
+//! SELF_TEST_PYTHON=python3 cargo bench --bench self_test -- torchao CONFIG [--filter REGEX]
 //! ```
 //!
 //! `cargo xtask compare-torchao CONFIG` provisions the Python and calls this. Exits with 1 when a

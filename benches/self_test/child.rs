@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 /// Says which part a child is to run.
-const PART: &str = "CRITERION_TORCH_CALIBRATION_PART";
+const PART: &str = "CRITERION_TORCH_SELF_TEST_PART";
 
 /// A part, by its name.
 pub type Part = (&'static str, fn() -> ExitCode);
