@@ -4,7 +4,7 @@ use std::env;
 use std::process::Command;
 
 fn main() {
-    plan::build::main(&[plan::Mode::Inference]);
+    plan::build::main(&[plan::Mode::Inference, plan::Mode::Fusion, plan::Mode::Calibration]);
     link();
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
 }

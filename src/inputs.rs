@@ -1,5 +1,7 @@
 //! Inputs of a model, its output where that is allocated beforehand, and the pieces that weights and inputs are both made of.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use plan::{Dtype, ModelKind, Shape};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -10,6 +12,21 @@ pub const fn kind(dtype: Dtype) -> Kind {
         Dtype::BFloat16 => Kind::BFloat16,
         Dtype::Float16 => Kind::Half,
     }
+}
+
+/// Torch's default generator belongs to the process: seeding it and drawing from it are one step.
+static GENERATOR: Mutex<()> = Mutex::new(());
+
+/// Seeds torch's default generator, which is the caller's alone until the guard is dropped.
+pub fn seeded(seed: i64) -> MutexGuard<'static, ()> {
+    let drawing = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+    tch::manual_seed(seed);
+    drawing
+}
+
+/// Bytes of a tensor's elements.
+pub fn bytes(tensor: &Tensor) -> u64 {
+    (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64
 }
 
 /// A dimension as torch takes it.

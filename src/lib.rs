@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 2 | [`native`], [`refusal`], [`device`], [`inputs`] |
 //! | 3 | [`measurement`], [`kernels`] |
-//! | 4 | [`recipes`] |
+//! | 4 | [`recipes`], [`fusion`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
@@ -23,6 +23,7 @@ pub mod inputs;
 pub mod kernels;
 pub mod measurement;
 
+pub mod fusion;
 pub mod recipes;
 
 pub mod models;

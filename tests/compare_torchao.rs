@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use libtorch::PYTHON;
-use plan::{Case, Recipe};
+use plan::{Case, ModelWork, Recipe, Work};
 use serde_json::json;
 use statistics::{MIN_BLOCKS, Ratio};
 use torchao::peer::{Answer, Facts, Patience, Peer, build_request, parse};
@@ -308,7 +308,7 @@ fn torchao_runs_a_recipe_or_says_why_not() {
     let dense = cases(&recipes, "");
     assert_eq!(dense.len(), recipes.len());
     for case in &dense {
-        let recipe = case.recipe.to_string();
+        let recipe = work(case).variant.recipe.to_string();
         match (peer.build(case).expect("it lives on"), weight_type(&recipe)) {
             (Answer::Built(found), Some(wanted)) => assert_eq!(found, wanted, "{recipe}"),
             (Answer::Unsupported(reason), None) => {
@@ -320,7 +320,8 @@ fn torchao_runs_a_recipe_or_says_why_not() {
     }
     // On a CPU torchao has no sparse layout at all.
     let sparse = cases(&recipes, "sparsity_config_recipe_names: [semi-sparse, block]");
-    let sparse: Vec<&Case> = sparse.iter().filter(|case| case.sparsity.is_some()).collect();
+    let sparse: Vec<&Case> =
+        sparse.iter().filter(|case| work(case).variant.sparsity.is_some()).collect();
     assert!(sparse.len() > 2, "{}", sparse.len());
     for case in sparse {
         match peer.build(case).expect("it lives on") {
@@ -339,7 +340,7 @@ fn a_weight_that_torchao_leaves_alone_is_no_peer() {
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     let mut case = cases(&["int4wo-64".into()], "").remove(1);
     // It only logs that groups of 64 do not fit.
-    case.shape.k = 96;
+    work_mut(&mut case).shape.k = 96;
     let Answer::Unsupported(reason) = peer.build(&case).expect("it lives on") else {
         panic!("the weight is a plain one");
     };
@@ -374,7 +375,7 @@ fn what_breaks_is_no_missing_peer() {
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     let mut case = cases(&["int8wo".into()], "").remove(1);
     // 2^51 bytes: more than a process can address.
-    (case.shape.m, case.shape.k, case.shape.n) = (1, 1 << 20, 1 << 30);
+    work_mut(&mut case).shape = plan::Shape::new(1, 1 << 20, 1 << 30);
     let Answer::Failed(error) = peer.build(&case).expect("it lives on") else {
         panic!("there is no memory for it");
     };
@@ -391,4 +392,15 @@ fn a_process_that_hangs_is_an_error() {
     let patience = Patience { build: Duration::from_millis(50), ..Patience::default() };
     let error = Peer::start(program.as_ref(), &[], patience).err().expect("it never answers");
     assert_eq!(error, "the Python process hangs: no answer within 0.05 s");
+}
+
+fn work(case: &Case) -> &ModelWork {
+    case.work.model().expect("a case of a model")
+}
+
+fn work_mut(case: &mut Case) -> &mut ModelWork {
+    match &mut case.work {
+        Work::Model(work) => work,
+        other => panic!("no case of a model: {other:?}"),
+    }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(u8, &[&str])] = &[
     (2, &["native", "refusal", "device", "inputs"]),
     (3, &["measurement", "kernels"]),
-    (4, &["recipes"]),
+    (4, &["recipes", "fusion"]),
     (5, &["models"]),
     (6, &["verify", "workload"]),
     (7, &["harness"]),

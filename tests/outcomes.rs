@@ -80,7 +80,7 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     let log = std::env::var_os(PREPARED).expect("the parent sets it");
     let mut log = File::options().append(true).create(true).open(log).expect("writable");
     writeln!(log, "{}", case.full_id()).expect("writable");
-    let rows = case.shape.m;
+    let rows = rows_of(case);
     match rows {
         PANICS_IN_PREPARE => panic!("prepared badly"),
         IS_UNSUPPORTED => Err(Refusal::Unsupported("rows = 8, but 8 is unlucky".to_owned())),
@@ -154,7 +154,7 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert_eq!(records.len(), 8, "{said}");
     assert_eq!(records, read("new"));
     let outcome = |rows: u64| {
-        let record = records.iter().find(|record| record.case.shape.m == rows);
+        let record = records.iter().find(|record| rows_of(&record.case) == rows);
         record.expect("every selected case has a record").outcome.clone()
     };
     let failed = |rows: u64, text: &str| match outcome(rows) {
@@ -269,4 +269,8 @@ fn a_filter_prepares_what_it_selects_and_nothing_else() {
         assert_eq!(log, prepared, "{arguments:?}");
     }
     println!("test a_filter_prepares_what_it_selects_and_nothing_else ... ok");
+}
+
+fn rows_of(case: &Case) -> u64 {
+    case.work.model().expect("a case of a model").shape.m
 }

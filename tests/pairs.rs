@@ -73,7 +73,7 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     let before = std::fs::read_to_string(&path).unwrap_or_default();
     let mut log = File::options().append(true).create(true).open(&path).expect("writable");
     writeln!(log, "{}", case.full_id()).expect("writable");
-    let (role, rows) = (case.role, case.shape.m);
+    let (role, rows) = (case.role, rows_of(case));
     let again = before.lines().any(|line| line == case.full_id());
     let large = case.id.variant == "int8wo";
     if rows == NO_ROOM_FOR_BOTH && large && !again {
@@ -224,4 +224,8 @@ fn a_test_pairs_nothing() {
     assert!(records.is_empty());
     assert_eq!(prepared, [id("int8wo", FINE)]);
     println!("test a_test_pairs_nothing ... ok");
+}
+
+fn rows_of(case: &Case) -> u64 {
+    case.work.model().expect("a case of a model").shape.m
 }

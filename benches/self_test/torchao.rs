@@ -21,14 +21,14 @@ use std::time::Duration;
 
 use criterion_torch::harness::clock::{HostClock, time};
 use criterion_torch::harness::progress::Progress;
-use criterion_torch::harness::{release, settle_allocator};
+use criterion_torch::harness::{release, settle_allocator, threads};
 use criterion_torch::measurement::{allocator_label, preflight, quiet};
 use criterion_torch::native::allocator::{self, Retention};
 use criterion_torch::native::{numerics, runtime};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::{self, Workload};
 use libtorch::{PYTHON, TORCHAO, release as release_of};
-use plan::{Allocator, CacheMode, Case, Device, Mode, cost};
+use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
 use regex::Regex;
 
 use peer::{Answer, Facts, Patience, Peer};
@@ -86,7 +86,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, String> {
     let selects = |case: &&Case| filter.as_ref().is_none_or(|it| it.is_match(&case.full_id()));
     let cases: Vec<&Case> = plan.cases().filter(selects).collect();
     let left_out = plan.cases().count() - cases.len();
-    let threads = cases.iter().map(|case| case.settings.threads).max();
+    let threads = cases.iter().map(|case| threads::count(case.settings.threads)).max();
     let threads = threads.ok_or("no case is selected")?;
     waits_passively(threads)?;
     numerics::pin().map_err(|error| error.to_string())?;
@@ -241,7 +241,7 @@ fn rows(cases: &[&Case], order: &[usize], peers: &mut Peers) -> Vec<Row> {
 }
 
 fn row(case: &Case, outcome: Outcome) -> Row {
-    let threads = match case.settings.threads {
+    let threads = match threads::count(case.settings.threads) {
         1 => "1 thread".to_owned(),
         threads => format!("{threads} threads"),
     };
@@ -269,7 +269,7 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
         }
         Ok(Answer::Failed(error)) | Err(error) => return Err(peers.lost(error)),
     }
-    tch::set_num_threads(i32::try_from(case.settings.threads).unwrap_or(i32::MAX));
+    threads::settle(case.settings.threads);
     let workload = workload::prepare(case).map_err(ours_refuses)?;
     workload.check().map_err(ours_refuses)?;
     let sampling = case.settings.sampling;
@@ -285,11 +285,12 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
 
 /// What is ours alone, or not compared here.
 fn without_peer(case: &Case) -> Option<&'static str> {
-    match case {
-        Case { packed: true, .. } => Some("torchao has no packed form of it"),
-        Case { preallocated: true, .. } => Some("torchao writes into no given output"),
-        Case { compile: Some(_), .. } => Some("eager times alone are compared"),
-        Case { mode: Mode::Training, .. } => Some("inference alone is compared"),
+    let Some(work) = case.work.model() else { return Some("models alone are compared") };
+    match work.variant {
+        Variant { packed: true, .. } => Some("torchao has no packed form of it"),
+        Variant { preallocated: true, .. } => Some("torchao writes into no given output"),
+        Variant { compile: Some(_), .. } => Some("eager times alone are compared"),
+        _ if case.mode == Mode::Training => Some("inference alone is compared"),
         _ if case.device != Device::Cpu => Some("times on a CPU alone are compared"),
         _ if case.settings.cache != CacheMode::Hot => Some("hot caches alone are compared"),
         _ => None,
@@ -325,7 +326,8 @@ fn expected_s(case: &Case) -> f64 {
     if without_peer(case).is_some() || workload::preflight(case).is_err() {
         return 0.0;
     }
-    let step_s = cost::flops(case) as f64 / (50e9 * f64::from(case.settings.threads));
+    let step_s =
+        cost::flops(case) as f64 / (50e9 * f64::from(threads::count(case.settings.threads)));
     let warm_up_s = 2.0 * rounds::WARM_UP as f64 * step_s;
     BUILDING_S + warm_up_s + BATCHES * 1.2 * step_s.max(rounds::BATCH_S)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Case, cost};
+use plan::{Case, FusionWork, ModelWork, ProbeWork, Shape, Variant, Work, cost};
 use serde::Serialize;
 
 use crate::units;
@@ -35,22 +35,56 @@ struct Planned<'a> {
     variant: &'a str,
     role: plan::Role,
     mode: plan::Mode,
-    model: plan::ModelKind,
-    recipe: plan::Recipe,
-    sparsity: Option<plan::Sparsity>,
-    compile: Option<plan::CompileMode>,
-    packed: bool,
-    preallocated: bool,
+    #[serde(flatten)]
+    work: PlannedWork,
     dtype: plan::Dtype,
     device: plan::Device,
-    m: u64,
-    k: u64,
-    n: u64,
     shape_names: &'a [String],
-    threads: u32,
+    threads: plan::Threads,
     flops: u64,
     memory_bytes: u64,
     seconds: f64,
+}
+
+/// What it runs.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PlannedWork {
+    Model {
+        model: plan::ModelKind,
+        recipe: plan::Recipe,
+        sparsity: Option<plan::Sparsity>,
+        compile: Option<plan::CompileMode>,
+        packed: bool,
+        preallocated: bool,
+        m: u64,
+        k: u64,
+        n: u64,
+    },
+    Fusion {
+        pattern: plan::Pattern,
+        fusion: plan::FusionVariant,
+        size: plan::FusionShape,
+    },
+    Probe {
+        probe: plan::Probe,
+        size: u64,
+    },
+}
+
+impl From<&Work> for PlannedWork {
+    fn from(work: &Work) -> Self {
+        match *work {
+            Work::Model(ModelWork { model, variant, shape: Shape { m, k, n } }) => {
+                let Variant { recipe, sparsity, compile, packed, preallocated } = variant;
+                Self::Model { model, recipe, sparsity, compile, packed, preallocated, m, k, n }
+            }
+            Work::Fusion(FusionWork { pattern, variant: fusion, size }) => {
+                Self::Fusion { pattern, fusion, size }
+            }
+            Work::Probe(ProbeWork { probe, size, .. }) => Self::Probe { probe, size },
+        }
+    }
 }
 
 impl<'a> From<&'a Case> for Planned<'a> {
@@ -63,17 +97,9 @@ impl<'a> From<&'a Case> for Planned<'a> {
             variant: &case.id.variant,
             role: case.role,
             mode: case.mode,
-            model: case.model,
-            recipe: case.recipe,
-            sparsity: case.sparsity,
-            compile: case.compile,
-            packed: case.packed,
-            preallocated: case.preallocated,
+            work: (&case.work).into(),
             dtype: case.dtype,
             device: case.device,
-            m: case.shape.m,
-            k: case.shape.k,
-            n: case.shape.n,
             shape_names: &case.shape_names,
             threads: case.settings.threads,
             flops: cost::flops(case),

@@ -6,6 +6,7 @@ use plan::{
 };
 
 use super::pilot::Pilot;
+use super::threads;
 use super::timer::{Subject, Timer};
 use crate::native::allocator::{self, Retention};
 use crate::native::{huge_pages, memory};
@@ -61,8 +62,8 @@ impl CaseRun {
         timer: &mut Option<Timer>,
     ) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
-        tch::set_num_threads(i32::try_from(case.settings.threads).unwrap_or(i32::MAX));
-        let mut subject = Subject::new(prepare(case)?);
+        threads::settle(case.settings.threads);
+        let mut subject = Subject::new(prepare(case)?, case.settings.threads);
         let timer = match timer {
             Some(timer) => timer,
             None => timer.insert(Timer::of(case)?),

@@ -94,6 +94,8 @@ impl<'a> GroupRun<'a> {
                     Ok(pair) => findings.pairs.push(pair),
                     Err(reason) => findings.no_pair = Some(reason),
                 }
+                // The record's environment is that of the case, not of its baseline.
+                run.subject.settle();
             }
         }
         outcome

@@ -25,6 +25,7 @@ pub mod self_test;
 mod session;
 mod store;
 mod target_dir;
+pub mod threads;
 pub mod throttle;
 mod timer;
 

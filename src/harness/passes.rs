@@ -53,6 +53,8 @@ impl Passes<'_> {
         self.notes.extend(self.subject.notes());
         let latency = self.latency().map_err(|refusal| refusal.to_string());
         self.measures.latency = self.or_absent("latency", latency);
+        // The passes below run steps without the timer.
+        self.subject.settle();
         let counters = self.counters();
         self.measures.counters = self.or_absent("counters", counters);
         let energy = self.energy();

@@ -15,6 +15,7 @@ use super::progress::Progress;
 use super::release::release;
 use super::saved;
 use super::target_dir::Folders;
+use super::threads;
 use crate::measurement::{page_fault, preflight, quiet};
 use crate::native::numerics;
 use crate::workload::{self, Prepare};
@@ -50,7 +51,7 @@ impl Session {
         }
         let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
         let progress = measures.then(|| Progress::new(expected()));
-        let threads = selected.iter().map(|case| case.settings.threads).max();
+        let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
         // A case that will be passed over is none that the run owes a record.
         let owed = |case: &&Case| {
             args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()

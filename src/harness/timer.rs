@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use plan::{CacheMode, Case, Clocks, Device};
+use plan::{CacheMode, Case, Clocks, Device, Threads};
 
 use super::clock::{FlushFn, HostClock, time};
 use super::cuda_device::CudaDevice;
 use super::device_clock::EventClock;
 use super::flush::Flush;
 use super::pace::Pace;
+use super::threads;
 use crate::device;
 use crate::native::cuda;
 use crate::refusal::Refusal;
@@ -30,6 +31,8 @@ pub struct Timer {
 pub struct Subject {
     /// The work.
     pub workload: Box<dyn Workload>,
+    /// Threads that it runs on.
+    threads: Threads,
     /// On a device that works beside the host, once the case is warm.
     pace: Option<Pace>,
 }
@@ -59,7 +62,8 @@ impl Timer {
     /// # Errors
     /// Those of a step.
     pub fn time(&mut self, subject: &mut Subject, iters: u64) -> Result<Duration, Refusal> {
-        let Subject { workload, pace } = subject;
+        subject.settle();
+        let Subject { workload, pace, .. } = subject;
         let mut step = || Ok(workload.step()?);
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
@@ -79,6 +83,7 @@ impl Timer {
     /// # Errors
     /// Those of a step.
     pub fn call(&mut self, subject: &mut Subject) -> Result<Duration, Refusal> {
+        subject.settle();
         let workload = &subject.workload;
         let waits = self.device == Device::Cuda;
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
@@ -117,7 +122,7 @@ impl Timer {
     /// # Errors
     /// Those of a step and of the device.
     pub fn clocks(&mut self, subject: &mut Subject) -> Result<Option<Clocks>, Refusal> {
-        let Subject { workload, pace: Some(pace) } = subject else { return Ok(None) };
+        let Subject { workload, pace: Some(pace), .. } = subject else { return Ok(None) };
         let mut step = || Ok(workload.step()?);
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
@@ -132,9 +137,14 @@ impl Timer {
 }
 
 impl Subject {
-    /// `workload`, of which nothing is known yet.
-    pub fn new(workload: Box<dyn Workload>) -> Self {
-        Self { workload, pace: None }
+    /// `workload` on so many threads; nothing else is known of it yet.
+    pub fn new(workload: Box<dyn Workload>, threads: Threads) -> Self {
+        Self { workload, threads, pace: None }
+    }
+
+    /// Puts its threads in force: a sibling that ran in between may have others.
+    pub fn settle(&self) {
+        threads::settle(self.threads);
     }
 
     /// What a reader of the times should know about how they were taken.

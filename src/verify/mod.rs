@@ -1,14 +1,14 @@
 //! Is the output right? Every case answers before its speed is measured.
 //!
-//! The yardstick is the same model, run in float64 on the unquantized weights and the same input,
-//! for all rows of a small output and for evenly spaced rows of a large one (tokens and batch
+//! The yardstick is the same model or pattern, run in float64 on the unquantized weights and the same
+//! input, for all rows of a small output and for evenly spaced rows of a large one (tokens and batch
 //! elements do not influence each other in any model here).
 
 mod gates;
 mod reference;
 
 pub use gates::min_sqnr_db;
-pub use reference::Reference;
+pub use reference::{Reference, rows};
 
 use plan::{Accuracy, Stat};
 use tch::{Kind, TchError, Tensor};

@@ -1,8 +1,9 @@
 //! The float64 reference of a case, within bounded work and memory.
 
-use plan::Case;
+use plan::{Accuracy, ModelWork};
 use tch::{Device, Kind, TchError, Tensor};
 
+use super::Distance;
 use crate::models::{self, Parameters};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
@@ -25,11 +26,20 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Runs the case's model in float64 on unquantized parameters.
-    pub fn compute(case: &Case, parameters: &Parameters, input: &Tensor) -> Result<Self, Refusal> {
-        let rows = Tensor::f_from_slice(&rows(case))?.f_to_device(input.device())?;
+    /// `output` in float64, which is that of the rows `rows` (int64) of the whole.
+    pub fn new(rows: Tensor, output: Tensor) -> Self {
+        Self { rows, output }
+    }
+
+    /// Runs the model in float64 on unquantized parameters.
+    pub fn of_model(
+        work: &ModelWork,
+        parameters: &Parameters,
+        input: &Tensor,
+    ) -> Result<Self, Refusal> {
+        let rows = Tensor::f_from_slice(&model_rows(work))?.f_to_device(input.device())?;
         let input = input.f_index_select(0, &rows)?.f_to_kind(Kind::Double)?;
-        let model = models::build(case.model, parameters.share(), &mut |_, weight| {
+        let model = models::build(work.model, parameters.share(), &mut |_, weight| {
             Ok(Box::new(Float64Linear { weight }))
         })?;
         let output = model.forward(&input)?.f_to_device(Device::Cpu)?;
@@ -50,13 +60,42 @@ impl Reference {
     pub fn rows(&self) -> u64 {
         self.rows.numel() as u64
     }
+
+    /// Compares `output`, all of it, with the reference. NaN or infinity anywhere, or a
+    /// signal-to-noise ratio below the gate, is [`Refusal::Failed`].
+    pub fn judge(&self, output: &Tensor, min_sqnr_db: f64) -> Result<Accuracy, Refusal> {
+        let (nonfinite, all) = (super::nonfinite(output)?, output.numel());
+        if nonfinite > 0 {
+            let what = format!("{nonfinite} of {all} outputs are NaN or infinite");
+            return Err(Refusal::Failed(what));
+        }
+        let distance = Distance::between(&self.output, &self.select(output)?)?;
+        let rows = self.rows();
+        // A ratio that is no number must not pass, hence the question put this way round.
+        if distance.sqnr_db >= min_sqnr_db {
+            return Ok(distance.accuracy(min_sqnr_db, rows));
+        }
+        let Distance { sqnr_db, max_abs_error, relative_error } = distance;
+        Err(Refusal::Failed(format!(
+            "inaccurate: {sqnr_db:.1} dB signal-to-noise ratio is below the gate of \
+             {min_sqnr_db:.1} dB (largest error {max_abs_error:.3e}, relative error \
+             {relative_error:.3e}, {rows} rows against float64); if it is good enough, lower \
+             `min_sqnr_db`"
+        )))
+    }
 }
 
-/// Rows to compare: all where that is cheap, else as many as the bounds allow, evenly spaced from
-/// the first to the last.
-fn rows(case: &Case) -> Vec<i64> {
-    let all = case.shape.m;
-    let linears = plan::linears(case.model, case.shape);
+/// Rows to compare, out of `all`: all where that is cheap, else as many as the bounds allow, evenly
+/// spaced from the first to the last. A row costs `flops`, and its largest activation has `elements`.
+pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
+    let affordable = (MAX_FLOPS / flops.max(1)).min(MAX_ELEMENTS / elements.max(1));
+    evenly_spaced(all, affordable.max(MIN_ROWS))
+}
+
+/// Those of a model.
+fn model_rows(work: &ModelWork) -> Vec<i64> {
+    let all = work.shape.m;
+    let linears = plan::linears(work.model, work.shape);
     let (mut flops, mut elements) = (0_u64, 0_u64);
     for linear in &linears {
         // A row of the output is a batch element: 16 rows of the linears of a transformer block.
@@ -64,8 +103,7 @@ fn rows(case: &Case) -> Vec<i64> {
         flops = flops.saturating_add(2 * rows * linear.k * linear.n);
         elements = elements.max(rows * (linear.k + linear.n));
     }
-    let affordable = (MAX_FLOPS / flops.max(1)).min(MAX_ELEMENTS / elements.max(1));
-    evenly_spaced(all, affordable.max(MIN_ROWS))
+    rows(all, flops, elements)
 }
 
 /// At most `count` of `0..all`, evenly spaced, the first and the last among them.

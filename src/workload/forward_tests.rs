@@ -4,20 +4,32 @@ use tch::Kind;
 use super::*;
 use crate::native::memory;
 use crate::recipes::integer_products_are_exact;
-use crate::workload::{preflight, testing::case};
+use crate::workload::preflight;
+use crate::workload::testing::{case, work, work_mut};
 
 const RECIPES: [Recipe; 3] = [Recipe::Baseline, Recipe::INT8WO, Recipe::INT8DQ];
 const SMALL: Shape = Shape::new(10, 64, 32);
 
+fn forward(case: &Case) -> Result<Forward, Refusal> {
+    Forward::prepare(case, work(case))
+}
+
+/// The same case in another layout.
+fn sparse(mut case: Case, sparsity: Option<Sparsity>) -> Case {
+    work_mut(&mut case).variant.sparsity = sparsity;
+    case
+}
+
 fn prepared(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
-    Forward::prepare(&case(model, recipe, dtype, shape)).unwrap()
+    forward(&case(model, recipe, dtype, shape)).unwrap()
 }
 
 /// The same with a preallocated output.
 fn prepared_out(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
-    let case = Case { preallocated: true, ..case(model, recipe, dtype, shape) };
+    let mut case = case(model, recipe, dtype, shape);
+    work_mut(&mut case).variant.preallocated = true;
     preflight(&case).unwrap();
-    Forward::prepare(&case).unwrap()
+    forward(&case).unwrap()
 }
 
 #[test]
@@ -54,14 +66,14 @@ fn on_cuda_too() {
                 let mut case = case(model, recipe, dtype, Shape::new(24, 64, 40));
                 case.device = Device::Cuda;
                 preflight(&case).unwrap();
-                let workload = Forward::prepare(&case).unwrap();
+                let workload = forward(&case).unwrap();
                 assert!(workload.step().unwrap().device().is_cuda());
                 workload
                     .check()
                     .unwrap_or_else(|error| panic!("{model} {dtype} {recipe}: {error}"));
 
-                case.preallocated = true;
-                let out = Forward::prepare(&case).unwrap();
+                work_mut(&mut case).variant.preallocated = true;
+                let out = forward(&case).unwrap();
                 let same = out.step().unwrap().equal(&workload.step().unwrap());
                 assert!(same, "{model} {dtype} {recipe}");
             }
@@ -158,7 +170,7 @@ fn a_group_shares_weights_and_input_and_another_seed_does_not() {
         }
         let mut other = case(model, Recipe::Baseline, Dtype::BFloat16, SMALL);
         other.settings.seed += 1;
-        let other = Forward::prepare(&other).unwrap();
+        let other = forward(&other).unwrap();
         assert!(!other.input.equal(&baseline.input), "{model}");
         assert!(!other.reference.output().equal(baseline.reference.output()), "{model}");
     }
@@ -168,12 +180,12 @@ fn a_group_shares_weights_and_input_and_another_seed_does_not() {
 fn an_output_below_its_gate_fails_with_figures() {
     let mut case = case(ModelKind::Linear, Recipe::INT8WO, Dtype::BFloat16, SMALL);
     case.settings.tolerance.min_sqnr_db = Some(80.0);
-    let Err(Refusal::Failed(error)) = Forward::prepare(&case).unwrap().check() else {
+    let Err(Refusal::Failed(error)) = forward(&case).unwrap().check() else {
         panic!("int8wo cannot reach 80 dB");
     };
     assert!(error.contains("below the gate of 80.0 dB") && error.contains("10 rows"), "{error}");
     case.settings.tolerance.min_sqnr_db = Some(20.0);
-    let accuracy = Forward::prepare(&case).unwrap().check().unwrap();
+    let accuracy = forward(&case).unwrap().check().unwrap();
     assert_eq!(accuracy.min_sqnr_db, 20.0);
 }
 
@@ -252,7 +264,7 @@ fn sparse_cases() -> impl Iterator<Item = Case> {
                 let rows = if recipe == Recipe::Int8dqPrefillWoDecode { 1 } else { 5 };
                 let shape = Shape::new(rows, 128, 192);
                 let plain = case(model, recipe, Dtype::BFloat16, shape);
-                Case { sparsity: Some(sparsity), ..plain }
+                sparse(plain, Some(sparsity))
             })
         })
     })
@@ -262,14 +274,15 @@ fn sparse_cases() -> impl Iterator<Item = Case> {
 fn every_sparse_pairing_is_right_and_says_what_it_is() {
     let mut pairings = 0;
     for case in sparse_cases() {
-        let (recipe, sparsity) = (case.recipe, case.sparsity.unwrap());
-        let what = format!("{} {recipe} {sparsity}", case.model);
+        let (recipe, sparsity) =
+            (work(&case).variant.recipe, work(&case).variant.sparsity.unwrap());
+        let what = format!("{} {recipe} {sparsity}", work(&case).model);
         if let Err(refusal) = preflight(&case) {
             let saturates = !integer_products_are_exact().unwrap();
             assert!(saturates && refusal.to_string().contains("saturated"), "{what}: {refusal}");
             continue;
         }
-        let workload = Forward::prepare(&case).unwrap();
+        let workload = forward(&case).unwrap();
         let accuracy = workload.check().unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(accuracy.sqnr_db.0 < 80.0, "{what}: {accuracy:?}");
 
@@ -283,7 +296,7 @@ fn every_sparse_pairing_is_right_and_says_what_it_is() {
 
         let [note] = workload.notes().try_into().unwrap();
         assert!(note.starts_with("accuracy is against the pruned weights; "), "{note}");
-        let dense = Forward::prepare(&Case { sparsity: None, ..case }).unwrap();
+        let dense = forward(&sparse(case, None)).unwrap();
         assert!(dense.notes().is_empty());
         assert!(!dense.reference.output().equal(workload.reference.output()), "{what}");
         pairings += 1;
@@ -295,8 +308,8 @@ fn every_sparse_pairing_is_right_and_says_what_it_is() {
 fn a_sparse_weight_is_half_and_its_indices() {
     let stored = |recipe, sparsity| {
         let plain = case(ModelKind::Linear, recipe, Dtype::BFloat16, Shape::new(17, 256, 128));
-        let case = Case { sparsity: Some(sparsity), ..plain };
-        Forward::prepare(&case).unwrap().weights().unwrap()
+        let case = sparse(plain, Some(sparsity));
+        forward(&case).unwrap().weights().unwrap()
     };
     let weights = 256 * 128;
     // Half of the values, and one bit for each of all.
@@ -318,8 +331,8 @@ fn pruning_by_magnitude_leaves_what_uniform_weights_predict() {
     // of the two largest of E[u²₍ᵢ₎] = i (i + 1) / 30 is 32/30 of 40/30 in all; 10·log₁₀ 5 = 7.0 dB.
     let plain = case(ModelKind::Linear, Recipe::Baseline, Dtype::Float32, Shape::new(4, 512, 512));
     for (sparsity, expected) in [(Sparsity::SemiSparse, "7.0 dB"), (Sparsity::Block, "3.1 dB")] {
-        let case = Case { sparsity: Some(sparsity), ..plain.clone() };
-        let notes = Forward::prepare(&case).unwrap().notes();
+        let case = sparse(plain.clone(), Some(sparsity));
+        let notes = forward(&case).unwrap().notes();
         assert!(notes[0].ends_with(expected), "{notes:?}");
     }
 }

@@ -4,7 +4,7 @@ use plan::{
     Device, Dtype, Int4Numerics, Int8Numerics, ModelKind, Recipe, Shape, Sparsity, Variant,
 };
 
-use super::testing::case;
+use super::testing::{case, work, work_mut};
 use super::*;
 use crate::device;
 use crate::recipes::integer_products_are_exact;
@@ -34,9 +34,10 @@ fn cases(device: Device) -> impl Iterator<Item = (Variant, Case)> {
     Recipe::examples().flat_map(variants).flat_map(move |variant| {
         let cases = Dtype::ALL.iter().flat_map(move |&dtype| {
             models(dtype).into_iter().map(move |model| {
-                let Variant { recipe, sparsity, packed, .. } = variant;
-                let plain = case(model, recipe, dtype, shape(device));
-                (variant, Case { sparsity, packed, device, ..plain })
+                let mut case = case(model, variant.recipe, dtype, shape(device));
+                work_mut(&mut case).variant = variant;
+                case.device = device;
+                (variant, case)
             })
         });
         cases.collect::<Vec<_>>()
@@ -54,8 +55,8 @@ fn models(dtype: Dtype) -> Vec<ModelKind> {
 /// All that is refused at [`shape`]: the words of the constraint; none where the case has to pass.
 fn constraint(case: &Case) -> Option<&'static str> {
     let (cuda, bfloat16) = (case.device == Device::Cuda, case.dtype == Dtype::BFloat16);
-    let sparse = case.sparsity == Some(Sparsity::SemiSparse);
-    match case.recipe {
+    let sparse = work(case).variant.sparsity == Some(Sparsity::SemiSparse);
+    match work(case).variant.recipe {
         Recipe::Baseline if cuda && sparse && case.dtype == Dtype::Float32 => {
             Some("`_cslt_sparse_mm` on cuda takes bfloat16 or float16")
         }
@@ -76,7 +77,7 @@ fn constraint(case: &Case) -> Option<&'static str> {
         Recipe::Int4wo { .. } if cuda && !bfloat16 => {
             Some("`_weight_int4pack_mm` on cuda takes bfloat16 alone")
         }
-        Recipe::Uintx { .. } if cuda && case.packed && !bfloat16 => {
+        Recipe::Uintx { .. } if cuda && work(case).variant.packed && !bfloat16 => {
             Some("`_weight_int4pack_mm` on cuda takes bfloat16 alone")
         }
         Recipe::Float8dqTensor | Recipe::Float8dqRow if cuda && sparse => {
@@ -96,8 +97,8 @@ fn refused_as_written(what: &str, case: &Case, refusal: Option<Refusal>) {
     match (constraint(case), refusal) {
         (None, None) => {}
         (Some(constraint), Some(Refusal::Unsupported(reason))) => {
-            let layer = plan::linears(case.model, case.shape)[0].name;
-            let whose = format!("recipe `{}`, layer `{layer}`: ", case.recipe);
+            let layer = plan::linears(work(case).model, work(case).shape)[0].name;
+            let whose = format!("recipe `{}`, layer `{layer}`: ", work(case).variant.recipe);
             assert!(reason.starts_with(&whose) && reason.contains(constraint), "{what}: {reason}");
         }
         (constraint, refusal) => panic!("{what}: expected {constraint:?}, found {refusal:?}"),
@@ -108,7 +109,7 @@ fn passes_its_check(what: &str, variant: Variant, case: &Case, workload: &dyn Wo
     let accuracy = workload.check().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(accuracy.sqnr_db.0 >= accuracy.min_sqnr_db, "{what}");
     let weights = workload.weights().expect("every model has linear layers");
-    let linears = plan::linears(case.model, case.shape).len() as u64;
+    let linears = plan::linears(work(case).model, work(case).shape).len() as u64;
     let quantized = if variant.recipe == Recipe::Baseline { 0 } else { linears };
     assert_eq!((weights.linears, weights.quantized), (linears, quantized), "{what}");
     assert_eq!(weights.density.is_some(), variant.sparsity.is_some(), "{what}");
@@ -117,7 +118,7 @@ fn passes_its_check(what: &str, variant: Variant, case: &Case, workload: &dyn Wo
 
 fn on_a_cpu(is_there: fn(Dtype) -> bool) {
     for (variant, case) in cases(Device::Cpu).filter(|(_, case)| is_there(case.dtype)) {
-        let what = format!("{variant} {} {}", case.model, case.dtype);
+        let what = format!("{variant} {} {}", work(case).model, case.dtype);
         match prepare(&case) {
             Ok(workload) => {
                 refused_as_written(&what, &case, None);
@@ -143,7 +144,7 @@ fn in_other_dtypes_every_variant_passes_or_is_refused_as_written() {
 fn for_cuda_every_variant_is_let_through_or_refused_as_written() {
     let absent = device::resolve(Device::Cuda).err();
     for (variant, case) in cases(Device::Cuda) {
-        let what = format!("{variant} {} {} cuda", case.model, case.dtype);
+        let what = format!("{variant} {} {} cuda", work(case).model, case.dtype);
         match preflight(&case).err() {
             refusal if refusal.is_some() && refusal == absent => {
                 refused_as_written(&what, &case, None);
@@ -163,7 +164,7 @@ fn on_cuda_every_variant_that_is_let_through_passes() {
         return;
     }
     for (variant, case) in cases(Device::Cuda).filter(|(_, case)| constraint(case).is_none()) {
-        let what = format!("{variant} {} {} cuda", case.model, case.dtype);
+        let what = format!("{variant} {} {} cuda", work(case).model, case.dtype);
         match prepare(&case) {
             Ok(workload) => {
                 assert!(workload.step().unwrap().device().is_cuda(), "{what}");

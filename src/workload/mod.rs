@@ -3,27 +3,32 @@
 //! The order is [`preflight`], [`prepare`], [`Workload::check`], then the clock.
 
 mod forward;
+mod fusion;
 mod preflight;
+mod probe;
 
 pub use preflight::preflight;
 
 pub use crate::refusal::Refusal;
 
-use plan::{Accuracy, Case, Weights};
+use forward::Forward;
+use fusion::Fusion;
+use plan::{Accuracy, Case, Weights, Work};
+use probe::Probe;
 use tch::{TchError, Tensor};
 
 /// What is timed.
 pub trait Workload {
-    /// One step: a forward pass. The caller switches gradients off. Nothing is allocated but what
-    /// the operations themselves allocate; a C++ exception is an `Err`. With a preallocated output
-    /// every step returns that same tensor, and dropping it frees nothing.
+    /// One step: a forward pass, a pattern, a probe. The caller switches gradients off. Nothing is
+    /// allocated but what the operations themselves allocate; a C++ exception is an `Err`. With a
+    /// preallocated output every step returns that same tensor, and dropping it frees nothing.
     fn step(&self) -> Result<Tensor, TchError>;
 
     /// Runs one step and compares its output with the float64 reference. An output below its gate,
     /// or with NaN or infinity anywhere, is [`Refusal::Failed`].
     fn check(&self) -> Result<Accuracy, Refusal>;
 
-    /// Bytes that the model stores as it is run: quantized weights, scales, zero points, norms.
+    /// Bytes of the parameters as they are stored: weights, scales, zero points, norms.
     fn weights_bytes(&self) -> u64;
 
     /// Bytes of the input.
@@ -39,7 +44,7 @@ pub trait Workload {
         None
     }
 
-    /// ATen ops and own kernels that work on the weights of the linear layers.
+    /// ATen ops and own kernels that do the work; of a model, those on the weights of linear layers.
     fn kernels(&self) -> Vec<String>;
 
     /// What a reader of its figures should know.
@@ -51,14 +56,19 @@ pub trait Workload {
 /// What makes a case measurable: [`prepare`], or a target's own.
 pub type Prepare = fn(&Case) -> Result<Box<dyn Workload>, Refusal>;
 
-/// Builds a case: seeds torch, makes parameters and input, computes the reference, quantizes.
+/// Builds a case: seeds torch, makes parameters and input, computes the reference; of a model,
+/// quantizes.
 /// The same seed, model, shape and dtype give the same parameters and input to every recipe and
 /// on every device.
 ///
 /// Refuses what [`preflight`] refuses, and whatever goes wrong on the way.
 pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     preflight(case)?;
-    Ok(Box::new(forward::Forward::prepare(case)?))
+    Ok(match &case.work {
+        Work::Model(work) => Box::new(Forward::prepare(case, work)?),
+        Work::Fusion(work) => Box::new(Fusion::prepare(case, work)?),
+        Work::Probe(work) => Box::new(Probe::prepare(case, work)?),
+    })
 }
 
 #[cfg(test)]
@@ -66,9 +76,25 @@ mod matrix_tests;
 
 #[cfg(test)]
 mod testing {
-    use plan::{CaseId, Device, Dtype, Mode, ModelKind, Profiling, Recipe, Role, Settings, Shape};
+    use plan::{
+        CaseId, Device, Dtype, Mode, ModelKind, ModelWork, Profiling, Recipe, Role, Settings,
+        Shape, Variant, Work,
+    };
 
     use super::Case;
+
+    /// What the case, a model's, runs.
+    pub fn work(case: &Case) -> &ModelWork {
+        case.work.model().expect("a case of a model")
+    }
+
+    /// The same, to be changed.
+    pub fn work_mut(case: &mut Case) -> &mut ModelWork {
+        match &mut case.work {
+            Work::Model(work) => work,
+            other => panic!("no case of a model: {other:?}"),
+        }
+    }
 
     /// A case on the CPU with default settings.
     pub fn case(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Case {
@@ -83,15 +109,9 @@ mod testing {
             names: vec![],
             role: Role::Candidate,
             mode: Mode::Inference,
-            model,
-            recipe,
-            sparsity: None,
-            compile: None,
-            packed: false,
-            preallocated: false,
+            work: Work::Model(ModelWork { model, variant: Variant::eager(recipe), shape }),
             dtype,
             device: Device::Cpu,
-            shape,
             shape_names: vec![],
             profiling: Profiling::default(),
             settings: Settings::default(),

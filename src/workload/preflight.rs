@@ -1,10 +1,10 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, Mode, ModelKind, Variant, cost};
+use plan::{Case, Device, FusionWork, Mode, ModelKind, ModelWork, Work, cost};
 
-use super::Refusal;
-use crate::recipes::{self, Site};
-use crate::{device, models};
+use super::{Refusal, probe};
+use crate::fusion::{self, Site};
+use crate::{device, models, recipes};
 
 /// Whether the case can be built and run here. Builds nothing, and allocates nothing but the small
 /// matrices that a recipe may try its products on.
@@ -13,23 +13,37 @@ use crate::{device, models};
 /// constraint that the shape breaks. Skipped: an absent device. Out of memory: a case that would
 /// not fit into what the host has left.
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
-    combination(case)?;
-    models::check(case.model, case.shape)?;
-    for linear in plan::linears(case.model, case.shape) {
-        let (variant, device, dtype) = (Variant::of(case), case.device, case.dtype);
-        recipes::check(&Site { variant, device, dtype, linear })?;
+    match &case.work {
+        Work::Model(work) => model(case, work)?,
+        Work::Fusion(work) => pattern(case, work)?,
+        Work::Probe(work) => probe::check(work, case.device)?,
     }
-    output(case)?;
     device::resolve(case.device)?;
     memory(case)
 }
 
-fn combination(case: &Case) -> Result<(), Refusal> {
+fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
+    combination(case, work)?;
+    models::check(work.model, work.shape)?;
+    for linear in plan::linears(work.model, work.shape) {
+        let (variant, device, dtype) = (work.variant, case.device, case.dtype);
+        recipes::check(&recipes::Site { variant, device, dtype, linear })?;
+    }
+    output(work)
+}
+
+fn pattern(case: &Case, work: &FusionWork) -> Result<(), Refusal> {
+    // Where it will run does not matter yet: an absent device is a skip, a constraint comes first.
+    let place = tch::Device::Cpu;
+    fusion::check(&Site { work: *work, dtype: case.dtype, device: case.device, place })
+}
+
+fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     let refuse = |what: String| Err(Refusal::Unsupported(what));
     if case.mode == Mode::Training {
         return refuse(format!("benchmark_mode: {}: not available in this version", case.mode));
     }
-    if let Some(mode) = case.compile {
+    if let Some(mode) = work.variant.compile {
         return refuse(format!(
             "torch_compile_mode: {mode}: compiled variants are not available; the eager case is \
              measured beside it"
@@ -39,13 +53,14 @@ fn combination(case: &Case) -> Result<(), Refusal> {
 }
 
 /// Of the models, `linear` alone ends with its linear layer.
-fn output(case: &Case) -> Result<(), Refusal> {
-    let last = case.model == ModelKind::Linear;
-    if case.preallocated && last && !recipes::writes_out(case.recipe) {
+fn output(work: &ModelWork) -> Result<(), Refusal> {
+    let last = work.model == ModelKind::Linear;
+    let variant = work.variant;
+    if variant.preallocated && last && !recipes::writes_out(variant.recipe) {
         return Err(Refusal::Unsupported(format!(
             "out: the last operation of recipe `{}` has no form that writes into a preallocated \
              output; the case without `+out` is measured beside it",
-            case.recipe
+            variant.recipe
         )));
     }
     Ok(())

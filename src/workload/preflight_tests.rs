@@ -1,7 +1,7 @@
 use plan::{CompileMode, Dtype, ModelKind, Recipe, Shape, Sparsity};
 
 use super::*;
-use crate::workload::testing::case;
+use crate::workload::testing::{case, work_mut};
 
 /// What becomes of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
 fn with(change: fn(&mut Case)) -> Result<(), Refusal> {
@@ -16,7 +16,8 @@ fn what_cannot_be_built_says_which_key_and_value() {
     assert_eq!(with(|_| ()), Ok(()));
     for (change, reason) in [
         (
-            (|case| case.compile = Some(CompileMode::MaxAutotune)) as fn(&mut Case),
+            (|case| work_mut(case).variant.compile = Some(CompileMode::MaxAutotune))
+                as fn(&mut Case),
             "torch_compile_mode: max-autotune: compiled variants are not available; the eager \
              case is measured beside it",
         ),
@@ -26,15 +27,15 @@ fn what_cannot_be_built_says_which_key_and_value() {
         ),
         (
             |case| {
-                case.model = ModelKind::TransformerBlock;
-                case.shape.k = 100;
+                work_mut(case).model = ModelKind::TransformerBlock;
+                work_mut(case).shape.k = 100;
             },
             "model `transformer_block`: k = 100, but its 8 heads need a multiple of 8",
         ),
     ] {
         assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
     }
-    assert_eq!(with(|case| case.shape.k = 16), Ok(()));
+    assert_eq!(with(|case| work_mut(case).shape.k = 16), Ok(()));
 }
 
 #[test]
@@ -42,23 +43,23 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
     for (change, reason) in [
         (
             (|case| {
-                case.sparsity = Some(Sparsity::SemiSparse);
-                case.shape.k = 66;
+                work_mut(case).variant.sparsity = Some(Sparsity::SemiSparse);
+                work_mut(case).shape.k = 66;
             }) as fn(&mut Case),
             "recipe `baseline`, layer `linear1`: k = 66, but 2:4 sparsity needs a multiple of 4",
         ),
         (
             |case| {
-                case.sparsity = Some(Sparsity::SemiSparse);
+                work_mut(case).variant.sparsity = Some(Sparsity::SemiSparse);
                 case.device = Device::Cuda;
-                case.shape.n = 40;
+                work_mut(case).shape.n = 40;
             },
             "recipe `baseline`, layer `linear1`: n = 40, but `_cslt_sparse_mm` on cuda needs a \
              multiple of 16",
         ),
         (
             |case| {
-                case.sparsity = Some(Sparsity::SemiSparse);
+                work_mut(case).variant.sparsity = Some(Sparsity::SemiSparse);
                 case.device = Device::Cuda;
                 case.dtype = Dtype::Float32;
             },
@@ -67,18 +68,18 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
         ),
         (
             |case| {
-                case.recipe = Recipe::INT8DQ;
-                case.sparsity = Some(Sparsity::SemiSparse);
+                work_mut(case).variant.recipe = Recipe::INT8DQ;
+                work_mut(case).variant.sparsity = Some(Sparsity::SemiSparse);
                 case.device = Device::Cuda;
-                case.shape.n = 80;
+                work_mut(case).shape.n = 80;
             },
             "recipe `int8dq`, layer `linear1`: n = 80, but `_cslt_sparse_mm` on cuda needs a \
              multiple of 32",
         ),
         (
             |case| {
-                case.recipe = Recipe::Float8dqTensor;
-                case.sparsity = Some(Sparsity::SemiSparse);
+                work_mut(case).variant.recipe = Recipe::Float8dqTensor;
+                work_mut(case).variant.sparsity = Some(Sparsity::SemiSparse);
                 case.device = Device::Cuda;
             },
             "recipe `float8dq-tensor`, layer `linear1`: device cuda, but its 2:4 sparse layout is \
@@ -86,37 +87,38 @@ fn what_sparse_layouts_intx_and_fp6_do_not_take_is_refused() {
         ),
         (
             |case| {
-                case.sparsity = Some(Sparsity::Block);
-                case.shape = Shape::new(8, 128, 96);
+                work_mut(case).variant.sparsity = Some(Sparsity::Block);
+                work_mut(case).shape = Shape::new(8, 128, 96);
             },
             "recipe `baseline`, layer `linear1`: n = 96, but block sparsity needs a multiple of 64",
         ),
         (
             |case| {
-                case.recipe = "int8_dynamic_activation_intx_weight-4-48-false".parse().unwrap();
+                work_mut(case).variant.recipe =
+                    "int8_dynamic_activation_intx_weight-4-48-false".parse().unwrap();
             },
             "recipe `int8_dynamic_activation_intx_weight-4-48-false`, layer `linear1`: k = 64, but \
              the group of 48 must divide it",
         ),
         (
             |case| {
-                case.recipe = Recipe::Fp6;
-                case.shape.n = 128;
+                work_mut(case).variant.recipe = Recipe::Fp6;
+                work_mut(case).shape.n = 128;
             },
             "recipe `fp6`, layer `linear1`: n = 128, but fp6 quantizes only multiples of 256",
         ),
         (
             |case| {
-                case.recipe = Recipe::Fp6;
-                case.shape = Shape::new(8, 96, 256);
+                work_mut(case).variant.recipe = Recipe::Fp6;
+                work_mut(case).shape = Shape::new(8, 96, 256);
             },
             "recipe `fp6`, layer `linear1`: k = 96, but fp6 quantizes only multiples of 64",
         ),
         (
             |case| {
-                case.recipe = Recipe::Fp6;
+                work_mut(case).variant.recipe = Recipe::Fp6;
                 case.dtype = Dtype::Float32;
-                case.shape.n = 256;
+                work_mut(case).shape.n = 256;
             },
             "recipe `fp6`, layer `linear1`: activations of torch.float32, but fp6 takes bfloat16 \
              or float16",
@@ -134,7 +136,7 @@ fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
     for (change, reason) in [
         (
             (|case| {
-                case.recipe = Recipe::Float8dqRow;
+                work_mut(case).variant.recipe = Recipe::Float8dqRow;
                 case.dtype = Dtype::Float32;
             }) as fn(&mut Case),
             "recipe `float8dq-row`, layer `linear1`: dtype torch.float32, but scales per row need \
@@ -142,42 +144,42 @@ fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
         ),
         (
             |case| {
-                case.recipe = Recipe::Float8dqTensor;
-                case.shape.n = 40;
+                work_mut(case).variant.recipe = Recipe::Float8dqTensor;
+                work_mut(case).shape.n = 40;
             },
             "recipe `float8dq-tensor`, layer `linear1`: n = 40, but float8dq quantizes only \
              weights whose sizes are multiples of 16",
         ),
         (
             |case| {
-                case.recipe = Recipe::INT8WO;
-                case.packed = true;
-                case.shape.k = 40;
+                work_mut(case).variant.recipe = Recipe::INT8WO;
+                work_mut(case).variant.packed = true;
+                work_mut(case).shape.k = 40;
             },
             "recipe `int8wo`, layer `linear1`: k = 40, but `_weight_int8pack_mm` needs a multiple \
              of 16",
         ),
         (
             |case| {
-                case.recipe = Recipe::INT8DQ;
-                case.shape.k = 16;
+                work_mut(case).variant.recipe = Recipe::INT8DQ;
+                work_mut(case).shape.k = 16;
             },
             "recipe `int8dq`, layer `linear1`: k = 16, but int8dq quantizes only weights with \
              k > 16",
         ),
         (
             |case| {
-                case.recipe = Recipe::INT8DQ;
+                work_mut(case).variant.recipe = Recipe::INT8DQ;
                 case.device = Device::Cuda;
-                case.shape.m = 16;
+                work_mut(case).shape.m = 16;
             },
             "recipe `int8dq`, layer `linear1`: 16 rows, but `_int_mm` on cuda needs more than 16",
         ),
         (
             |case| {
-                case.recipe = Recipe::INT8DQ;
+                work_mut(case).variant.recipe = Recipe::INT8DQ;
                 case.device = Device::Cuda;
-                case.shape = Shape::new(17, 64, 63);
+                work_mut(case).shape = Shape::new(17, 64, 63);
             },
             "recipe `int8dq`, layer `linear1`: n = 63, but `_int_mm` on cuda needs a multiple of 8",
         ),

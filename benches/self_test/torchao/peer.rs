@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plan::Case;
+use plan::{Case, ModelWork};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -166,12 +166,14 @@ impl Drop for Peer {
 
 /// What `peer.py` is asked to build.
 pub fn build_request(case: &Case) -> Value {
+    let ModelWork { model, variant, shape } =
+        case.work.model().expect("only models get here: `without_peer`");
     json!({ "build": {
-        "model": case.model,
-        "recipe": case.recipe,
-        "sparsity": case.sparsity,
+        "model": model,
+        "recipe": variant.recipe,
+        "sparsity": variant.sparsity,
         "dtype": case.dtype,
-        "shape": [case.shape.m, case.shape.k, case.shape.n],
+        "shape": [shape.m, shape.k, shape.n],
         "threads": case.settings.threads,
     } })
 }

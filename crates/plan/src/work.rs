@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::fusion::FusionWork;
 use crate::id::Variant;
 use crate::probe::ProbeWork;
+use crate::settings::ONE_THREAD;
 use crate::shape::Shape;
-use crate::words::ModelKind;
+use crate::words::{FusionVariant, ModelKind, Recipe};
 
 /// What a case runs. In files its fields stand among those of the case; which kind it is shows in
 /// them.
@@ -40,6 +41,16 @@ impl Work {
             Self::Model(work) => work.variant.to_string(),
             Self::Fusion(work) => work.variant.to_string(),
             Self::Probe(work) => work.threads.variant(),
+        }
+    }
+
+    /// The variant of a group's baseline, where no row says it.
+    pub fn baseline(&self) -> &'static str {
+        match self {
+            Self::Model(_) => Recipe::BASELINE,
+            Self::Fusion(_) => FusionVariant::Unfused.as_str(),
+            // The first that the config lists; one thread, as a rule.
+            Self::Probe(_) => ONE_THREAD,
         }
     }
 

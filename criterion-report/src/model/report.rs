@@ -180,8 +180,9 @@ fn arrange(rows: &mut [Row]) {
     let mut eager: HashMap<(String, String, String), usize> = HashMap::new();
     let eager_sibling = |row: &Row| {
         let id = &row.record.case.id;
-        let variant = Variant { packed: false, ..Variant::of(&row.record.case) };
-        (id.group.clone(), id.parameter.clone(), variant.to_string())
+        let eager = row.variant().map(|variant| Variant { packed: false, ..variant }.to_string());
+        let variant = eager.unwrap_or_else(|| id.variant.clone());
+        (id.group.clone(), id.parameter.clone(), variant)
     };
     for (place, row) in rows.iter().enumerate() {
         let id = &row.record.case.id;
@@ -192,7 +193,8 @@ fn arrange(rows: &mut [Row]) {
     rows.sort_by_cached_key(|row| {
         let id = &row.record.case.id;
         let parameter = (id.group.clone(), id.parameter.clone());
-        let candidate = (!row.is_baseline(), eager[&eager_sibling(row)], row.record.case.packed);
+        let packed = row.variant().is_some_and(|variant| variant.packed);
+        let candidate = (!row.is_baseline(), eager[&eager_sibling(row)], packed);
         (groups[&id.group], parameters[&parameter], candidate)
     });
 }
@@ -210,22 +212,21 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
                 return [None, None];
             }
             let siblings = &groups[&siblings_key(row)];
-            let against = |variant: Variant, is_it: &dyn Fn(&Row) -> bool| {
+            let against = |variant: &str, is_it: &dyn Fn(&Row) -> bool| {
                 let mut rows = siblings.iter().map(|&place| (place, &rows[place]));
                 let other = rows.find(|(_, sibling)| is_it(sibling));
                 Comparison::of(&id(other, variant, row), other, row)
             };
-            let comparison = against(Variant::BASELINE, &Row::is_baseline);
-            let compile = row.record.case.compile;
+            let comparison = against(row.record.case.work.baseline(), &Row::is_baseline);
+            let compile = row.variant().and_then(|variant| variant.compile);
             let quantization = if compile.is_none() {
                 Some(comparison.clone())
             } else if row.is_unquantized() {
                 None
             } else {
-                let variant = Variant { compile, ..Variant::BASELINE };
-                let alike =
-                    |other: &Row| other.is_unquantized() && other.record.case.compile == compile;
-                Some(against(variant, &alike))
+                let unquantized = Variant { compile, ..Variant::BASELINE };
+                let alike = |other: &Row| other.variant() == Some(unquantized);
+                Some(against(&unquantized.to_string(), &alike))
             };
             [Some(comparison), quantization]
         })
@@ -240,7 +241,7 @@ fn siblings_key(row: &Row) -> (&str, &str) {
 
 /// The id of the case that `row` is compared with. One that was not selected has no row; its id
 /// follows from its variant.
-fn id(other: Option<(usize, &Row)>, variant: Variant, row: &Row) -> CaseId {
+fn id(other: Option<(usize, &Row)>, variant: &str, row: &Row) -> CaseId {
     let id = &row.record.case.id;
     match other {
         Some((_, other)) => other.record.case.id.clone(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use plan::{LastSample, Outcome, Recipe, Record, Role};
+use plan::{LastSample, Outcome, Recipe, Record, Role, Variant};
 
 use super::caution::Caution;
 use super::criterion_files::CriterionResult;
@@ -117,9 +117,14 @@ impl Row {
         self.record.case.role == Role::Baseline
     }
 
+    /// Recipe, sparsity and so on, of a model's case.
+    pub fn variant(&self) -> Option<Variant> {
+        self.record.case.work.model().map(|work| work.variant)
+    }
+
     /// Whether it is the model as it was before quantization and sparsification, compiled or not.
     pub fn is_unquantized(&self) -> bool {
-        self.record.case.recipe == Recipe::Baseline && self.record.case.sparsity.is_none()
+        self.variant().is_some_and(|it| it.recipe == Recipe::Baseline && it.sparsity.is_none())
     }
 
     /// What qualifies the row's own numbers.
@@ -133,7 +138,7 @@ impl Row {
     }
 
     /// 10⁹ floating-point operations per second at the median time; the operations are counted as
-    /// [`plan::cost::flops`] does, in matrix products alone.
+    /// [`plan::cost::flops`] does.
     pub fn gflop_per_s(&self) -> Option<f64> {
         let flops = plan::cost::flops(&self.record.case) as f64;
         self.time.as_ref().ok().map(|time| flops / time.median_ns)

@@ -103,6 +103,9 @@ const SPELLINGS: &[&str] = &[
 ];
 
 impl Recipe {
+    /// The word of the baseline.
+    pub(crate) const BASELINE: &'static str = "baseline";
+
     /// int8 weights with torchao 0.17's default roundings.
     pub const INT8WO: Self = Self::Int8wo { numerics: Int8Numerics::V1 };
     /// int8 weights and activations with torchao 0.17's default roundings.
@@ -195,7 +198,7 @@ impl Recipe {
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Baseline => f.write_str("baseline"),
+            Self::Baseline => f.write_str(Self::BASELINE),
             Self::Int8wo { numerics } => write!(f, "int8wo{}", numerics.suffix()),
             Self::Int8dq { numerics } => write!(f, "int8dq{}", numerics.suffix()),
             Self::Int8dqPrefillWoDecode => f.write_str("int8dq_prefill_wo_decode"),
@@ -244,7 +247,7 @@ fn parse(text: &str) -> Option<Recipe> {
         u8::try_from(bits).ok()
     };
     Some(match (family, rest.as_slice()) {
-        ("baseline", []) => Recipe::Baseline,
+        (Recipe::BASELINE, []) => Recipe::Baseline,
         ("int8wo", version) => Recipe::Int8wo { numerics: Int8Numerics::parse(version)? },
         ("int8dq", version) => Recipe::Int8dq { numerics: Int8Numerics::parse(version)? },
         ("int8dq_prefill_wo_decode", []) => Recipe::Int8dqPrefillWoDecode,

@@ -1,6 +1,8 @@
 //! The columns: each name stands here once, beside what fills it.
 
-use plan::{Conditions, Counters, Energy, Latency, Planned, Quiet, Range, StepMemory, Stop};
+use plan::{
+    Conditions, Counters, Energy, Latency, ModelWork, Planned, Quiet, Range, StepMemory, Stop,
+};
 use statistics::Verdict;
 
 use crate::model::{Entry, Speedup, Time};
@@ -14,18 +16,18 @@ pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
 /// is compiled the mode is the default one, as upstream writes it.
 pub const UPSTREAM: &[Column] = &[
     ("name", |e| list(&e.row.record.case.names)),
-    ("quantization", |e| text(e.row.record.case.recipe)),
-    ("sparsity", |e| e.row.record.case.sparsity.and_then(text)),
-    ("m", |e| text(e.row.record.case.shape.m)),
-    ("k", |e| text(e.row.record.case.shape.k)),
-    ("n", |e| text(e.row.record.case.shape.n)),
+    ("quantization", |e| text(e.row.variant()?.recipe)),
+    ("sparsity", |e| e.row.variant()?.sparsity.and_then(text)),
+    ("m", |e| text(model(e)?.shape.m)),
+    ("k", |e| text(model(e)?.shape.k)),
+    ("n", |e| text(model(e)?.shape.n)),
     ("high_precision_dtype", |e| text(e.row.record.case.dtype)),
-    ("use_torch_compile", |e| python_bool(e.row.record.case.compile.is_some())),
+    ("use_torch_compile", |e| python_bool(e.row.variant()?.compile.is_some())),
     ("torch_compile_mode", |e| {
-        text(e.row.record.case.compile.unwrap_or(plan::CompileMode::Default))
+        text(e.row.variant()?.compile.unwrap_or(plan::CompileMode::Default))
     }),
     ("device", |e| text(e.row.record.case.device)),
-    ("model_type", |e| text(e.row.record.case.model)),
+    ("model_type", |e| text(model(e)?.model)),
     ("output_dir", |e| text(&e.row.record.case.settings.output_dir)),
     ("enable_profiler", |e| python_bool(e.row.record.case.profiling.profiler)),
     ("enable_memory_profiler", |e| python_bool(e.row.record.case.profiling.memory)),
@@ -169,6 +171,10 @@ fn python_bool(value: bool) -> Option<String> {
 
 fn milliseconds(ns: f64) -> Option<String> {
     text(ns / 1e6)
+}
+
+fn model<'a>(entry: &Entry<'a>) -> Option<&'a ModelWork> {
+    entry.row.record.case.work.model()
 }
 
 fn time<'a>(entry: &Entry<'a>) -> Option<&'a Time> {

@@ -1,6 +1,6 @@
 //! The metrics of the default form: every number of a case, under the names that dashboards know.
 
-use plan::{Dtype, Mode, Outcome};
+use plan::{Case, Dtype, Mode, Outcome, Work};
 
 use super::record::{Info, Metric};
 use super::v3::failure_type;
@@ -32,6 +32,15 @@ fn times(what: &str, time: &Time, metrics: &mut Vec<Metric>) {
     }
 }
 
+/// What the two sides of a comparison are called: upstream's names of models, our own of the rest.
+fn sides(case: &Case) -> (String, String) {
+    match &case.work {
+        Work::Model(_) => (dtype_name(case.dtype).to_owned(), "Quantized".to_owned()),
+        Work::Fusion(work) => ("Unfused".to_owned(), work.variant.to_string()),
+        Work::Probe(work) => ("Baseline".to_owned(), work.threads.variant()),
+    }
+}
+
 /// All metrics of a case; none when it is no result of this machine.
 pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     let (row, mut metrics) = (entry.row, Vec::new());
@@ -45,9 +54,11 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
         return metrics;
     }
     let pass = match case.mode {
-        Mode::Inference => "Fwd",
+        Mode::Inference | Mode::Fusion => "Fwd",
         Mode::Training => "Fwd+Bwd",
+        Mode::Calibration => "Step",
     };
+    let (baseline, candidate) = sides(case);
     let speedup = entry.quantization.and_then(|comparison| comparison.speedup.as_ref().ok());
     if let Some(speedup) = speedup {
         let interval = Some((speedup.interval, speedup.confidence_level));
@@ -58,10 +69,10 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
         metrics.push(metric);
     }
     if let Some(Ok(time)) = entry.unquantized.map(|row| &row.time) {
-        times(&format!("{} {pass}", dtype_name(case.dtype)), time, &mut metrics);
+        times(&format!("{baseline} {pass}"), time, &mut metrics);
     }
     if let (Ok(time), Some(_)) = (&row.time, entry.quantization) {
-        times(&format!("Quantized {pass}"), time, &mut metrics);
+        times(&format!("{candidate} {pass}"), time, &mut metrics);
     }
     metrics.extend(measures(pass, row));
     metrics.extend(memory(entry));

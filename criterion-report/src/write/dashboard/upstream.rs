@@ -5,23 +5,26 @@
 //! and neither holds baselines. Their empty `runners` and `dependencies` keep the database's
 //! uploader from filling these in: they are for comparing with old files, not for uploading.
 
-use plan::Dtype;
+use plan::{Dtype, ModelWork};
 
 use super::record::{Benchmark, DbRecord, Info, Metric, Model};
-use super::v3::compile_mode;
+use super::v3::{compile_mode, recipe_or_dtype};
 use super::{BENCHMARK, LAYER, ORIGIN, arch};
 use crate::model::{Entry, Row, Time};
 
 /// Why upstream's forms cannot hold a case; `times` when the form holds both its times.
 pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
     let timed = |row: Option<&Row>| row.is_some_and(|row| row.time.is_ok());
+    let Some(variant) = entry.row.variant() else {
+        return Some("no model with a recipe, which is all that it has names for");
+    };
     if entry.row.record.case.dtype != Dtype::BFloat16 {
         Some("not bfloat16, the only dtype that its metrics can name")
-    } else if entry.row.record.case.preallocated {
+    } else if variant.preallocated {
         Some("a preallocated output, which its names do not tell from a fresh one")
-    } else if entry.row.record.case.packed {
+    } else if variant.packed {
         Some("libtorch's packed op, which its names do not tell from upstream's own maths")
-    } else if entry.row.record.case.sparsity.is_some() {
+    } else if variant.sparsity.is_some() {
         Some("a sparse layout, which its names do not tell from a dense one")
     } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
         Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
@@ -35,12 +38,12 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
 /// Four metrics per result, as torchao's CI wrote them last.
 pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
     let case = &entry.row.record.case;
+    let Some(ModelWork { variant, shape, .. }) = case.work.model() else { return Vec::new() };
     let milliseconds = |time: &Time| time.median_ns / 1e6;
     let speedup = ratio(entry);
     let baseline = entry.unquantized.and_then(|row| row.time.as_ref().ok()).map(milliseconds);
     let quantized = entry.row.time.as_ref().ok().map(milliseconds);
     let allocated = entry.row.record.measures.memory.map(|memory| memory.peak_bytes() as f64 / 1e6);
-    let shape = &case.shape;
     [
         ("Fwd Speedup (x)", None, speedup),
         ("Bfloat16 Fwd Time (ms)", Some("ms"), baseline),
@@ -52,7 +55,7 @@ pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
         let unit = unit.map(|unit| ("unit", unit.to_owned()));
         let mut info = info(entry);
         info.push("torch_compile_mode", Some(compile_mode(case)));
-        let model = format!("{}-{}-{}-{}", case.recipe, shape.m, shape.k, shape.n);
+        let model = format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n);
         let extra_info = Some(Info(unit.into_iter().collect()));
         Some(record(entry, info, model, name, value?, extra_info))
     })
@@ -61,7 +64,9 @@ pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
 
 /// The tutorial's one record per result.
 pub fn seed(entry: &Entry<'_>) -> Vec<DbRecord> {
-    let shape = &entry.row.record.case.shape;
+    let Some(ModelWork { shape, .. }) = entry.row.record.case.work.model() else {
+        return Vec::new();
+    };
     let model = format!("{}-{}-{}", shape.m, shape.k, shape.n);
     ratio(entry)
         .map(|ratio| record(entry, info(entry), model, "speedup(wrt bf16)", ratio, None))
@@ -90,7 +95,7 @@ fn record(
         benchmark: Benchmark {
             name: BENCHMARK,
             mode: case.mode.to_string(),
-            dtype: case.recipe.to_string(),
+            dtype: recipe_or_dtype(case),
             extra_info,
         },
         model: Model {

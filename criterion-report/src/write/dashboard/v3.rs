@@ -1,6 +1,8 @@
 //! The default form: correct for schema v3, with everything that the records know.
 
-use plan::{Allocator, CacheMode, Case, CompileMode, Dtype, ModelKind, Outcome};
+use plan::{
+    Allocator, CacheMode, Case, CompileMode, Dtype, ModelKind, ModelWork, Outcome, Threads, Work,
+};
 
 use super::metrics::metrics;
 use super::record::{Benchmark, DbRecord, Dependency, Info, Model, Runner};
@@ -27,7 +29,8 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     let row = entry.row;
     let record = &row.record;
     let (case, environment) = (&record.case, &record.environment);
-    let compiled = case.compile.is_some().to_string();
+    let variant = row.variant();
+    let compiled = variant.is_some_and(|it| it.compile.is_some()).to_string();
     let mut info = Info(vec![
         ("device", case.device.to_string()),
         ("arch", arch(row)),
@@ -42,10 +45,10 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     }
     info.push("full_id", Some(&record.full_id));
     info.push("high_precision_dtype", Some(case.dtype));
-    info.push("sparsity", case.sparsity);
+    info.push("sparsity", variant.and_then(|it| it.sparsity));
     info.push("threads", Some(environment.torch.threads));
     info.push("allocator", Some(&environment.allocator));
-    info.push("packed", case.packed.then_some(true));
+    info.push("packed", variant.filter(|it| it.packed).map(|_| true));
     if let Some(weights) = record.weights {
         info.push("bits_per_weight", Some(weights.bits_per_weight));
         info.push("linears_quantized", Some(weights.quantized));
@@ -66,14 +69,23 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     Benchmark {
         name: BENCHMARK,
         mode: case.mode.to_string(),
-        dtype: case.recipe.to_string(),
+        dtype: recipe_or_dtype(case),
         extra_info: info,
     }
 }
 
 /// The mode, or the tutorial's word for none.
 pub fn compile_mode(case: &Case) -> String {
-    case.compile.map_or_else(|| "false".to_owned(), |mode| mode.to_string())
+    let compile = case.work.model().and_then(|work| work.variant.compile);
+    compile.map_or_else(|| "false".to_owned(), |mode| mode.to_string())
+}
+
+/// What upstream calls a dtype: the recipe; where there is none, the dtype itself.
+pub fn recipe_or_dtype(case: &Case) -> String {
+    match case.work.model() {
+        Some(work) => work.variant.recipe.to_string(),
+        None => case.dtype.to_string(),
+    }
 }
 
 /// What the dashboard calls a failure. Skipped and merely tested cases are none.
@@ -88,19 +100,26 @@ pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
 }
 
 fn model(case: &Case) -> Model {
+    let mut info = match &case.work {
+        Work::Model(ModelWork { model, shape, .. }) => vec![
+            ("model_type", model.to_string()),
+            ("m", shape.m.to_string()),
+            ("k", shape.k.to_string()),
+            ("n", shape.n.to_string()),
+        ],
+        Work::Fusion(work) => {
+            vec![("pattern", work.pattern.to_string()), ("size", work.size.to_string())]
+        }
+        Work::Probe(work) => vec![("probe", work.probe.to_string()), ("size", work.size_name())],
+    };
+    info.push(("shape_names", case.shape_names.join(";")));
+    info.push(("config", case.config.clone()));
     Model {
         name: series_name(case),
         r#type: LAYER,
         backend: Some("libtorch"),
         origins: [ORIGIN],
-        extra_info: Some(Info(vec![
-            ("model_type", case.model.to_string()),
-            ("m", case.shape.m.to_string()),
-            ("k", case.shape.k.to_string()),
-            ("n", case.shape.n.to_string()),
-            ("shape_names", case.shape_names.join(";")),
-            ("config", case.config.clone()),
-        ])),
+        extra_info: Some(Info(info)),
     }
 }
 
@@ -108,8 +127,13 @@ fn model(case: &Case) -> Model {
 /// else than the name, the dtype and the compile flag keeps two series apart. It depends on the
 /// case alone, so that a series does not change its name when its file gets another neighbour.
 fn series_name(case: &Case) -> String {
-    let shape = &case.shape;
-    let mut name = format!("{}-{}-{}-{}", case.recipe, shape.m, shape.k, shape.n);
+    let mut name = match &case.work {
+        Work::Model(ModelWork { variant, shape, .. }) => {
+            format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n)
+        }
+        Work::Fusion(work) => format!("{}-{}-{}", work.pattern, work.variant, work.size),
+        Work::Probe(work) => format!("{}-{}", work.probe, work.size_name()),
+    };
     let mut qualify = |applies: bool, word: String| {
         if applies {
             name.push('-');
@@ -117,17 +141,21 @@ fn series_name(case: &Case) -> String {
         }
     };
     let settings = &case.settings;
-    qualify(case.model != ModelKind::Linear, case.model.to_string());
+    if let Work::Model(ModelWork { model, .. }) = case.work {
+        qualify(model != ModelKind::Linear, model.to_string());
+    }
     qualify(case.dtype != Dtype::BFloat16, case.dtype.short().to_owned());
-    if let Some(sparsity) = case.sparsity {
-        qualify(true, sparsity.to_string());
+    if let Some(variant) = case.work.model().map(|work| work.variant) {
+        if let Some(sparsity) = variant.sparsity {
+            qualify(true, sparsity.to_string());
+        }
+        if let Some(mode) = variant.compile {
+            qualify(mode != CompileMode::Default, mode.to_string());
+        }
+        qualify(variant.packed, "packed".to_owned());
+        qualify(variant.preallocated, "out".to_owned());
     }
-    if let Some(mode) = case.compile {
-        qualify(mode != CompileMode::Default, mode.to_string());
-    }
-    qualify(case.packed, "packed".to_owned());
-    qualify(case.preallocated, "out".to_owned());
-    qualify(settings.threads != 1, format!("{}threads", settings.threads));
+    qualify(settings.threads != Threads::Count(1), format!("{}threads", settings.threads));
     qualify(settings.allocator != Allocator::Retained, format!("{}-allocator", settings.allocator));
     qualify(settings.cache != CacheMode::Hot, format!("{}-cache", settings.cache));
     name
