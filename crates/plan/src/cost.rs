@@ -19,6 +19,10 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
+/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations are
+/// bounded.
+pub(crate) const REFERENCE_BYTES: u64 = 384 << 20;
+
 /// Floating-point operations of one forward pass, a multiply and an add counted as two. Matrix
 /// products only: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention of the
 /// transformer block. Saturates at `u64::MAX`, beyond anything that can be run.
@@ -34,8 +38,15 @@ pub fn flops(case: &Case) -> u64 {
     products.fold(attention, u64::saturating_add)
 }
 
-fn product(factors: &[u64]) -> u64 {
+/// The product of all factors, or `u64::MAX` beyond it.
+pub(crate) fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
+}
+
+/// The part of `baseline` bytes that `candidate` does without: 0.25 where it takes three quarters of
+/// them, negative where it takes more. `None` of a baseline without bytes.
+pub fn reduction(baseline: u64, candidate: u64) -> Option<f64> {
+    (baseline > 0).then(|| 1.0 - candidate as f64 / baseline as f64)
 }
 
 /// The most bytes that `k · n` weights of a layer take as a case stores them: values, and for each
@@ -127,8 +138,6 @@ fn temporaries(case: &Case) -> Temporaries {
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
 /// running a case takes at once.
 pub fn memory_bytes(case: &Case) -> u64 {
-    /// The float64 reference converts bounded blocks, and its activations are bounded.
-    const REFERENCE: u128 = 384 << 20;
     let element = u128::from(case.dtype.bytes());
     let input: u128 = input_size(case.model, case.shape).into_iter().map(u128::from).product();
     let (mut weights, mut largest, mut stored, mut activations) = (0, 0, 0, 0);
@@ -146,7 +155,7 @@ pub fn memory_bytes(case: &Case) -> u64 {
     let building = weights * element + stored + largest * temporaries.building;
     // What goes into and out of every layer at once.
     let running = stored + largest * temporaries.weight + activations * temporaries.activation;
-    let reference = REFERENCE.min(16 * (weights + activations));
+    let reference = u128::from(REFERENCE_BYTES).min(16 * (weights + activations));
     let flush = match case.settings.cache {
         CacheMode::Cold => u128::from(FLUSH_BYTES),
         CacheMode::Hot => 0,

@@ -73,6 +73,16 @@ closed_set! {
 }
 
 closed_set! {
+    /// Which of branes-ai/graphs' sizes of a family: [`crate::fusion::sizes`].
+    SizeSet, "size set" {
+        /// All three.
+        Full = "full",
+        /// The two smaller ones.
+        Quick = "quick",
+    }
+}
+
+closed_set! {
     /// How the elements of images lie in memory.
     MemoryFormat, "memory format" {
         /// Channel by channel (NCHW).

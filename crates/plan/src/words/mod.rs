@@ -16,7 +16,7 @@ pub use closed::UnknownWord;
 pub(crate) use closed::closest;
 pub use compile::CompileMode;
 pub use dtype::Dtype;
-pub use fusion::{FusionVariant, MemoryFormat, Pattern, PatternFamily};
+pub use fusion::{FusionVariant, MemoryFormat, Pattern, PatternFamily, SizeSet};
 pub use model::{Activation, ModelKind};
 pub use numerics::{Int4Numerics, Int8Numerics};
 pub use probe::Probe;
