@@ -105,17 +105,22 @@ impl FusionWork {
         self.count(|formulas| formulas.flops())
     }
 
-    /// Bytes of one step by upstream's formulas; upstream itself knows float32 alone. It has two sides:
+    /// Bytes of one step by upstream's formulas; upstream itself knows float32 alone. It has two sides,
+    /// and which of them a variant may claim is decided here:
     ///
-    /// | variant | bytes | because |
+    /// | variant | side | because |
     /// |---|---|---|
-    /// | `unfused` | the unfused side | it is that |
-    /// | `fused`, `mkldnn`, `sdpa-flash`, `sdpa-efficient`, `sdpa-cudnn` | the fused side | it fuses what upstream's formula takes for fused |
-    /// | `torchscript`, `folded`, `sdpa-3d` | the fused side | upstream runs it and calls it fused, whatever it writes in between |
-    /// | `addmm`, `sdpa-math` | the fused side | as upstream's TorchScript function is written; what its SDPA runs |
+    /// | `unfused` | unfused | it is that |
+    /// | `fused`, `mkldnn` | fused | libtorch's fusion of the pattern |
+    /// | `sdpa-flash`, `sdpa-efficient`, `sdpa-cudnn` | fused | the same |
+    /// | `torchscript`, `folded`, `sdpa-3d` | fused | upstream runs it and calls it fused |
+    /// | `addmm` | fused | what upstream's TorchScript function says |
+    /// | `sdpa-math` | fused | what upstream's call of SDPA runs |
     /// | `inplace`, `baddbmm` | none | upstream has neither |
     ///
-    /// The fused side is [`Self::minimal_bytes`] in every pattern. A causal mask is in neither.
+    /// That upstream calls a variant fused does not mean that it is: TorchScript on the CPU runs the
+    /// operations of `unfused`. [`Self::bytes`] tells. The fused side is [`Self::minimal_bytes`] in
+    /// every pattern. A causal mask is in neither.
     pub fn upstream_bytes(&self, dtype: Dtype) -> Option<u64> {
         use FusionVariant::{
             Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,

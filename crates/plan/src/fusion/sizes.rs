@@ -33,3 +33,7 @@ pub fn sizes(family: PatternFamily, set: SizeSet) -> Vec<FusionShape> {
 fn contiguous(b: u64, i: u64, o: u64, s: u64) -> FusionShape {
     FusionShape::Conv { b, i, o, s, memory_format: MemoryFormat::Contiguous }
 }
+
+#[cfg(test)]
+#[path = "sizes_tests.rs"]
+mod tests;
