@@ -36,7 +36,8 @@ impl Fusion {
 /// Some examples through the operations one by one, in float64.
 fn reference(site: &Site, inputs: &Inputs) -> Result<Reference, Refusal> {
     let all = inputs.examples.first().map_or(0, |tensor| tensor.size()[0].cast_unsigned());
-    let largest = site.work.operations(site.device).iter().map(|it| it.writes).max();
+    let operations = site.work.operations(site.dtype, site.device).unwrap_or_default();
+    let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
     let (flops, elements) = (site.work.flops(), largest.unwrap_or(0));
     let rows = verify::rows(all, flops / all.max(1), elements / all.max(1));
     let rows = Tensor::f_from_slice(&rows)?;

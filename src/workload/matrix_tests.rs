@@ -118,7 +118,7 @@ fn passes_its_check(what: &str, variant: Variant, case: &Case, workload: &dyn Wo
 
 fn on_a_cpu(is_there: fn(Dtype) -> bool) {
     for (variant, case) in cases(Device::Cpu).filter(|(_, case)| is_there(case.dtype)) {
-        let what = format!("{variant} {} {}", work(case).model, case.dtype);
+        let what = format!("{variant} {} {}", work(&case).model, case.dtype);
         match prepare(&case) {
             Ok(workload) => {
                 refused_as_written(&what, &case, None);
@@ -144,7 +144,7 @@ fn in_other_dtypes_every_variant_passes_or_is_refused_as_written() {
 fn for_cuda_every_variant_is_let_through_or_refused_as_written() {
     let absent = device::resolve(Device::Cuda).err();
     for (variant, case) in cases(Device::Cuda) {
-        let what = format!("{variant} {} {} cuda", work(case).model, case.dtype);
+        let what = format!("{variant} {} {} cuda", work(&case).model, case.dtype);
         match preflight(&case).err() {
             refusal if refusal.is_some() && refusal == absent => {
                 refused_as_written(&what, &case, None);
@@ -164,7 +164,7 @@ fn on_cuda_every_variant_that_is_let_through_passes() {
         return;
     }
     for (variant, case) in cases(Device::Cuda).filter(|(_, case)| constraint(case).is_none()) {
-        let what = format!("{variant} {} {} cuda", work(case).model, case.dtype);
+        let what = format!("{variant} {} {} cuda", work(&case).model, case.dtype);
         match prepare(&case) {
             Ok(workload) => {
                 assert!(workload.step().unwrap().device().is_cuda(), "{what}");

@@ -1,5 +1,6 @@
 //! What a model costs, by formula.
 
+use super::{REFERENCE_BYTES, product};
 use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
 use crate::words::{Device, Dtype, ModelKind, Recipe};
 use crate::work::ModelWork;
@@ -17,10 +18,6 @@ pub(super) fn flops(work: &ModelWork) -> u64 {
         }
     };
     products.fold(attention, u64::saturating_add)
-}
-
-fn product(factors: &[u64]) -> u64 {
-    factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
 }
 
 /// The most bytes that `k · n` weights of a layer take as a case stores them: values, and for each
@@ -112,8 +109,6 @@ fn temporaries(work: &ModelWork, dtype: Dtype) -> Temporaries {
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
 /// running a case takes at once.
 pub(super) fn memory_bytes(work: &ModelWork, dtype: Dtype, device: Device) -> u64 {
-    /// The float64 reference converts bounded blocks, and its activations are bounded.
-    const REFERENCE: u128 = 384 << 20;
     let element = u128::from(dtype.bytes());
     let input: u128 = input_size(work.model, work.shape).into_iter().map(u128::from).product();
     let (mut weights, mut largest, mut stored, mut activations) = (0, 0, 0, 0);
@@ -131,7 +126,7 @@ pub(super) fn memory_bytes(work: &ModelWork, dtype: Dtype, device: Device) -> u6
     let building = weights * element + stored + largest * temporaries.building;
     // What goes into and out of every layer at once.
     let running = stored + largest * temporaries.weight + activations * temporaries.activation;
-    let reference = REFERENCE.min(16 * (weights + activations));
+    let reference = u128::from(REFERENCE_BYTES).min(16 * (weights + activations));
     let held = match work.variant.preallocated {
         true => output_size(work.model, work.shape).into_iter().map(u128::from).product(),
         false => 0,

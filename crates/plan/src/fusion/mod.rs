@@ -1,12 +1,19 @@
 //! A fusion case: a pattern at a size, run one way; and what it costs, by formula.
 
-mod todo;
+mod attention;
+mod conv;
+mod cost;
+mod linear;
+mod sizes;
+
 use std::fmt;
-pub use todo::sizes;
 
 use serde::{Deserialize, Serialize};
 
 use crate::words::{FusionVariant, MemoryFormat, Pattern, PatternFamily};
+
+pub use cost::Operation;
+pub use sizes::sizes;
 
 /// The size of a pattern's inputs, in its family's own dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -73,11 +73,12 @@ closed_set! {
 }
 
 closed_set! {
-    /// Upstream's sizes of a family.
-    SizeSet, "set of sizes" {
-        /// Three sizes.
+    /// Upstream's sizes of a kind: of patterns [`crate::fusion::sizes`], of probes
+    /// [`crate::ProbeWork::sizes`].
+    SizeSet, "size set" {
+        /// All of them.
         Full = "full",
-        /// The first two.
+        /// Two, or the smaller ones.
         Quick = "quick",
     }
 }

@@ -1,0 +1,144 @@
+//! Patterns around a convolution of `x [b, i, s, s]` with filters `[o, i, 3, 3]`, stride 1, padding 1.
+//! How images lie in memory changes no count.
+
+use super::KERNEL_SIZE;
+use super::cost::{Formulas, Operation, sum};
+use crate::cost::product;
+use crate::words::{Device, Dtype, FusionVariant, Pattern};
+
+/// Vectors of `o` elements that batch normalization reads: weight, bias, mean, variance.
+const STATISTICS: u64 = 4;
+
+pub(super) struct Conv {
+    b: u64,
+    i: u64,
+    o: u64,
+    s: u64,
+    /// Without a bias, and with batch normalization after it.
+    normalized: bool,
+    relu: bool,
+}
+
+impl Conv {
+    /// `None` of a pattern of another family.
+    pub(super) fn new(pattern: Pattern, b: u64, i: u64, o: u64, s: u64) -> Option<Self> {
+        let (normalized, relu) = match pattern {
+            Pattern::Conv2dRelu => (false, true),
+            Pattern::Conv2dBn => (true, false),
+            Pattern::Conv2dBnRelu => (true, true),
+            Pattern::LinearBias
+            | Pattern::LinearBiasRelu
+            | Pattern::LinearBiasGelu
+            | Pattern::QkScores
+            | Pattern::QkSoftmax
+            | Pattern::FullAttention => return None,
+        };
+        Some(Self { b, i, o, s, normalized, relu })
+    }
+
+    fn x(&self) -> u64 {
+        product(&[self.b, self.i, self.s, self.s])
+    }
+
+    fn filters(&self) -> u64 {
+        product(&[self.o, self.i, KERNEL_SIZE, KERNEL_SIZE])
+    }
+
+    fn y(&self) -> u64 {
+        product(&[self.b, self.o, self.s, self.s])
+    }
+}
+
+impl Formulas for Conv {
+    /// 2·3²·i for each element of the output, and 2 where it is normalized; nothing for the bias.
+    fn flops(&self) -> u64 {
+        let convolution = product(&[2, KERNEL_SIZE, KERNEL_SIZE, self.i, self.y()]);
+        let normalization = if self.normalized { 2 } else { 0 };
+        sum(&[convolution, product(&[normalization, self.y()])])
+    }
+
+    /// The consistent account but for the statistics, which upstream leaves out.
+    fn upstream_unfused(&self) -> u64 {
+        let after = u64::from(self.normalized) + u64::from(self.relu);
+        let bias = if self.normalized { 0 } else { self.o };
+        sum(&[self.x(), self.filters(), bias, product(&[1 + 2 * after, self.y()])])
+    }
+
+    fn minimal(&self) -> u64 {
+        sum(&[self.x(), self.filters(), self.o, self.y()])
+    }
+
+    fn inputs(&self) -> Vec<u64> {
+        vec![self.x()]
+    }
+
+    fn parameters(&self) -> Vec<u64> {
+        let vectors = if self.normalized { STATISTICS } else { 1 };
+        vec![self.filters(), product(&[vectors, self.o])]
+    }
+
+    /// Images once for each place of a filter, as a convolution by matrix product has them, and the
+    /// output in a layout of the kernel's own.
+    fn workspace(&self) -> u64 {
+        sum(&[product(&[KERNEL_SIZE, KERNEL_SIZE, self.x()]), self.y()])
+    }
+
+    fn parts(&self) -> u64 {
+        self.b
+    }
+
+    fn output_size(&self) -> Vec<u64> {
+        vec![self.b, self.o, self.s, self.s]
+    }
+
+    fn input_shape(&self) -> Vec<u64> {
+        vec![self.b, self.i, self.s, self.s]
+    }
+
+    fn operations(
+        &self,
+        variant: FusionVariant,
+        dtype: Dtype,
+        device: Device,
+    ) -> Option<Vec<Operation>> {
+        use FusionVariant::{
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
+            SdpaFlash, SdpaMath, TorchScript, Unfused,
+        };
+        let (x, filters, y) = (self.x(), self.filters(), self.y());
+        let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
+        let with_bias = |name| run(name, &[x, filters, self.o]);
+        let relu = |name| run(name, &[y]);
+        let unfused = |relu: Option<Operation>| {
+            let first = match self.normalized {
+                true => run("aten::conv2d", &[x, filters]),
+                false => with_bias("aten::conv2d"),
+            };
+            let statistics = product(&[STATISTICS, self.o]);
+            let normalize = self.normalized.then(|| run("aten::batch_norm", &[y, statistics]));
+            [first].into_iter().chain(normalize).chain(relu).collect()
+        };
+        Some(match (variant, self.normalized, self.relu) {
+            (Unfused, _, _) => unfused(self.relu.then(|| relu("aten::relu"))),
+            // The normalization has no form in place.
+            (Inplace, _, true) => unfused(Some(relu("aten::relu_"))),
+            (Fused, _, false) => vec![with_bias("aten::conv2d")],
+            (Fused, _, true) => match device {
+                Device::Cuda => vec![with_bias("aten::cudnn_convolution_relu")],
+                Device::Cpu | Device::Xpu | Device::Mps => {
+                    vec![with_bias("mkldnn::_convolution_pointwise")]
+                }
+            },
+            (Folded, true, true) => vec![with_bias("aten::conv2d"), relu("aten::relu")],
+            (Mkldnn, _, _) => vec![with_bias("mkldnn::_convolution_pointwise")],
+            (Inplace, _, false)
+            | (Folded, _, _)
+            | (
+                Addmm | Baddbmm | TorchScript | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient
+                | SdpaCudnn,
+                _,
+                _,
+            ) => return None,
+        })
+    }
+}

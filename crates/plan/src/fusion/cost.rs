@@ -1,0 +1,234 @@
+//! What a pattern costs at a size, run one way.
+//!
+//! Two accounts of memory traffic stand here side by side. *Upstream's*, of branes-ai/graphs, is kept
+//! to the byte for comparability; what it counts differs from pattern to pattern (of full attention,
+//! what is written between operations but not what is read). The *consistent* one is the same for all:
+//! every operation reads each operand once and writes its result once, views cost nothing, and an
+//! operation in place reads and writes what it changes. Caches are not in it: a small intermediate
+//! result is counted though it may never reach memory. Both are formulas; what is measured is the
+//! allocator's.
+
+use super::attention::Attention;
+use super::conv::Conv;
+use super::linear::Linear;
+use super::{FusionShape, FusionWork};
+use crate::cost::{REFERENCE_BYTES, product};
+use crate::words::{Device, Dtype, FusionVariant};
+
+/// One operation of a variant, and its traffic in the consistent accounting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// As torch's profiler calls it, e.g. `aten::addmm`.
+    pub name: &'static str,
+    /// Bytes of its operands.
+    pub reads: u64,
+    /// Bytes of its result.
+    pub writes: u64,
+}
+
+impl Operation {
+    /// An operation on elements of `element` bytes that reads operands of so many elements.
+    pub(super) fn new(name: &'static str, element: u64, reads: &[u64], writes: u64) -> Self {
+        Self { name, reads: product(&[element, sum(reads)]), writes: product(&[element, writes]) }
+    }
+}
+
+/// The sum of all terms, or `u64::MAX` beyond it.
+pub(super) fn sum(terms: &[u64]) -> u64 {
+    terms.iter().fold(0, |sum, term| sum.saturating_add(*term))
+}
+
+/// What a family tells of one of its patterns at a size. Counts are elements, unless said otherwise.
+pub(super) trait Formulas {
+    /// Floating-point operations by upstream's formula.
+    fn flops(&self) -> u64;
+    /// What upstream counts for the unfused side.
+    fn upstream_unfused(&self) -> u64;
+    /// What a perfect fusion reads and writes, its parameters folded.
+    fn minimal(&self) -> u64;
+    /// Each input.
+    fn inputs(&self) -> Vec<u64>;
+    /// Each tensor that stays from step to step.
+    fn parameters(&self) -> Vec<u64>;
+    /// What an operation may make of its inputs while it runs, beside copies of its operands.
+    fn workspace(&self) -> u64 {
+        0
+    }
+    /// Into how many independent parts the reference may be cut.
+    fn parts(&self) -> u64;
+    /// The size of the output.
+    fn output_size(&self) -> Vec<u64>;
+    /// `input_shape` of upstream.
+    fn input_shape(&self) -> Vec<u64>;
+    /// `output_shape` of upstream.
+    fn output_shape(&self) -> Vec<u64> {
+        self.output_size()
+    }
+    /// The operations of a variant, in order; `None` of one that the pattern lacks.
+    fn operations(
+        &self,
+        variant: FusionVariant,
+        dtype: Dtype,
+        device: Device,
+    ) -> Option<Vec<Operation>>;
+}
+
+/// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. Where the pattern lacks the
+/// variant, or the size is of another family, there is nothing to run: operations and bytes are `None`,
+/// in the latter case every other count is 0 and every size empty.
+impl FusionWork {
+    fn formulas(&self) -> Option<Box<dyn Formulas>> {
+        match self.size {
+            FusionShape::Linear { m, k, n } => Some(Box::new(Linear::new(self.pattern, m, k, n)?)),
+            FusionShape::Conv { b, i, o, s, memory_format: _ } => {
+                Some(Box::new(Conv::new(self.pattern, b, i, o, s)?))
+            }
+            FusionShape::Attention { b, s, d, heads, causal } => {
+                Some(Box::new(Attention::new(self.pattern, [b, heads, s, d], causal)?))
+            }
+        }
+    }
+
+    fn count(&self, count: impl FnOnce(&dyn Formulas) -> u64) -> u64 {
+        self.formulas().map_or(0, |formulas| count(&*formulas))
+    }
+
+    fn shape(&self, shape: impl FnOnce(&dyn Formulas) -> Vec<u64>) -> Vec<u64> {
+        self.formulas().map_or(Vec::new(), |formulas| shape(&*formulas))
+    }
+
+    /// Floating-point operations of one step, a multiply and an add counted as two; the same for all
+    /// variants of a pattern. Upstream's formula: it counts 0 for an element of ReLU, 8 of GELU, 2 of
+    /// batch normalization, 5 of softmax. A causal mask changes nothing: the whole square of scores is
+    /// counted, whether a kernel computes the masked half or not.
+    pub fn flops(&self) -> u64 {
+        self.count(|formulas| formulas.flops())
+    }
+
+    /// Bytes of one step by upstream's formulas; upstream itself knows float32 alone. It has two sides,
+    /// and which of them a variant may claim is decided here:
+    ///
+    /// | variant | side | because |
+    /// |---|---|---|
+    /// | `unfused` | unfused | it is that |
+    /// | `fused`, `mkldnn` | fused | libtorch's fusion of the pattern |
+    /// | `sdpa-flash`, `sdpa-efficient`, `sdpa-cudnn` | fused | the same |
+    /// | `torchscript`, `folded`, `sdpa-3d` | fused | upstream runs it and calls it fused |
+    /// | `addmm` | fused | what upstream's TorchScript function says |
+    /// | `sdpa-math` | fused | what upstream's call of SDPA runs |
+    /// | `inplace`, `baddbmm` | none | upstream has neither |
+    ///
+    /// That upstream calls a variant fused does not mean that it is: TorchScript on the CPU runs the
+    /// operations of `unfused`. [`Self::bytes`] tells. The fused side is [`Self::minimal_bytes`] in
+    /// every pattern. A causal mask is in neither.
+    pub fn upstream_bytes(&self, dtype: Dtype) -> Option<u64> {
+        use FusionVariant::{
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
+            SdpaFlash, SdpaMath, TorchScript, Unfused,
+        };
+        let elements = match self.variant {
+            Unfused => self.count(|formulas| formulas.upstream_unfused()),
+            Fused | Mkldnn | SdpaFlash | SdpaEfficient | SdpaCudnn | TorchScript | Folded
+            | Sdpa3d | Addmm | SdpaMath => self.count(|formulas| formulas.minimal()),
+            Inplace | Baddbmm => return None,
+        };
+        self.has_operations().then(|| product(&[dtype.bytes(), elements]))
+    }
+
+    /// Bytes of a perfect fusion: every input and every parameter, folded where it can be, read once
+    /// and the output written once. No variant takes less.
+    pub fn minimal_bytes(&self, dtype: Dtype) -> u64 {
+        product(&[dtype.bytes(), self.count(|formulas| formulas.minimal())])
+    }
+
+    /// The operations that libtorch 2.11 runs for one step, in order, each with its traffic in the
+    /// consistent accounting. What is prepared before the first step (folded or reordered filters, the
+    /// unfused causal mask) is no operation. What one operation does inside is not looked at, unless
+    /// it is a composite of others. On XPU and MPS, which offer less, as on the CPU.
+    pub fn operations(&self, dtype: Dtype, device: Device) -> Option<Vec<Operation>> {
+        self.formulas()?.operations(self.variant, dtype, device)
+    }
+
+    fn has_operations(&self) -> bool {
+        self.operations(Dtype::Float32, Device::Cpu).is_some()
+    }
+
+    /// Bytes of one step in the consistent accounting: what all operations read and write.
+    pub fn bytes(&self, dtype: Dtype, device: Device) -> Option<u64> {
+        let operations = self.operations(dtype, device)?;
+        Some(operations.iter().fold(0, |bytes, it| sum(&[bytes, it.reads, it.writes])))
+    }
+
+    /// Elements of all inputs.
+    pub fn input_elements(&self) -> u64 {
+        self.count(|formulas| sum(&formulas.inputs()))
+    }
+
+    /// Elements of what stays from step to step: weights, bias, the normalization's weight, bias, mean
+    /// and variance, and the mask of causal attention.
+    pub fn parameter_elements(&self) -> u64 {
+        self.count(|formulas| sum(&formulas.parameters()))
+    }
+
+    /// The size of the output: `[m, n]`; `[b, o, s, s]`; `[b, heads, s, s]` or, of full attention,
+    /// `[b, heads, s, d]`.
+    pub fn output_size(&self) -> Vec<u64> {
+        self.shape(|formulas| formulas.output_size())
+    }
+
+    /// Upstream's `input_shape`: `[m, k, n]`; `[b, i, s, s]`; `[b, s, d]`, or `[b, heads, s, d]` of
+    /// more heads than one, which upstream lacks.
+    pub fn input_shape(&self) -> Vec<u64> {
+        self.shape(|formulas| formulas.input_shape())
+    }
+
+    /// Upstream's `output_shape`: the size of the output, without the axis of a single head. Upstream
+    /// leaves it out of linear patterns.
+    pub fn output_shape(&self) -> Vec<u64> {
+        self.shape(|formulas| formulas.output_shape())
+    }
+
+    /// An estimate, in bytes and rather high than low, of the memory that building, checking and running
+    /// takes at once, without what a cold step is flushed with. The reference, the unfused operations
+    /// in float64, is taken to be bounded as [`crate::cost::memory_bytes`]'s is, and to compute no
+    /// less than one row, image or head.
+    pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
+        let Some(formulas) = self.formulas() else { return 0 };
+        let element = dtype.bytes();
+        let (inputs, parameters) = (sum(&formulas.inputs()), sum(&formulas.parameters()));
+        let held = sum(&[inputs, parameters]);
+        let working = sum(&[held, formulas.workspace()]);
+        // Folded in float64, then rounded; or reordered.
+        let prepared = product(&[8 + element, parameters]);
+        // Every result at once, and what operations make of their operands.
+        let results = written(&*formulas, self.variant, dtype);
+        let running = sum(&[prepared, results, product(&[element, working])]);
+        let drawing = product(&[4, self.largest()]);
+        let unfused = written(&*formulas, FusionVariant::Unfused, Dtype::Float32);
+        let whole = sum(&[product(&[8, working]), product(&[2, unfused])]);
+        let reference = whole.min(REFERENCE_BYTES.max(whole / formulas.parts().max(1)));
+        sum(&[product(&[element, held]), drawing.max(running), reference])
+    }
+
+    /// The bytes of the host's memory that drawing parameters and inputs takes at once, on whatever
+    /// device they end: one tensor at a time, in float32 and in the case's dtype.
+    pub fn drawing_bytes(&self, dtype: Dtype) -> u64 {
+        product(&[4 + dtype.bytes(), self.largest()])
+    }
+
+    /// Elements of the largest input or parameter.
+    fn largest(&self) -> u64 {
+        let Some(formulas) = self.formulas() else { return 0 };
+        formulas.inputs().into_iter().chain(formulas.parameters()).max().unwrap_or(0)
+    }
+}
+
+/// Bytes of all results of a variant on the CPU, where nothing is fused that is not elsewhere.
+fn written(formulas: &dyn Formulas, variant: FusionVariant, dtype: Dtype) -> u64 {
+    let operations = formulas.operations(variant, dtype, Device::Cpu).unwrap_or_default();
+    operations.iter().fold(0, |bytes, it| sum(&[bytes, it.writes]))
+}
+
+#[cfg(test)]
+#[path = "cost_tests.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+//! The sizes that branes-ai/graphs measures.
+
+use super::FusionShape;
+use crate::words::{MemoryFormat, PatternFamily, SizeSet};
+
+/// `[m, k, n]`.
+const LINEAR: [[u64; 3]; 3] = [[128, 512, 512], [512, 1024, 1024], [1024, 2048, 2048]];
+/// `[b, i, o, s]`.
+const CONV: [[u64; 4]; 3] = [[1, 64, 64, 56], [4, 128, 128, 28], [8, 256, 256, 14]];
+/// `[b, s, d]`.
+const ATTENTION: [[u64; 3]; 3] = [[1, 128, 64], [4, 256, 64], [8, 512, 64]];
+
+/// The sizes at which branes-ai/graphs runs every pattern of a family, from the smallest: one head,
+/// without a mask, contiguous.
+pub fn sizes(family: PatternFamily, set: SizeSet) -> Vec<FusionShape> {
+    let all: Vec<FusionShape> = match family {
+        PatternFamily::Linear => {
+            LINEAR.iter().map(|&[m, k, n]| FusionShape::Linear { m, k, n }).collect()
+        }
+        PatternFamily::Conv => CONV.iter().map(|&[b, i, o, s]| contiguous(b, i, o, s)).collect(),
+        PatternFamily::Attention => ATTENTION
+            .iter()
+            .map(|&[b, s, d]| FusionShape::Attention { b, s, d, heads: 1, causal: false })
+            .collect(),
+    };
+    let count = match set {
+        SizeSet::Full => 3,
+        SizeSet::Quick => 2,
+    };
+    all.into_iter().take(count).collect()
+}
+
+fn contiguous(b: u64, i: u64, o: u64, s: u64) -> FusionShape {
+    FusionShape::Conv { b, i, o, s, memory_format: MemoryFormat::Contiguous }
+}
+
+#[cfg(test)]
+#[path = "sizes_tests.rs"]
+mod tests;
