@@ -19,8 +19,8 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
-/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations are
-/// bounded.
+/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations
+/// are bounded.
 pub(crate) const REFERENCE_BYTES: u64 = 384 << 20;
 
 /// Floating-point operations of one forward pass, a multiply and an add counted as two. Matrix
@@ -43,8 +43,8 @@ pub(crate) fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
 }
 
-/// The part of `baseline` bytes that `candidate` does without: 0.25 where it takes three quarters of
-/// them, negative where it takes more. `None` of a baseline without bytes.
+/// The part of `baseline` bytes that `candidate` does without: 0.25 where it takes three quarters
+/// of them, negative where it takes more. `None` of a baseline without bytes.
 pub fn reduction(baseline: u64, candidate: u64) -> Option<f64> {
     (baseline > 0).then(|| 1.0 - candidate as f64 / baseline as f64)
 }
