@@ -22,8 +22,8 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
-/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations are
-/// bounded.
+/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations
+/// are bounded.
 pub(crate) const REFERENCE_BYTES: u64 = 384 << 20;
 
 /// The product of all factors, or `u64::MAX` beyond it.

@@ -47,7 +47,7 @@ fn has(pattern: Pattern, size: FusionShape) -> bool {
 fn variants(params: &FusionParams, pattern: Pattern, device: Device) -> Vec<FusionVariant> {
     let wanted = |variant: &FusionVariant| match &params.variants {
         Some(listed) => listed.contains(variant) || *variant == FusionVariant::Unfused,
-        None => variant.is_usual(pattern, device),
+        None => variant.is_usual(device),
     };
     pattern.variants().iter().copied().filter(wanted).collect()
 }

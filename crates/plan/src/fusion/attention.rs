@@ -1,7 +1,9 @@
-//! Patterns around `Q·Kᵀ` of `[b, heads, s, d]`. A head of a sequence is a matrix of a batch of b·heads.
+//! Patterns around `Q·Kᵀ` of `[b, heads, s, d]`. A head of a sequence is a matrix of a batch of
+//! b·heads.
 //!
-//! A causal mask is a tensor `[s, s]` of 0 and −∞ in the dtype of the scores, made beforehand and added
-//! after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told by a flag.
+//! A causal mask is a tensor `[s, s]` of 0 and −∞ in the dtype of the scores, made beforehand and
+//! added after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told
+//! by a flag.
 
 use super::cost::{Formulas, Operation, sum};
 use crate::cost::product;
@@ -83,8 +85,8 @@ impl Attention {
         [product].into_iter().chain(self.after_scores(dtype)).collect()
     }
 
-    /// As a TorchScript function. Only scale and mask are neighbours that a fuser on CUDA joins, and
-    /// they are taken to be one kernel.
+    /// As a TorchScript function. Only scale and mask are neighbours that a fuser on CUDA joins,
+    /// and they are taken to be one kernel.
     fn torchscript(&self, dtype: Dtype, device: Device) -> Vec<Operation> {
         let mut operations = self.unfused(dtype, ["aten::mul", "aten::add"]);
         if let (Device::Cuda, Some(mask)) = (device, self.mask()) {
@@ -95,8 +97,9 @@ impl Attention {
         operations
     }
 
-    /// A kernel that reads Q, K and V and writes the output. The logarithm of each row's sum, which
-    /// some of them write for a backward pass, is not counted.
+    /// A kernel that reads Q, K and V and writes the output. K and V come again for each block of
+    /// queries, but from the cache. The logarithm of each row's sum, which some kernels write for a
+    /// backward pass, is not counted.
     fn one_pass(&self, name: &'static str, dtype: Dtype) -> Vec<Operation> {
         let q = self.q();
         vec![Operation::new(name, dtype.bytes(), &[q, q, q], q)]
@@ -165,8 +168,8 @@ impl Formulas for Attention {
         sum(&[products, product(&[of_each, self.scores()])])
     }
 
-    /// Neither consistent nor alike: of the softmax upstream leaves out that the scale reads the scores;
-    /// of full attention, everything that is read between the operations.
+    /// Neither consistent nor alike: of the softmax upstream leaves out that the scale reads the
+    /// scores; of full attention, everything that is read between the operations.
     fn upstream_unfused(&self) -> u64 {
         let (tensors, results) = match self.end {
             End::Scores => (2, 3),
@@ -220,8 +223,10 @@ impl Formulas for Attention {
             SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let flash = match device {
-            Device::Cpu => "aten::_scaled_dot_product_flash_attention_for_cpu",
-            Device::Cuda | Device::Xpu | Device::Mps => "aten::_scaled_dot_product_flash_attention",
+            Device::Cuda => "aten::_scaled_dot_product_flash_attention",
+            Device::Cpu | Device::Xpu | Device::Mps => {
+                "aten::_scaled_dot_product_flash_attention_for_cpu"
+            }
         };
         Some(match (variant, self.end) {
             (Unfused, _) => self.unfused(dtype, ["aten::mul", "aten::add"]),

@@ -1,5 +1,5 @@
-//! Patterns around a convolution of `x [b, i, s, s]` with filters `[o, i, 3, 3]`, stride 1, padding 1.
-//! How images lie in memory changes no count.
+//! Patterns around a convolution of `x [b, i, s, s]` with filters `[o, i, 3, 3]`, which keeps height
+//! and width. How images lie in memory changes no count.
 
 use super::KERNEL_SIZE;
 use super::cost::{Formulas, Operation, sum};

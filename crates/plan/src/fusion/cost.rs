@@ -1,12 +1,12 @@
 //! What a pattern costs at a size, run one way.
 //!
-//! Two accounts of memory traffic stand here side by side. *Upstream's*, of branes-ai/graphs, is kept
-//! to the byte for comparability; what it counts differs from pattern to pattern (of full attention,
-//! what is written between operations but not what is read). The *consistent* one is the same for all:
-//! every operation reads each operand once and writes its result once, views cost nothing, and an
-//! operation in place reads and writes what it changes. Caches are not in it: a small intermediate
-//! result is counted though it may never reach memory. Both are formulas; what is measured is the
-//! allocator's.
+//! Two accounts of memory traffic stand here side by side. *Upstream's*, of branes-ai/graphs, is
+//! kept to the byte for comparability; what it counts differs from pattern to pattern (of full
+//! attention, what is written between operations but not what is read). The *consistent* one is the
+//! same for all: every operation reads each operand once and writes its result once, views cost
+//! nothing, and an operation in place reads and writes what it changes. A row of a softmax is taken
+//! to fit the cache: it, too, reads its input once. Beyond that, caches are not in it: a small
+//! intermediate result is counted though it may never reach memory.
 
 use super::attention::Attention;
 use super::conv::Conv;
@@ -38,7 +38,8 @@ pub(super) fn sum(terms: &[u64]) -> u64 {
     terms.iter().fold(0, |sum, term| sum.saturating_add(*term))
 }
 
-/// What a family tells of one of its patterns at a size. Counts are elements, unless said otherwise.
+/// What a family tells of one of its patterns at a size. Counts are elements, unless said
+/// otherwise.
 pub(super) trait Formulas {
     /// Floating-point operations by upstream's formula.
     fn flops(&self) -> u64;
@@ -73,9 +74,9 @@ pub(super) trait Formulas {
     ) -> Option<Vec<Operation>>;
 }
 
-/// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. Where the pattern lacks the
-/// variant, or the size is of another family, there is nothing to run: operations and bytes are `None`,
-/// in the latter case every other count is 0 and every size empty.
+/// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. Where the pattern lacks
+/// the variant, or the size is of another family, there is nothing to run: operations and bytes are
+/// `None`, in the latter case every other count is 0 and every size empty.
 impl FusionWork {
     fn formulas(&self) -> Option<Box<dyn Formulas>> {
         match self.size {
@@ -97,16 +98,16 @@ impl FusionWork {
         self.formulas().map_or(Vec::new(), |formulas| shape(&*formulas))
     }
 
-    /// Floating-point operations of one step, a multiply and an add counted as two; the same for all
-    /// variants of a pattern. Upstream's formula: it counts 0 for an element of ReLU, 8 of GELU, 2 of
-    /// batch normalization, 5 of softmax. A causal mask changes nothing: the whole square of scores is
-    /// counted, whether a kernel computes the masked half or not.
+    /// Floating-point operations of one step, a multiply and an add counted as two; the same for
+    /// all variants of a pattern. Upstream's formula: it counts 0 for an element of ReLU, 8 of
+    /// GELU, 2 of batch normalization, 5 of softmax. A causal mask changes nothing: the whole
+    /// square of scores is counted, whether a kernel computes the masked half or not.
     pub fn flops(&self) -> u64 {
         self.count(|formulas| formulas.flops())
     }
 
-    /// Bytes of one step by upstream's formulas; upstream itself knows float32 alone. It has two sides,
-    /// and which of them a variant may claim is decided here:
+    /// Bytes of one step by upstream's formulas; upstream itself knows float32 alone. It has two
+    /// sides, and which of them a variant may claim is decided here:
     ///
     /// | variant | side | because |
     /// |---|---|---|
@@ -118,9 +119,9 @@ impl FusionWork {
     /// | `sdpa-math` | fused | what upstream's call of SDPA runs |
     /// | `inplace`, `baddbmm` | none | upstream has neither |
     ///
-    /// That upstream calls a variant fused does not mean that it is: TorchScript on the CPU runs the
-    /// operations of `unfused`. [`Self::bytes`] tells. The fused side is [`Self::minimal_bytes`] in
-    /// every pattern. A causal mask is in neither.
+    /// That upstream calls a variant fused does not mean that it is: TorchScript on the CPU runs
+    /// the operations of `unfused`. [`Self::bytes`] tells. The fused side is
+    /// [`Self::minimal_bytes`] in every pattern. A causal mask is in neither.
     pub fn upstream_bytes(&self, dtype: Dtype) -> Option<u64> {
         use FusionVariant::{
             Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
@@ -135,16 +136,16 @@ impl FusionWork {
         self.has_operations().then(|| product(&[dtype.bytes(), elements]))
     }
 
-    /// Bytes of a perfect fusion: every input and every parameter, folded where it can be, read once
-    /// and the output written once. No variant takes less.
+    /// Bytes of a perfect fusion: every input and every parameter, folded where it can be, read
+    /// once and the output written once. No variant takes less.
     pub fn minimal_bytes(&self, dtype: Dtype) -> u64 {
         product(&[dtype.bytes(), self.count(|formulas| formulas.minimal())])
     }
 
     /// The operations that libtorch 2.11 runs for one step, in order, each with its traffic in the
-    /// consistent accounting. What is prepared before the first step (folded or reordered filters, the
-    /// unfused causal mask) is no operation. What one operation does inside is not looked at, unless
-    /// it is a composite of others. On XPU and MPS, which offer less, as on the CPU.
+    /// consistent accounting. What is prepared before the first step (folded or reordered filters,
+    /// the unfused causal mask) is no operation. What one operation does inside is not looked at,
+    /// unless it is a composite of others. On XPU and MPS, which offer less, as on the CPU.
     pub fn operations(&self, dtype: Dtype, device: Device) -> Option<Vec<Operation>> {
         self.formulas()?.operations(self.variant, dtype, device)
     }
@@ -164,8 +165,8 @@ impl FusionWork {
         self.count(|formulas| sum(&formulas.inputs()))
     }
 
-    /// Elements of what stays from step to step: weights, bias, the normalization's weight, bias, mean
-    /// and variance, and the mask of causal attention.
+    /// Elements of what stays from step to step: weights, bias, the normalization's weight, bias,
+    /// mean and variance, and the mask of causal attention.
     pub fn parameter_elements(&self) -> u64 {
         self.count(|formulas| sum(&formulas.parameters()))
     }
@@ -182,16 +183,16 @@ impl FusionWork {
         self.shape(|formulas| formulas.input_shape())
     }
 
-    /// Upstream's `output_shape`: the size of the output, without the axis of a single head. Upstream
-    /// leaves it out of linear patterns.
+    /// Upstream's `output_shape`: the size of the output, without the axis of a single head.
+    /// Upstream leaves it out of linear patterns.
     pub fn output_shape(&self) -> Vec<u64> {
         self.shape(|formulas| formulas.output_shape())
     }
 
-    /// An estimate, in bytes and rather high than low, of the memory that building, checking and running
-    /// takes at once, without what a cold step is flushed with. The reference, the unfused operations
-    /// in float64, is taken to be bounded as [`crate::cost::memory_bytes`]'s is, and to compute no
-    /// less than one row, image or head.
+    /// An estimate, in bytes and rather high than low, of the memory that building, checking and
+    /// running takes at once, without what a cold step is flushed with. The reference, the unfused
+    /// operations in float64, is taken to be bounded as [`crate::cost::memory_bytes`]'s is, and to
+    /// compute no less than one row, image or head.
     pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
         let Some(formulas) = self.formulas() else { return 0 };
         let element = dtype.bytes();

@@ -147,25 +147,24 @@ impl Pattern {
 }
 
 impl FusionVariant {
-    /// Whether libtorch has it on the device, and it differs there from its siblings. Where not, it is
-    /// left out unless a config lists it.
-    pub const fn is_usual(self, pattern: Pattern, device: Device) -> bool {
+    /// Whether libtorch has it on the device, and runs other operations there than for its siblings.
+    /// Where not, it is left out unless a config lists it.
+    pub const fn is_usual(self, device: Device) -> bool {
         let cuda = matches!(device, Device::Cuda);
         match self {
             Self::Mkldnn => matches!(device, Device::Cpu),
-            Self::SdpaEfficient | Self::SdpaCudnn => cuda,
-            // On the CPU the dispatcher takes it anyway.
-            Self::SdpaFlash => cuda,
-            // On the CPU it runs the same operations one by one.
-            Self::TorchScript => cuda || !matches!(pattern.family(), PatternFamily::Attention),
+            // The CPU has neither, and takes its own flash kernel for `fused` anyway. Its composite is
+            // what `sdpa-3d` runs.
+            Self::SdpaMath | Self::SdpaFlash | Self::SdpaEfficient | Self::SdpaCudnn => cuda,
+            // On the CPU TorchScript fuses nothing, and splits `addmm`: it runs what `unfused` runs.
+            Self::TorchScript => cuda,
             Self::Unfused
             | Self::Fused
             | Self::Inplace
             | Self::Addmm
             | Self::Baddbmm
             | Self::Folded
-            | Self::Sdpa3d
-            | Self::SdpaMath => true,
+            | Self::Sdpa3d => true,
         }
     }
 }
