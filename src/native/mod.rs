@@ -9,6 +9,8 @@ pub mod event;
 pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
+pub mod onednn;
 pub mod runtime;
+mod tensor;
 
 pub use error::{Error, is_out_of_memory};
