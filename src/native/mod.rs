@@ -11,6 +11,7 @@ pub mod memory;
 pub mod numerics;
 pub mod onednn;
 pub mod runtime;
+pub mod script;
 mod tensor;
 
 pub use error::{Error, is_out_of_memory};

@@ -161,6 +161,22 @@ pub const POST_OP_RELU: i32 = 1;
 /// A post-op of oneDNN: GELU with erf.
 pub const POST_OP_GELU: i32 = 2;
 
+/// Compiled TorchScript; opaque.
+#[repr(C)]
+pub struct Script {
+    _opaque: [u8; 0],
+    /// Nothing asks it of another thread.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
+/// A function of compiled TorchScript, which it keeps alive; opaque.
+#[repr(C)]
+pub struct ScriptFunction {
+    _opaque: [u8; 0],
+    /// Nothing asks it of another thread.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
 /// A scope that counts allocations; opaque.
 #[repr(C)]
 pub struct MemoryScope {
@@ -258,4 +274,41 @@ unsafe extern "C" {
         post_op: i32,
         out: *mut *mut C_tensor,
     ) -> Status;
+
+    /// Compiles `length` bytes of TorchScript. `out` must be writable.
+    pub fn ctn_script_compile(
+        source: *const c_char,
+        length: usize,
+        out: *mut *mut Script,
+    ) -> Status;
+    /// The function whose name is `length` bytes. `out` must be writable.
+    pub fn ctn_script_function(
+        script: *const Script,
+        name: *const c_char,
+        length: usize,
+        out: *mut *mut ScriptFunction,
+    ) -> Status;
+    /// Calls a function with `count` tensors. `out` must be writable.
+    pub fn ctn_script_run(
+        function: *const ScriptFunction,
+        inputs: *const *const C_tensor,
+        count: usize,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+    /// Calls a function with `count` tensors until it is optimized, with oneDNN Graph when `onednn` is not 0.
+    pub fn ctn_script_optimize(
+        function: *const ScriptFunction,
+        inputs: *const *const C_tensor,
+        count: usize,
+        onednn: i32,
+    ) -> Status;
+    /// The nodes of an optimized function, one per line. `out` must be writable.
+    pub fn ctn_script_optimized_graph(
+        function: *const ScriptFunction,
+        out: *mut *mut c_char,
+    ) -> Status;
+    /// Frees a function; null is fine.
+    pub fn ctn_script_function_free(function: *mut ScriptFunction);
+    /// Frees a script; null is fine. Its functions live on.
+    pub fn ctn_script_free(script: *mut Script);
 }
