@@ -12,6 +12,7 @@ pub mod numerics;
 pub mod onednn;
 pub mod runtime;
 pub mod script;
+pub mod sdpa;
 mod tensor;
 
 pub use error::{Error, is_out_of_memory};
