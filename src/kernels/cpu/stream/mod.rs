@@ -1,14 +1,14 @@
 //! The operations of STREAM (J. D. McCalpin, "Memory Bandwidth and Machine Balance in Current High
 //! Performance Computers", 1995) on float32, for the memory bandwidth of a machine from the nearest
-//! cache to DRAM. An operator of torch takes about a microsecond to be found and called, which in the
-//! nearest cache is more than the work.
+//! cache to DRAM. An operator of torch takes about a microsecond to be found and called, which in
+//! the nearest cache is more than the work.
 //!
-//! Stores are plain ones, as a compiler makes of STREAM's own loops, and bytes are counted as STREAM
-//! counts them: each array once. A store that misses the caches first reads the line that it writes
-//! ("write allocate"), unless the processor sees that all of it will be written. So beyond the last
-//! cache up to three arrays move where copy and scale count two, and four where add and triad count
-//! three. Non-temporal stores would spare that: up to half, or a third, more bytes per second as they
-//! are counted. But they bypass the caches, whose bandwidth is asked for here, too.
+//! Stores are plain ones, as a compiler makes of STREAM's own loops, and bytes are counted as
+//! STREAM counts them: each array once. A store that misses the caches first reads the line that it
+//! writes ("write allocate"), unless the processor sees that all of it will be written. So beyond
+//! the last cache up to three arrays move where copy and scale count two, and four where add and
+//! triad count three. Non-temporal stores would spare that: up to half, or a third, more bytes per
+//! second as they are counted. But they bypass the caches, whose bandwidth is asked for here, too.
 
 mod passes;
 mod vectors;
@@ -24,15 +24,16 @@ use passes::{Kernel, Part};
 const LINE: usize = 16;
 /// Elements in a page, at whose distance processors take a load for one of what was just stored.
 const PAGE: usize = 1024;
-/// By how much each array begins later in a page than the one before, in elements: about a third of it.
-/// Where arrays of 8 KiB begin less than 1 KiB apart, an EPYC of Zen 5 loses a fifth of its bandwidth.
+/// By how much each array begins later in a page than the one before, in elements: a third of it,
+/// so that no store is near any load. Intel's manuals warn of that; on an EPYC of Zen 5, offsets
+/// from 0 to 3 KiB made no difference to arrays of 4 to 16 KiB.
 const OFFSET: usize = 21 * LINE;
 
 /// More elements than any machine has room for, and fewer than what sizes in bytes can count.
 const MOST: usize = 1 << 56;
 
-/// Three arrays of float32 values, spread over as many threads as torch's operators use, and what is
-/// done with them.
+/// Three arrays of float32 values, spread over as many threads as torch's operators use, and what
+/// is done with them.
 #[derive(Debug)]
 pub struct Stream {
     kernel: Kernel,
@@ -42,12 +43,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Arrays of `elements` values each, filled by the threads that will work on them, so that their
-    /// pages lie near those, unless the allocator had the pages already.
+    /// Arrays of `elements` values each, filled by the threads that will work on them, so that
+    /// their pages lie near those, unless the allocator had the pages already.
     ///
     /// # Errors
-    /// For a probe that is none of STREAM's operations, no elements, more than fit in memory, or threads
-    /// that cannot be started.
+    /// For a probe that is none of STREAM's operations, no elements, more than fit in memory, or
+    /// threads that cannot be started.
     pub fn new(operation: Probe, elements: usize) -> Result<Self, TchError> {
         Self::with(Capability::best(), operation, elements)
     }
@@ -96,16 +97,17 @@ impl Stream {
         })
     }
 
-    /// Does the operation `passes` times over the whole arrays. Each thread makes its passes over its own
-    /// part, which stays in its caches if it fits; threads wait for one another at the end only.
+    /// Does the operation `passes` times over the whole arrays. Each thread makes its passes over
+    /// its own part, which stays in its caches if it fits; threads wait for one another at the end
+    /// only.
     ///
     /// # Errors
     /// When threads cannot be started.
     pub fn run(&mut self, passes: u64) -> Result<(), TchError> {
         let function = self.kernel.passes;
         self.for_each_part(|part, _| {
-            // SAFETY: the capability is available, as `with` has checked; the part is within the arrays,
-            // which `fill` has written, and no other thread has it.
+            // SAFETY: the capability is available, as `with` has checked; the part is within the
+            // arrays, which `fill` has written, and no other thread has it.
             unsafe { function(part, passes) };
         })
     }
@@ -140,8 +142,8 @@ impl Stream {
         inputs.map(move |(x, y)| float64((*x).into(), (*y).into()))
     }
 
-    /// Bytes that a pass reads and writes as STREAM counts them: two arrays for copy and scale, three for
-    /// add and triad.
+    /// Bytes that a pass reads and writes as STREAM counts them: two arrays for copy and scale,
+    /// three for add and triad.
     pub fn bytes_per_pass(&self) -> u64 {
         self.kernel.arrays * (self.elements * size_of::<f32>()) as u64
     }

@@ -38,8 +38,8 @@ pub trait Vector: Copy {
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
 }
 
-/// Plain Rust: registers as the compiler finds them, which on x86-64 it does for some operations
-/// only.
+/// Plain Rust: what is left of a pass, and on architectures other than x86-64 registers, where the
+/// compiler finds any.
 impl<const N: usize> Vector for [f32; N] {
     const LANES: usize = N;
 
