@@ -23,7 +23,8 @@ pub struct Options {
     /// kernels
     ///
     /// `p50` to `max` are single calls, each timed by itself, and `calls` is their number. `GFLOP/s`
-    /// counts matrix products alone, over the median time. `quantized` are linear layers, `stored`
+    /// counts matrix products alone of a model and all operations of a pattern, `GB/s` the bytes of a
+    /// probe's operands, both over the median time. `quantized` are linear layers, `stored`
     /// the bytes of their weights with scales and zero points, `density` the share of a sparse
     /// weight that pruning left. Errors are against the high-precision reference, `relative error`
     /// in Euclidean norm; below `gate` dB a case fails. `outputs` are tensors that are allocated
