@@ -1,5 +1,7 @@
 //! The document: upstream's result dictionary under its own names, then what it lacks.
 
+use std::collections::BTreeSet;
+
 use plan::{
     Accuracy, Allocator, CacheMode, Device, Dtype, Environment, FusionShape, FusionVariant,
     Outcome, Pattern, StepMemory, Threads,
@@ -9,7 +11,8 @@ use serde_json::{Map, Value};
 use statistics::Band;
 
 use crate::model::{
-    Circumstances, FusionResult, PatternAdvice, Place, Point, Report, Side, Speedup, VariantAdvice,
+    Circumstances, FusionResult, PatternAdvice, Place, Point, Report, Row, Side, Speedup,
+    VariantAdvice,
 };
 
 /// The names are part of the command's contract.
@@ -53,7 +56,9 @@ pub fn document(
 struct Circumstance<'a> {
     #[serde(flatten)]
     environment: &'a Environment,
-    cuda_devices: Vec<&'a str>,
+    threads: &'a BTreeSet<u32>,
+    allocators: &'a BTreeSet<String>,
+    cuda_devices: &'a BTreeSet<String>,
     first_timestamp: u64,
     last_timestamp: u64,
     cases: usize,
@@ -63,7 +68,9 @@ impl<'a> Circumstance<'a> {
     fn of(of: &'a Circumstances) -> Self {
         Self {
             environment: &of.environment,
-            cuda_devices: of.cuda_devices.iter().map(String::as_str).collect(),
+            threads: &of.threads,
+            allocators: &of.allocators,
+            cuda_devices: &of.cuda_devices,
             first_timestamp: of.first,
             last_timestamp: of.last,
             cases: of.rows,
@@ -336,18 +343,22 @@ struct Checked<'a> {
     fused_kernels: &'a [String],
     unfused_accuracy: Option<&'a Accuracy>,
     fused_accuracy: Option<&'a Accuracy>,
+    unfused_cautions: Vec<String>,
     cautions: &'a [String],
 }
 
 impl<'a> Checked<'a> {
     fn of(result: &'a FusionResult<'a>) -> Self {
         let unfused = result.unfused.row.map(|row| &row.record);
+        let cautions = result.unfused.row.map(Row::cautions).unwrap_or_default();
+        let cautions = cautions.iter().map(ToString::to_string).collect();
         let fused = &result.row.record;
         Self {
             unfused_kernels: unfused.map(|record| record.kernels.as_slice()),
             fused_kernels: &fused.kernels,
             unfused_accuracy: unfused.and_then(|record| record.accuracy.as_ref()),
             fused_accuracy: fused.accuracy.as_ref(),
+            unfused_cautions: cautions,
             cautions: &result.cautions,
         }
     }

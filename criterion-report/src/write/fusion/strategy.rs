@@ -2,7 +2,7 @@
 
 use crate::model::{Advice, PatternAdvice, Place, Point, VariantAdvice};
 use crate::units;
-use crate::write::table::{Paint, wrap};
+use crate::write::table::{Paint, glued, wrap};
 
 /// One part per place: a line per pattern, below it one per variant.
 pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String {
@@ -29,7 +29,7 @@ fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
     let word = paint(advice.advice).on(advice.advice.word(), colour);
     let by = match advice.best {
         Some(best) => format!(" (by `{best}`)"),
-        None => ": no variant that fuses has a speed-up".to_owned(),
+        None => " (no variant that fuses has a measured speed-up)".to_owned(),
     };
     let mut out = format!("  {}: {word}{by}\n", advice.pattern);
     let names = advice.variants.iter().map(|it| it.variant.as_str().len()).max().unwrap_or(0);
@@ -58,18 +58,17 @@ fn paint(advice: Advice) -> Paint {
     }
 }
 
-/// `3 of 4 cases, 0.71× [0.70, 0.72] (f32 4x256x64) to …; gains at …; loses at …`
+/// `3 of 4 cases: 0.71× [0.70, 0.72] (f32 4x256x64) to …; fuse at …; not at …`
 fn evidence(of: &VariantAdvice) -> String {
-    let measured = of.points.len();
     let mut parts = vec![match (of.lowest(), of.highest()) {
-        (Some(lowest), Some(highest)) if measured > 1 => {
+        (Some(lowest), Some(highest)) if of.points.len() > 1 => {
             format!("{}: {} to {}", cases(of), ratio(lowest), ratio(highest))
         }
         (Some(only), _) => format!("{}: {}", cases(of), ratio(only)),
-        (None, _) => format!("{}: no speed-up", cases(of)),
+        (None, _) => format!("none of {} has a measured speed-up", units::count(of.cases, "case")),
     }];
     let mut say = |what: &str, points: Vec<&Point>| {
-        let names: Vec<String> = points.iter().map(ToString::to_string).collect();
+        let names: Vec<String> = points.iter().map(|point| glued(&point.to_string())).collect();
         if !names.is_empty() {
             parts.push(format!("{what} {}", names.join(", ")));
         }
@@ -87,20 +86,20 @@ fn evidence(of: &VariantAdvice) -> String {
         Advice::Fuse | Advice::Indifferent | Advice::Avoid => {}
     }
     if !of.fuses {
-        parts.push("it runs no fewer operations than `unfused`".to_owned());
+        parts.push("no fusion: it runs no fewer operations than `unfused`".to_owned());
     }
     parts.join("; ")
 }
 
+/// How many of its cases are evidence.
 fn cases(of: &VariantAdvice) -> String {
     match of.points.len() {
         measured if measured == of.cases => units::count(measured, "case"),
-        0 => units::count(of.cases, "case"),
         measured => format!("{measured} of {}", units::count(of.cases, "case")),
     }
 }
 
 fn ratio(point: &Point) -> String {
     let speedup = units::ratio(point.speedup.ratio, Some(point.speedup.interval));
-    format!("{speedup} ({point})")
+    glued(&format!("{speedup} ({point})"))
 }
