@@ -79,8 +79,8 @@ pub enum Writer {
     /// operations of the variant, each operand read once and each result written once; `upstream` is
     /// what branes-ai/graphs calls memory_reduction. Those headed `measured` are what a step was
     /// seen to allocate: at its `peak`, the output included, and in `total`. The line of `unfused`
-    /// has bytes, the others have the change against it. What a terminal has no room for is left out,
-    /// from the last column but one.
+    /// has bytes, the others have the change against it. What a terminal has no room for is left out:
+    /// `total`, `upstream`, `GFLOP/s`, `bytes`, `peak`, in this order.
     ///
     /// Below the tables stands the strategy: `fuse` where a variant gains in some case (its whole
     /// interval is at least 1.1) and loses in none (each is at least 0.95); `fuse conditionally`

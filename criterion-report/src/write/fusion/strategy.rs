@@ -4,6 +4,9 @@ use crate::model::{Advice, PatternAdvice, Place, Point, VariantAdvice};
 use crate::units;
 use crate::write::table::{Paint, glued, wrap};
 
+/// Characters that the evidence needs to stand beside an advice; with fewer it stands below.
+const EVIDENCE: usize = 50;
+
 /// One part per place: a line per pattern, below it one per variant.
 pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String {
     let mut out = String::new();
@@ -34,17 +37,21 @@ fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
     let mut out = format!("  {}: {word}{by}\n", advice.pattern);
     let names = advice.variants.iter().map(|it| it.variant.as_str().len()).max().unwrap_or(0);
     let words = advice.variants.iter().map(|it| it.advice.word().len()).max().unwrap_or(0);
-    let indent = 4 + names + 2 + words + 2;
+    let beside = 4 + names + 2 + words + 2;
+    let below = width < beside + EVIDENCE;
+    let (indent, words) = if below { (6, 0) } else { (beside, words) };
     for variant in &advice.variants {
         let word = format!("{:words$}", variant.advice.word());
         let word = paint(variant.advice).on(&word, colour);
+        out.push_str(&format!("    {:names$}  {word}", variant.variant.as_str()));
         for (line, part) in wrap(&evidence(variant), width - indent).iter().enumerate() {
-            if line == 0 {
-                out.push_str(&format!("    {:names$}  {word}  {part}\n", variant.variant.as_str()));
+            if line == 0 && !below {
+                out.push_str(&format!("  {part}"));
             } else {
-                out.push_str(&format!("{:indent$}{part}\n", ""));
+                out.push_str(&format!("\n{:indent$}{part}", ""));
             }
         }
+        out.push('\n');
     }
     out
 }

@@ -63,6 +63,11 @@ pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> Strin
             clear(column, &mut lines);
         }
     }
+    if let Line::Cells(below) = &lines[0]
+        && below.iter().all(|cell| cell.text.is_empty())
+    {
+        lines.remove(0);
+    }
     out.push_str(&render(&columns, &lines, INDENT, width, colour));
     out.push_str(&footnotes.render(width, colour));
     out + &dispatch(results, width, colour)

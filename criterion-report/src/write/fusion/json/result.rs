@@ -1,93 +1,16 @@
-//! The document: upstream's result dictionary under its own names, then what it lacks.
+//! A result: one variant at one size.
 
-use std::collections::BTreeSet;
-
-use plan::{
-    Accuracy, Allocator, CacheMode, Device, Dtype, Environment, FusionShape, FusionVariant,
-    Outcome, Pattern, StepMemory, Threads,
-};
+use plan::{Accuracy, Dtype, FusionShape, FusionVariant, Outcome, Pattern, StepMemory};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use statistics::Band;
 
-use crate::model::{
-    Circumstances, FusionResult, PatternAdvice, Place, Point, Report, Row, Side, Speedup,
-    VariantAdvice,
-};
-
-/// The names are part of the command's contract.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    version: u32,
-    baseline: &'a str,
-    environments: Vec<Circumstance<'a>>,
-    results: Vec<Entry<'a>>,
-    strategy: Vec<Strategy<'a>>,
-    missing: Vec<Missing<'a>>,
-}
-
-/// The version of the document that this code writes.
-const VERSION: u32 = 1;
-
-pub fn document(
-    report: &Report,
-    results: &[FusionResult<'_>],
-    advice: &[PatternAdvice],
-) -> serde_json::Result<String> {
-    let document = Document {
-        schema: "criterion-torch/fusion",
-        version: VERSION,
-        baseline: &report.baseline,
-        environments: report.circumstances.iter().map(Circumstance::of).collect(),
-        results: results.iter().map(Entry::of).collect::<serde_json::Result<_>>()?,
-        strategy: advice.iter().map(Strategy::of).collect(),
-        missing: report
-            .missing
-            .iter()
-            .map(|case| Missing { full_id: &case.full_id, reason: &case.reason })
-            .collect(),
-    };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
-}
-
-/// Where and when the cases were measured.
-#[derive(Serialize)]
-struct Circumstance<'a> {
-    #[serde(flatten)]
-    environment: &'a Environment,
-    threads: &'a BTreeSet<u32>,
-    allocators: &'a BTreeSet<String>,
-    cuda_devices: &'a BTreeSet<String>,
-    first_timestamp: u64,
-    last_timestamp: u64,
-    cases: usize,
-}
-
-impl<'a> Circumstance<'a> {
-    fn of(of: &'a Circumstances) -> Self {
-        Self {
-            environment: &of.environment,
-            threads: &of.threads,
-            allocators: &of.allocators,
-            cuda_devices: &of.cuda_devices,
-            first_timestamp: of.first,
-            last_timestamp: of.last,
-            cases: of.rows,
-        }
-    }
-}
-
-/// A case without a record.
-#[derive(Serialize)]
-struct Missing<'a> {
-    full_id: &'a str,
-    reason: &'a str,
-}
+use super::Where;
+use crate::model::{FusionResult, Row, Side};
 
 /// One variant at one size.
 #[derive(Serialize)]
-struct Entry<'a> {
+pub(super) struct Entry<'a> {
     #[serde(flatten)]
     upstream: Upstream,
     #[serde(flatten)]
@@ -105,7 +28,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn of(result: &'a FusionResult<'a>) -> serde_json::Result<Self> {
+    pub(super) fn of(result: &'a FusionResult<'a>) -> serde_json::Result<Self> {
         Ok(Self {
             upstream: Upstream::of(result)?,
             pair: Pair::of(result),
@@ -228,29 +151,6 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A place.
-#[derive(Serialize)]
-struct Where<'a> {
-    device: Device,
-    processor: Option<&'a str>,
-    threads: Threads,
-    allocator: Allocator,
-    cache: CacheMode,
-}
-
-impl<'a> Where<'a> {
-    fn of(place: &'a Place) -> Self {
-        let Place { device, processor, threads, allocator, cache } = place;
-        Self {
-            device: *device,
-            processor: processor.as_deref(),
-            threads: *threads,
-            allocator: *allocator,
-            cache: *cache,
-        }
-    }
-}
-
 /// How both sides ended.
 #[derive(Serialize)]
 struct Ended<'a> {
@@ -360,87 +260,6 @@ impl<'a> Checked<'a> {
             fused_accuracy: fused.accuracy.as_ref(),
             unfused_cautions: cautions,
             cautions: &result.cautions,
-        }
-    }
-}
-
-/// What to do with a pattern at a place.
-#[derive(Serialize)]
-struct Strategy<'a> {
-    #[serde(flatten)]
-    place: Where<'a>,
-    pattern: Pattern,
-    fusion_pattern: &'static str,
-    advice: &'static str,
-    best_variant: Option<FusionVariant>,
-    variants: Vec<OfVariant>,
-}
-
-impl<'a> Strategy<'a> {
-    fn of(advice: &'a PatternAdvice) -> Self {
-        Self {
-            place: Where::of(&advice.place),
-            pattern: advice.pattern,
-            fusion_pattern: advice.pattern.upstream(),
-            advice: advice.advice.word(),
-            best_variant: advice.best,
-            variants: advice.variants.iter().map(OfVariant::of).collect(),
-        }
-    }
-}
-
-/// What to do with one of its variants, and why.
-#[derive(Serialize)]
-struct OfVariant {
-    variant: FusionVariant,
-    fuses: bool,
-    advice: &'static str,
-    cases: usize,
-    cases_with_speedup: usize,
-    lowest: Option<Case>,
-    highest: Option<Case>,
-    gaining: Vec<Case>,
-    losing: Vec<Case>,
-    undecided: Vec<Case>,
-}
-
-impl OfVariant {
-    fn of(of: &VariantAdvice) -> Self {
-        let cases = |points: Vec<&Point>| points.into_iter().map(Case::of).collect();
-        Self {
-            variant: of.variant,
-            fuses: of.fuses,
-            advice: of.advice.word(),
-            cases: of.cases,
-            cases_with_speedup: of.points.len(),
-            lowest: of.lowest().map(Case::of),
-            highest: of.highest().map(Case::of),
-            gaining: cases(of.gaining()),
-            losing: cases(of.losing()),
-            undecided: cases(of.undecided()),
-        }
-    }
-}
-
-/// The speed-up of a case.
-#[derive(Serialize)]
-struct Case {
-    size: String,
-    dtype: Dtype,
-    speedup_factor: f64,
-    speedup_low: f64,
-    speedup_high: f64,
-}
-
-impl Case {
-    fn of(point: &Point) -> Self {
-        let Speedup { ratio, interval, .. } = point.speedup;
-        Self {
-            size: point.size.to_string(),
-            dtype: point.dtype,
-            speedup_factor: ratio,
-            speedup_low: interval.low,
-            speedup_high: interval.high,
         }
     }
 }
