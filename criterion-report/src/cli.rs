@@ -147,11 +147,13 @@ impl Source {
             Some(folder) => Location::at(folder.clone()),
             None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
         };
-        let selection = Selection { filter: self.filter.as_ref(), latest: self.latest };
+        let selection =
+            Selection { modes: writer.modes(), filter: self.filter.as_ref(), latest: self.latest };
         let report = Report::read(&location, &self.baseline, selection)?;
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()
             && report.missing.is_empty()
+            && report.rows_read() > 0
         {
             let read = units::count(report.rows_read(), "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };

@@ -9,6 +9,7 @@ use super::footnotes::Footnotes;
 use super::{ABSENT, details, parameters};
 use crate::model::{Comparison, Entry, NoSpeedup, NoTime, Row};
 use crate::units::{self, ByteUnit};
+use crate::write::failures;
 use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
@@ -23,12 +24,8 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
             out.push_str(&format!("  {part}\n"));
         }
     }
-    if let Some(outcome) = common_failure(entries) {
-        let text = format!("all {}: {outcome}", units::count(entries.len(), "case"));
-        for part in wrap(&text, width - 4) {
-            out.push_str(&format!("    {}\n", Paint::Warn.on(&part, colour)));
-        }
-        return out;
+    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
+        return out + &failures::render(&text, width, colour);
     }
     let time = format!("time{}", level(entries.iter().filter_map(time_level)));
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
@@ -47,7 +44,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     ];
     let weights_width = entries.iter().map(|entry| weights(entry, unit).len()).max().unwrap_or(0);
     let sizes = Sizes { unit, weights_width, rate };
-    let shared = shared_reasons(entries);
+    let shared = failures::shared(entries.iter().map(|entry| entry.row));
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
     for parameter in parameters(entries.iter().copied()) {
@@ -163,16 +160,6 @@ fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
     texts
 }
 
-/// `skipped: …` when all of several cases ended so, for the same reason: a suite for a device that
-/// is not there is one line, not hundreds.
-fn common_failure(entries: &[Entry<'_>]) -> Option<String> {
-    let outcome = &entries[0].row.record.outcome;
-    let reason = outcome.reason()?;
-    let common =
-        entries.len() > 1 && entries.iter().all(|entry| entry.row.record.outcome == *outcome);
-    common.then(|| format!("{}: {reason}", outcome.status()))
-}
-
 /// Bytes of a model's parameters. Those of a pattern are the same in every variant, and a probe has
 /// none.
 fn weights_bytes(entry: &Entry<'_>) -> Option<u64> {
@@ -185,7 +172,7 @@ fn weights(entry: &Entry<'_>, unit: ByteUnit) -> String {
 }
 
 /// ` [95%]`, if all intervals are of one confidence level.
-fn level(levels: impl Iterator<Item = f64>) -> String {
+pub fn level(levels: impl Iterator<Item = f64>) -> String {
     let levels: BTreeSet<String> =
         levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).collect();
     match levels.len() {
@@ -203,21 +190,6 @@ fn speedup_level(entry: &Entry<'_>) -> Option<f64> {
     entry.comparison?.speedup.as_ref().ok().map(|speedup| speedup.confidence_level)
 }
 
-/// A reason without the recipe that it names: the row names it, too, and reasons that differ in
-/// nothing else are one.
-fn reason<'a>(entry: &Entry<'a>) -> Option<&'a str> {
-    let reason = entry.row.record.outcome.reason()?;
-    let after = reason.strip_prefix("recipe `").and_then(|rest| rest.split_once("`, "));
-    Some(after.map_or(reason, |(_, rest)| rest))
-}
-
-/// Reasons that several cases give: they go below the table, once.
-fn shared_reasons<'a>(entries: &[Entry<'a>]) -> HashSet<&'a str> {
-    let mut seen = HashSet::new();
-    let reasons = entries.iter().filter_map(reason);
-    reasons.filter(|reason| !seen.insert(*reason)).collect()
-}
-
 fn line(
     entry: &Entry<'_>,
     sizes: Sizes,
@@ -225,23 +197,15 @@ fn line(
     footnotes: &mut Footnotes,
 ) -> Line {
     let record = &entry.row.record;
-    let variant = Cell::from(record.case.variant());
-    if let Some(reason) = reason(entry) {
-        let paint = if record.outcome.is_failure() { Paint::Bad } else { Paint::Warn };
-        let status = record.outcome.status();
-        let text = if shared.contains(reason) {
-            format!("{status} {}", footnotes.mark(reason.to_owned()))
-        } else {
-            format!("{status}: {reason}")
-        };
-        return Line::Spanning(variant, Cell::new(text, paint));
+    if let Some(line) = failures::line(entry.row, shared, footnotes) {
+        return line;
     }
     let step = record.measures.memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
     let bits = record.weights.map(|weights| units::significant(weights.bits_per_weight, 3));
     let sqnr = record.accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![
-        variant,
+        record.case.variant().into(),
         time(entry),
         entry.comparison.map(speedup).unwrap_or_default(),
         sizes.rate.and_then(|rate| rate.cell(entry.row)).unwrap_or_default().into(),

@@ -1,10 +1,10 @@
 //! `show`: the report as a table for people.
 
 mod details;
-mod footer;
-mod footnotes;
-mod group;
-mod header;
+pub(super) mod footer;
+pub(super) mod footnotes;
+pub(super) mod group;
+pub(super) mod header;
 
 use std::collections::HashMap;
 
@@ -39,12 +39,12 @@ pub struct Options {
 }
 
 /// What stands in the place of an absent value.
-const ABSENT: &str = "–";
+pub(super) const ABSENT: &str = "–";
 
 /// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 /// Narrower than this, text is no easier to read than lines that the terminal breaks.
-const NARROWEST: usize = 60;
+pub(super) const NARROWEST: usize = 60;
 
 /// The report as a table for people.
 pub fn write(report: &Report, options: &Options, target: Target) -> String {
