@@ -4,11 +4,16 @@
 //! A variant never falls back: what libtorch does not have on a device, in a dtype or at a size is
 //! refused, by name and value.
 
+mod attention;
+mod full_attention;
 mod later;
 mod linear;
 mod linear_bias;
+mod qk_scores;
+mod qk_softmax;
 mod site;
 mod step;
+mod torchscript;
 
 pub use site::{Inputs, Site};
 pub use step::Step;
@@ -48,6 +53,9 @@ pub trait Fusible {
 fn fusible(pattern: Pattern) -> Box<dyn Fusible> {
     match pattern {
         Pattern::LinearBias => Box::new(linear_bias::LinearBias),
+        Pattern::QkScores => Box::new(qk_scores::QkScores),
+        Pattern::QkSoftmax => Box::new(qk_softmax::QkSoftmax),
+        Pattern::FullAttention => Box::new(full_attention::FullAttention),
         other => Box::new(later::Later(other)),
     }
 }

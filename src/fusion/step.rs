@@ -2,6 +2,8 @@
 
 use tch::{TchError, Tensor};
 
+use crate::inputs;
+
 type Run = Box<dyn Fn() -> Result<Tensor, TchError>>;
 
 /// A variant, ready to run.
@@ -11,13 +13,32 @@ pub struct Step {
     pub kernels: Vec<String>,
     /// What a reader of its figures should know.
     pub notes: Vec<String>,
+    /// Bytes of the parameters that it holds, where these are not the ones that were drawn.
+    pub parameter_bytes: Option<u64>,
 }
 
 impl Step {
     /// A step that consists of the operations `kernels`.
-    pub fn new(kernels: &[&str], run: impl Fn() -> Result<Tensor, TchError> + 'static) -> Self {
-        let kernels = kernels.iter().map(|&kernel| kernel.to_owned()).collect();
-        Self { run: Box::new(run), kernels, notes: Vec::new() }
+    pub fn new(
+        kernels: &[impl AsRef<str>],
+        run: impl Fn() -> Result<Tensor, TchError> + 'static,
+    ) -> Self {
+        let kernels = kernels.iter().map(|kernel| kernel.as_ref().to_owned()).collect();
+        Self { run: Box::new(run), kernels, notes: Vec::new(), parameter_bytes: None }
+    }
+
+    /// The same, holding bytes of other parameters than those drawn: folded, or of a layout of their own.
+    #[must_use]
+    pub fn storing(self, parameters: &[&Tensor]) -> Self {
+        let bytes = parameters.iter().map(|tensor| inputs::bytes(tensor)).sum();
+        Self { parameter_bytes: Some(bytes), ..self }
+    }
+
+    /// The same with a note.
+    #[must_use]
+    pub fn noting(mut self, note: String) -> Self {
+        self.notes.push(note);
+        self
     }
 
     /// One step. Nothing is allocated but what the operations themselves allocate, and what they

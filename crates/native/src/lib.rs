@@ -275,6 +275,16 @@ unsafe extern "C" {
         out: *mut *mut C_tensor,
     ) -> Status;
 
+    /// A kernel of scaled dot-product attention, an `at::SDPBackend`; causal when not 0. `out` must be writable.
+    pub fn ctn_sdpa_attend(
+        backend: i64,
+        query: *const C_tensor,
+        key: *const C_tensor,
+        value: *const C_tensor,
+        causal: i32,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+
     /// Compiles `length` bytes of TorchScript. `out` must be writable.
     pub fn ctn_script_compile(
         source: *const c_char,
