@@ -64,11 +64,20 @@ impl Fusible for FullAttention {
         }
     }
 
+    /// Lowest values measured on a CPU, in dB, of all its variants, causal or not, over seeds and sizes
+    /// from a single score to 4096 tokens. They are those of `unfused`: the flash kernel, which keeps the
+    /// scores in float32, has 52.8 and 70.7, the composite, which computes in it, 54.5 and 72.2.
+    ///
+    /// | dtype    | lowest | gate |
+    /// |----------|--------|------|
+    /// | float32  | 127.7  | 115  |
+    /// | bfloat16 | 44.1   | 38   |
+    /// | float16  | 62.3   | 55   |
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 40.0,
-            Dtype::Float16 => 60.0,
+            Dtype::Float32 => 115.0,
+            Dtype::BFloat16 => 38.0,
+            Dtype::Float16 => 55.0,
         }
     }
 }
@@ -100,48 +109,29 @@ fn backend(variant: FusionVariant) -> Option<SdpaBackend> {
 }
 
 /// On CUDA, what SDPA itself asks before it takes the kernel (libtorch 2.11): called by name, a kernel
-/// fails or pads otherwise. What depends on the GPU's generation is left to the kernel.
+/// that is asked for more fails. What depends on the GPU's generation is left to the kernel.
 fn check_backend(site: &Site, backend: SdpaBackend) -> Result<(), String> {
     let FusionShape::Attention { s, d, .. } = site.work.size else { return Ok(()) };
-    let wide = site.dtype == Dtype::Float32;
-    match (backend, site.device) {
-        (SdpaBackend::Math, _) | (SdpaBackend::Flash, Device::Cpu) => Ok(()),
-        (SdpaBackend::Flash, Device::Cuda) => {
-            narrow(site, "FlashAttention")?;
-            features("FlashAttention", d, 8, Some(256))
-        }
-        (SdpaBackend::Efficient, Device::Cuda) => {
-            features("memory-efficient attention", d, if wide { 4 } else { 8 }, None)
-        }
-        (SdpaBackend::CudnnAttention, Device::Cuda) => {
-            narrow(site, "cuDNN's attention")?;
-            features("cuDNN's attention", d, 8, Some(128))?;
-            if s == 1 {
-                Err("cuDNN's attention takes no single token: s is 1".to_owned())
-            } else {
-                Ok(())
-            }
-        }
-        (SdpaBackend::Flash, other) => {
-            Err(format!("libtorch has it on cpu and cuda, not on {other}"))
-        }
-        (_, other) => Err(format!("libtorch has it on cuda alone, not on {other}")),
-    }
-}
-
-fn narrow(site: &Site, what: &str) -> Result<(), String> {
-    match site.dtype {
-        Dtype::Float32 => Err(format!("{what} takes bfloat16 and float16, not {}", site.dtype)),
-        Dtype::BFloat16 | Dtype::Float16 => Ok(()),
-    }
-}
-
-fn features(what: &str, d: u64, multiple: u64, most: Option<u64>) -> Result<(), String> {
-    if !d.is_multiple_of(multiple) {
-        return Err(format!("{what} takes features in multiples of {multiple}: d is {d}"));
-    }
-    match most {
-        Some(most) if d > most => Err(format!("{what} takes at most {most} features: d is {d}")),
-        _ => Ok(()),
+    let (what, multiple, most) = match (backend, site.dtype) {
+        (SdpaBackend::Flash, _) if site.device == Device::Cpu => return Ok(()),
+        (SdpaBackend::Flash, _) => ("FlashAttention", 8, 256),
+        (SdpaBackend::Efficient, Dtype::Float32) => ("memory-efficient attention", 4, u64::MAX),
+        (SdpaBackend::Efficient, _) => ("memory-efficient attention", 8, u64::MAX),
+        (SdpaBackend::CudnnAttention, _) => ("cuDNN's attention", 8, 128),
+        (SdpaBackend::Math | SdpaBackend::Overrideable, _) => return Ok(()),
+    };
+    let efficient = backend == SdpaBackend::Efficient;
+    if site.device != Device::Cuda {
+        Err(format!("libtorch has {what} on cuda alone, not on {}", site.device))
+    } else if site.dtype == Dtype::Float32 && !efficient {
+        Err(format!("{what} takes bfloat16 and float16, not {}", site.dtype))
+    } else if !d.is_multiple_of(multiple) {
+        Err(format!("{what} takes features in multiples of {multiple}: d is {d}"))
+    } else if d > most {
+        Err(format!("{what} takes at most {most} features: d is {d}"))
+    } else if s == 1 && backend == SdpaBackend::CudnnAttention {
+        Err(format!("{what} takes no single token: s is 1"))
+    } else {
+        Ok(())
     }
 }

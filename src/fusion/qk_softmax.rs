@@ -53,11 +53,20 @@ impl Fusible for QkSoftmax {
         })
     }
 
+    /// Lowest values measured on a CPU, in dB, of all its variants, causal or not, over 32 seeds and 15
+    /// sizes from a single score to 4096 tokens. `fused` rounds the scores once, not twice, and is 2 dB
+    /// better in the narrow dtypes.
+    ///
+    /// | dtype    | lowest | gate |
+    /// |----------|--------|------|
+    /// | float32  | 128.4  | 115  |
+    /// | bfloat16 | 43.9   | 38   |
+    /// | float16  | 61.5   | 55   |
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 40.0,
-            Dtype::Float16 => 60.0,
+            Dtype::Float32 => 115.0,
+            Dtype::BFloat16 => 38.0,
+            Dtype::Float16 => 55.0,
         }
     }
 }

@@ -74,3 +74,6 @@ impl Workload for Fusion {
     }
 }
 
+#[cfg(test)]
+#[path = "attention_tests.rs"]
+mod attention_tests;
