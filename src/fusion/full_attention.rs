@@ -33,7 +33,7 @@ impl Fusible for FullAttention {
         if let Some(backend) = backend(site.work.variant) {
             let (kernel, causal) = (backend.operation(site.place), mask.is_some());
             let run = move || Ok(backend.attend(&q, &k, &v, causal)?);
-            return Ok(Step::new(&[kernel], run).storing(&[]));
+            return Ok(Step::new(&[kernel], run).storing(0));
         }
         match site.work.variant {
             FusionVariant::Unfused => {
@@ -94,7 +94,7 @@ fn sdpa(
         view(Tensor::f_scaled_dot_product_attention(&q, &k, &v, none, 0.0, causal, None, false)?)
     };
     // A flag is all that it needs of the mask.
-    Ok(Step::new(&[kernel], run).storing(&[]))
+    Ok(Step::new(&[kernel], run).storing(0))
 }
 
 /// The kernel that a variant calls by name.

@@ -4,7 +4,6 @@ use plan::{Device, Dtype, FusionWork};
 use tch::{Kind, TchError, Tensor};
 
 use crate::inputs;
-use crate::native::onednn;
 use crate::refusal::Refusal;
 
 /// A variant of a pattern at its size, in its dtype and on its device.
@@ -51,17 +50,6 @@ impl Site {
         values.f_uniform_(low, high)?.f_to_kind(inputs::kind(self.dtype))?.f_to_device(self.place)
     }
 
-    /// Whether oneDNN's operations with a post-op run here, in the site's dtype.
-    ///
-    /// # Errors
-    /// The constraint and the value that broke it.
-    pub fn check_onednn(&self) -> Result<(), String> {
-        match self.device {
-            Device::Cpu => onednn::supports(inputs::kind(self.dtype)),
-            other => Err(format!("oneDNN's operations with a post-op are for cpu, not {other}")),
-        }
-    }
-
     /// The refusal of a variant that the pattern has not.
     pub fn no_such_variant(&self) -> Refusal {
         self.refuse("the pattern has no such variant".to_owned())
@@ -100,7 +88,7 @@ impl Inputs {
         Ok((examples, parameters))
     }
 
-    /// These examples alone, with all parameters, in float64 on the host. Layouts stay as they are.
+    /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
     ///
     /// # Errors
     /// What libtorch refuses.

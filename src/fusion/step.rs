@@ -2,8 +2,6 @@
 
 use tch::{TchError, Tensor};
 
-use crate::inputs;
-
 type Run = Box<dyn Fn() -> Result<Tensor, TchError>>;
 
 /// A variant, ready to run.
@@ -27,10 +25,9 @@ impl Step {
         Self { run: Box::new(run), kernels, notes: Vec::new(), parameter_bytes: None }
     }
 
-    /// The same, holding bytes of other parameters than those drawn: folded, or of a layout of their own.
+    /// The same, holding so many bytes of other parameters than those drawn: folded, or reordered.
     #[must_use]
-    pub fn storing(self, parameters: &[&Tensor]) -> Self {
-        let bytes = parameters.iter().map(|tensor| inputs::bytes(tensor)).sum();
+    pub fn storing(self, bytes: u64) -> Self {
         Self { parameter_bytes: Some(bytes), ..self }
     }
 

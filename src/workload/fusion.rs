@@ -77,3 +77,6 @@ impl Workload for Fusion {
 #[cfg(test)]
 #[path = "attention_tests.rs"]
 mod attention_tests;
+#[cfg(test)]
+#[path = "fusion_tests.rs"]
+mod tests;

@@ -322,6 +322,15 @@ unsafe extern "C" {
     /// Frees a script; null is fine. Its functions live on.
     pub fn ctn_script_free(script: *mut Script);
 
+    /// activation(a · b + bias), GELU or else ReLU.
+    pub fn ctn_addmm_activation(
+        bias: *const C_tensor,
+        a: *const C_tensor,
+        b: *const C_tensor,
+        use_gelu: i32,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+
     /// Writes b + scale · c into the tensor `a`.
     pub fn ctn_triad(
         a: *const C_tensor,
