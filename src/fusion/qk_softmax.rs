@@ -53,9 +53,9 @@ impl Fusible for QkSoftmax {
         })
     }
 
-    /// Lowest values measured on a CPU, in dB, of all its variants, causal or not, over 32 seeds and 15
-    /// sizes from a single score to 4096 tokens. `fused` rounds the scores once, not twice, and is 2 dB
-    /// better in the narrow dtypes.
+    /// Lowest values measured on a CPU, in dB, of all its variants, causal or not, over 15 sizes from a
+    /// single score to 4096 tokens, 32 seeds each (2 of more than 300 tokens). `fused` rounds the scores
+    /// once, not twice: it has 46.0 and 64.3 in the narrow dtypes.
     ///
     /// | dtype    | lowest | gate |
     /// |----------|--------|------|
