@@ -9,9 +9,9 @@ const EPSILON: f64 = 1e-5;
 
 /// (y − mean) / √(variance + ε) · weight + bias, a value of each for a channel.
 ///
-/// All are of the dtype of the images, as `module.to(dtype)` leaves them. libtorch would take them in
-/// float32 beside images in half precision, too, as automatic mixed precision has it; that is another
-/// amount of memory, and not what is measured here.
+/// All are of the dtype of the images, as `module.to(dtype)` leaves them. libtorch would also take
+/// them in float32 beside images in half precision, as automatic mixed precision has it: another
+/// amount of memory, which is not what is measured here.
 pub(super) struct BatchNorm {
     pub(super) weight: Tensor,
     pub(super) bias: Tensor,
@@ -40,8 +40,8 @@ impl BatchNorm {
         y.f_batch_norm(weight, bias, mean, variance, training, momentum, EPSILON, cudnn_enabled)
     }
 
-    /// Filters and bias of the convolution that equals one with these filters and no bias, followed by
-    /// the normalization: w · weight / √(variance + ε) and bias − mean · weight / √(variance + ε).
+    /// Filters and bias of the convolution that equals one with these filters and no bias, followed
+    /// by the normalization: w · weight / √(variance + ε) and bias − mean · weight / √(variance + ε).
     ///
     /// Computed in float64, then rounded to the dtype of the filters, whose layout is kept.
     pub(super) fn fold(&self, filters: &Tensor) -> Result<(Tensor, Tensor), TchError> {

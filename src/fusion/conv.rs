@@ -60,8 +60,8 @@ fn images(site: &Site) -> Result<Images, TchError> {
     })
 }
 
-/// A copy that lies pixel by pixel, with the strides that torch gives it, also where a dimension of 1
-/// would leave a choice.
+/// A copy that lies pixel by pixel, with the strides that torch gives it, also where a dimension
+/// of 1 would leave a choice.
 fn channels_last(tensor: &Tensor) -> Result<Tensor, TchError> {
     let (n, c, h, w) = tensor.size4()?;
     let strides = [h * w * c, 1, w * c, c];

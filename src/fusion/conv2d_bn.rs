@@ -51,8 +51,8 @@ impl Fusible for Conv2dBn {
     /// | bfloat16 | 52.5    | 48.2  | 48.2   | 42   |
     /// | float16  | 70.3    | 68.6  |        | 61   |
     ///
-    /// In half precision folded filters are rounded a second time, which costs more than the rounding
-    /// of an output between the operations.
+    /// In half precision folded filters are rounded a second time, which costs more than the
+    /// rounding of an output between the operations.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
             Dtype::Float32 => 100.0,

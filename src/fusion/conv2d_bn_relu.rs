@@ -27,7 +27,7 @@ impl Fusible for Conv2dBnRelu {
             FusionVariant::Unfused => {
                 Step::new(&["aten::conv2d", "aten::batch_norm", "aten::relu"], move || {
                     let mut y = conv2d(&x, &filters, None)?;
-                    // Frees the convolution before the next operation, as a variable of Python's would.
+                    // Frees the convolution before ReLU, as a variable of Python's would.
                     y = norm.apply(&y)?;
                     y.f_relu()
                 })

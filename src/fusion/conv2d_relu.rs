@@ -34,8 +34,8 @@ impl Fusible for Conv2dRelu {
         })
     }
 
-    /// Lowest values measured on a CPU, in dB, over 8 to 28 seeds, sizes from 1x3x7x5 to 8x256x256x14 and both
-    /// layouts of images:
+    /// Lowest values measured on a CPU, in dB, over 8 to 28 seeds, sizes from
+    /// 1x3x7x5 to 8x256x256x14 and both layouts of images:
     ///
     /// | dtype    | unfused, inplace | fused, mkldnn | gate |
     /// |----------|------------------|---------------|------|

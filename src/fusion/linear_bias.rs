@@ -39,8 +39,8 @@ impl Fusible for LinearBias {
         })
     }
 
-    /// Lowest values measured on a CPU, in dB, over 8 to 28 seeds and sizes from 1x17x33 to 512x1024x1024 and
-    /// 1x16384x16, where float32 is lowest:
+    /// Lowest values measured on a CPU, in dB, over 8 to 28 seeds and sizes from
+    /// 1x17x33 to 512x1024x1024 and 1x16384x16, where float32 is lowest:
     ///
     /// | dtype    | unfused, inplace | fused | mkldnn | gate |
     /// |----------|------------------|-------|--------|------|
@@ -48,8 +48,8 @@ impl Fusible for LinearBias {
     /// | bfloat16 | 48.8             | 51.5  | 51.5   | 42   |
     /// | float16  | 66.9             | 70.0  |        | 60   |
     ///
-    /// A bias that is missing leaves about 10·log10(k), which no gate of bfloat16 tells from rounding
-    /// when k is beyond 15000.
+    /// A bias that is missing leaves about 10·log10(k), which no gate of bfloat16 tells from
+    /// rounding when k is beyond 15000.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
             Dtype::Float32 => 100.0,

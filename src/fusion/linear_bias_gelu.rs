@@ -43,7 +43,7 @@ impl Fusible for LinearBiasGelu {
         Ok(match site.work.variant {
             FusionVariant::Unfused => Step::new(&UNFUSED, move || {
                 let mut y = x.f_mm(&weight_t)?;
-                // Frees the product before the next operation, as a variable of Python's would.
+                // Frees the product before the activation, as a variable of Python's would.
                 y = y.f_add(&bias)?;
                 y.f_gelu(EXACT)
             }),
@@ -77,8 +77,8 @@ impl Fusible for LinearBiasGelu {
     /// | bfloat16 | 44.8             | 46.2         | 51.9   | 38   |
     /// | float16  | 61.9             | 64.5         |        | 55   |
     ///
-    /// The tanh approximation has 74 dB against the exact form: the gate stops it in float32; in half
-    /// precision it hides behind the roundings.
+    /// The tanh approximation has 74 dB against the exact form: the gate stops it in float32; in
+    /// half precision it hides behind the roundings.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
             Dtype::Float32 => 100.0,

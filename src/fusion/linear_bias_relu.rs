@@ -36,7 +36,7 @@ impl Fusible for LinearBiasRelu {
         Ok(match site.work.variant {
             FusionVariant::Unfused => Step::new(&UNFUSED, move || {
                 let mut y = x.f_mm(&weight_t)?;
-                // Frees the product before the next operation, as a variable of Python's would.
+                // Frees the product before the activation, as a variable of Python's would.
                 y = y.f_add(&bias)?;
                 y.f_relu()
             }),

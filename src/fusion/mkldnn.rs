@@ -19,8 +19,8 @@ pub(super) fn check(site: &Site) -> Result<(), String> {
     }
 }
 
-/// A weight and the bytes that it takes: those that reordering it allocated, because oneDNN pads its
-/// blocks, and a tensor in its layout does not tell.
+/// A weight and the bytes that it takes: those that reordering it allocated, because oneDNN pads
+/// its blocks, and a tensor in its layout does not tell.
 pub(super) fn reordered(
     reorder: impl FnOnce() -> Result<Tensor, Error>,
 ) -> Result<(Tensor, u64), Refusal> {

@@ -8,8 +8,8 @@ use crate::refusal::Refusal;
 
 /// The function `pattern` of the source, optimized for these arguments.
 ///
-/// What really runs is read off the optimized graph. When that is `unfused`, one operation after the
-/// other, there is nothing to compare, and it is refused.
+/// What really runs is read off the optimized graph. When that is `unfused`, one operation after
+/// the other, there is nothing to compare, and it is refused.
 pub(super) fn build<const N: usize>(
     site: &Site,
     source: &str,

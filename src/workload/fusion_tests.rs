@@ -143,8 +143,8 @@ fn a_linear_layer_without_its_bias_or_activation_is_stopped() {
     }
 }
 
-/// 74 dB lie between the two forms: in float32 an error, in half precision less than the roundings, so
-/// that no gate of those dtypes tells them apart. Which one is called does not depend on the dtype.
+/// 74 dB lie between the two forms: in float32 an error, in half precision less than the roundings,
+/// so that no gate of those dtypes tells them apart. Which one is called does not depend on the dtype.
 #[test]
 fn the_approximation_of_gelu_is_stopped_in_float32() {
     let tanh = |t: &[&Tensor]| (t[0].matmul(&t[1].tr()) + t[2]).gelu("tanh");
