@@ -29,8 +29,10 @@ fn show_of_every_fixture() {
 #[test]
 fn details_of_what_is_there_and_what_is_not() {
     for name in [
+        "calibration",
         "compiled",
         "every-outcome",
+        "fusion",
         "host-bound",
         "noisy",
         "packed-sibling",
