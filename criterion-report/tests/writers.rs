@@ -93,6 +93,7 @@ fn show_in_colour_has_the_same_letters() {
 #[test]
 fn csv_of_outcomes_and_missing_values() {
     for name in [
+        "calibration",
         "candidate-alone",
         "compiled",
         "different-runs",
