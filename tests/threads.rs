@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use criterion_torch::harness::{self, Criterion, GroupFn, Session};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
-use plan::{Accuracy, Case, Outcome, Record, Threads};
+use plan::{Accuracy, Case, Outcome, Record, Role, Threads};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Every step fails on other threads than the case's: in the first call, the memory pass, the
@@ -20,7 +20,13 @@ use tch::{Device, Kind, TchError, Tensor};
 struct Work {
     threads: u32,
     input: Tensor,
+    /// Steps after which the next ones fail.
+    lasts: u64,
+    steps: std::cell::Cell<u64>,
 }
+
+/// At this size the baseline lasts for the two steps that prepare it, and fails in the first pair.
+const FAILS_IN_PAIRS: u64 = 64;
 
 impl Work {
     fn in_force(&self, place: &str) -> Result<(), TchError> {
@@ -37,6 +43,10 @@ impl Work {
 impl Workload for Work {
     fn step(&self) -> Result<Tensor, TchError> {
         self.in_force("step")?;
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > self.lasts {
+            return Err(TchError::Torch("thrown inside a pair".to_owned()));
+        }
         self.input.f_mm(&self.input)
     }
 
@@ -60,7 +70,9 @@ impl Workload for Work {
 
 fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     let input = Tensor::f_ones([32, 32], (Kind::Float, Device::Cpu))?;
-    let work = Work { threads: threads(case), input };
+    let size = case.work.probe().expect("a probe").size;
+    let lasts = if size == FAILS_IN_PAIRS && case.role == Role::Baseline { 2 } else { u64::MAX };
+    let work = Work { threads: threads(case), input, lasts, steps: std::cell::Cell::new(0) };
     work.in_force("prepare")?;
     Ok(Box::new(work))
 }
@@ -76,7 +88,7 @@ const CONFIG: &str = "
 benchmark_mode: calibration
 sampling: { samples: 20, warm_up_s: 0.01, target: 0.5, measurement_s: 10 }
 energy: { window_s: 1 }
-calibration_params: { probes: [matmul], sizes: [32, 48], threads: [1, all, 3] }
+calibration_params: { probes: [matmul], sizes: [32, 48, 64], threads: [1, all, 3] }
 ";
 
 fn main() -> ExitCode {
@@ -87,6 +99,7 @@ fn main() -> ExitCode {
         const GROUPS: &[GroupFn] = &[
             |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
             |criterion, session| session.group(criterion, 1),
+            |criterion, session| session.group(criterion, 2),
         ];
         return harness::main("threads", &json, GROUPS, prepare);
     }
@@ -99,12 +112,13 @@ fn main() -> ExitCode {
     }
     each_sibling_runs_on_its_own_threads_and_its_record_says_so();
     a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads();
-    println!("test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    threads_are_the_candidates_where_its_baseline_fails_beside_it();
+    println!("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
 fn each_sibling_runs_on_its_own_threads_and_its_record_says_so() {
-    let records = bench(&[]);
+    let records = bench(&["/f32-(32|48)"]);
     assert_eq!(records.len(), 6);
     for record in &records {
         measured_on_its_own_threads(record);
@@ -125,6 +139,15 @@ fn a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads() {
     assert_eq!((record.environment.torch.threads, record.pairs.len()), (3, 1));
     assert!(record.pairs[0].against.ends_with("/1-thread/f32-32"), "{}", record.pairs[0].against);
     println!("test a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads ... ok");
+}
+
+fn threads_are_the_candidates_where_its_baseline_fails_beside_it() {
+    let records = bench(&["--exact", "calibration/many/matmul/cpu/3-threads/f32-64"]);
+    let [record] = &records[..] else { panic!("only what is selected is recorded") };
+    measured_on_its_own_threads(record);
+    let reason = record.no_pair.as_deref().unwrap_or_default();
+    assert!(reason.contains("its baseline, in turn with it") && reason.contains("inside a pair"));
+    println!("test threads_are_the_candidates_where_its_baseline_fails_beside_it ... ok");
 }
 
 fn measured_on_its_own_threads(record: &Record) {

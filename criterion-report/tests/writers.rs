@@ -29,8 +29,10 @@ fn show_of_every_fixture() {
 #[test]
 fn details_of_what_is_there_and_what_is_not() {
     for name in [
+        "calibration",
         "compiled",
         "every-outcome",
+        "fusion",
         "host-bound",
         "noisy",
         "packed-sibling",
@@ -91,6 +93,7 @@ fn show_in_colour_has_the_same_letters() {
 #[test]
 fn csv_of_outcomes_and_missing_values() {
     for name in [
+        "calibration",
         "candidate-alone",
         "compiled",
         "different-runs",

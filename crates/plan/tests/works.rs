@@ -198,3 +198,25 @@ fn estimates_are_of_the_device() {
     assert_eq!(moved(Device::Cpu), (Some(128 << 20), Dtype::Float32));
     assert_eq!(moved(Device::Cuda), (Some(128 << 10), Dtype::Float32));
 }
+
+#[test]
+fn the_suites_of_calibration_are_valid_and_pair_threads_on_the_host_only() {
+    let plan = |file: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(file);
+        plan::load(&[path]).unwrap_or_else(|errors| panic!("{errors}"))
+    };
+    for file in ["calibration/quick.yml", "suites/calibration-cpu.yml"] {
+        let plan = plan(file);
+        one_baseline_per_group(&plan);
+        let variants = |case: &Case| (case.device, case.id.variant.clone());
+        let host = |variant: &str| (Device::Cpu, variant.to_owned());
+        for group in &plan.groups {
+            let found: Vec<_> = group.cases.iter().map(variants).collect();
+            assert_eq!(found, [host("1-thread"), host("all-threads")], "{file}");
+        }
+    }
+    let cuda = plan("suites/calibration-cuda.yml");
+    assert!(cuda.cases().all(|case| case.device == Device::Cuda && case.role == Role::Baseline));
+    let dtypes = |case: &&Case| case.dtype != Dtype::Float32;
+    assert!(cuda.cases().filter(dtypes).all(|case| case.full_id().contains("/matmul/")));
+}

@@ -132,12 +132,15 @@ impl Caution {
     /// What qualifies the time and memory of a baseline beside those of a candidate.
     pub fn of_sides(baseline: &Record, candidate: &Record) -> Vec<Self> {
         let different = baseline.run_id != candidate.run_id;
+        let candidate_work = &candidate.case.work;
         let mut cautions: Vec<Self> =
             different.then_some(Self::DifferentRuns).into_iter().collect();
         for ((what, baseline), (_, candidate)) in
             circumstances(baseline).into_iter().zip(circumstances(candidate))
         {
-            if baseline != candidate {
+            // Siblings of calibration differ in nothing else, and on purpose.
+            let asked_for = what == "threads" && candidate_work.probe().is_some();
+            if baseline != candidate && !asked_for {
                 cautions.push(Self::Differs { what, baseline, candidate });
             }
         }

@@ -146,22 +146,3 @@ fn a_gate_of_ones_own_is_heeded() {
         assert_eq!(accuracy.min_sqnr_db, 7.5);
     }
 }
-
-/// The lowest ratios of products over seeds and sizes, from which the gates are.
-#[test]
-#[ignore = "prints a table; takes a minute"]
-fn print_the_accuracy_of_products() {
-    for dtype in Dtype::ALL.iter().copied() {
-        for size in [1, 2, 4, 16, 64, 256, 1024] {
-            let lowest = (0..if size > 64 { 4 } else { 200 })
-                .map(|seed| {
-                    let (mut case, work) = case(Probe::Matmul, size, dtype, Device::Cpu);
-                    case.settings.seed = seed;
-                    case.settings.tolerance.min_sqnr_db = Some(-200.0);
-                    prepare(&case, &work).unwrap().check().unwrap().sqnr_db.0
-                })
-                .fold(f64::INFINITY, f64::min);
-            println!("{dtype} {size}: {lowest:.1} dB");
-        }
-    }
-}

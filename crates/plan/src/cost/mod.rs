@@ -81,11 +81,9 @@ pub fn drawing_bytes(case: &Case) -> u64 {
 }
 
 /// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
-/// assumed 50 GFLOP/s per thread on a CPU and 50 TFLOP/s on a GPU. Real machines are faster or
+/// assumed 50 GFLOP/s per thread and 20 GB/s on a CPU and 50 TFLOP/s and 1 TB/s on a GPU. Real machines are faster or
 /// slower; the estimate is for telling minutes from days.
 pub fn seconds(case: &Case) -> f64 {
-    /// Bytes that memory moves in a second.
-    const BANDWIDTH: f64 = 10e9;
     /// Seconds of a batch of short steps.
     const BATCH: f64 = 0.002;
     /// Batches of the pilot, and samples, on a quiet machine.
@@ -93,11 +91,11 @@ pub fn seconds(case: &Case) -> f64 {
     const SAMPLES: f64 = 30.0;
     /// Passes that take a fixed time, and criterion's own analysis.
     const PASSES: f64 = 0.2;
-    let rate = match case.device {
-        Device::Cpu => 50e9 * f64::from(case.settings.threads.resolve(1)),
-        _ => 50e12,
+    let (rate, bandwidth) = match case.device {
+        Device::Cpu => (50e9 * f64::from(case.settings.threads.resolve(1)), 20e9),
+        _ => (50e12, 1e12),
     };
-    let step = flops(case) as f64 / rate + moved_bytes(case).unwrap_or(0) as f64 / BANDWIDTH;
+    let step = flops(case) as f64 / rate + moved_bytes(case).unwrap_or(0) as f64 / bandwidth;
     let batch = step.max(BATCH);
     let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
     let warm_up = (PILOT * batch).min(warm_up_s.unwrap_or(DEFAULT_WARM_UP_S)).max(3.0 * step);

@@ -87,10 +87,10 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
 fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
     if let Some(memory) = entry.row.record.measures.memory {
+        // A probe has no weights, and nothing has no logarithm.
         let mut megabytes = |name: &str, bytes: u64| {
-            let value = bytes as f64 / 1e6;
-            // A pattern may have no weights, and zero has no logarithm.
-            metrics.extend((bytes > 0).then(|| metric(format!("{name} (MB)"), "MB", value, None)));
+            let megabytes = (bytes > 0).then_some(bytes as f64 / 1e6);
+            metrics.extend(megabytes.map(|it| metric(format!("{name} (MB)"), "MB", it, None)));
         };
         megabytes("Allocated Memory", memory.peak_bytes());
         megabytes("Weights Memory", memory.weights_bytes);
@@ -130,6 +130,7 @@ fn measures(pass: &str, row: &Row) -> Vec<Metric> {
     values.extend([
         (format!("{pass} Throughput (steps/s)"), "steps/s", row.steps_per_s()),
         (format!("{pass} Throughput (GFLOP/s)"), "GFLOP/s", row.gflop_per_s()),
+        (format!("{pass} Throughput (GB/s)"), "GB/s", row.gb_per_s()),
         (format!("{pass} First Call Time (us)"), "us", first_call),
         (format!("{pass} Energy (uJ)"), "uJ", energy),
     ]);

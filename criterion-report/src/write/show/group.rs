@@ -31,6 +31,9 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
     let (unit, rate) = (unit(entries), Rate::of(&entries[0]));
     let weights_heading = format!("weights {}", unit.name);
+    // The unit stands above the first sizes.
+    let is_model = entries[0].row.record.case.work.model().is_some();
+    let step = if is_model { "step".to_owned() } else { format!("step {}", unit.name) };
     let columns = [
         ("", Align::Left),
         (time.as_str(), Align::Left),
@@ -38,7 +41,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         (rate.map_or("", Rate::heading), Align::Right),
         (weights_heading.as_str(), Align::Left),
         ("bits", Align::Right),
-        ("step", Align::Right),
+        (step.as_str(), Align::Right),
         ("SQNR", Align::Right),
         ("", Align::Left),
     ];
@@ -117,14 +120,16 @@ impl Rate {
 }
 
 /// One unit for all sizes of a table: the largest of which the smallest weights are a tenth and
-/// the least that a step allocates, if anything, is a thousandth.
+/// the least that a step allocates, if anything, is a thousandth; a tenth where no weights are shown.
 fn unit(entries: &[Entry<'_>]) -> ByteUnit {
-    let peak = |entry: &Entry<'_>| Some(entry.row.record.measures.memory?.step.peak_bytes);
-    let sizes = entries.iter().flat_map(|entry| {
-        let weights = weights_bytes(entry).map(|bytes| bytes.saturating_mul(10));
-        [weights, peak(entry).map(|bytes| bytes.saturating_mul(1000))]
-    });
-    let sizes = sizes.flatten();
+    let peak = |entry: &Entry<'_>| {
+        let peak_bytes = entry.row.record.measures.memory?.step.peak_bytes;
+        // Without weights the steps decide alone.
+        let factor = if entry.row.record.case.work.model().is_some() { 1000 } else { 10 };
+        Some(peak_bytes.saturating_mul(factor))
+    };
+    let weights = |entry: &Entry<'_>| weights_bytes(entry).map(|bytes| bytes.saturating_mul(10));
+    let sizes = entries.iter().flat_map(|entry| [weights(entry), peak(entry)]).flatten();
     ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
 }
 
@@ -200,9 +205,13 @@ fn line(
     if let Some(line) = failures::line(entry.row, shared, footnotes) {
         return line;
     }
-    let step = record.measures.memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
+    // A probe is asked for its speed alone; `--details` has the rest.
+    let beyond_speed = record.case.work.probe().is_none();
+    let memory = record.measures.memory.filter(|_| beyond_speed);
+    let step = memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
     let bits = record.weights.map(|weights| units::significant(weights.bits_per_weight, 3));
-    let sqnr = record.accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
+    let accuracy = record.accuracy.filter(|_| beyond_speed);
+    let sqnr = accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![
         record.case.variant().into(),
