@@ -186,6 +186,12 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert_eq!(manifest.selected.len(), 8);
     assert!(manifest.finished.is_some() && running(home.path()).is_none());
     assert_eq!(manifest.outcomes.get("failed"), Some(&5));
+    // Every check of the machine is kept, and what did not pass is said.
+    let lines: Vec<String> = manifest.checks.iter().filter_map(plan::Check::warning).collect();
+    let debug = lines.iter().any(|line| line.starts_with("build: a debug build"));
+    assert_eq!(debug, cfg!(debug_assertions), "{lines:?}");
+    assert_eq!(manifest.warnings, lines);
+    assert!(lines.iter().all(|line| said.contains(line)), "{said}");
     println!("test every_case_ends_in_one_written_outcome_and_the_run_goes_on ... ok");
     missing_baselines_stop_nothing_and_overwrite_nothing(home.path(), &records);
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use criterion_torch::harness::clock::{HostClock, time};
 use criterion_torch::harness::progress::Progress;
 use criterion_torch::harness::{release, settle_allocator, threads};
-use criterion_torch::measurement::{allocator_label, preflight, quiet};
+use criterion_torch::measurement::{allocator_label, preflight};
 use criterion_torch::native::allocator::{self, Retention};
 use criterion_torch::native::{numerics, runtime};
 use criterion_torch::refusal::Refusal;
@@ -101,8 +101,8 @@ fn run(arguments: &[String]) -> Result<ExitCode, String> {
     if let Some(difference) = other_libraries(&facts)? {
         println!("warning: {difference}");
     }
-    let machine = preflight::Facts::of_this_machine();
-    for warning in preflight::warnings(&machine, &quiet::score(), threads) {
+    let (machine, quiet) = preflight::look(false);
+    for warning in preflight::warnings(&machine, &quiet, threads) {
         println!("warning: {warning}");
     }
     let rows = rows(&cases, &order, &mut peers);

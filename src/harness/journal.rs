@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plan::{Case, Outcome, Quiet, Record, RunManifest};
+use plan::{Case, Check, Outcome, Quiet, Record, RunManifest};
 
 use super::args::Args;
 use super::case_run::Findings;
@@ -40,6 +40,7 @@ impl Journal {
             finished: None,
             args: std::env::args().skip(1).collect(),
             selected,
+            checks: Vec::new(),
             warnings: Vec::new(),
             outcomes: BTreeMap::new(),
         };
@@ -48,13 +49,18 @@ impl Journal {
         Self { store, manifest, quiet: None, failures: 0 }
     }
 
-    /// Keeps how quiet the machine is, for every record, and says what stands in the way of good
-    /// numbers.
-    pub fn machine(&mut self, quiet: Quiet, warnings: Vec<String>) {
-        let target = &self.manifest.target;
-        warnings.iter().for_each(|warning| eprintln!("{target}: {warning}"));
+    /// Keeps how quiet the machine is, for every record, and what was asked of it; says what stands
+    /// in the way of good numbers.
+    pub fn machine(&mut self, quiet: Quiet, checks: Vec<Check>) {
         self.quiet = Some(quiet);
-        self.manifest.warnings = warnings;
+        for check in &checks {
+            if let Some(warning) = check.warning() {
+                let status = check.status.as_str().to_uppercase();
+                eprintln!("{}: {status} {warning}", self.manifest.target);
+                self.manifest.warnings.push(warning);
+            }
+        }
+        self.manifest.checks = checks;
     }
 
     /// Writes the manifest of a run that measures; says so when the filter selects none of the

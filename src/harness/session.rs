@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use plan::{Allocator, Case, Plan, Role, cost};
+use plan::{Allocator, Case, Device, Plan, Role, cost};
 
 use super::args::{Args, Mode};
 use super::group_run::{GroupRun, criterion_id};
@@ -16,7 +16,7 @@ use super::release::release;
 use super::saved;
 use super::target_dir::Folders;
 use super::threads;
-use crate::measurement::{page_fault, preflight, quiet};
+use crate::measurement::{page_fault, preflight};
 use crate::native::numerics;
 use crate::workload::{self, Prepare};
 
@@ -52,6 +52,7 @@ impl Session {
         let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
         let progress = measures.then(|| Progress::new(expected()));
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
+        let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         // A case that will be passed over is none that the run owes a record.
         let owed = |case: &&Case| {
             args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()
@@ -63,10 +64,9 @@ impl Session {
             if let Err(reason) = page_fault::cost() {
                 eprintln!("note: the cost of a page fault is not known: {reason}");
             }
-            let quiet = quiet::score();
-            let facts = preflight::Facts::of_this_machine();
-            let warnings = preflight::warnings(&facts, &quiet, threads);
-            journal.machine(quiet, warnings);
+            let (facts, quiet) = preflight::look(cuda);
+            let checks = preflight::checks(&facts, &quiet, threads);
+            journal.machine(quiet, checks);
         }
         if args.mode != Mode::List {
             numerics::pin().map_err(|error| error.to_string())?;

@@ -127,6 +127,14 @@ impl<G: Gpu> GpuProbe<G> {
         self.gpu.limits().map(slow_downs)
     }
 
+    /// Whether the GPU has nothing to do, so that its clock is down.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn is_idle(&self) -> Result<bool, String> {
+        Ok(self.gpu.limits()?.contains(ThrottleReasons::GPU_IDLE))
+    }
+
     /// Whether [`Self::slow_downs`] has any.
     ///
     /// # Errors
@@ -282,7 +290,9 @@ mod tests {
             | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING
             | ThrottleReasons::SYNC_BOOST
             | ThrottleReasons::DISPLAY_CLOCK_SETTING;
+        assert_eq!(probe.is_idle(), Ok(false));
         fake.limits.set(harmless);
+        assert_eq!(probe.is_idle(), Ok(true));
         assert_eq!(probe.slow_downs(), Ok(vec![]));
         assert_eq!(probe.is_throttled(), Ok(false));
         fake.limits.set(ThrottleReasons::all());

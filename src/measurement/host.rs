@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use once_cell::sync::Lazy;
-use plan::HostFacts;
+use plan::{Cache, HostFacts};
 
 use super::page_fault;
 
@@ -64,8 +64,9 @@ fn read(root: &Path) -> HostFacts {
         turbo: turbo(&root.join(CPUS)),
         huge_pages: text("sys/kernel/mm/transparent_hugepage/enabled")
             .and_then(|enabled| chosen(&enabled)),
-        affinity,
         page_fault_ns: None,
+        caches: affinity.as_deref().map_or_else(Vec::new, |cpus| caches(&root.join(CPUS), cpus)),
+        affinity,
     }
 }
 
@@ -124,6 +125,45 @@ fn numbers(list: &str) -> impl Iterator<Item = u32> {
             Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
         })
         .flatten()
+}
+
+/// The highest clock of the CPUs that the process may run on, in MHz; turbo counts where it is on.
+pub(super) fn max_clock_mhz() -> Option<f64> {
+    max_clock(&Path::new("/").join(CPUS), HOST.affinity.as_deref()?)
+}
+
+fn max_clock(folder: &Path, list: &str) -> Option<f64> {
+    let kilohertz = numbers(list).filter_map(|cpu| {
+        let file = folder.join(format!("cpu{cpu}/cpufreq/cpuinfo_max_freq"));
+        fs::read_to_string(file).ok()?.trim().parse::<u64>().ok()
+    });
+    kilohertz.max().map(|kilohertz| kilohertz as f64 / 1e3)
+}
+
+/// The caches for data of the CPUs in `list`, each kind once.
+fn caches(folder: &Path, list: &str) -> Vec<Cache> {
+    let of = |cpu: u32| {
+        let index = move |index: u32| folder.join(format!("cpu{cpu}/cache/index{index}"));
+        (0..).map(index).take_while(|index| index.is_dir())
+    };
+    let mut caches: Vec<Cache> =
+        numbers(list).flat_map(of).filter_map(|index| cache(&index)).collect();
+    caches.sort();
+    caches.dedup();
+    caches
+}
+
+/// The cache that `folder` describes, unless it is for instructions.
+fn cache(folder: &Path) -> Option<Cache> {
+    let line = |file: &str| one_line(&fs::read_to_string(folder.join(file)).ok()?);
+    if !matches!(line("type")?.as_str(), "Data" | "Unified") {
+        return None;
+    }
+    Some(Cache {
+        level: line("level")?.parse().ok()?,
+        bytes: 1024 * line("size")?.strip_suffix('K')?.parse::<u64>().ok()?,
+        cpus: u32::try_from(numbers(&line("shared_cpu_list")?).count()).ok()?,
+    })
 }
 
 /// Whether the processor may exceed its nominal frequency: Intel's driver says when it may not, all
@@ -189,6 +229,60 @@ mod tests {
         assert_eq!(facts.turbo, Some(true));
         assert_eq!(facts.huge_pages.as_deref(), Some("madvise"));
         assert_eq!(facts.page_fault_ns, None);
+        assert_eq!(facts.caches, []);
+    }
+
+    /// Writes the files of a cache.
+    fn write_cache(cpus: &Path, cpu: u32, index: u32, [level, kind, size, shared]: [&str; 4]) {
+        let folder = cpus.join(format!("cpu{cpu}/cache/index{index}"));
+        fs::create_dir_all(&folder).unwrap();
+        for (file, text) in
+            [("level", level), ("type", kind), ("size", size), ("shared_cpu_list", shared)]
+        {
+            fs::write(folder.join(file), format!("{text}\n")).unwrap();
+        }
+    }
+
+    #[test]
+    fn caches_for_data_are_listed_once_from_the_nearest_on() {
+        let root = machine(&[("cpu0/online", "1\n")]);
+        // An EPYC 9655 whose cores have two threads each.
+        for cpu in 0..4 {
+            let pair = if cpu < 2 { "0-1" } else { "2-3" };
+            write_cache(root.path(), cpu, 0, ["1", "Data", "48K", pair]);
+            write_cache(root.path(), cpu, 1, ["1", "Instruction", "32K", pair]);
+            write_cache(root.path(), cpu, 2, ["2", "Unified", "1024K", pair]);
+            write_cache(root.path(), cpu, 3, ["3", "Unified", "32768K", "0-7,192-199"]);
+        }
+        let cache = |level, bytes, cpus| Cache { level, bytes, cpus };
+        let expected = [cache(1, 48 << 10, 2), cache(2, 1 << 20, 2), cache(3, 32 << 20, 16)];
+        assert_eq!(caches(root.path(), "0-3"), expected);
+        assert_eq!(caches(root.path(), "9"), []);
+        // Cores of two kinds: both of their nearest caches.
+        write_cache(root.path(), 4, 0, ["1", "Data", "32K", "4"]);
+        assert_eq!(caches(root.path(), "0,4")[..2], [cache(1, 32 << 10, 1), expected[0]]);
+        // A kernel that does not know the size.
+        write_cache(root.path(), 5, 0, ["1", "Data", "", "5"]);
+        assert_eq!(caches(root.path(), "5"), []);
+    }
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[test]
+    fn this_machine_has_a_nearest_cache_or_hides_them_all() {
+        let caches = host().caches;
+        println!("{caches:?}");
+        assert!(caches.first().is_none_or(|cache| cache.level == 1 && cache.bytes > 0));
+    }
+
+    #[test]
+    fn the_highest_clock_is_of_the_cpus_that_may_be_used() {
+        let root = machine(&[
+            ("cpu0/cpufreq/cpuinfo_max_freq", "3900000\n"),
+            ("cpu1/cpufreq/cpuinfo_max_freq", "5400000\n"),
+        ]);
+        assert_eq!(max_clock(root.path(), "0-1"), Some(5400.0));
+        assert_eq!(max_clock(root.path(), "0"), Some(3900.0));
+        assert_eq!(max_clock(root.path(), "2"), None);
     }
 
     #[test]

@@ -42,6 +42,13 @@ impl HostReadings {
     }
 }
 
+impl HostReadings {
+    /// Whether the processor counts how often it slowed itself down.
+    pub(super) fn counts_throttling(&self) -> bool {
+        entries(&self.cpus, "cpu").any(|cpu| cpu.join("thermal_throttle").is_dir())
+    }
+}
+
 impl Readings for HostReadings {
     fn clock_method(&self) -> String {
         self.clock_method.clone()
@@ -144,6 +151,8 @@ mod tests {
         throttle(sys.path(), 1, 5, 3);
         write(sys.path(), "devices/system/cpu/cpufreq/boost", "1\n");
         let mut readings = HostReadings::start_in(sys.path());
+        assert!(readings.counts_throttling());
+        assert!(!HostReadings::start_in(&sys.path().join("class")).counts_throttling());
         assert!(readings.throttle_reasons().is_empty());
         throttle(sys.path(), 1, 9, 3);
         assert_eq!(readings.throttle_reasons(), ["thermal: cores throttled 4 times"]);

@@ -30,9 +30,9 @@ pub use id::{MAX_ID, MAX_PART, Variant, case_id, fnv1a};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use probe::ProbeWork;
 pub use record::{
-    Accuracy, Clocks, Conditions, Counters, Energy, Environment, HostFacts, LastSample, Latency,
-    Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory,
-    Stop, TorchFacts, Weights,
+    Accuracy, Cache, Check, CheckStatus, Clocks, Conditions, Counters, Energy, Environment,
+    HostFacts, LastSample, Latency, Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record,
+    RunManifest, Stat, StepMemory, Stop, TorchFacts, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

@@ -142,6 +142,7 @@ mod tests {
             started: 0,
             finished: None,
             args: Vec::new(),
+            checks: Vec::new(),
             warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
             selected: Vec::new(),
             outcomes: BTreeMap::new(),

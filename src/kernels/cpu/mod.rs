@@ -7,6 +7,7 @@ mod expand;
 mod fp6;
 pub mod parallel;
 mod slices;
+pub mod stream;
 pub mod weight_mm;
 
 pub use capability::Capability;

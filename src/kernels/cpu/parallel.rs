@@ -8,7 +8,8 @@ use tch::TchError;
 
 /// Calls `work` for consecutive parts of `0..items`, each beginning at a multiple of `step`: one
 /// part for each of torch's intra-op threads, if there are items enough. The calling thread does
-/// the first part; with one thread there is no other, and no synchronization.
+/// the first part, and each other one the same part every time, so that what it read last lies in
+/// its caches; with one thread there is no other, and no synchronization.
 ///
 /// # Errors
 /// When threads cannot be started.
@@ -26,9 +27,12 @@ pub fn for_each_part(
     let bound = |part: usize| (items.div_ceil(step) * part / parts * step).min(items);
     let work = &work;
     pool(threads - 1)?.in_place_scope(|scope| {
-        for part in 1..parts {
-            scope.spawn(move |_| work(bound(part)..bound(part + 1)));
-        }
+        scope.spawn_broadcast(move |_, other| {
+            let part = 1 + other.index();
+            if part < parts {
+                work(bound(part)..bound(part + 1));
+            }
+        });
         work(0..bound(1));
     });
     Ok(())
@@ -87,6 +91,24 @@ mod tests {
                 end = part.end;
             }
             assert_eq!(end, items);
+        }
+    }
+    #[test]
+    fn a_part_stays_with_its_thread() {
+        let name = || std::thread::current().name().map(str::to_owned);
+        let threads = tch::get_num_threads();
+        for _ in 0..20 {
+            let parts = Mutex::new(Vec::new());
+            tch::set_num_threads(3);
+            for_each_part(300, 1, |part| parts.lock().unwrap().push((part.start, name()))).unwrap();
+            tch::set_num_threads(threads);
+            let mut parts = parts.into_inner().unwrap();
+            parts.sort();
+            // Tests beside this one may have set another number of threads.
+            for (index, (_, thread)) in parts.into_iter().enumerate() {
+                let own = if index == 0 { name() } else { Some(format!("kernel-{}", index - 1)) };
+                assert_eq!(thread, own, "part {index}");
+            }
         }
     }
 }

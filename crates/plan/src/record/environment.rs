@@ -33,6 +33,20 @@ pub struct HostFacts {
     /// Cost of one page fault, measured: mapping, zeroing and first write of one page.
     #[serde(default)]
     pub page_fault_ns: Option<f64>,
+    /// Caches for data of the CPUs that the process may run on, the nearest first; equal ones once.
+    #[serde(default)]
+    pub caches: Vec<Cache>,
+}
+
+/// A cache that holds data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1 for the nearest.
+    pub level: u8,
+    /// Its size.
+    pub bytes: u64,
+    /// Logical CPUs that share one.
+    pub cpus: u32,
 }
 
 /// The library that computes.

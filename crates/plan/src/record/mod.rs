@@ -2,6 +2,7 @@
 //! one [`RunManifest`] per run. Schema versions are in the files; readers refuse newer ones.
 
 mod accuracy;
+mod check;
 mod environment;
 mod measures;
 mod memory;
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use accuracy::{Accuracy, Stat};
-pub use environment::{Environment, HostFacts, Quiet, TorchFacts};
+pub use check::{Check, CheckStatus};
+pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range};
 pub use memory::{Memory, StepMemory};
 pub use outcome::Outcome;
@@ -127,7 +129,10 @@ pub struct RunManifest {
     pub finished: Option<u64>,
     /// Arguments of the process.
     pub args: Vec<String>,
-    /// What the machine should be spared while it measures, found before the run.
+    /// What the machine was asked before the run; empty unless the run measures.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    /// A line for each check that did not pass.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// `full_id`s that the filter selected.
@@ -139,4 +144,35 @@ pub struct RunManifest {
 impl RunManifest {
     /// The schema version this code writes.
     pub const VERSION: u32 = 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = r#"{
+        "version": 1, "run_id": "inference-1-2", "target": "inference", "started": 7,
+        "args": ["--bench"], "warnings": ["turbo is on"], "selected": ["a/b"],
+        "outcomes": {"measured": 1}
+    }"#;
+
+    #[test]
+    fn a_manifest_without_checks_is_read() {
+        let manifest: RunManifest = serde_json::from_str(OLD).unwrap();
+        assert_eq!((manifest.checks.len(), manifest.warnings.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_manifest_comes_back_as_it_was() {
+        let manifest = RunManifest {
+            checks: vec![
+                Check::passed("steal", "0.0 %"),
+                Check::graded("turbo", CheckStatus::Warning, "on", "switch it off"),
+                Check::skipped("governor", "no cpufreq here"),
+            ],
+            ..serde_json::from_str(OLD).unwrap()
+        };
+        let text = serde_json::to_string(&manifest).unwrap();
+        assert_eq!(serde_json::from_str::<RunManifest>(&text).unwrap(), manifest);
+    }
 }

@@ -1,7 +1,7 @@
 //! The closed vocabularies of a config. Each word is an enum with `ALL`, `as_str` and `FromStr`
 //! side by side; a word outside its set is an error with a suggestion, never a default.
 
-mod closed;
+pub(crate) mod closed;
 mod compile;
 mod dtype;
 mod fusion;
