@@ -1,9 +1,7 @@
-//! Where the arrays of a bandwidth probe lie while it runs: in a cache, or in memory.
+//! The level of memory in which the arrays of a bandwidth probe lie while it runs.
 
-use plan::{Probe, ProbeWork};
+use plan::{Cache, Probe, ProbeWork};
 
-/// A cache that holds data, as [`Caches`] takes it.
-pub use plan::Cache;
 
 /// Arrays are in memory when they are so many times as large as the last cache: STREAM's own rule,
 /// which leaves a quarter at most to it.
@@ -13,12 +11,12 @@ pub const BEYOND_LAST: u64 = 4;
 /// then holds half of them at most.
 const BEYOND_NEARER: u64 = 2;
 
-/// Where arrays lie.
+/// The level of memory in which arrays lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// In the cache of that level.
+pub enum Level {
+    /// The cache of that level.
     Cache(u8),
-    /// In memory.
+    /// Memory itself.
     Memory,
     /// Partly in one, partly in the other; or nobody knows.
     Unclear,
@@ -44,19 +42,19 @@ impl<'a> Caches<'a> {
         Some(self.apart(level, threads))
     }
 
-    /// Where a working set lies that so many threads share out among themselves.
-    pub fn place(&self, working_set: u64, threads: u32) -> Place {
+    /// The level in which a working set lies that so many threads share out among themselves.
+    pub fn level(&self, working_set: u64, threads: u32) -> Level {
         let mut nearer = 0;
         for level in self.levels() {
             if working_set <= self.together(level, threads) {
                 let beyond = working_set >= nearer * BEYOND_NEARER;
-                return if beyond { Place::Cache(level) } else { Place::Unclear };
+                return if beyond { Level::Cache(level) } else { Level::Unclear };
             }
             nearer = self.apart(level, threads);
         }
         match self.last(threads) {
-            Some(last) if working_set >= last * BEYOND_LAST => Place::Memory,
-            _ => Place::Unclear,
+            Some(last) if working_set >= last * BEYOND_LAST => Level::Memory,
+            _ => Level::Unclear,
         }
     }
 
@@ -112,20 +110,20 @@ mod tests {
     #[test]
     fn arrays_lie_in_the_nearest_cache_that_holds_them() {
         let caches = epyc();
-        let one = |bytes| Caches::new(&caches, 2).place(bytes, 1);
-        for (bytes, place) in [
-            (16 * KIB, Place::Cache(1)),
-            (48 * KIB, Place::Cache(1)),
-            (64 * KIB, Place::Unclear),
-            (96 * KIB, Place::Cache(2)),
-            (MIB, Place::Cache(2)),
-            (MIB + 1, Place::Unclear),
-            (2 * MIB, Place::Cache(3)),
-            (32 * MIB, Place::Cache(3)),
-            (127 * MIB, Place::Unclear),
-            (128 * MIB, Place::Memory),
+        let one = |bytes| Caches::new(&caches, 2).level(bytes, 1);
+        for (bytes, expected) in [
+            (16 * KIB, Level::Cache(1)),
+            (48 * KIB, Level::Cache(1)),
+            (64 * KIB, Level::Unclear),
+            (96 * KIB, Level::Cache(2)),
+            (MIB, Level::Cache(2)),
+            (MIB + 1, Level::Unclear),
+            (2 * MIB, Level::Cache(3)),
+            (32 * MIB, Level::Cache(3)),
+            (127 * MIB, Level::Unclear),
+            (128 * MIB, Level::Memory),
         ] {
-            assert_eq!(one(bytes), place, "{bytes}");
+            assert_eq!(one(bytes), expected, "{bytes}");
         }
     }
 
@@ -133,18 +131,18 @@ mod tests {
     fn threads_bring_their_own_caches_and_share_the_others() {
         let caches = epyc();
         let caches = Caches::new(&caches, 32);
-        assert_eq!(caches.place(64 * KIB, 2), Place::Cache(1));
+        assert_eq!(caches.level(64 * KIB, 2), Level::Cache(1));
         // Two threads may share the last cache or have one each: they fit into one, and are beyond
         // two.
-        assert_eq!(caches.place(48 * MIB, 2), Place::Unclear);
-        assert_eq!(caches.place(128 * MIB, 2), Place::Unclear);
-        assert_eq!(caches.place(256 * MIB, 2), Place::Memory);
+        assert_eq!(caches.level(48 * MIB, 2), Level::Unclear);
+        assert_eq!(caches.level(128 * MIB, 2), Level::Unclear);
+        assert_eq!(caches.level(256 * MIB, 2), Level::Memory);
         assert_eq!(caches.last(64), Some(64 * MIB));
     }
 
     #[test]
     fn without_known_caches_nothing_is_claimed() {
         let unknown = Caches::new(&[], 2);
-        assert_eq!((unknown.place(1 << 40, 1), unknown.last(1)), (Place::Unclear, None));
+        assert_eq!((unknown.level(1 << 40, 1), unknown.last(1)), (Level::Unclear, None));
     }
 }

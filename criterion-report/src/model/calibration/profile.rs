@@ -1,0 +1,293 @@
+//! The profile of a machine as a file: the schema of branes-ai/graphs' calibrations field for field,
+//! then our own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plan::{Check, Device, Environment};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::operation::OperationKey;
+use super::roofline::{Best, PeakSource, Roofline};
+
+/// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
+/// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
+/// `extra_params` and in the fields after them, which it passes over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// What was measured, when, with what.
+    pub metadata: Metadata,
+    /// GFLOP/s that efficiencies of products are relative to.
+    pub theoretical_peak_gflops: Option<f64>,
+    /// GB/s that efficiencies of memory are relative to.
+    pub theoretical_bandwidth_gbps: Option<f64>,
+    /// Highest GFLOP/s of a product.
+    #[serde(default)]
+    pub best_measured_gflops: Option<f64>,
+    /// Mean of them.
+    #[serde(default)]
+    pub avg_measured_gflops: Option<f64>,
+    /// Lowest.
+    #[serde(default)]
+    pub worst_measured_gflops: Option<f64>,
+    /// Highest GB/s of memory.
+    #[serde(default)]
+    pub measured_bandwidth_gbps: Option<f64>,
+    /// That, relative to the theoretical one.
+    #[serde(default)]
+    pub bandwidth_efficiency: Option<f64>,
+    /// Highest efficiency of a product.
+    #[serde(default)]
+    pub best_efficiency: Option<f64>,
+    /// Mean of them.
+    #[serde(default)]
+    pub avg_efficiency: Option<f64>,
+    /// Lowest.
+    #[serde(default)]
+    pub worst_efficiency: Option<f64>,
+    /// Every operation, by its key.
+    #[serde(default)]
+    pub operation_profiles: BTreeMap<String, OperationCalibration>,
+    /// Every pattern against its unfused form, by its key; older files have none.
+    #[serde(default)]
+    pub fusion_profiles: BTreeMap<String, FusionCalibration>,
+
+    /// Which schema this is; absent in upstream's files, as are all that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
+    /// Where the theoretical figures are from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_source: Option<PeakSources>,
+    /// Peaks and ridge point per dtype and number of threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rooflines: Vec<Roofline>,
+    /// Bandwidth of memory and of each cache, per number of threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bandwidth_by_level: Vec<LevelBandwidth>,
+    /// Machine, library and working tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
+    /// What the machine was asked before the runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preflight_checks: Vec<Check>,
+    /// The runs that measured it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub run_ids: Vec<String>,
+    /// What a reader of the numbers must know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Name and version of the schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// `criterion-torch-calibration`.
+    pub name: String,
+    /// Version.
+    pub version: u32,
+}
+
+impl Schema {
+    /// The name of ours.
+    pub const NAME: &str = "criterion-torch-calibration";
+    /// The version that this code writes, and the newest that it reads.
+    pub const VERSION: u32 = 1;
+
+    /// The one that this code writes.
+    pub fn current() -> Self {
+        Self { name: Self::NAME.to_owned(), version: Self::VERSION }
+    }
+}
+
+/// Where each of the two theoretical figures is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakSources {
+    /// Of `theoretical_peak_gflops`.
+    pub gflops: Option<PeakSource>,
+    /// Of `theoretical_bandwidth_gbps`.
+    pub bandwidth: Option<PeakSource>,
+}
+
+/// What was measured, when, with what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The user's name of the machine.
+    pub hardware_name: String,
+    /// When the last operation ended, in UTC; upstream's has no zone.
+    pub calibration_date: String,
+    /// What wrote the file.
+    pub calibration_tool_version: String,
+    /// Model of the processor; upstream's is an architecture.
+    pub cpu_model: String,
+    /// CPUs: logical ones that the process may use; upstream's are cores.
+    pub cpu_count: u32,
+    /// Physical memory in units of 2³⁰ bytes.
+    pub total_memory_gb: f64,
+    /// Null: no Python is involved.
+    pub python_version: Option<String>,
+    /// libtorch's version.
+    #[serde(default)]
+    pub pytorch_version: Option<String>,
+    /// Null.
+    #[serde(default)]
+    pub numpy_version: Option<String>,
+    /// Null: warming up takes a time, not a number of runs.
+    #[serde(default)]
+    pub num_warmup_runs: Option<u64>,
+    /// Samples, where every operation has as many; null where they differ.
+    #[serde(default)]
+    pub num_measurement_runs: Option<u64>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationCalibration {
+    /// `matmul`, `copy`, `scale`, `add`, `triad`, `launch`.
+    pub operation_type: String,
+    /// GFLOP/s at the median time; upstream's is at the mean.
+    pub measured_gflops: f64,
+    /// Share of the limit that applies; null where none does.
+    pub efficiency: Option<f64>,
+    /// GB/s at the median time.
+    pub achieved_bandwidth_gbps: f64,
+    /// Whether the intensity is below the ridge point; null without one.
+    pub memory_bound: Option<bool>,
+    /// The contrary.
+    pub compute_bound: Option<bool>,
+    /// flop/byte.
+    pub arithmetic_intensity: f64,
+    /// 1.
+    pub batch_size: u64,
+    /// Shape of one operand.
+    pub input_shape: Vec<u64>,
+    /// Shape of the result.
+    pub output_shape: Vec<u64>,
+    /// Mean over the samples.
+    pub mean_latency_ms: f64,
+    /// Standard deviation over the samples.
+    pub std_latency_ms: f64,
+    /// Fastest sample.
+    pub min_latency_ms: f64,
+    /// Slowest sample.
+    pub max_latency_ms: f64,
+    /// Number of samples.
+    pub num_trials: u64,
+    /// What upstream has no field for.
+    #[serde(default)]
+    pub extra_params: Map<String, Value>,
+}
+
+/// One pattern, fused against unfused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FusionCalibration {
+    /// Upstream's name of the pattern.
+    pub fusion_pattern: String,
+    /// The operations that are fused.
+    pub operators: Vec<String>,
+    /// How many these are.
+    pub num_operators: u64,
+    /// Time of the unfused form.
+    pub unfused_latency_ms: Option<f64>,
+    /// Its GFLOP/s.
+    pub unfused_gflops: Option<f64>,
+    /// Its bytes by upstream's formula.
+    pub unfused_memory_bytes: u64,
+    /// Time of the fused form.
+    pub fused_latency_ms: Option<f64>,
+    /// Its GFLOP/s.
+    pub fused_gflops: Option<f64>,
+    /// Its bytes by upstream's formula; null for a variant to which that does not apply.
+    pub fused_memory_bytes: Option<u64>,
+    /// How many times faster the fused form is.
+    pub speedup_factor: Option<f64>,
+    /// 1 − fused/unfused bytes, by formula.
+    pub memory_reduction: Option<f64>,
+    /// `speedup_factor` − 1: both forms do the same operations.
+    pub gflops_improvement: Option<f64>,
+    /// Shape of the input.
+    pub input_shape: Vec<u64>,
+    /// What upstream has no field for.
+    #[serde(default)]
+    pub extra_params: Map<String, Value>,
+    /// Measurements behind the speed-up.
+    pub num_trials: u64,
+}
+
+/// Bandwidth of memory or of a cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelBandwidth {
+    /// Device.
+    pub device: Device,
+    /// `L1`, `L2`, …, `memory`.
+    pub level: String,
+    /// Intra-op threads.
+    pub threads: u32,
+    /// GB/s of the best of STREAM's operations on arrays that lie there.
+    pub gbps: Best,
+}
+
+/// Why a file is no profile.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    /// It cannot be read.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// It is something else.
+    #[error(
+        "{}: this is no calibration profile: {cause}; `criterion-report calibration --output` \
+         writes one", path.display()
+    )]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: serde_json::Error,
+    },
+    /// It is of a schema that this code does not know.
+    #[error(
+        "{}: schema {name} version {version}; this criterion-report reads {} up to version {}",
+        path.display(), Schema::NAME, Schema::VERSION
+    )]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Name of its schema.
+        name: String,
+        /// Version of it.
+        version: u32,
+    },
+}
+
+impl Profile {
+    /// Reads a file of ours or of upstream.
+    pub fn load(path: &Path) -> Result<Self, ProfileError> {
+        /// What is asked first: another version may fail in any other field.
+        #[derive(Deserialize)]
+        struct Stamp {
+            schema: Option<Schema>,
+        }
+        let text = fs::read(path)
+            .map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
+        let malformed = |cause| ProfileError::Malformed { path: path.to_owned(), cause };
+        let Stamp { schema } = serde_json::from_slice(&text).map_err(malformed)?;
+        if let Some(Schema { name, version }) = schema
+            && (name != Schema::NAME || version > Schema::VERSION)
+        {
+            return Err(ProfileError::Schema { path: path.to_owned(), name, version });
+        }
+        serde_json::from_slice(&text).map_err(malformed)
+    }
+
+    /// The operation with exactly this key; never another of its type.
+    pub fn operation(&self, key: &OperationKey) -> Option<&OperationCalibration> {
+        self.operation_profiles.get(&key.to_string())
+    }
+}
