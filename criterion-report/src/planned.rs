@@ -63,7 +63,6 @@ enum PlannedWork {
     },
     Fusion {
         pattern: plan::Pattern,
-        fusion: plan::FusionVariant,
         size: plan::FusionShape,
     },
     Probe {
@@ -79,9 +78,7 @@ impl From<&Work> for PlannedWork {
                 let Variant { recipe, sparsity, compile, packed, preallocated } = variant;
                 Self::Model { model, recipe, sparsity, compile, packed, preallocated, m, k, n }
             }
-            Work::Fusion(FusionWork { pattern, variant: fusion, size }) => {
-                Self::Fusion { pattern, fusion, size }
-            }
+            Work::Fusion(FusionWork { pattern, size, .. }) => Self::Fusion { pattern, size },
             Work::Probe(ProbeWork { probe, size, .. }) => Self::Probe { probe, size },
         }
     }

@@ -9,6 +9,10 @@ pub mod event;
 pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
+pub mod onednn;
 pub mod runtime;
+pub mod script;
+pub mod sdpa;
+mod tensor;
 
 pub use error::{Error, is_out_of_memory};

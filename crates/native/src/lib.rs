@@ -5,12 +5,14 @@
 //! Rules that hold for every function here:
 //! - A function that returns [`Status`] never lets a C++ exception through, and writes its out parameters only when
 //!   the status is fine.
+//! - A `*const C_tensor` that goes in stays the caller's, and must point to a live tensor; null is fine only where said.
+//!   A `*mut C_tensor` that comes out is the caller's, to be handed to tch.
 //! - Every `*mut c_char` that comes out, [`Status::message`] too, is given back once to [`ctn_string_free`].
 
 use std::ffi::{c_char, c_void};
 
-// Brings libtorch's link flags along; nothing of it is named here.
-use torch_sys as _;
+/// tch's handle: a pointer to it is a C++ `at::Tensor*`. The crate also brings libtorch's link flags along.
+pub use torch_sys::C_tensor;
 
 /// [`Status::kind`]: nothing went wrong.
 pub const FINE: i32 = 0;
@@ -126,6 +128,55 @@ pub struct NumericsState {
     pub float32_matmul_precision: i32,
 }
 
+/// How a convolution in two dimensions walks over its input, each as [height, width].
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Convolution {
+    /// Zeros on both sides.
+    pub padding: [i64; 2],
+    /// Steps between outputs.
+    pub stride: [i64; 2],
+    /// Steps between the inputs of one output.
+    pub dilation: [i64; 2],
+    /// Parts that channels are split into.
+    pub groups: i64,
+}
+
+/// What oneDNN computes with on this CPU; 0 is no.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OnednnDtypes {
+    /// libtorch has oneDNN.
+    pub built: i32,
+    /// bfloat16.
+    pub bf16: i32,
+    /// float16.
+    pub fp16: i32,
+}
+
+/// A post-op of oneDNN: nothing.
+pub const POST_OP_NONE: i32 = 0;
+/// A post-op of oneDNN: max(x, 0).
+pub const POST_OP_RELU: i32 = 1;
+/// A post-op of oneDNN: GELU with erf.
+pub const POST_OP_GELU: i32 = 2;
+
+/// Compiled TorchScript; opaque.
+#[repr(C)]
+pub struct Script {
+    _opaque: [u8; 0],
+    /// Nothing asks it of another thread.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
+/// A function of compiled TorchScript, which it keeps alive; opaque.
+#[repr(C)]
+pub struct ScriptFunction {
+    _opaque: [u8; 0],
+    /// Nothing asks it of another thread.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
 /// A scope that counts allocations; opaque.
 #[repr(C)]
 pub struct MemoryScope {
@@ -190,4 +241,74 @@ unsafe extern "C" {
     pub safe fn ctn_numerics_pin() -> Status;
     /// Reads the switches. `out` must be writable.
     pub fn ctn_numerics_read(out: *mut NumericsState) -> Status;
+
+    /// What oneDNN computes with. `out` must be writable.
+    pub fn ctn_onednn_dtypes(out: *mut OnednnDtypes) -> Status;
+    /// A linear layer's weight in oneDNN's own layout. `out` must be writable.
+    pub fn ctn_onednn_reorder_linear(
+        weight: *const C_tensor,
+        rows: i64,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+    /// A convolution's weight in oneDNN's own layout. `input_size` points to four sizes, `out` must be writable.
+    pub fn ctn_onednn_reorder_convolution(
+        weight: *const C_tensor,
+        with: *const Convolution,
+        input_size: *const i64,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+    /// A linear layer with a post-op. `bias` may be null, `out` must be writable.
+    pub fn ctn_onednn_linear(
+        input: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        post_op: i32,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+    /// A convolution with a post-op. `bias` may be null, `out` must be writable.
+    pub fn ctn_onednn_convolution(
+        input: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        with: *const Convolution,
+        post_op: i32,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+
+    /// Compiles `length` bytes of TorchScript. `out` must be writable.
+    pub fn ctn_script_compile(
+        source: *const c_char,
+        length: usize,
+        out: *mut *mut Script,
+    ) -> Status;
+    /// The function whose name is `length` bytes. `out` must be writable.
+    pub fn ctn_script_function(
+        script: *const Script,
+        name: *const c_char,
+        length: usize,
+        out: *mut *mut ScriptFunction,
+    ) -> Status;
+    /// Calls a function with `count` tensors. `out` must be writable.
+    pub fn ctn_script_run(
+        function: *const ScriptFunction,
+        inputs: *const *const C_tensor,
+        count: usize,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+    /// Calls a function with `count` tensors until it is optimized, with oneDNN Graph when `onednn` is not 0.
+    pub fn ctn_script_optimize(
+        function: *const ScriptFunction,
+        inputs: *const *const C_tensor,
+        count: usize,
+        onednn: i32,
+    ) -> Status;
+    /// The nodes of an optimized function, one per line. `out` must be writable.
+    pub fn ctn_script_optimized_graph(
+        function: *const ScriptFunction,
+        out: *mut *mut c_char,
+    ) -> Status;
+    /// Frees a function; null is fine.
+    pub fn ctn_script_function_free(function: *mut ScriptFunction);
+    /// Frees a script; null is fine. Its functions live on.
+    pub fn ctn_script_free(script: *mut Script);
 }
