@@ -147,7 +147,8 @@ impl Source {
             Some(folder) => Location::at(folder.clone()),
             None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
         };
-        let selection = Selection { filter: self.filter.as_ref(), latest: self.latest };
+        let selection =
+            Selection { modes: writer.modes(), filter: self.filter.as_ref(), latest: self.latest };
         let report = Report::read(&location, &self.baseline, selection)?;
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()

@@ -16,12 +16,14 @@
 //! - In both, a case compared with itself is called faster or slower in at most 5 of 100 runs, and
 //!   the ratio is otherwise off by less than 0.2 % in the mean.
 
+mod band;
 mod paired;
 mod planner;
 mod quantile;
 mod stopping;
 mod verdict;
 
+pub use band::{Band, Benefit};
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
 pub use planner::{Limit, Limits, Pilot, SamplePlan, plan, sample_iters};
 pub use quantile::{mad_sd, median, quantile, required_calls};

@@ -1,6 +1,7 @@
 //! A candidate against another case of its group.
 
 use plan::CaseId;
+use plan::cost::reduction;
 
 use super::caution::Caution;
 use super::row::Row;
@@ -36,7 +37,6 @@ impl Comparison {
         {
             cautions.extend(Caution::of_sides(&row.record, &candidate.record));
         }
-        let reduction = |base: u64, cand: u64| (base > 0).then(|| 1.0 - cand as f64 / base as f64);
         Self {
             baseline: baseline.map(|(place, _)| place),
             speedup,

@@ -4,6 +4,7 @@ mod caution;
 mod circumstances;
 mod comparison;
 mod criterion_files;
+mod fusion;
 mod location;
 mod records;
 mod report;
@@ -16,6 +17,9 @@ pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
 pub use criterion_files::{CriterionFiles, CriterionResult};
+pub use fusion::{
+    Advice, FusionKey, FusionResult, PatternAdvice, Place, Point, Side, VariantAdvice,
+};
 pub use location::Location;
 pub use records::{Records, RecordsError, read_runs};
 pub use report::{Entry, Report, Selection};

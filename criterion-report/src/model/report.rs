@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::{CaseId, Variant};
+use plan::{CaseId, Mode, Variant};
 use regex::Regex;
 
 use super::circumstances::Circumstances;
@@ -20,6 +20,8 @@ pub struct Entry<'a> {
     pub row: &'a Row,
     /// Against the baseline of its group; absent for that baseline.
     pub comparison: Option<&'a Comparison>,
+    /// The row of that baseline, if it has one.
+    pub baseline: Option<&'a Row>,
     /// Against the unquantized model run the same way: a compiled candidate against the compiled
     /// model. Upstream's formats mean this one. Absent for that model itself.
     pub quantization: Option<&'a Comparison>,
@@ -42,13 +44,22 @@ impl Entry<'_> {
     }
 }
 
-/// Which cases a report shows. Those left out still serve as baselines of those shown.
+/// Which cases a report shows. Those left out still serve as baselines of those shown, except for
+/// those of other modes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection<'a> {
+    /// Those of these modes; of all of them without.
+    pub modes: Option<&'a [Mode]>,
     /// Those whose id matches.
     pub filter: Option<&'a Regex>,
     /// Those that the latest run of their bench target selected.
     pub latest: bool,
+}
+
+impl Selection<'_> {
+    fn has_mode(&self, mode: &str) -> bool {
+        self.modes.is_none_or(|modes| modes.iter().any(|known| known.as_str() == mode))
+    }
 }
 
 /// The rows of one baseline, compared, with what qualifies them.
@@ -83,13 +94,16 @@ impl Report {
         baseline: &str,
         selection: Selection<'_>,
     ) -> Result<Self, RecordsError> {
-        let Records { records, older, runs: recorded, mut warnings } =
+        let Records { mut records, older, runs: recorded, mut warnings } =
             Records::read(&location.records, baseline)?;
+        let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
+        records.retain(|record| selection.has_mode(record.case.mode.as_str()));
         let (runs, run_warnings) = read_runs(&location.records)?;
         warnings.extend(run_warnings);
 
         let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
-        let files = CriterionFiles::read(&location.criterion, baseline, &wanted);
+        let mut files = CriterionFiles::read(&location.criterion, baseline, &wanted);
+        files.foreign.retain(|id| !known.contains(id));
         warnings.extend(files.warnings);
 
         let mut rows: Vec<Row> = records
@@ -106,6 +120,8 @@ impl Report {
         let passes = |id: &str| {
             selection.filter.is_none_or(|filter| filter.is_match(id))
                 && !(selection.latest && earlier(id))
+                // The mode is the bench target, which an id starts with.
+                && selection.has_mode(plan::target_of(id))
         };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
         missing.retain(|case| passes(&case.full_id));
@@ -134,11 +150,12 @@ impl Report {
                 Some(quantization) => quantization.baseline.map(|place| &self.rows[place]),
                 None => Some(row),
             };
-            Entry { row, comparison, quantization, unquantized }
+            let baseline = comparison.and_then(|it| it.baseline).map(|place| &self.rows[place]);
+            Entry { row, comparison, baseline, quantization, unquantized }
         })
     }
 
-    /// Number of rows, shown or not.
+    /// Number of rows of the selected modes, shown or not.
     pub fn rows_read(&self) -> usize {
         self.rows.len()
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use plan::{CaseId, Outcome, Pair, Record, Stop};
-use statistics::{Ratio, Verdict, verdict};
+use statistics::{Benefit, Ratio, Verdict, verdict};
 
 use super::time::Interval;
 
@@ -62,8 +62,17 @@ impl Speedup {
 
     /// What the interval lets one say.
     pub fn verdict(&self) -> Verdict {
+        verdict(&self.as_ratio())
+    }
+
+    /// What the interval lets one say of a fusion, in upstream's words.
+    pub fn benefit(&self) -> Benefit {
+        Benefit::of(&self.as_ratio())
+    }
+
+    fn as_ratio(&self) -> Ratio {
         let Interval { low, high } = self.interval;
-        verdict(&Ratio { ratio: self.ratio, low, high })
+        Ratio { ratio: self.ratio, low, high }
     }
 
     /// Whether the time ran out before the interval was as narrow as was asked for.

@@ -10,6 +10,7 @@ mod table;
 use std::path::Path;
 
 use anyhow::Result;
+use plan::Mode;
 
 use crate::model::Report;
 use crate::units;
@@ -91,6 +92,13 @@ impl From<String> for Written {
 }
 
 impl Writer {
+    /// The modes of the cases that it writes, if not of all.
+    pub const fn modes(&self) -> Option<&'static [Mode]> {
+        match self {
+            Self::Show(_) | Self::Csv | Self::Dashboard(_) => None,
+        }
+    }
+
     /// Whether the text itself holds the report's warnings; otherwise they go to standard error.
     pub const fn says_warnings(&self) -> bool {
         match self {

@@ -18,11 +18,12 @@ pub fn fixture(name: &str) -> PathBuf {
 
 pub fn try_report(name: &str, baseline: &str, filter: &str) -> Result<Report, RecordsError> {
     let filter = Regex::new(filter).expect("a valid pattern");
-    read(name, baseline, Selection { filter: Some(&filter), latest: false })
+    read(name, baseline, Selection { filter: Some(&filter), ..Selection::default() })
 }
 
 pub fn latest(name: &str) -> Report {
-    read(name, "new", Selection { filter: None, latest: true }).expect("a readable fixture")
+    read(name, "new", Selection { latest: true, ..Selection::default() })
+        .expect("a readable fixture")
 }
 
 fn read(name: &str, baseline: &str, selection: Selection<'_>) -> Result<Report, RecordsError> {

@@ -1,0 +1,238 @@
+//! Whether to fuse: what the speed-ups of all sizes and dtypes at one place amount to.
+//!
+//! A speed-up *gains* where its whole interval is at least 1.1, upstream's moderate benefit; it
+//! *loses* where the whole interval is below 0.95. Of a variant's measured cases:
+//!
+//! | some gain | the others | advice |
+//! |---|---|---|
+//! | yes | each is at least 0.95 with its whole interval, or there are none | fuse |
+//! | yes | one loses, or may | fuse conditionally: where it gains |
+//! | no | no interval reaches 1.1, and one loses | avoid |
+//! | no | no interval reaches 1.1, and each is at least 0.95 | indifferent |
+//! | no | anything else, and nothing at all | inconclusive |
+//!
+//! So an advice stands wherever in their intervals the true speed-ups lie. A case without a
+//! speed-up is no evidence; how many there are is said beside the advice.
+
+use std::fmt;
+
+use plan::{Dtype, FusionShape, FusionVariant, Pattern};
+use statistics::{Band, Benefit};
+
+use super::place::Place;
+use super::result::FusionResult;
+use crate::model::speedup::Speedup;
+
+/// What to do with a variant, or with a pattern. The later, the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Advice {
+    /// It loses somewhere and gains nowhere.
+    Avoid,
+    /// It neither gains nor loses.
+    Indifferent,
+    /// The intervals leave it open, or there are none.
+    Inconclusive,
+    /// It gains somewhere, and loses elsewhere or may.
+    Conditional,
+    /// It gains somewhere and loses nowhere.
+    Fuse,
+}
+
+impl Advice {
+    /// `fuse`, `fuse conditionally`, `indifferent`, `avoid`, `inconclusive`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fuse => "fuse",
+            Self::Conditional => "fuse conditionally",
+            Self::Indifferent => "indifferent",
+            Self::Avoid => "avoid",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// The table above.
+    pub fn of(cases: impl IntoIterator<Item = Benefit>) -> Self {
+        let cases: Vec<Benefit> = cases.into_iter().collect();
+        let any = |is: fn(Benefit) -> bool| cases.iter().copied().any(is);
+        let harmless = cases.iter().all(|case| case.lowest() >= Band::Minimal);
+        if any(gains) {
+            if harmless { Self::Fuse } else { Self::Conditional }
+        } else if any(|case| case.highest() >= Band::Moderate) {
+            Self::Inconclusive
+        } else if any(loses) {
+            Self::Avoid
+        } else if harmless && !cases.is_empty() {
+            Self::Indifferent
+        } else {
+            Self::Inconclusive
+        }
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+fn gains(case: Benefit) -> bool {
+    case.lowest() >= Band::Moderate
+}
+
+fn loses(case: Benefit) -> bool {
+    case.highest() == Band::Slower
+}
+
+/// The speed-up of one case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Dtype of inputs and parameters.
+    pub dtype: Dtype,
+    /// Size.
+    pub size: FusionShape,
+    /// Speed-up over the unfused operations.
+    pub speedup: Speedup,
+}
+
+impl fmt::Display for Point {
+    /// `f32 512x1024x1024`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.dtype.short(), self.size)
+    }
+}
+
+/// What to do with a variant at a place, and on which evidence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VariantAdvice {
+    /// The variant.
+    pub variant: FusionVariant,
+    /// Whether it fuses at all ([`FusionResult::fuses`]).
+    pub fuses: bool,
+    /// What to do with it.
+    pub advice: Advice,
+    /// Its cases, measured or not.
+    pub cases: usize,
+    /// Those with a speed-up, in the report's order.
+    pub points: Vec<Point>,
+}
+
+impl VariantAdvice {
+    fn of(variant: FusionVariant, results: &[&FusionResult<'_>]) -> Self {
+        let points: Vec<Point> = results
+            .iter()
+            .filter_map(|result| {
+                let speedup = *result.speedup.as_ref().ok()?;
+                Some(Point { dtype: result.key.dtype, size: result.key.size, speedup })
+            })
+            .collect();
+        Self {
+            variant,
+            fuses: results.iter().any(|result| result.fuses()),
+            advice: Advice::of(points.iter().map(|point| point.speedup.benefit())),
+            cases: results.len(),
+            points,
+        }
+    }
+
+    /// The case of the lowest speed-up.
+    pub fn lowest(&self) -> Option<&Point> {
+        self.points.iter().min_by(|a, b| a.speedup.ratio.total_cmp(&b.speedup.ratio))
+    }
+
+    /// The case of the highest speed-up.
+    pub fn highest(&self) -> Option<&Point> {
+        self.points.iter().max_by(|a, b| a.speedup.ratio.total_cmp(&b.speedup.ratio))
+    }
+
+    /// Cases that gain: the whole interval is at least 1.1.
+    pub fn gaining(&self) -> Vec<&Point> {
+        self.points.iter().filter(|point| gains(point.speedup.benefit())).collect()
+    }
+
+    /// Cases that lose: the whole interval is below 0.95.
+    pub fn losing(&self) -> Vec<&Point> {
+        self.points.iter().filter(|point| loses(point.speedup.benefit())).collect()
+    }
+
+    /// Cases of which the interval leaves open whether they gain or lose.
+    pub fn undecided(&self) -> Vec<&Point> {
+        let open = |case: Benefit| {
+            let may_gain = case.highest() >= Band::Moderate && !gains(case);
+            let may_lose = case.lowest() == Band::Slower && !loses(case);
+            may_gain || may_lose
+        };
+        self.points.iter().filter(|point| open(point.speedup.benefit())).collect()
+    }
+
+    /// Geometric mean of the speed-ups; 0 without any.
+    fn mean(&self) -> f64 {
+        let sum: f64 = self.points.iter().map(|point| point.speedup.ratio.ln()).sum();
+        if self.points.is_empty() { 0.0 } else { (sum / self.points.len() as f64).exp() }
+    }
+}
+
+/// What to do with a pattern at a place: what its best variant is worth, of those that fuse. A
+/// variant that runs as many operations as the unfused side, or more, says nothing about fusing;
+/// its own line says what it is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PatternAdvice {
+    /// Where.
+    pub place: Place,
+    /// The pattern.
+    pub pattern: Pattern,
+    /// What to do: the advice of `best`; inconclusive without one.
+    pub advice: Advice,
+    /// The variant with the best advice among those that fuse and have a speed-up; of several the
+    /// one with the most speed-ups, then the one with the highest geometric mean.
+    pub best: Option<FusionVariant>,
+    /// Every variant, in the pattern's order.
+    pub variants: Vec<VariantAdvice>,
+}
+
+impl PatternAdvice {
+    /// The advice for every place and pattern of the results, in the order in which they appear.
+    pub fn all(results: &[FusionResult<'_>]) -> Vec<Self> {
+        let mut keys: Vec<(&Place, Pattern)> = Vec::new();
+        for FusionResult { key, .. } in results {
+            if !keys.contains(&(&key.place, key.pattern)) {
+                keys.push((&key.place, key.pattern));
+            }
+        }
+        let of = |(place, pattern): (&Place, Pattern)| {
+            let own = |it: &&FusionResult<'_>| it.key.place == *place && it.key.pattern == pattern;
+            Self::of(place, pattern, &results.iter().filter(own).collect::<Vec<_>>())
+        };
+        keys.into_iter().map(of).collect()
+    }
+
+    fn of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) -> Self {
+        let variants: Vec<VariantAdvice> = pattern
+            .variants()
+            .iter()
+            .filter_map(|&variant| {
+                let own: Vec<&FusionResult<'_>> =
+                    results.iter().copied().filter(|it| it.key.variant == variant).collect();
+                (!own.is_empty()).then(|| VariantAdvice::of(variant, &own))
+            })
+            .collect();
+        let best = variants.iter().filter(|it| it.fuses && !it.points.is_empty()).reduce(better);
+        Self {
+            place: place.clone(),
+            pattern,
+            advice: best.map_or(Advice::Inconclusive, |best| best.advice),
+            best: best.map(|best| best.variant),
+            variants,
+        }
+    }
+}
+
+/// The first, unless the second is better.
+fn better<'v>(first: &'v VariantAdvice, second: &'v VariantAdvice) -> &'v VariantAdvice {
+    let order = first.advice.cmp(&second.advice);
+    let order = order.then(first.points.len().cmp(&second.points.len()));
+    if order.then(first.mean().total_cmp(&second.mean())).is_lt() { second } else { first }
+}
+
+#[cfg(test)]
+#[path = "advice_tests.rs"]
+mod tests;

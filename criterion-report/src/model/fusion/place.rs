@@ -1,0 +1,61 @@
+//! Where and how something was measured: what a choice between variants depends on.
+
+use std::fmt;
+
+use plan::{Allocator, CacheMode, Device, Record, Threads};
+
+/// Where and how a case was measured. What holds at one place says nothing of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Kind of device.
+    pub device: Device,
+    /// Model of the processor or of the GPU; none where the machine lacks the device.
+    pub processor: Option<String>,
+    /// Intra-op threads, as planned.
+    pub threads: Threads,
+    /// Host allocator.
+    pub allocator: Allocator,
+    /// State of the cache when a step starts.
+    pub cache: CacheMode,
+}
+
+impl Place {
+    /// That of a record.
+    pub fn of(record: &Record) -> Self {
+        let environment = &record.environment;
+        let settings = &record.case.settings;
+        let device = record.case.device;
+        let processor = match device {
+            Device::Cpu => Some(environment.host.cpu_model.clone()),
+            Device::Cuda => environment.torch.cuda_device.clone(),
+            // Which one it is, is not recorded.
+            Device::Xpu | Device::Mps => None,
+        };
+        Self {
+            device,
+            processor,
+            threads: settings.threads,
+            allocator: settings.allocator,
+            cache: settings.cache,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    /// `cpu (AMD EPYC 7763), 1 thread`; allocator and cache where they are not the usual ones.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.device)?;
+        if let Some(processor) = &self.processor {
+            write!(f, " ({processor})")?;
+        }
+        let plural = if self.threads == Threads::Count(1) { "" } else { "s" };
+        write!(f, ", {} thread{plural}", self.threads)?;
+        if self.allocator != Allocator::Retained {
+            write!(f, ", allocator {}", self.allocator)?;
+        }
+        if self.cache != CacheMode::Hot {
+            write!(f, ", {} cache", self.cache)?;
+        }
+        Ok(())
+    }
+}

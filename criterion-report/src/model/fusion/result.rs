@@ -1,0 +1,170 @@
+//! One variant of a pattern against the unfused operations.
+
+use plan::cost::reduction;
+use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern, StepMemory, Work};
+use statistics::Benefit;
+
+use super::place::Place;
+use crate::model::report::{Entry, Report};
+use crate::model::row::Row;
+use crate::model::speedup::{NoSpeedup, Speedup};
+use crate::model::time::Time;
+
+/// What a result is of. No two results of one config share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FusionKey {
+    /// The operations.
+    pub pattern: Pattern,
+    /// How they are run.
+    pub variant: FusionVariant,
+    /// Their size.
+    pub size: FusionShape,
+    /// Dtype of inputs and parameters.
+    pub dtype: Dtype,
+    /// Device, threads and what else the numbers depend on.
+    pub place: Place,
+}
+
+/// The numbers of one side: the variant's, or the unfused operations'.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Side<'a> {
+    /// The case; none where the unfused one has no record.
+    pub row: Option<&'a Row>,
+    /// Bytes of one step by upstream's formula, where upstream has one.
+    pub upstream_bytes: Option<u64>,
+    /// Bytes of one step in the consistent accounting, by formula, too.
+    pub consistent_bytes: Option<u64>,
+}
+
+impl<'a> Side<'a> {
+    fn of(work: FusionWork, dtype: Dtype, device: Device, row: Option<&'a Row>) -> Self {
+        Self {
+            row,
+            upstream_bytes: work.upstream_bytes(dtype),
+            consistent_bytes: work.bytes(dtype, device),
+        }
+    }
+
+    /// Criterion's estimate, if there is one of this very measurement.
+    pub fn time(&self) -> Option<&'a Time> {
+        self.row.and_then(|row| row.time.as_ref().ok())
+    }
+
+    /// 10⁹ floating-point operations per second at the median time; both sides have the same
+    /// number of operations.
+    pub fn gflop_per_s(&self) -> Option<f64> {
+        self.row.and_then(Row::gflop_per_s)
+    }
+
+    /// What one step was seen to allocate.
+    pub fn allocated(&self) -> Option<StepMemory> {
+        self.row.and_then(|row| row.record.measures.memory).map(|memory| memory.step)
+    }
+}
+
+/// A variant of a pattern against the unfused operations at the same size. It borrows from the
+/// report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionResult<'a> {
+    /// What it is of.
+    pub key: FusionKey,
+    /// The variant as it went, measured or not.
+    pub row: &'a Row,
+    /// The unfused operations' numbers.
+    pub unfused: Side<'a>,
+    /// The variant's.
+    pub fused: Side<'a>,
+    /// How many times faster the variant is, from interleaved pairs: never the quotient of the two
+    /// sides' times, which are of two moments.
+    pub speedup: Result<Speedup, NoSpeedup>,
+    /// Floating-point operations of one step by upstream's formula, the same on both sides.
+    pub flops: u64,
+    /// What qualifies the variant's numbers and the comparison.
+    pub cautions: Vec<String>,
+}
+
+impl<'a> FusionResult<'a> {
+    /// The results among a report's entries, in their order: one for every variant but `unfused`,
+    /// measured or not.
+    pub fn all(report: &'a Report) -> Vec<Self> {
+        report.entries().filter_map(|entry| Self::of(&entry)).collect()
+    }
+
+    fn of(entry: &Entry<'a>) -> Option<Self> {
+        let record = &entry.row.record;
+        let Work::Fusion(work) = record.case.work else { return None };
+        let comparison = entry.comparison?;
+        let (dtype, device) = (record.case.dtype, record.case.device);
+        let unfused = FusionWork { variant: FusionVariant::Unfused, ..work };
+        Some(Self {
+            key: FusionKey {
+                pattern: work.pattern,
+                variant: work.variant,
+                size: work.size,
+                dtype,
+                place: Place::of(record),
+            },
+            row: entry.row,
+            unfused: Side::of(unfused, dtype, device, entry.baseline),
+            fused: Side::of(work, dtype, device, Some(entry.row)),
+            speedup: comparison.speedup.clone(),
+            flops: work.flops(),
+            cautions: entry.cautions(),
+        })
+    }
+
+    /// The pattern at its size, run this way.
+    pub const fn work(&self) -> FusionWork {
+        let FusionKey { pattern, variant, size, .. } = self.key;
+        FusionWork { pattern, variant, size }
+    }
+
+    /// What fusing gains; none without a speed-up.
+    pub fn benefit(&self) -> Option<Benefit> {
+        self.speedup.as_ref().ok().map(Speedup::benefit)
+    }
+
+    /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.
+    pub fn gflops_improvement(&self) -> Option<f64> {
+        self.speedup.as_ref().ok().map(|speedup| speedup.ratio - 1.0)
+    }
+
+    /// `memory_reduction` of upstream: the part of the unfused bytes that the variant does without,
+    /// both by upstream's formulas. Nothing of it is measured.
+    pub fn memory_reduction(&self) -> Option<f64> {
+        self.reduction(|side| side.upstream_bytes)
+    }
+
+    /// The same in the consistent accounting, by formula, too.
+    pub fn consistent_reduction(&self) -> Option<f64> {
+        self.reduction(|side| side.consistent_bytes)
+    }
+
+    /// The part of what an unfused step allocates at its peak that the variant does without,
+    /// measured.
+    pub fn peak_allocation_reduction(&self) -> Option<f64> {
+        self.reduction(|side| side.allocated().map(|step| step.peak_bytes))
+    }
+
+    /// The part of all that an unfused step allocates that the variant does without, measured.
+    pub fn total_allocation_reduction(&self) -> Option<f64> {
+        self.reduction(|side| side.allocated().map(|step| step.total_bytes))
+    }
+
+    fn reduction(&self, bytes: impl Fn(&Side<'_>) -> Option<u64>) -> Option<f64> {
+        reduction(bytes(&self.unfused)?, bytes(&self.fused)?)
+    }
+
+    /// Whether the variant runs fewer operations than the unfused side, by formula: writing in
+    /// place does not, and neither does a composite such as what `sdpa-3d` is dispatched to.
+    pub fn fuses(&self) -> bool {
+        let FusionKey { dtype, place: Place { device, .. }, .. } = self.key;
+        let count = |variant| {
+            let work = FusionWork { variant, ..self.work() };
+            work.operations(dtype, device).map(|operations| operations.len())
+        };
+        count(self.key.variant)
+            .zip(count(FusionVariant::Unfused))
+            .is_some_and(|(fused, unfused)| fused < unfused)
+    }
+}
