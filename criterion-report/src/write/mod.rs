@@ -1,9 +1,10 @@
 //! Writers: a report in, text out. One file each; the list below is the only other place that a
 //! new format touches, and the compiler asks for the match arm.
 
+pub mod calibration;
 pub mod csv;
 pub mod dashboard;
-mod python_json;
+pub(crate) mod python_json;
 pub mod show;
 mod table;
 
@@ -15,7 +16,7 @@ use plan::Mode;
 use crate::model::Report;
 use crate::units;
 
-pub(crate) use table::{Align, Cell, Line, Paint, render};
+pub(crate) use table::{Align, Cell, Line, Paint, render, wrap};
 
 /// Every format that a report can be written in; its name is the subcommand.
 #[derive(Debug, Clone, clap::Subcommand)]

@@ -2,7 +2,6 @@
 
 use plan::{Cache, Probe, ProbeWork};
 
-
 /// Arrays are in memory when they are so many times as large as the last cache: STREAM's own rule,
 /// which leaves a quarter at most to it.
 pub const BEYOND_LAST: u64 = 4;

@@ -157,9 +157,9 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_nearest() {
         let error = Preset::named("h-100").expect_err("no preset");
-        assert_eq!((error.to_string(), error.remedy.as_str()), (
-            "unknown preset `h-100`".to_owned(),
-            "did you mean `h100`?"
-        ));
+        assert_eq!(
+            (error.to_string(), error.remedy.as_str()),
+            ("unknown preset `h-100`".to_owned(), "did you mean `h100`?")
+        );
     }
 }

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use super::fusion::FusionAdvice;
 use super::operation::OperationKey;
 use super::roofline::{Best, PeakSource, Roofline};
+use crate::units;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
 /// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
@@ -67,6 +69,9 @@ pub struct Profile {
     /// Bandwidth of memory and of each cache, per number of threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth_by_level: Vec<LevelBandwidth>,
+    /// Whether to fuse, per place and pattern.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fusion_strategy: Vec<FusionAdvice>,
     /// Machine, library and working tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
@@ -79,6 +84,11 @@ pub struct Profile {
     /// What a reader of the numbers must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// An object of parameters.
+pub(super) fn params<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Name and version of the schema.
@@ -194,7 +204,7 @@ pub struct FusionCalibration {
     /// Its GFLOP/s.
     pub unfused_gflops: Option<f64>,
     /// Its bytes by upstream's formula.
-    pub unfused_memory_bytes: u64,
+    pub unfused_memory_bytes: Option<u64>,
     /// Time of the fused form.
     pub fused_latency_ms: Option<f64>,
     /// Its GFLOP/s.
@@ -202,11 +212,11 @@ pub struct FusionCalibration {
     /// Its bytes by upstream's formula; null for a variant to which that does not apply.
     pub fused_memory_bytes: Option<u64>,
     /// How many times faster the fused form is.
-    pub speedup_factor: Option<f64>,
+    pub speedup_factor: f64,
     /// 1 − fused/unfused bytes, by formula.
     pub memory_reduction: Option<f64>,
     /// `speedup_factor` − 1: both forms do the same operations.
-    pub gflops_improvement: Option<f64>,
+    pub gflops_improvement: f64,
     /// Shape of the input.
     pub input_shape: Vec<u64>,
     /// What upstream has no field for.
@@ -274,8 +284,8 @@ impl Profile {
         struct Stamp {
             schema: Option<Schema>,
         }
-        let text = fs::read(path)
-            .map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
+        let text =
+            fs::read(path).map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
         let malformed = |cause| ProfileError::Malformed { path: path.to_owned(), cause };
         let Stamp { schema } = serde_json::from_slice(&text).map_err(malformed)?;
         if let Some(Schema { name, version }) = schema
@@ -284,6 +294,26 @@ impl Profile {
             return Err(ProfileError::Schema { path: path.to_owned(), name, version });
         }
         serde_json::from_slice(&text).map_err(malformed)
+    }
+
+    /// What exceeds the peak that it is relative to, and so shows that the peak is wrong.
+    pub fn overshoots(&self) -> Vec<String> {
+        let above = |what: &str, efficiency: Option<f64>, source: Option<&PeakSource>| {
+            let efficiency = efficiency.filter(|efficiency| *efficiency > 1.0)?;
+            let peak = match source {
+                Some(PeakSource::Preset(name)) => format!("peak of preset {name}"),
+                Some(PeakSource::Given | PeakSource::Measured) | None => "given peak".to_owned(),
+            };
+            let percent = units::percent(efficiency);
+            Some(format!("{what} is at {percent}: the {peak} is below what was measured"))
+        };
+        let sources = self.peak_source.as_ref();
+        let gflops = sources.and_then(|sources| sources.gflops.as_ref());
+        let bandwidth = sources.and_then(|sources| sources.bandwidth.as_ref());
+        let mut overshoots = Vec::new();
+        overshoots.extend(above("the best product", self.best_efficiency, gflops));
+        overshoots.extend(above("memory", self.bandwidth_efficiency, bandwidth));
+        overshoots
     }
 
     /// The operation with exactly this key; never another of its type.

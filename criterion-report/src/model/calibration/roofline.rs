@@ -75,9 +75,9 @@ pub struct Best {
 
 impl Best {
     /// The one of `operations` whose `rate` is highest.
-    pub fn of<'a>(
-        operations: impl IntoIterator<Item = &'a Operation<'a>>,
-        rate: impl Fn(&Operation<'_>) -> Rate,
+    pub fn of<'a, 'r: 'a>(
+        operations: impl IntoIterator<Item = &'a Operation<'r>>,
+        rate: impl Fn(&Operation<'r>) -> Rate,
     ) -> Option<Self> {
         let rated = operations.into_iter().map(|operation| (rate(operation), operation.key));
         let (Rate { value, interval }, key) =

@@ -1,0 +1,26 @@
+//! The profile of a machine: its peaks, measured or given, what of them operations reach, and what
+//! fusing is worth on it.
+
+mod calibrate;
+mod fusion;
+mod level;
+mod memory;
+mod operation;
+mod preset;
+mod profile;
+mod request;
+mod roofline;
+mod roofs;
+mod select;
+
+pub use calibrate::calibrate;
+pub use fusion::FusionAdvice;
+pub use level::{BEYOND_LAST, Caches, Level};
+pub use operation::{Operation, OperationKey, Rate};
+pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
+pub use profile::{
+    FusionCalibration, LevelBandwidth, Metadata, OperationCalibration, PeakSources, Profile,
+    ProfileError, Schema,
+};
+pub use request::{CalibrationError, OperationKind, Request};
+pub use roofline::{Best, Limit, PeakSource, Roofline};

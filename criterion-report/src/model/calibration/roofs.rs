@@ -1,0 +1,138 @@
+//! The roofs of a machine, and what of them an operation reaches.
+
+use std::collections::BTreeSet;
+
+use plan::{Device, Dtype, Probe};
+
+use super::level::Level;
+use super::memory::Memory;
+use super::operation::{Operation, OperationKey, dtype_name};
+use super::preset::Precision;
+use super::request::{OperationKind, Request};
+use super::roofline::{Best, Limit, PeakSource, Roofline};
+use super::select::newest;
+use crate::units;
+
+/// All roofs of a machine.
+pub struct Roofs {
+    /// Per dtype and number of threads.
+    pub all: Vec<Roofline>,
+    /// Bandwidths.
+    pub memory: Memory,
+    /// The most threads that anything ran on.
+    pub threads: u32,
+    /// That of float32 on so many threads.
+    pub headline: Option<Roofline>,
+    /// Of memory, in place of what was measured.
+    instead_of_memory: Option<(f64, PeakSource)>,
+}
+
+impl Roofs {
+    /// Those that the operations show; figures from elsewhere take their place where named.
+    pub fn of(
+        operations: &[Operation<'_>],
+        device: Device,
+        request: &Request<'_>,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let threads = operations.iter().map(|operation| operation.key.threads).max().unwrap_or(0);
+        let mut memory = Memory::of(operations);
+        notes.append(&mut memory.notes);
+        let instead_of_memory = request.bandwidth();
+        let mut roofs =
+            Self { all: Vec::new(), memory, threads, headline: None, instead_of_memory };
+        let products = || operations.iter().filter(|it| it.key.probe == Probe::Matmul);
+        let of: BTreeSet<(Dtype, u32)> =
+            products().map(|operation| (operation.key.dtype, operation.key.threads)).collect();
+        for (dtype, threads) in of {
+            let own: Vec<&Operation<'_>> = products()
+                .filter(|it| (it.key.dtype, it.key.threads) == (dtype, threads))
+                .collect();
+            roofs.add(dtype, &own, device, request);
+        }
+        notes.extend(roofs.partial(operations, device, request));
+        roofs
+    }
+
+    /// Adds the roof over products of one dtype on so many threads. Figures from elsewhere are of
+    /// the whole machine, so they replace what was measured on the most threads only.
+    fn add(
+        &mut self,
+        dtype: Dtype,
+        products: &[&Operation<'_>],
+        device: Device,
+        request: &Request<'_>,
+    ) {
+        let Some(first) = products.first() else { return };
+        let threads = first.key.threads;
+        let all = threads == self.threads;
+        let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
+        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| all);
+        let Some(best) = Best::of(products.iter().copied(), Operation::gflops) else { return };
+        let bandwidth = self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| all));
+        let limit = Limit::new(best, instead);
+        let roof = Roofline::new((device, dtype_name(dtype), threads), limit, bandwidth);
+        if dtype == Dtype::Float32 && all {
+            self.headline = Some(roof.clone());
+        }
+        self.all.push(roof);
+    }
+
+    /// That figures of a whole machine stand beside measurements on a part of it.
+    fn partial(
+        &self,
+        operations: &[Operation<'_>],
+        device: Device,
+        request: &Request<'_>,
+    ) -> Option<String> {
+        let cpus = newest(operations)?.row.record.environment.host.cpus;
+        let elsewhere = request.peak_gflops.is_some()
+            || request.peak_bandwidth.is_some()
+            || request.preset.is_some();
+        let part = device == Device::Cpu && elsewhere && self.threads < cpus;
+        part.then(|| {
+            format!(
+                "the peaks that were named are of the whole machine; it was measured on at most \
+                 {} of {cpus} CPUs",
+                units::count(self.threads as usize, "thread"),
+            )
+        })
+    }
+
+    /// The one over an operation.
+    pub fn roof(&self, key: &OperationKey) -> Option<&Roofline> {
+        let dtype = dtype_name(key.dtype);
+        self.all.iter().find(|roof| roof.dtype == dtype && roof.threads == key.threads)
+    }
+
+    /// Whether the operation is of those that upstream's summary fields are about.
+    pub fn is_headline(&self, key: &OperationKey) -> bool {
+        key.probe == Probe::Matmul && key.dtype == Dtype::Float32 && key.threads == self.threads
+    }
+
+    /// Share of the limit that applies: of products the peak, of STREAM's operations the bandwidth
+    /// of the level in which their arrays lie.
+    pub fn efficiency(&self, operation: &Operation<'_>) -> Option<f64> {
+        let key = &operation.key;
+        let gbps = operation.gbps().value;
+        match (OperationKind::of(key.probe), self.memory.level(key)) {
+            (OperationKind::Matmul, _) => {
+                Some(operation.gflops().value / self.roof(key)?.peak_gflops.value)
+            }
+            (OperationKind::Memory, Some(Level::Memory)) => {
+                let all = key.threads == self.threads;
+                let instead = self.instead_of_memory.clone().filter(|_| all);
+                Some(gbps / self.memory.limit(key.threads, instead)?.value)
+            }
+            (OperationKind::Memory, Some(level)) => {
+                Some(gbps / self.memory.best(level, key.threads)?.value)
+            }
+            (OperationKind::Memory, None) | (OperationKind::Launch, _) => None,
+        }
+    }
+}
+
+/// Whether float32 products may be made of operands rounded to TF32.
+fn allows_tf32(operation: &Operation<'_>) -> bool {
+    operation.row.record.environment.torch.tf32 == Some(true)
+}

@@ -1,0 +1,109 @@
+//! Which of a report's rows a profile is made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plan::Device;
+
+use super::operation::{Operation, OperationKey};
+use super::request::{CalibrationError, Request};
+use crate::model::{Report, Row};
+use crate::units;
+
+/// The device that the profile is of.
+pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, CalibrationError> {
+    fn asked<'a>(row: &'a Row, request: &Request<'_>) -> Option<&'a Row> {
+        let probe = row.record.case.work.probe()?.probe;
+        request.has(probe).then_some(row)
+    }
+    let rows: Vec<_> = report.entries().filter_map(|entry| asked(entry.row, request)).collect();
+    let present: BTreeSet<Device> =
+        rows.iter().filter(|row| row.time.is_ok()).map(|row| row.record.case.device).collect();
+    let wanted = request.device.or(request.preset.map(|preset| preset.device));
+    let device = match (wanted, present.first()) {
+        (Some(device), _) if present.contains(&device) => device,
+        (None, Some(&device)) if present.len() == 1 => device,
+        (None, Some(_)) => {
+            let names: Vec<&str> = present.iter().map(|device| device.as_str()).collect();
+            return Err(CalibrationError::Devices(names.join(" and ")));
+        }
+        (_, found) => {
+            // A preset alone chooses no device: of another one it is a mistake, said as such.
+            if let (None, Some(preset), Some(&device)) = (request.device, request.preset, found) {
+                let (preset, of) = (preset.name.clone(), preset.device);
+                return Err(CalibrationError::PresetDevice { preset, of, device });
+            }
+            let without = rows.iter().find_map(|row| {
+                let reason = row.reason()?;
+                Some(format!(" ({}: {reason})", row.full_id()))
+            });
+            return Err(CalibrationError::Nothing {
+                read: units::count(report.rows_read(), "recorded case"),
+                of: request.device.map(|device| format!(" of {device}")).unwrap_or_default(),
+                reason: without.unwrap_or_default(),
+            });
+        }
+    };
+    match request.preset {
+        Some(preset) if preset.device != device => Err(CalibrationError::PresetDevice {
+            preset: preset.name.clone(),
+            of: preset.device,
+            device,
+        }),
+        _ => Ok(device),
+    }
+}
+
+/// The operations with a time; of several with one key, which are of several configs, the latest.
+pub fn latest<'a>(
+    report: &'a Report,
+    request: &Request<'_>,
+    device: Device,
+    notes: &mut Vec<String>,
+) -> Vec<Operation<'a>> {
+    let mut all: Vec<Operation<'_>> = report
+        .entries()
+        .filter_map(|entry| Operation::of(entry.row))
+        .filter(|operation| operation.key.device == device)
+        .filter(|operation| request.has(operation.key.probe))
+        .collect();
+    all.sort_by_key(|operation| operation.row.record.timestamp);
+    let mut latest: BTreeMap<OperationKey, Operation<'_>> = BTreeMap::new();
+    for operation in all {
+        if let Some(earlier) = latest.insert(operation.key, operation) {
+            notes.push(twice(
+                &operation.key.to_string(),
+                operation.row.full_id(),
+                earlier.row.full_id(),
+            ));
+        }
+    }
+    latest.into_values().collect()
+}
+
+/// That one of two measurements of the same thing is left out.
+pub fn twice(key: &str, latest: &str, earlier: &str) -> String {
+    format!("{key} was measured twice: {latest} is in the profile, {earlier}, earlier, is not")
+}
+
+/// A profile is of one machine.
+pub fn one_machine(operations: &[Operation<'_>], device: Device) -> Result<(), CalibrationError> {
+    let machines: BTreeSet<String> = operations
+        .iter()
+        .map(|operation| {
+            let environment = &operation.row.record.environment;
+            let gpu = environment.torch.cuda_device.as_ref().filter(|_| device == Device::Cuda);
+            let gpu = gpu.map(|gpu| format!(", {gpu}")).unwrap_or_default();
+            format!("{}: {}{gpu}", environment.host.hostname, environment.host.cpu_model)
+        })
+        .collect();
+    if machines.len() > 1 {
+        let machines: Vec<String> = machines.into_iter().collect();
+        return Err(CalibrationError::Machines(machines.join("; ")));
+    }
+    Ok(())
+}
+
+/// The operation that was measured last.
+pub fn newest<'a, 'b>(operations: &'b [Operation<'a>]) -> Option<&'b Operation<'a>> {
+    operations.iter().max_by_key(|operation| operation.row.record.timestamp)
+}
