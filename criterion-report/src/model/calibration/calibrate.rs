@@ -16,6 +16,7 @@ use super::request::{CalibrationError, OperationKind, Request};
 use super::roofline::Limit;
 use super::roofs::Roofs;
 use super::select::{device, latest, newest, one_machine, twice};
+use super::spread::Spread;
 use crate::model::{FusionResult, Interval, Report};
 use crate::units;
 
@@ -163,23 +164,6 @@ fn fusions(
         ));
     }
     latest
-}
-
-/// The best, mean and worst of several values.
-#[derive(Clone, Copy)]
-struct Spread {
-    best: f64,
-    mean: f64,
-    worst: f64,
-}
-
-impl Spread {
-    fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
-        let values: Vec<f64> = values.collect();
-        let best = values.iter().copied().reduce(f64::max)?;
-        let worst = values.iter().copied().reduce(f64::min)?;
-        Some(Self { best, mean: values.iter().sum::<f64>() / values.len() as f64, worst })
-    }
 }
 
 fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {

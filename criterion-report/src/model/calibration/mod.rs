@@ -12,6 +12,7 @@ mod request;
 mod roofline;
 mod roofs;
 mod select;
+mod spread;
 
 pub use calibrate::calibrate;
 pub use fusion::FusionAdvice;
@@ -19,8 +20,9 @@ pub use level::{BEYOND_LAST, Caches, Level};
 pub use operation::{Operation, OperationKey, Rate};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{
-    FusionCalibration, LevelBandwidth, Metadata, OperationCalibration, PeakSources, Profile,
-    ProfileError, Schema,
+    FusionCalibration, LevelBandwidth, Metadata, OperationCalibration, PeakSources, Products,
+    Profile, ProfileError, Schema,
 };
 pub use request::{CalibrationError, OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
+pub use spread::Spread;

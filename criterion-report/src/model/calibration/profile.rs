@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::fusion::FusionAdvice;
 use super::operation::OperationKey;
 use super::roofline::{Best, PeakSource, Roofline};
+use super::spread::Spread;
 use crate::units;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
@@ -239,6 +240,59 @@ pub struct LevelBandwidth {
     pub gbps: Best,
 }
 
+impl OperationCalibration {
+    /// What it does. Upstream stores its copy as `add` and says so elsewhere.
+    pub fn name(&self) -> &str {
+        let operation = self.extra_params.get("operation").and_then(Value::as_str);
+        operation.unwrap_or(&self.operation_type)
+    }
+
+    /// `1024` of matrices, `256MiB` of arrays.
+    pub fn size_name(&self) -> String {
+        let param = |name: &str| self.extra_params.get(name).and_then(Value::as_u64);
+        if let Some(size) = param("matrix_size") {
+            return size.to_string();
+        }
+        let bytes =
+            param("array_bytes").or_else(|| Some(param("size_mb")?.saturating_mul(1 << 20)));
+        match bytes {
+            Some(bytes) => plan::ProbeWork {
+                probe: plan::Probe::Copy,
+                size: bytes,
+                threads: plan::Threads::Count(1),
+            }
+            .size_name(),
+            None => self.input_shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x"),
+        }
+    }
+}
+
+/// What products reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Products {
+    /// GFLOP/s.
+    pub gflops: Option<Spread>,
+    /// Shares of the peak.
+    pub efficiency: Option<Spread>,
+}
+
+impl Products {
+    /// Efficiency of the best.
+    pub fn best(&self) -> Option<f64> {
+        self.efficiency.map(|it| it.best)
+    }
+
+    /// Mean efficiency.
+    pub fn mean(&self) -> Option<f64> {
+        self.efficiency.map(|it| it.mean)
+    }
+
+    /// Efficiency of the worst.
+    pub fn worst(&self) -> Option<f64> {
+        self.efficiency.map(|it| it.worst)
+    }
+}
+
 /// Why a file is no profile.
 #[derive(Debug, Error)]
 pub enum ProfileError {
@@ -294,6 +348,48 @@ impl Profile {
             return Err(ProfileError::Schema { path: path.to_owned(), name, version });
         }
         serde_json::from_slice(&text).map_err(malformed)
+    }
+
+    /// The roof over float32 on the most threads, which the summary fields are about.
+    pub fn headline(&self) -> Option<&Roofline> {
+        let float32 = self.rooflines.iter().filter(|roof| roof.dtype == "float32");
+        float32.max_by_key(|roof| roof.threads)
+    }
+
+    /// The products that the summary fields are about. Of upstream's files they are found anew:
+    /// early ones have bandwidths among them.
+    pub fn products(&self) -> Products {
+        let fields =
+            [self.best_measured_gflops, self.avg_measured_gflops, self.worst_measured_gflops];
+        let shares = [self.best_efficiency, self.avg_efficiency, self.worst_efficiency];
+        if self.schema.is_some() {
+            return Products { gflops: Spread::from(fields), efficiency: Spread::from(shares) };
+        }
+        let compute: Vec<&OperationCalibration> = self
+            .operation_profiles
+            .values()
+            .filter(|operation| operation.measured_gflops > 0.0)
+            .collect();
+        Products {
+            gflops: Spread::of(compute.iter().map(|it| it.measured_gflops)),
+            efficiency: Spread::of(compute.iter().filter_map(|it| it.efficiency)),
+        }
+    }
+
+    /// Whether memory is the limit of an operation. In files without rooflines a constant decided,
+    /// whatever the machine; here their own peaks do.
+    pub fn is_memory_bound(&self, operation: &OperationCalibration) -> Option<bool> {
+        if self.schema.is_some() {
+            return operation.memory_bound;
+        }
+        let ridge = self.theoretical_peak_gflops? / self.theoretical_bandwidth_gbps?;
+        Some(operation.arithmetic_intensity < ridge)
+    }
+
+    /// An operation in words: `copy 256MiB`; its key, if it is not in the profile.
+    pub fn label(&self, key: &str) -> String {
+        let Some(operation) = self.operation_profiles.get(key) else { return key.to_owned() };
+        format!("{} {}", operation.name(), operation.size_name())
     }
 
     /// What exceeds the peak that it is relative to, and so shows that the peak is wrong.
