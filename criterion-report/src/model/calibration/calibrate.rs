@@ -42,12 +42,11 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         .collect();
     let gflops = Spread::of(compute.iter().map(|profile| profile.measured_gflops));
     let efficiency = Spread::of(compute.iter().filter_map(|profile| profile.efficiency));
-    let measured_bandwidth = memory.as_ref().map(|limit| limit.measured.value);
+    let measured_bandwidth = memory.as_ref().and_then(|it| Some(it.measured.as_ref()?.value));
     let taken = |limit: Limit| (limit.value, limit.source);
     let peak = roofs.headline.as_ref().map(|roof| taken(roof.peak_gflops.clone()));
     let (peak, peak_source) = peak.or_else(|| request.peak(Precision::Float32)).unzip();
-    let bandwidth = memory.map(taken).or_else(|| request.bandwidth());
-    let (bandwidth, bandwidth_source) = bandwidth.unzip();
+    let (bandwidth, bandwidth_source) = memory.map(taken).unzip();
     let mut profile = Profile {
         metadata: metadata(&operations, request),
         theoretical_peak_gflops: peak,

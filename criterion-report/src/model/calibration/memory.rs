@@ -93,7 +93,7 @@ impl Memory {
 
     /// The bandwidth of memory as a limit.
     pub fn limit(&self, threads: u32, instead: Option<(f64, PeakSource)>) -> Option<Limit> {
-        self.best(Level::Memory, threads).map(|best| Limit::new(best.clone(), instead))
+        Limit::new(self.best(Level::Memory, threads).cloned(), instead)
     }
 
     /// All that is known, the nearest level first.

@@ -407,7 +407,7 @@ impl Profile {
         let gflops = sources.and_then(|sources| sources.gflops.as_ref());
         let bandwidth = sources.and_then(|sources| sources.bandwidth.as_ref());
         let mut overshoots = Vec::new();
-        overshoots.extend(above("the best product", self.best_efficiency, gflops));
+        overshoots.extend(above("the best product", self.products().best(), gflops));
         overshoots.extend(above("memory", self.bandwidth_efficiency, bandwidth));
         overshoots
     }

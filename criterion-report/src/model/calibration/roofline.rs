@@ -94,15 +94,16 @@ pub struct Limit {
     pub value: f64,
     /// Where it is from.
     pub source: PeakSource,
-    /// The best that was measured; equal to `value` unless another source was named.
-    pub measured: Best,
+    /// The best that was measured, if anything was; equal to `value` unless the source is another.
+    pub measured: Option<Best>,
 }
 
 impl Limit {
-    /// What was measured, unless there is a figure to take instead.
-    pub fn new(measured: Best, instead: Option<(f64, PeakSource)>) -> Self {
-        let (value, source) = instead.unwrap_or((measured.value, PeakSource::Measured));
-        Self { value, source, measured }
+    /// The figure to take instead of what was measured, or what was measured; none without both.
+    pub fn new(measured: Option<Best>, instead: Option<(f64, PeakSource)>) -> Option<Self> {
+        let best = measured.as_ref().map(|best| (best.value, PeakSource::Measured));
+        let (value, source) = instead.or(best)?;
+        Some(Self { value, source, measured })
     }
 }
 
@@ -158,7 +159,8 @@ mod tests {
     use super::*;
 
     fn limit(value: f64) -> Limit {
-        Limit::new(Best { value, low: None, high: None, operation: String::new() }, None)
+        let best = Best { value, low: None, high: None, operation: String::new() };
+        Limit::new(Some(best), None).expect("it was measured")
     }
 
     fn roof(gflops: f64, gbps: f64) -> Roofline {
@@ -188,8 +190,11 @@ mod tests {
     #[test]
     fn a_figure_from_elsewhere_leaves_what_was_measured() {
         let measured = limit(800.0).measured;
-        let given = Limit::new(measured.clone(), Some((1000.0, PeakSource::Given)));
+        let instead = Some((1000.0, PeakSource::Given));
+        let given = Limit::new(measured.clone(), instead.clone()).expect("a limit");
         assert_eq!((given.value, given.measured), (1000.0, measured));
+        assert!(Limit::new(None, instead).is_some_and(|it| it.measured.is_none()));
+        assert_eq!(Limit::new(None, None), None);
     }
 
     #[test]

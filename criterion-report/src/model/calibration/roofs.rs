@@ -68,9 +68,9 @@ impl Roofs {
         let all = threads == self.threads;
         let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
         let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| all);
-        let Some(best) = Best::of(products.iter().copied(), Operation::gflops) else { return };
+        let best = Best::of(products.iter().copied(), Operation::gflops);
         let bandwidth = self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| all));
-        let limit = Limit::new(best, instead);
+        let Some(limit) = Limit::new(best, instead) else { return };
         let roof = Roofline::new((device, dtype_name(dtype), threads), limit, bandwidth);
         if dtype == Dtype::Float32 && all {
             self.headline = Some(roof.clone());

@@ -9,48 +9,43 @@ use super::request::{CalibrationError, Request};
 use crate::model::{Report, Row};
 use crate::units;
 
-/// The device that the profile is of.
+/// The device that the profile is of: the one asked for, else the preset's, else the only one.
 pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, CalibrationError> {
-    fn asked<'a>(row: &'a Row, request: &Request<'_>) -> Option<&'a Row> {
-        let probe = row.record.case.work.probe()?.probe;
-        request.has(probe).then_some(row)
-    }
-    let rows: Vec<_> = report.entries().filter_map(|entry| asked(entry.row, request)).collect();
-    let present: BTreeSet<Device> =
-        rows.iter().filter(|row| row.time.is_ok()).map(|row| row.record.case.device).collect();
+    let rows: Vec<&Row> = report
+        .entries()
+        .map(|entry| entry.row)
+        .filter(|row| row.record.case.work.probe().is_some_and(|work| request.has(work.probe)))
+        .collect();
+    let timed = rows.iter().filter(|row| row.time.is_ok());
+    let present: BTreeSet<Device> = timed.map(|row| row.record.case.device).collect();
     let wanted = request.device.or(request.preset.map(|preset| preset.device));
-    let device = match (wanted, present.first()) {
-        (Some(device), _) if present.contains(&device) => device,
-        (None, Some(&device)) if present.len() == 1 => device,
-        (None, Some(_)) => {
+    let device = match wanted {
+        Some(device) => device,
+        None if present.len() > 1 => {
             let names: Vec<&str> = present.iter().map(|device| device.as_str()).collect();
             return Err(CalibrationError::Devices(names.join(" and ")));
         }
-        (_, found) => {
-            // A preset alone chooses no device: of another one it is a mistake, said as such.
-            if let (None, Some(preset), Some(&device)) = (request.device, request.preset, found) {
-                let (preset, of) = (preset.name.clone(), preset.device);
-                return Err(CalibrationError::PresetDevice { preset, of, device });
-            }
-            let without = rows.iter().find_map(|row| {
-                let reason = row.reason()?;
-                Some(format!(" ({}: {reason})", row.full_id()))
-            });
-            return Err(CalibrationError::Nothing {
-                read: units::count(report.rows_read(), "recorded case"),
-                of: request.device.map(|device| format!(" of {device}")).unwrap_or_default(),
-                reason: without.unwrap_or_default(),
-            });
-        }
+        None => present.first().copied().unwrap_or(Device::Cpu),
     };
-    match request.preset {
-        Some(preset) if preset.device != device => Err(CalibrationError::PresetDevice {
-            preset: preset.name.clone(),
-            of: preset.device,
-            device,
-        }),
-        _ => Ok(device),
+    if let Some(preset) = request.preset {
+        let measured = if present.contains(&device) { Some(&device) } else { present.first() };
+        if let Some(&device) = measured.filter(|device| **device != preset.device) {
+            let (preset, of) = (preset.name.clone(), preset.device);
+            return Err(CalibrationError::PresetDevice { preset, of, device });
+        }
     }
+    if present.contains(&device) {
+        return Ok(device);
+    }
+    let reason = rows
+        .iter()
+        .find_map(|row| Some(format!(" ({}: {})", row.full_id(), row.reason()?)))
+        .unwrap_or_default();
+    Err(CalibrationError::Nothing {
+        read: units::count(report.rows_read(), "recorded case"),
+        of: request.device.map(|device| format!(" of {device}")).unwrap_or_default(),
+        reason,
+    })
 }
 
 /// The operations with a time; of several with one key, which are of several configs, the latest.

@@ -58,31 +58,28 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
     }
     let mut out = heading("Roofline:", colour);
     let columns = [
-        ("dtype", Align::Left),
+        ("peak of", Align::Left),
         ("threads", Align::Right),
-        ("peak GFLOP/s", Align::Right),
+        ("GFLOP/s", Align::Right),
         ("", Align::Left),
-        ("memory GB/s", Align::Right),
-        ("", Align::Left),
+        ("by", Align::Left),
         ("ridge flop/byte", Align::Right),
     ];
-    let named = |limit: &Limit| match limit.source {
-        PeakSource::Measured => String::new(),
-        PeakSource::Given | PeakSource::Preset(_) => limit.source.to_string(),
-    };
     let lines: Vec<Line> = profile
         .rooflines
         .iter()
         .map(|roof| {
-            let bandwidth = roof.bandwidth_gbps.as_ref();
+            let Limit { value, source, measured } = &roof.peak_gflops;
+            let own = measured.as_ref().filter(|_| *source == PeakSource::Measured);
+            let by = own.map_or_else(|| source.to_string(), |it| profile.label(&it.operation));
+            let interval = own.map(interval).unwrap_or_default();
             let ridge = roof.ridge_flop_per_byte;
             Line::Cells(vec![
                 roof.dtype.clone().into(),
                 roof.threads.to_string().into(),
-                rate(Some(roof.peak_gflops.value)).into(),
-                named(&roof.peak_gflops).into(),
-                rate(bandwidth.map(|limit| limit.value)).into(),
-                bandwidth.map(named).unwrap_or_default().into(),
+                rate(Some(*value)).into(),
+                interval.into(),
+                by.into(),
                 ridge.map_or(ABSENT.to_owned(), |ridge| units::significant(ridge, 3)).into(),
             ])
         })
