@@ -10,9 +10,10 @@ use super::memory;
 use super::operation::{Operation, dtype_name};
 use super::preset::Precision;
 use super::profile::{
-    FusionCalibration, Metadata, OperationCalibration, PeakSources, Profile, Schema, params,
+    FusionCalibration, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, Schema,
+    params,
 };
-use super::request::{CalibrationError, OperationKind, Request};
+use super::request::{CalibrationError, Request};
 use super::roofline::Limit;
 use super::roofs::Roofs;
 use super::select::{device, latest, newest, one_machine, twice};
@@ -29,6 +30,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
     let roofs = Roofs::of(&operations, device, request, &mut notes);
     let profiles: BTreeMap<String, OperationCalibration> = operations
         .iter()
+        .filter(|operation| operation.key.probe != Probe::Launch)
         .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
         .collect();
 
@@ -65,6 +67,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         peak_source: Some(PeakSources { gflops: peak_source, bandwidth: bandwidth_source }),
         bandwidth_by_level: roofs.memory.by_level(device),
         rooflines: roofs.all,
+        launch_latencies: operations.iter().filter_map(launch).collect(),
         fusion_strategy: fusion::strategy(&results),
         environment: newest(&operations).map(|it| it.row.record.environment.clone()),
         preflight_checks: report.checks.clone(),
@@ -81,12 +84,10 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
 fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration {
     let Operation { key, time, .. } = operation;
     let intensity = operation.intensity();
-    let roof = roofs.roof(key).filter(|_| key.probe != Probe::Launch);
-    let memory_bound = roof.and_then(|roof| roof.is_memory_bound(intensity));
-    let shape = match OperationKind::of(key.probe) {
-        OperationKind::Matmul => vec![key.size, key.size],
-        OperationKind::Memory => vec![key.size / key.dtype.bytes()],
-        OperationKind::Launch => vec![key.size],
+    let memory_bound = roofs.roof(key).and_then(|roof| roof.is_memory_bound(intensity));
+    let shape = match key.probe {
+        Probe::Matmul => vec![key.size, key.size],
+        _ => vec![key.size / key.dtype.bytes()],
     };
     OperationCalibration {
         operation_type: key.probe.to_string(),
@@ -108,6 +109,19 @@ fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration 
     }
 }
 
+fn launch(operation: &Operation<'_>) -> Option<LaunchLatency> {
+    let Operation { key, row, time, .. } = operation;
+    (key.probe == Probe::Launch).then(|| LaunchLatency {
+        device: key.device,
+        threads: key.threads,
+        median_us: time.median_ns / 1e3,
+        low_us: time.interval.map(|it| it.low / 1e3),
+        high_us: time.interval.map(|it| it.high / 1e3),
+        num_trials: time.samples as u64,
+        id: row.full_id().to_owned(),
+    })
+}
+
 fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     let Operation { key, time, row, .. } = operation;
     let record = &row.record;
@@ -125,19 +139,19 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
         ("id", json!(record.full_id)),
         ("run_id", json!(record.run_id)),
     ]);
-    match OperationKind::of(key.probe) {
-        OperationKind::Matmul => extra.extend(params([
+    if key.probe == Probe::Matmul {
+        extra.extend(params([
             ("matrix_size", json!(key.size)),
             ("measured_gflops_interval", json!(bounds(operation.gflops().interval))),
             ("attainable_gflops", json!(attainable)),
-        ])),
-        OperationKind::Memory => extra.extend(params([
+        ]));
+    } else {
+        extra.extend(params([
             ("array_bytes", json!(key.size)),
             ("passes", json!(key.work().passes(key.device))),
             ("level", json!(roofs.memory.level(key).and_then(memory::name))),
             ("achieved_bandwidth_gbps_interval", json!(bounds(operation.gbps().interval))),
-        ])),
-        OperationKind::Launch => {}
+        ]));
     }
     extra
 }

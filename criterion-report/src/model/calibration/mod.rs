@@ -20,8 +20,8 @@ pub use level::{BEYOND_LAST, Caches, Level};
 pub use operation::{Operation, OperationKey, Rate};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{
-    FusionCalibration, LevelBandwidth, Metadata, OperationCalibration, PeakSources, Products,
-    Profile, ProfileError, Schema,
+    FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration, PeakSources,
+    Products, Profile, ProfileError, Schema,
 };
 pub use request::{CalibrationError, OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};

@@ -70,6 +70,9 @@ pub struct Profile {
     /// Bandwidth of memory and of each cache, per number of threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth_by_level: Vec<LevelBandwidth>,
+    /// What starting a kernel costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launch_latencies: Vec<LaunchLatency>,
     /// Whether to fuse, per place and pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fusion_strategy: Vec<FusionAdvice>,
@@ -156,7 +159,7 @@ pub struct Metadata {
 /// One operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationCalibration {
-    /// `matmul`, `copy`, `scale`, `add`, `triad`, `launch`.
+    /// `matmul`, `copy`, `scale`, `add`, `triad`.
     pub operation_type: String,
     /// GFLOP/s at the median time; upstream's is at the mean.
     pub measured_gflops: f64,
@@ -227,6 +230,25 @@ pub struct FusionCalibration {
     pub num_trials: u64,
 }
 
+/// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LaunchLatency {
+    /// Device.
+    pub device: Device,
+    /// Intra-op threads.
+    pub threads: u32,
+    /// Median, in microseconds.
+    pub median_us: f64,
+    /// Lower bound of it; null in quick mode.
+    pub low_us: Option<f64>,
+    /// Upper bound.
+    pub high_us: Option<f64>,
+    /// Number of samples.
+    pub num_trials: u64,
+    /// Criterion's id.
+    pub id: String,
+}
+
 /// Bandwidth of memory or of a cache.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelBandwidth {
@@ -245,6 +267,11 @@ impl OperationCalibration {
     pub fn name(&self) -> &str {
         let operation = self.extra_params.get("operation").and_then(Value::as_str);
         operation.unwrap_or(&self.operation_type)
+    }
+
+    /// Whether it is one of STREAM's.
+    fn is_bandwidth(&self) -> bool {
+        self.name().parse().is_ok_and(|probe: plan::Probe| probe.is_stream())
     }
 
     /// `1024` of matrices, `256MiB` of arrays.
@@ -368,7 +395,7 @@ impl Profile {
         let compute: Vec<&OperationCalibration> = self
             .operation_profiles
             .values()
-            .filter(|operation| operation.measured_gflops > 0.0)
+            .filter(|operation| operation.measured_gflops > 0.0 && !operation.is_bandwidth())
             .collect();
         Products {
             gflops: Spread::of(compute.iter().map(|it| it.measured_gflops)),

@@ -77,13 +77,20 @@ fn line(fusion: &FusionCalibration) -> Line {
     ])
 }
 
-/// Faster or slower, where the interval excludes that it is the other; without one, as it was found.
+/// Faster or slower, where the interval excludes the other; without an interval, as it was found,
+/// unless that looks like neither.
 fn direction(ratio: f64, interval: Option<Interval>) -> (&'static str, Paint) {
-    let (low, high) = interval.map_or((ratio, ratio), |it| (it.low, it.high));
-    let certain = interval.is_some();
+    let Some(Interval { low, high }) = interval else {
+        let word = match units::ratio(ratio, None).as_str() {
+            "1.00×" => "",
+            _ if ratio > 1.0 => " faster",
+            _ => " slower",
+        };
+        return (word, Paint::Plain);
+    };
     match (low > 1.0, high < 1.0) {
-        (true, _) => (" faster", if certain { Paint::Good } else { Paint::Plain }),
-        (_, true) => (" slower", if certain { Paint::Bad } else { Paint::Plain }),
+        (true, _) => (" faster", Paint::Good),
+        (_, true) => (" slower", Paint::Bad),
         _ => ("", Paint::Plain),
     }
 }

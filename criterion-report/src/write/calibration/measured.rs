@@ -1,7 +1,8 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
 use super::{ABSENT, WIDTH, efficiency, heading, rate};
-use crate::model::calibration::{Best, Limit, PeakSource, Profile};
+use crate::model::Interval;
+use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, render};
 
@@ -53,7 +54,10 @@ pub fn performance(profile: &Profile, colour: bool) -> String {
 
 /// Peaks and ridge points, then the bandwidth of each level of memory.
 pub fn rooflines(profile: &Profile, colour: bool) -> String {
-    if profile.rooflines.is_empty() && profile.bandwidth_by_level.is_empty() {
+    let nothing = profile.rooflines.is_empty()
+        && profile.bandwidth_by_level.is_empty()
+        && profile.launch_latencies.is_empty();
+    if nothing {
         return String::new();
     }
     let mut out = heading("Roofline:", colour);
@@ -105,7 +109,18 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
             ])
         })
         .collect();
-    out + &render(&columns, &lines, 2, WIDTH, colour)
+    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it)));
+    out
+}
+
+/// `launch of a kernel, cpu, 1 thread: 412.0 ns [411.2, 412.8]`
+fn launch(latency: &LaunchLatency) -> String {
+    let bounds = latency.low_us.zip(latency.high_us);
+    let bounds = bounds.map(|(low, high)| Interval { low: low * 1e3, high: high * 1e3 });
+    let time = units::time_with_interval(latency.median_us * 1e3, bounds);
+    let threads = units::count(latency.threads as usize, "thread");
+    format!("  launch of a kernel, {}, {threads}: {time}\n", latency.device)
 }
 
 fn interval(best: &Best) -> String {
