@@ -413,6 +413,7 @@ fn without_known_caches_the_largest_arrays_stand_for_memory_and_that_is_said() {
     let levels: Vec<&str> = profile.bandwidth_by_level.iter().map(|it| it.level.as_str()).collect();
     assert_eq!(levels, ["memory", "memory"]);
     assert_eq!(found(&profile, Probe::Copy, 8 << 10).efficiency, None, "of nobody knows what");
+    assert!(write(&profile, false).contains("  unclear\n"));
 }
 
 #[test]
@@ -449,6 +450,44 @@ fn a_documented_bandwidth_makes_a_ridge_without_a_measured_one() {
     let sources = crate::profile(&both).peak_source.expect("there");
     assert_eq!(sources.gflops, Some(PeakSource::Given));
     assert_eq!(sources.bandwidth, Some(PeakSource::Preset("i7-12700k".to_owned())));
+}
+
+#[test]
+fn what_has_no_time_is_said() {
+    let (_folder, report) = edited(|line| {
+        if line.contains("cpu/all-threads/f32-2048\",\"run_id") {
+            line.replace(
+                "{\"status\":\"measured\"}",
+                "{\"status\":\"oom\",\"reason\":\"no memory\"}",
+            )
+        } else {
+            line.to_owned()
+        }
+    });
+    let profile = calibrate(&report, &REQUEST).expect("a profile");
+    assert_eq!(profile.operation(&operation(Probe::Matmul, 2048, 2)), None);
+    let note = "1 calibration case without a time of the last run that selected it; \
+                calibration/machine/matmul/cpu/all-threads/f32-2048: oom: no memory";
+    assert!(profile.notes.iter().any(|it| it == note), "{:?}", profile.notes);
+}
+
+#[test]
+fn products_and_memory_may_have_run_on_different_numbers_of_threads() {
+    let (_folder, report) = edited(|line| {
+        if line.contains("matmul/cpu/all-threads") {
+            line.replace("\"threads\":2,\"interop", "\"threads\":3,\"interop")
+        } else {
+            line.to_owned()
+        }
+    });
+    let given = Request { peak_gflops: Some(400.0), peak_bandwidth: Some(10.0), ..REQUEST };
+    let profile = calibrate(&report, &given).expect("a profile");
+    assert_eq!(profile.headline().map(|roof| roof.threads), Some(3));
+    assert_eq!(profile.theoretical_peak_gflops, Some(400.0));
+    assert_eq!(profile.headline().and_then(|roof| roof.ridge_flop_per_byte), Some(40.0));
+    let triad = found(&profile, Probe::Triad, 256 << 20);
+    assert_eq!(triad.efficiency, profile.bandwidth_efficiency);
+    assert!(profile.bandwidth_efficiency.is_some_and(|it| (0.81..0.812).contains(&it)));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::profile::{
 use super::request::{CalibrationError, Request};
 use super::roofline::Limit;
 use super::roofs::Roofs;
-use super::select::{device, latest, newest, one_machine, twice};
+use super::select::{device, latest, newest, one_machine, twice, unmeasured};
 use super::spread::Spread;
 use crate::model::{FusionResult, Interval, Report};
 use crate::units;
@@ -27,6 +27,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
     let mut notes = Vec::new();
     let operations = latest(report, request, device, &mut notes);
     one_machine(&operations, device)?;
+    notes.extend(unmeasured(report, device));
     let roofs = Roofs::of(&operations, device, request, &mut notes);
     let profiles: BTreeMap<String, OperationCalibration> = operations
         .iter()
@@ -36,7 +37,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
 
     let results = fusion::results(report, device, request.patterns);
     let fusion_profiles = fusions(&results, &mut notes);
-    let memory = roofs.memory.limit(roofs.threads, request.bandwidth());
+    let memory = roofs.memory.limit(roofs.memory_threads, request.bandwidth());
     let compute: Vec<&OperationCalibration> = operations
         .iter()
         .filter(|operation| roofs.is_headline(&operation.key))

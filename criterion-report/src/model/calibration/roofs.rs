@@ -19,9 +19,9 @@ pub struct Roofs {
     pub all: Vec<Roofline>,
     /// Bandwidths.
     pub memory: Memory,
-    /// The most threads that anything ran on.
-    pub threads: u32,
-    /// That of float32 on so many threads.
+    /// The most threads that STREAM's operations ran on.
+    pub memory_threads: u32,
+    /// That of float32 on the most threads.
     pub headline: Option<Roofline>,
     /// Of memory, in place of what was measured.
     instead_of_memory: Option<(f64, PeakSource)>,
@@ -35,44 +35,44 @@ impl Roofs {
         request: &Request<'_>,
         notes: &mut Vec<String>,
     ) -> Self {
-        let threads = operations.iter().map(|operation| operation.key.threads).max().unwrap_or(0);
+        let streams = operations.iter().filter(|operation| operation.key.probe.is_stream());
+        let memory_threads = streams.map(|operation| operation.key.threads).max().unwrap_or(0);
         let mut memory = Memory::of(operations);
         notes.append(&mut memory.notes);
         let instead_of_memory = request.bandwidth();
         let mut roofs =
-            Self { all: Vec::new(), memory, threads, headline: None, instead_of_memory };
+            Self { all: Vec::new(), memory, memory_threads, headline: None, instead_of_memory };
         let products = || operations.iter().filter(|it| it.key.probe == Probe::Matmul);
         let of: BTreeSet<(Dtype, u32)> =
             products().map(|operation| (operation.key.dtype, operation.key.threads)).collect();
-        for (dtype, threads) in of {
+        for &(dtype, threads) in &of {
             let own: Vec<&Operation<'_>> = products()
                 .filter(|it| (it.key.dtype, it.key.threads) == (dtype, threads))
                 .collect();
-            roofs.add(dtype, &own, device, request);
+            let most = of.range((dtype, threads)..=(dtype, u32::MAX)).count() == 1;
+            roofs.add((dtype, threads, most), &own, device, request);
         }
-        notes.extend(roofs.partial(operations, device, request));
+        notes.extend(Self::partial(operations, device, request));
         roofs
     }
 
-    /// Adds the roof over products of one dtype on so many threads. Figures from elsewhere are of
-    /// the whole machine, so they replace what was measured on the most threads only.
+    /// Adds the roof over products of one dtype on so many threads, and whether these are the most.
+    /// Figures from elsewhere are of the whole machine, so they replace what was measured on the most
+    /// threads only.
     fn add(
         &mut self,
-        dtype: Dtype,
+        (dtype, threads, most): (Dtype, u32, bool),
         products: &[&Operation<'_>],
         device: Device,
         request: &Request<'_>,
     ) {
-        let Some(first) = products.first() else { return };
-        let threads = first.key.threads;
-        let all = threads == self.threads;
         let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
-        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| all);
+        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| most);
         let best = Best::of(products.iter().copied(), Operation::gflops);
-        let bandwidth = self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| all));
+        let bandwidth = self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| most));
         let Some(limit) = Limit::new(best, instead) else { return };
         let roof = Roofline::new((device, dtype_name(dtype), threads), limit, bandwidth);
-        if dtype == Dtype::Float32 && all {
+        if dtype == Dtype::Float32 && most {
             self.headline = Some(roof.clone());
         }
         self.all.push(roof);
@@ -80,21 +80,21 @@ impl Roofs {
 
     /// That figures of a whole machine stand beside measurements on a part of it.
     fn partial(
-        &self,
         operations: &[Operation<'_>],
         device: Device,
         request: &Request<'_>,
     ) -> Option<String> {
         let cpus = newest(operations)?.row.record.environment.host.cpus;
+        let threads = operations.iter().map(|operation| operation.key.threads).max()?;
         let elsewhere = request.peak_gflops.is_some()
             || request.peak_bandwidth.is_some()
             || request.preset.is_some();
-        let part = device == Device::Cpu && elsewhere && self.threads < cpus;
+        let part = device == Device::Cpu && elsewhere && threads < cpus;
         part.then(|| {
             format!(
                 "the peaks that were named are of the whole machine; it was measured on at most \
                  {} of {cpus} CPUs",
-                units::count(self.threads as usize, "thread"),
+                units::count(threads as usize, "thread"),
             )
         })
     }
@@ -107,7 +107,8 @@ impl Roofs {
 
     /// Whether the operation is of those that upstream's summary fields are about.
     pub fn is_headline(&self, key: &OperationKey) -> bool {
-        key.probe == Probe::Matmul && key.dtype == Dtype::Float32 && key.threads == self.threads
+        let most = self.headline.as_ref().is_some_and(|roof| roof.threads == key.threads);
+        key.probe == Probe::Matmul && key.dtype == Dtype::Float32 && most
     }
 
     /// Share of the limit that applies: of products the peak, of STREAM's operations the bandwidth
@@ -120,8 +121,8 @@ impl Roofs {
                 Some(operation.gflops().value / self.roof(key)?.peak_gflops.value)
             }
             (OperationKind::Memory, Some(Level::Memory)) => {
-                let all = key.threads == self.threads;
-                let instead = self.instead_of_memory.clone().filter(|_| all);
+                let most = key.threads == self.memory_threads;
+                let instead = self.instead_of_memory.clone().filter(|_| most);
                 Some(gbps / self.memory.limit(key.threads, instead)?.value)
             }
             (OperationKind::Memory, Some(level)) => {

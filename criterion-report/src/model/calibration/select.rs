@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plan::Device;
+use plan::{Device, Mode};
 
 use super::operation::{Operation, OperationKey};
 use super::request::{CalibrationError, Request};
@@ -78,6 +78,20 @@ pub fn latest<'a>(
 /// That one of two measurements of the same thing is left out.
 pub fn twice(key: &str, latest: &str, earlier: &str) -> String {
     format!("{key} was measured twice: {latest} is in the profile, {earlier}, earlier, is not")
+}
+
+/// That cases of the device were recorded or selected and have no time of that run.
+pub fn unmeasured(report: &Report, device: Device) -> Option<String> {
+    // `<target>/<config>/<workload>/<device>/…`
+    let own = |id: &str| {
+        let mut parts = id.split('/');
+        parts.next() == Some(Mode::Calibration.as_str()) && parts.nth(2) == Some(device.as_str())
+    };
+    let cases: Vec<(String, String)> =
+        report.unmeasured().into_iter().filter(|(id, _)| own(id)).collect();
+    let (id, reason) = cases.first()?;
+    let count = units::count(cases.len(), "calibration case");
+    Some(format!("{count} without a time of the last run that selected it; {id}: {reason}"))
 }
 
 /// A profile is of one machine.

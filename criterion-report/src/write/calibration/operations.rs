@@ -39,8 +39,11 @@ fn line(profile: &Profile, operation: &OperationCalibration) -> Line {
         Some(false) => "compute",
         None => ABSENT,
     };
-    // What level of memory a bandwidth is of.
-    let bound = text(params, "level").unwrap_or(bound);
+    // Of a bandwidth, by the level of memory that it is of.
+    let bound = match params.get("level") {
+        Some(level) => level.as_str().unwrap_or("unclear"),
+        None => bound,
+    };
     Line::Cells(vec![
         operation.name().into(),
         operation.size_name().into(),
