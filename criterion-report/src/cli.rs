@@ -197,6 +197,7 @@ impl Source {
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()
             && report.missing.is_empty()
+            && report.rows_read() > 0
         {
             let read = units::count(report.rows_read(), "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };

@@ -14,5 +14,6 @@ pub mod runtime;
 pub mod script;
 pub mod sdpa;
 mod tensor;
+pub mod triad;
 
 pub use error::{Error, is_out_of_memory};

@@ -13,6 +13,8 @@ pub use reference::{Reference, rows};
 use plan::{Accuracy, Stat};
 use tch::{Kind, TchError, Tensor};
 
+use crate::refusal::Refusal;
+
 /// An output's distance from its reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distance {
@@ -30,14 +32,48 @@ impl Distance {
         let reference = reference.f_to_kind(Kind::Double)?;
         let error = output.f_to_kind(Kind::Double)?.f_sub(&reference)?;
         let max_abs_error = error.f_abs()?.f_max()?.f_double_value(&[])?;
-        let (signal, noise) = (norm(&reference)?, norm(&error)?);
-        // Two silent tensors are equal; NaN must stay NaN, so that no gate lets it through.
+        Ok(Self::new(norm(&reference)?, norm(&error)?, max_abs_error))
+    }
+
+    /// The same of values one by one, a reference and an output each, where they are no tensors.
+    pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let (mut signal, mut noise, mut max_abs_error) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for (reference, output) in pairs {
+            let error = output - reference;
+            signal += reference * reference;
+            noise += error * error;
+            max_abs_error = max_abs_error.max(error.abs());
+        }
+        Self::new(signal.sqrt(), noise.sqrt(), max_abs_error)
+    }
+
+    fn new(signal: f64, noise: f64, max_abs_error: f64) -> Self {
+        // Two silent outputs are equal; NaN must stay NaN, so that no gate lets it through.
         let relative_error = if noise == 0.0 { 0.0 } else { noise / signal };
-        Ok(Self { sqnr_db: -20.0 * relative_error.log10(), max_abs_error, relative_error })
+        Self { sqnr_db: -20.0 * relative_error.log10(), max_abs_error, relative_error }
+    }
+
+    /// The record's form, or [`Refusal::Failed`] when it is below the gate or no number. `rows`
+    /// were compared.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn judge(self, min_sqnr_db: f64, rows: u64) -> Result<Accuracy, Refusal> {
+        // A ratio that is no number must not pass, hence the question put this way round.
+        if self.sqnr_db >= min_sqnr_db {
+            return Ok(self.accuracy(min_sqnr_db, rows));
+        }
+        let Self { sqnr_db, max_abs_error, relative_error } = self;
+        Err(Refusal::Failed(format!(
+            "inaccurate: {sqnr_db:.1} dB signal-to-noise ratio is below the gate of \
+             {min_sqnr_db:.1} dB (largest error {max_abs_error:.3e}, relative error \
+             {relative_error:.3e}, {rows} rows against float64); if it is good enough, lower \
+             `min_sqnr_db`"
+        )))
     }
 
     /// The record's form, beside the gate that was applied and the rows that were compared.
-    pub fn accuracy(self, min_sqnr_db: f64, rows_checked: u64) -> Accuracy {
+    fn accuracy(self, min_sqnr_db: f64, rows_checked: u64) -> Accuracy {
         let Self { sqnr_db, max_abs_error, relative_error } = self;
         Accuracy {
             sqnr_db: Stat(sqnr_db),
@@ -82,6 +118,22 @@ mod tests {
                 .unwrap();
         assert!((distance.sqnr_db - 20.0).abs() < 1e-9, "{distance:?}");
         assert_eq!((distance.max_abs_error, distance.relative_error), (0.5, 0.1));
+    }
+
+    #[test]
+    fn values_one_by_one_are_compared_as_tensors_are() {
+        let (reference, output) = ([3.0, 4.0, -1.0], [3.0, 4.5, -1.25]);
+        let tensors =
+            Distance::between(&Tensor::from_slice(&reference), &Tensor::from_slice(&output));
+        let singly = Distance::of(reference.into_iter().zip(output));
+        let tensors = tensors.unwrap();
+        assert!((singly.sqnr_db - tensors.sqnr_db).abs() < 1e-9, "{singly:?} {tensors:?}");
+        assert_eq!(singly.max_abs_error, tensors.max_abs_error);
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let broken = Distance::of([(1.0, 1.0), (2.0, wrong), (3.0, 3.0)]);
+            assert!(broken.judge(-200.0, 3).is_err(), "{broken:?}");
+        }
+        assert_eq!(Distance::of([(1.0, 1.0)]).sqnr_db, f64::INFINITY);
     }
 
     #[test]

@@ -70,18 +70,7 @@ impl Reference {
             return Err(Refusal::Failed(what));
         }
         let distance = Distance::between(&self.output, &self.select(output)?)?;
-        let rows = self.rows();
-        // A ratio that is no number must not pass, hence the question put this way round.
-        if distance.sqnr_db >= min_sqnr_db {
-            return Ok(distance.accuracy(min_sqnr_db, rows));
-        }
-        let Distance { sqnr_db, max_abs_error, relative_error } = distance;
-        Err(Refusal::Failed(format!(
-            "inaccurate: {sqnr_db:.1} dB signal-to-noise ratio is below the gate of \
-             {min_sqnr_db:.1} dB (largest error {max_abs_error:.3e}, relative error \
-             {relative_error:.3e}, {rows} rows against float64); if it is good enough, lower \
-             `min_sqnr_db`"
-        )))
+        distance.judge(min_sqnr_db, self.rows())
     }
 }
 

@@ -14,7 +14,6 @@ pub use crate::refusal::Refusal;
 use forward::Forward;
 use fusion::Fusion;
 use plan::{Accuracy, Case, Weights, Work};
-use probe::Probe;
 use tch::{TchError, Tensor};
 
 /// What is timed.
@@ -67,7 +66,7 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     Ok(match &case.work {
         Work::Model(work) => Box::new(Forward::prepare(case, work)?),
         Work::Fusion(work) => Box::new(Fusion::prepare(case, work)?),
-        Work::Probe(work) => Box::new(Probe::prepare(case, work)?),
+        Work::Probe(work) => probe::prepare(case, work)?,
     })
 }
 

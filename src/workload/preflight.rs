@@ -16,7 +16,7 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
     match &case.work {
         Work::Model(work) => model(case, work)?,
         Work::Fusion(work) => pattern(case, work)?,
-        Work::Probe(work) => probe::check(work, case.device)?,
+        Work::Probe(work) => probe::check(work, case.device, case.dtype)?,
     }
     device::resolve(case.device)?;
     memory(case)

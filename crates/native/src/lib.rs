@@ -311,4 +311,12 @@ unsafe extern "C" {
     pub fn ctn_script_function_free(function: *mut ScriptFunction);
     /// Frees a script; null is fine. Its functions live on.
     pub fn ctn_script_free(script: *mut Script);
+
+    /// Writes b + scale · c into the tensor `a`.
+    pub fn ctn_triad(
+        a: *const C_tensor,
+        b: *const C_tensor,
+        c: *const C_tensor,
+        scale: f64,
+    ) -> Status;
 }

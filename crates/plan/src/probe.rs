@@ -19,7 +19,11 @@ pub struct ProbeWork {
 }
 
 impl ProbeWork {
-    /// The sizes of a set: of `matmul` upstream's; of STREAM's from the first cache to memory.
+    /// The sizes of a set: of `matmul` upstream's; of STREAM's from the first cache to memory, as
+    /// one thread sees them. Two or three arrays of 8 KiB fit a first cache of 32 KiB, of 128 KiB a
+    /// second one of 512 KiB and more, of 4 MiB a third one of 16 MiB; 256 MiB is four times a third
+    /// one of 64 MiB, as STREAM asks of memory, and 1 GiB of 256 MiB. Several threads share an array,
+    /// so that each of them works on a part only, in a nearer cache.
     pub fn sizes(probe: Probe, set: SizeSet) -> Vec<u64> {
         const KIB: u64 = 1 << 10;
         const MIB: u64 = 1 << 20;
@@ -28,7 +32,17 @@ impl ProbeWork {
             (Probe::Matmul, SizeSet::Quick) => vec![1024, 2048],
             (Probe::Launch, _) => vec![1],
             (_, SizeSet::Full) => {
-                vec![8 * KIB, 32 * KIB, 128 * KIB, 512 * KIB, 2 * MIB, 8 * MIB, 64 * MIB, 256 * MIB]
+                vec![
+                    8 * KIB,
+                    32 * KIB,
+                    128 * KIB,
+                    512 * KIB,
+                    2 * MIB,
+                    8 * MIB,
+                    32 * MIB,
+                    256 * MIB,
+                    1024 * MIB,
+                ]
             }
             (_, SizeSet::Quick) => vec![8 * KIB, 128 * KIB, 4 * MIB, 256 * MIB],
         }
@@ -80,10 +94,11 @@ impl ProbeWork {
         }
     }
 
-    /// How often one step of STREAM's goes over its arrays: on the CPU until each is 4 MiB, so that
-    /// the work in a cache is long against the call; on a device, whose sizes are larger, once.
+    /// How often one step of STREAM's goes over its arrays: on the CPU until an array has been gone
+    /// over for 64 MiB, which takes a first cache half a millisecond, so that the work is long against
+    /// waking threads and waiting for them; on a device, whose sizes are larger, once.
     pub fn passes(&self, device: Device) -> u64 {
-        const STEP: u64 = 4 << 20;
+        const STEP: u64 = 64 << 20;
         match (self.probe, device) {
             (Probe::Matmul | Probe::Launch, _) => 1,
             (_, Device::Cpu) => STEP.div_ceil(self.size.max(1)),
@@ -128,10 +143,10 @@ mod tests {
             assert_eq!(work.bytes(Dtype::Float32, Device::Cpu), arrays * (64 << 20), "{probe}");
             assert_eq!(work.flops(Dtype::Float32, Device::Cpu), flops * (16 << 20), "{probe}");
         }
-        // 16 KiB go 256 times into 4 MiB.
+        // 16 KiB go 4096 times into 64 MiB.
         let small = of(Probe::Copy, 16 << 10);
-        assert_eq!(small.passes(Device::Cpu), 256);
-        assert_eq!(small.bytes(Dtype::Float32, Device::Cpu), 8 << 20);
+        assert_eq!(small.passes(Device::Cpu), 4096);
+        assert_eq!(small.bytes(Dtype::Float32, Device::Cpu), 128 << 20);
         assert_eq!(small.bytes(Dtype::Float32, Device::Cuda), 32 << 10);
     }
 

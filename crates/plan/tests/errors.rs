@@ -85,3 +85,109 @@ fn a_file_that_is_not_there_or_badly_named() {
     let named = Config::parse(Path::new("my config.yml"), "model_params: {}").unwrap_err();
     insta::assert_snapshot!(format!("{missing}\n{named}"));
 }
+
+#[test]
+fn mistakes_of_fusion() {
+    let entries = [
+        "{ patterns: [linear_bais] }",
+        "{ patterns: linear }",
+        "{ patterns: [] }",
+        "{ sizes: quick }",
+        "{ patterns: [linear], sizes: small }",
+        "{ patterns: [linear], sizes: [] }",
+        "{ patterns: [linear], sizes: [64, 64, 64] }",
+        "{ patterns: [linear], sizes: [[64, 64]] }",
+        "{ patterns: [conv], sizes: [[1, 3, 64]] }",
+        "{ patterns: [attention], sizes: [[1, 8, 512, 64]] }",
+        "{ patterns: [linear], sizes: [[0, 64, 64]] }",
+        "{ patterns: [linear, conv], sizes: [[64, 64, 64]] }",
+        "{ patterns: [conv], heads: [8] }",
+        "{ patterns: [attention], heads: 8 }",
+        "{ patterns: [attention], heads: [0] }",
+        "{ patterns: [qk_scores], causal: [true] }",
+        "{ patterns: [full_attention], causal: true }",
+        "{ patterns: [linear], memory_formats: [channels_last] }",
+        "{ patterns: [conv], memory_formats: [nhwc] }",
+        "{ patterns: [linear], variants: [folded] }",
+        "{ patterns: [conv], variants: [fast] }",
+        "{ patterns: [linear], variants: mkldnn }",
+        "{ patterns: [linear], dtypes: [float64] }",
+        "{ patterns: [linear], devices: [gpu] }",
+        "{ patterns: [linear], device: cpu }",
+        "{ patterns: [linear], dtype: torch.float32 }",
+        "{ patterns: [linear], threads: [1, all] }",
+        "{ patterns: [linear], out: true }",
+        "{ patterns: [linear], benchmark_mode: fusion }",
+        "{ pattern: [linear] }",
+        "[linear]",
+        "[]",
+    ];
+    let text = entries
+        .map(|entry| format!("benchmark_mode: fusion\nfusion_params: {entry}"))
+        .into_iter()
+        .chain(
+            [
+                "fusion_params: { patterns: [linear] }",
+                "benchmark_mode: fusion",
+                "benchmark_mode: fusion\nmodel_params: {}",
+                "benchmark_mode: fusion\ncalibration_params: { probes: [matmul] }",
+                "benchmark_mode: fusion\npatterns: [linear]\nfusion_params: { patterns: [conv] }",
+                "benchmark_mode: fuse\nfusion_params: { patterns: [lineer] }",
+            ]
+            .map(str::to_owned),
+        )
+        .map(|text| format!("{text}\n  -> {}\n", errors(&text)))
+        .collect::<Vec<_>>()
+        .join("\n");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn mistakes_of_calibration() {
+    let entries = [
+        "{ probes: [matmull] }",
+        "{ probes: [launches] }",
+        "{ probes: matmul }",
+        "{ probes: [] }",
+        "{ sizes: quick }",
+        "{ probes: [matmul, stream] }",
+        "{ probes: [launch, copy] }",
+        "{ probes: [matmul], sizes: tiny }",
+        "{ probes: [matmul], sizes: [] }",
+        "{ probes: [matmul], sizes: 1024 }",
+        "{ probes: [matmul], sizes: [4MiB] }",
+        "{ probes: [matmul], sizes: [[64, 64, 64]] }",
+        "{ probes: [stream], sizes: [1024] }",
+        "{ probes: [copy], sizes: [4MB] }",
+        "{ probes: [copy], sizes: [1.5MiB] }",
+        "{ probes: [copy], sizes: [100GB, 2000000GiB] }",
+        "{ probes: [launch], sizes: quick }",
+        "{ probes: [stream], dtypes: [torch.bfloat16] }",
+        "{ probes: [matmul], dtypes: [int8] }",
+        "{ probes: [matmul], devices: [host] }",
+        "{ probes: [matmul], threads: [1, many] }",
+        "{ probes: [matmul], threads: [] }",
+        "{ probes: [matmul], threads: 0 }",
+        "{ probes: [matmul], heads: [8] }",
+        "{ probes: [matmul], packed: true }",
+        "{ probe: [matmul] }",
+        "[]",
+    ];
+    let text = entries
+        .map(|entry| format!("benchmark_mode: calibration\ncalibration_params: {entry}"))
+        .into_iter()
+        .chain(
+            [
+                "calibration_params: { probes: [matmul] }",
+                "benchmark_mode: calibration",
+                "benchmark_mode: calibration\nthreads: some\ncalibration_params: { probes: [copy] }",
+                "benchmark_mode: calibration\nsizes: quick\ncalibration_params: { probes: [copy] }",
+                "benchmark_mode: inference\nthreads: [1, all]\nmodel_params: {}",
+            ]
+            .map(str::to_owned),
+        )
+        .map(|text| format!("{text}\n  -> {}\n", errors(&text)))
+        .collect::<Vec<_>>()
+        .join("\n");
+    insta::assert_snapshot!(text);
+}

@@ -144,6 +144,13 @@ impl Row {
         self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 
+    /// 10⁹ bytes per second at the median time, of a probe; the bytes are counted as
+    /// [`plan::cost::moved_bytes`] does.
+    pub fn gb_per_s(&self) -> Option<f64> {
+        let bytes = plan::cost::moved_bytes(&self.record.case)? as f64;
+        self.time.as_ref().ok().map(|time| bytes / time.median_ns)
+    }
+
     /// Why there is no number, in the outcome's words or in those of a missing time.
     pub fn reason(&self) -> Option<String> {
         match (&self.record.outcome, &self.time) {

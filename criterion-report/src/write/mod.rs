@@ -4,6 +4,8 @@
 pub mod calibration;
 pub mod csv;
 pub mod dashboard;
+mod failures;
+pub mod fusion;
 pub(crate) mod python_json;
 pub mod show;
 mod table;
@@ -64,6 +66,30 @@ pub enum Writer {
     /// The uploader takes only files named *.json, from the top of one folder, and two files of
     /// the same name in one job overwrite each other.
     Dashboard(dashboard::Options),
+
+    /// Print what fusing gains, per pattern, and whether to fuse on this device
+    ///
+    /// Of the records only those of `cargo bench --bench fusion` are read. `time` is the median over
+    /// criterion's samples, `GFLOP/s` upstream's count of operations over it. `speed-up` is the
+    /// unfused operations' time over the variant's with its interval, from blocks in which both ran
+    /// in turn; it is not the quotient of the two times, which are of two moments. `benefit` is
+    /// strong from 1.5, moderate from 1.1, minimal from 0.95 and slower below, if the whole interval
+    /// lies there, and else inconclusive.
+    ///
+    /// The columns headed `formula` are computed, not measured: `bytes` is the traffic of all
+    /// operations of the variant, each operand read once and each result written once; `upstream` is
+    /// what branes-ai/graphs calls memory_reduction. Those headed `measured` are what a step was
+    /// seen to allocate: at its `peak`, the output included, and in `total`. The line of `unfused`
+    /// has bytes, the others have the change against it. What a terminal has no room for is left out:
+    /// `total`, `upstream`, `GFLOP/s`, `bytes`, `peak`, in this order.
+    ///
+    /// Below the tables stands the strategy: `fuse` where a variant gains in some case (its whole
+    /// interval is at least 1.1) and loses in none (each is at least 0.95); `fuse conditionally`
+    /// where it gains in some and loses in others, or may; `avoid` where it loses (the whole interval
+    /// is below 0.95) and gains nowhere; `indifferent` where it neither gains nor loses; else
+    /// `inconclusive`. A pattern has the advice of its best variant among those that run fewer
+    /// operations than `unfused`.
+    Fusion(fusion::Options),
 }
 
 /// What a writer may know of where its text goes.
@@ -97,25 +123,31 @@ impl Writer {
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
             Self::Show(_) | Self::Csv | Self::Dashboard(_) => None,
+            Self::Fusion(_) => Some(&[Mode::Fusion]),
         }
     }
 
-    /// Whether the text itself holds the report's warnings; otherwise they go to standard error.
+    /// Whether the text itself holds the report's warnings and remarks; otherwise they go to
+    /// standard error.
     pub const fn says_warnings(&self) -> bool {
         match self {
             Self::Show(_) => true,
             Self::Csv | Self::Dashboard(_) => false,
+            Self::Fusion(options) => options.format.is_for_people(),
         }
     }
 
     /// Writes the report in this format.
     pub fn write(&self, report: &Report, target: Target<'_>) -> Result<Written> {
         let mut written: Written = match self {
-            Self::Show(options) => return Ok(show::write(report, options, target).into()),
+            Self::Show(options) => show::write(report, options, target).into(),
             Self::Csv => csv::write(report).into(),
             Self::Dashboard(options) => dashboard::write(report, options, target)?,
+            Self::Fusion(options) => fusion::write(report, options, target)?.into(),
         };
-        written.notes.extend(earlier(report));
+        if !self.says_warnings() {
+            written.notes.extend(earlier(report));
+        }
         Ok(written)
     }
 }

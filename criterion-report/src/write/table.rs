@@ -164,19 +164,28 @@ fn cells(row: &[Cell], columns: &[(&str, Align)], widths: &[usize], colour: bool
     out
 }
 
+/// A space where [`wrap`] breaks no line.
+const GLUE: char = '\u{a0}';
+
+/// Text that [`wrap`] keeps on one line.
+pub fn glued(text: &str) -> String {
+    text.replace(' ', &GLUE.to_string())
+}
+
 /// Words on lines of at most `width` characters; a longer word stands alone. Never empty.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    let words = text.split(|char: char| char.is_whitespace() && char != GLUE);
+    for word in words.filter(|word| !word.is_empty()).map(|word| word.replace(GLUE, " ")) {
         let line = lines.last_mut().expect("the list starts with one line");
         let fits = line.chars().count() + 1 + word.chars().count() <= width;
         if line.is_empty() {
-            line.push_str(word);
+            line.push_str(&word);
         } else if fits {
             line.push(' ');
-            line.push_str(word);
+            line.push_str(&word);
         } else {
-            lines.push(word.to_owned());
+            lines.push(word);
         }
     }
     lines
@@ -207,6 +216,14 @@ mod tests {
                     that kind
         ");
         assert_eq!(table_width(&columns, &lines, 2), "  baseline  1 µs  10".chars().count());
+    }
+
+    #[test]
+    fn text_breaks_between_words_that_are_not_glued() {
+        let text = format!("at {}  or\n{}", glued("a b c"), glued("d e"));
+        assert_eq!(wrap(&text, 8), ["at a b c", "or d e"]);
+        assert_eq!(wrap(&text, 4), ["at", "a b c", "or", "d e"]);
+        assert_eq!(wrap("", 4), [""]);
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub const READABLE: &[&str] = &[
     "earlier-runs",
     "every-outcome",
     "foreign-benchmark",
+    "fusion",
     "host-bound",
     "interleaved",
     "mixed-estimate",

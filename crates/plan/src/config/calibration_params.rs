@@ -38,25 +38,27 @@ const STREAM: &str = "stream";
 pub(super) fn read(node: &Node<'_>) -> Option<Vec<CalibrationParams>> {
     let fields = top(node, &[KEY], KEY, ENTRY_KEYS)?;
     let mut own = Own::default();
-    own_keys::apply(&fields, &mut own);
-    fields.entries(KEY, "probe", |entry| read_entry(entry, &own))
+    own_keys::apply_but_threads(&fields, &mut own);
+    // An error in here is one of the file, however the entries are read.
+    let threads = read_threads(&fields, &[own.settings.threads]).unwrap_or_default();
+    fields.entries(KEY, "probe", |entry| read_entry(entry, &own, &threads))
 }
 
-fn read_entry(node: &Node<'_>, outer: &Own) -> Option<CalibrationParams> {
+fn read_entry(node: &Node<'_>, outer: &Own, threads: &[Threads]) -> Option<CalibrationParams> {
     let fields = node.mapping_beside(&[ENTRY_KEYS, OWN_KEYS].concat(), &at_the_top(&[]))?;
     let mut own = outer.clone();
     own_keys::apply_but_threads(&fields, &mut own);
     let probes = read_probes(&fields);
     let dtypes = fields.words("dtypes");
     let devices = fields.words("devices");
-    let threads = read_threads(&fields, own.settings.threads);
+    let threads = read_threads(&fields, threads);
     let probes = probes?;
     let sizes = read_sizes(&fields, probes[0]);
     if probes[0] != Probe::Matmul
         && let Some(node) = fields.get("dtypes")
     {
-        let message = format!("`{}` is measured in float32", probes[0]);
-        node.report(message, "delete the key");
+        let message = format!("`{}` is measured in float32 only", probes[0]);
+        node.report(message, "delete the key, or give `matmul` an entry of its own");
     }
     Some(CalibrationParams {
         name: fields.read("name", Node::string),
@@ -70,9 +72,9 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<CalibrationParams> {
 }
 
 /// One number or `all`, or a list of them.
-fn read_threads(fields: &Fields<'_>, outer: Threads) -> Option<Vec<Threads>> {
+fn read_threads(fields: &Fields<'_>, outer: &[Threads]) -> Option<Vec<Threads>> {
     match fields.get("threads") {
-        None => Some(vec![outer]),
+        None => Some(outer.to_vec()),
         Some(node) if node.is_list() => {
             Some(fields.items("threads", own_keys::read_threads)?.unwrap_or_default())
         }
@@ -99,8 +101,8 @@ fn read_probes(fields: &Fields<'_>) -> Option<Vec<Probe>> {
     ];
     if !kinds.iter().any(|kind| probes.iter().all(kind)) {
         let message = "sizes of these probes do not mean the same".to_owned();
-        return fields
-            .error(message, "write one entry for `matmul`, one for `stream`, one for `launch`");
+        let remedy = "write one entry for `matmul`, one for `stream`, one for `launch`";
+        return fields.get("probes")?.error(message, remedy);
     }
     Some(probes)
 }
@@ -134,14 +136,22 @@ fn read_sizes(fields: &Fields<'_>, probe: Probe) -> Option<Vec<(String, u64)>> {
         return set(node.word()?);
     }
     let size = |node: &Node<'_>| match probe {
-        Probe::Matmul => node.integer(1..=1 << 20),
+        Probe::Matmul => read_rows(node),
         _ => read_bytes(node),
     };
-    let sizes = fields.items("sizes", size)??;
-    if sizes.is_empty() {
-        return node.error("no size".to_owned(), "list at least one, or delete the key");
+    named("custom".to_owned(), fields.items("sizes", size)??)
+}
+
+/// Rows and columns of a square matrix.
+fn read_rows(node: &Node<'_>) -> Option<u64> {
+    const MOST: u64 = 1 << 20;
+    match node.as_integer() {
+        Some(rows @ 1..=MOST) => Some(rows),
+        _ => node.wrong_type(
+            "a number of rows",
+            &format!("a whole number from 1 to {MOST}: of rows, and of columns"),
+        ),
     }
-    named("custom".to_owned(), sizes)
 }
 
 /// Bytes of one array: `16KiB`, `4MiB`, `1GiB`; whole cache lines.

@@ -235,6 +235,10 @@ fn read_sizes(
 }
 
 fn read_size(node: &Node<'_>, family: PatternFamily) -> Option<FusionShape> {
+    if !node.is_list() {
+        let example = "each size in brackets, e.g. `[[64, 64, 64], [128, 128, 128]]`";
+        return node.wrong_type("a size", example);
+    }
     let items = node.list()?;
     let numbers: Vec<_> = items.iter().map(|item| item.integer(1..=LARGEST)).collect();
     let numbers = numbers.into_iter().collect::<Option<Vec<u64>>>()?;

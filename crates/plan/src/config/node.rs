@@ -167,9 +167,14 @@ impl<'d> Node<'d> {
         self.as_boolean().or_else(|| self.wrong_type("a flag", "true or false"))
     }
 
+    /// The value if it is a whole number; no error otherwise.
+    pub(super) fn as_integer(&self) -> Option<u64> {
+        self.value.as_u64()
+    }
+
     /// A whole number in `range`.
     pub(super) fn integer(&self, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
-        match self.value.as_u64() {
+        match self.as_integer() {
             Some(value) if range.contains(&value) => Some(value),
             _ => {
                 let (start, end) = (range.start(), range.end());

@@ -74,13 +74,28 @@ pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     }
 }
 
+/// More than any machine has.
+const MOST_THREADS: u64 = 4096;
+
 /// A number, or `all`.
 pub(super) fn read_threads(node: &Node<'_>) -> Option<Threads> {
     if node.as_text() == Some(ALL_THREADS) {
         return Some(Threads::All);
     }
-    let count = node.integer(1..=4096)?;
-    Some(Threads::Count(u32::try_from(count).expect("the range above fits")))
+    if node.is_list() {
+        let message = "a list is not a number of threads".to_owned();
+        return node
+            .error(message, "write one number; only `benchmark_mode: calibration` takes several");
+    }
+    match node.as_integer() {
+        Some(count @ 1..=MOST_THREADS) => {
+            Some(Threads::Count(u32::try_from(count).expect("the range above fits")))
+        }
+        _ => {
+            let example = format!("a whole number from 1 to {MOST_THREADS}, or `{ALL_THREADS}`");
+            node.wrong_type("a number of threads", &example)
+        }
+    }
 }
 
 fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {

@@ -49,9 +49,10 @@ pub fn flops(case: &Case) -> u64 {
     }
 }
 
-/// Bytes that a probe moves; nothing is assumed of the others.
-fn moved_bytes(case: &Case) -> u64 {
-    case.work.probe().map_or(0, |work| work.bytes(case.dtype, case.device))
+/// Bytes that a step of a probe moves ([`crate::ProbeWork::bytes`]); of models and patterns none is
+/// counted.
+pub fn moved_bytes(case: &Case) -> Option<u64> {
+    case.work.probe().map(|work| work.bytes(case.dtype, case.device))
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
@@ -96,7 +97,7 @@ pub fn seconds(case: &Case) -> f64 {
         Device::Cpu => 50e9 * f64::from(case.settings.threads.resolve(1)),
         _ => 50e12,
     };
-    let step = flops(case) as f64 / rate + moved_bytes(case) as f64 / BANDWIDTH;
+    let step = flops(case) as f64 / rate + moved_bytes(case).unwrap_or(0) as f64 / BANDWIDTH;
     let batch = step.max(BATCH);
     let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
     let warm_up = (PILOT * batch).min(warm_up_s.unwrap_or(DEFAULT_WARM_UP_S)).max(3.0 * step);

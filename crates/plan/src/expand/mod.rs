@@ -113,7 +113,18 @@ impl Expansion {
     fn place(&mut self, slot: usize, case: Case, file: &Path) {
         let cases = &mut self.groups[slot].cases;
         let Some(twin) = cases.iter_mut().find(|twin| twin.id == case.id) else {
-            cases.push(case);
+            match cases.first() {
+                Some(first) if case.role == Role::Baseline => {
+                    let (first, second) = (&first.id.variant, &case.id.variant);
+                    let message = format!(
+                        "`{}` is to be compared with `{first}` and with `{second}`",
+                        case.id.parameter
+                    );
+                    let remedy = "write one entry, what the others are compared with first";
+                    self.complain(Diagnostic::whole_file(file, message, remedy));
+                }
+                _ => cases.push(case),
+            }
             return;
         };
         if twin.work != case.work {

@@ -5,7 +5,7 @@
 //! added after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told
 //! by a flag.
 
-use super::cost::{Formulas, Operation, sum};
+use super::cost::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 
@@ -95,6 +95,21 @@ impl Attention {
             operations.splice(1..=2, [joined]);
         }
         operations
+    }
+
+    /// Everything is one group; but a softmax that nothing follows stays outside.
+    fn onednn_graph(&self, dtype: Dtype) -> Vec<Operation> {
+        let (element, q, scores) = (dtype.bytes(), self.q(), self.scores());
+        let mask = self.mask().unwrap_or(0);
+        let group = |reads: &[u64], writes| Operation::new(ONEDNN_GROUP, element, reads, writes);
+        match self.end {
+            End::Scores => vec![group(&[q, q, mask], scores)],
+            End::Softmax => vec![
+                group(&[q, q, mask], scores),
+                Operation::new("aten::softmax", element, &[scores], scores),
+            ],
+            End::Output => vec![group(&[q, q, q, mask], q)],
+        }
     }
 
     /// A kernel that reads Q, K and V and writes the output. K and V come again for each block of
@@ -219,8 +234,8 @@ impl Formulas for Attention {
         device: Device,
     ) -> Option<Vec<Operation>> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
-            SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
+            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let flash = match device {
             Device::Cuda => "aten::_scaled_dot_product_flash_attention",
@@ -233,6 +248,7 @@ impl Formulas for Attention {
             (Inplace, End::Scores | End::Softmax) => {
                 self.unfused(dtype, ["aten::mul_", "aten::add_"])
             }
+            (OnednnGraph, _) => self.onednn_graph(dtype),
             (TorchScript, End::Scores | End::Softmax) => self.torchscript(dtype, device),
             (Fused, End::Scores | End::Softmax) | (Baddbmm, End::Output) => self.baddbmm(dtype),
             // Whichever kernel is chosen; all that are no composite have the same traffic.

@@ -2,7 +2,7 @@
 //! and width. How images lie in memory changes no count.
 
 use super::KERNEL_SIZE;
-use super::cost::{Formulas, Operation, sum};
+use super::cost::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 
@@ -102,8 +102,8 @@ impl Formulas for Conv {
         device: Device,
     ) -> Option<Vec<Operation>> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
-            SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
+            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let (x, filters, y) = (self.x(), self.filters(), self.y());
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
@@ -130,6 +130,11 @@ impl Formulas for Conv {
                 }
             },
             (Folded, true, true) => vec![with_bias("aten::conv2d"), relu("aten::relu")],
+            // It normalizes what the convolution gives with the statistics as they are.
+            (OnednnGraph, true, _) => {
+                vec![run(ONEDNN_GROUP, &[x, filters, product(&[STATISTICS, self.o])])]
+            }
+            (OnednnGraph, false, _) => vec![with_bias(ONEDNN_GROUP)],
             (Mkldnn, _, _) => vec![with_bias("mkldnn::_convolution_pointwise")],
             (Inplace, _, false)
             | (Folded, _, _)

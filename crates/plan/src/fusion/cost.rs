@@ -33,6 +33,9 @@ impl Operation {
     }
 }
 
+/// A group of operations that oneDNN Graph runs as one.
+pub(super) const ONEDNN_GROUP: &str = "prim::oneDNNFusionGroup";
+
 /// The sum of all terms, or `u64::MAX` beyond it.
 pub(super) fn sum(terms: &[u64]) -> u64 {
     terms.iter().fold(0, |sum, term| sum.saturating_add(*term))
@@ -112,7 +115,7 @@ impl FusionWork {
     /// | variant | side | because |
     /// |---|---|---|
     /// | `unfused` | unfused | it is that |
-    /// | `fused`, `mkldnn` | fused | libtorch's fusion of the pattern |
+    /// | `fused`, `mkldnn`, `onednn-graph` | fused | libtorch's fusion of the pattern |
     /// | `sdpa-flash`, `sdpa-efficient`, `sdpa-cudnn` | fused | the same |
     /// | `torchscript`, `folded`, `sdpa-3d` | fused | upstream runs it and calls it fused |
     /// | `addmm` | fused | what upstream's TorchScript function says |
@@ -124,13 +127,13 @@ impl FusionWork {
     /// [`Self::minimal_bytes`] in every pattern. A causal mask is in neither.
     pub fn upstream_bytes(&self, dtype: Dtype) -> Option<u64> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
-            SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
+            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let elements = match self.variant {
             Unfused => self.count(|formulas| formulas.upstream_unfused()),
-            Fused | Mkldnn | SdpaFlash | SdpaEfficient | SdpaCudnn | TorchScript | Folded
-            | Sdpa3d | Addmm | SdpaMath => self.count(|formulas| formulas.minimal()),
+            Fused | Mkldnn | OnednnGraph | SdpaFlash | SdpaEfficient | SdpaCudnn | TorchScript
+            | Folded | Sdpa3d | Addmm | SdpaMath => self.count(|formulas| formulas.minimal()),
             Inplace | Baddbmm => return None,
         };
         self.has_operations().then(|| product(&[dtype.bytes(), elements]))

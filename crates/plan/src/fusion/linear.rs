@@ -1,6 +1,6 @@
 //! Patterns around `x [m, k]` times a weight `[n, k]`, given to the product transposed as a view.
 
-use super::cost::{Formulas, Operation, sum};
+use super::cost::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 
@@ -97,8 +97,8 @@ impl Formulas for Linear {
         device: Device,
     ) -> Option<Vec<Operation>> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
-            SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
+            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let (x, weight, bias, y) = (self.x(), self.weight(), self.n, self.y());
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
@@ -118,6 +118,7 @@ impl Formulas for Linear {
                 [mm, add("aten::add_")].into_iter().chain(activated).collect()
             }
             (Mkldnn, _) => vec![whole("mkldnn::_linear_pointwise")],
+            (OnednnGraph, _) => vec![whole(ONEDNN_GROUP)],
             (Fused, None) => vec![whole("aten::addmm")],
             (Fused, Some(activation)) => match device {
                 // The epilogue of cuBLASLt.

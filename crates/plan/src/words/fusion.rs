@@ -59,6 +59,8 @@ closed_set! {
         Mkldnn = "mkldnn",
         /// As a TorchScript function, which is what upstream calls fused.
         TorchScript = "torchscript",
+        /// As a TorchScript function that oneDNN Graph fuses.
+        OnednnGraph = "onednn-graph",
         /// `scaled_dot_product_attention` on tensors without an axis of heads.
         Sdpa3d = "sdpa-3d",
         /// Its composite of products and softmax.
@@ -126,22 +128,30 @@ impl Pattern {
     /// The ways to run it, the baseline first.
     pub const fn variants(self) -> &'static [FusionVariant] {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, Sdpa3d, SdpaCudnn, SdpaEfficient,
-            SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
+            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         match self {
-            Self::LinearBias => &[Unfused, Fused, Inplace, Mkldnn],
+            Self::LinearBias => &[Unfused, Fused, Inplace, Mkldnn, OnednnGraph],
             Self::LinearBiasRelu | Self::LinearBiasGelu => {
-                &[Unfused, Fused, Addmm, Inplace, Mkldnn, TorchScript]
+                &[Unfused, Fused, Addmm, Inplace, Mkldnn, OnednnGraph, TorchScript]
             }
-            Self::Conv2dRelu => &[Unfused, Fused, Inplace, Mkldnn],
-            Self::Conv2dBn => &[Unfused, Fused, Mkldnn],
-            Self::Conv2dBnRelu => &[Unfused, Fused, Folded, Inplace, Mkldnn],
-            Self::QkScores => &[Unfused, Fused, Inplace, TorchScript],
-            Self::QkSoftmax => &[Unfused, Fused, Inplace, TorchScript],
-            Self::FullAttention => {
-                &[Unfused, Fused, Baddbmm, Sdpa3d, SdpaMath, SdpaFlash, SdpaEfficient, SdpaCudnn]
-            }
+            Self::Conv2dRelu => &[Unfused, Fused, Inplace, Mkldnn, OnednnGraph],
+            Self::Conv2dBn => &[Unfused, Fused, Mkldnn, OnednnGraph],
+            Self::Conv2dBnRelu => &[Unfused, Fused, Folded, Inplace, Mkldnn, OnednnGraph],
+            Self::QkScores => &[Unfused, Fused, Inplace, OnednnGraph, TorchScript],
+            Self::QkSoftmax => &[Unfused, Fused, Inplace, OnednnGraph, TorchScript],
+            Self::FullAttention => &[
+                Unfused,
+                Fused,
+                Baddbmm,
+                OnednnGraph,
+                Sdpa3d,
+                SdpaMath,
+                SdpaFlash,
+                SdpaEfficient,
+                SdpaCudnn,
+            ],
         }
     }
 }
@@ -152,7 +162,7 @@ impl FusionVariant {
     pub const fn is_usual(self, device: Device) -> bool {
         let cuda = matches!(device, Device::Cuda);
         match self {
-            Self::Mkldnn => matches!(device, Device::Cpu),
+            Self::Mkldnn | Self::OnednnGraph => matches!(device, Device::Cpu),
             // The CPU has neither, and takes its own flash kernel for `fused` anyway. Its composite is
             // what `sdpa-3d` runs.
             Self::SdpaMath | Self::SdpaFlash | Self::SdpaEfficient | Self::SdpaCudnn => cuda,

@@ -1,9 +1,11 @@
 //! Fusion: what each variant of a pattern gains over the pattern's unfused operations.
 
 mod advice;
+mod dispatch;
 mod place;
 mod result;
 
 pub use advice::{Advice, PatternAdvice, Point, VariantAdvice};
+pub use dispatch::{SdpaDispatch, sdpa_dispatch};
 pub use place::Place;
 pub use result::{FusionKey, FusionResult, Side};

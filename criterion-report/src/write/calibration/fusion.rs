@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plan::Dtype;
 use serde_json::Value;
 
 use super::{ABSENT, WIDTH, heading, text};
@@ -59,7 +60,8 @@ fn line(fusion: &FusionCalibration) -> Line {
     let interval = interval.map(|(low, high)| Interval { low, high });
     let shape: Vec<String> = fusion.input_shape.iter().map(u64::to_string).collect();
     let shape = text(params, "shape").map_or_else(|| shape.join("x"), str::to_owned);
-    let dtype = text(params, "dtype").map(|dtype| format!("{dtype} ")).unwrap_or_default();
+    let dtype = text(params, "dtype").and_then(|dtype| dtype.parse::<Dtype>().ok());
+    let dtype = dtype.map(|dtype| format!("{} ", dtype.short())).unwrap_or_default();
     let reduction = fusion.memory_reduction.map(units::reduction);
     let verdict = match text(params, "verdict") {
         Some(verdict) => verdict,

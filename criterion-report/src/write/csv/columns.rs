@@ -153,6 +153,7 @@ pub const OURS: &[Column] = &[
     ("linears_quantized", |e| text(e.row.record.weights?.quantized)),
     ("linears", |e| text(e.row.record.weights?.linears)),
     ("density", |e| text(e.row.record.weights?.density?)),
+    ("gb_per_s", |e| text(e.row.gb_per_s()?)),
 ];
 
 fn text(value: impl ToString) -> Option<String> {

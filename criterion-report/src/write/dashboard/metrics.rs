@@ -88,7 +88,9 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
     if let Some(memory) = entry.row.record.measures.memory {
         let mut megabytes = |name: &str, bytes: u64| {
-            metrics.push(metric(format!("{name} (MB)"), "MB", bytes as f64 / 1e6, None));
+            let value = bytes as f64 / 1e6;
+            // A pattern may have no weights, and zero has no logarithm.
+            metrics.extend((bytes > 0).then(|| metric(format!("{name} (MB)"), "MB", value, None)));
         };
         megabytes("Allocated Memory", memory.peak_bytes());
         megabytes("Weights Memory", memory.weights_bytes);

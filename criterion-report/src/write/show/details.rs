@@ -47,6 +47,10 @@ const LATENCY: &[Column] = &[
     Column("first call", "first_call_ns", |r| ok(units::time(m(r).first_call_ns? as f64))),
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
+    // Of probes alone.
+    Column("GB/s", "", |r| {
+        ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())
+    }),
 ];
 
 const WEIGHTS: &[Column] = &[
@@ -155,7 +159,7 @@ pub fn tables(
     out
 }
 
-/// What each variant ran on the weights, once where it is the same for all shapes.
+/// What did each variant's work, once where it is the same for all shapes.
 fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let mut lines = Vec::new();
     for record in entries.iter().map(|entry| &entry.row.record) {

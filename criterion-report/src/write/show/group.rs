@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use plan::{Probe, Work};
 use statistics::Verdict;
 
 use super::footnotes::Footnotes;
 use super::{ABSENT, details, parameters};
-use crate::model::{Comparison, Entry, NoSpeedup, NoTime};
+use crate::model::{Comparison, Entry, NoSpeedup, NoTime, Row};
 use crate::units::{self, ByteUnit};
+use crate::write::failures;
 use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
-const GIVE_WAY: [usize; 2] = [5, 4];
+const GIVE_WAY: [usize; 2] = [6, 5];
 
 /// Heading, prose, one line per case, the details if asked for, footnotes.
 pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -> String {
@@ -22,21 +24,18 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
             out.push_str(&format!("  {part}\n"));
         }
     }
-    if let Some(outcome) = common_failure(entries) {
-        let text = format!("all {}: {outcome}", units::count(entries.len(), "case"));
-        for part in wrap(&text, width - 4) {
-            out.push_str(&format!("    {}\n", Paint::Warn.on(&part, colour)));
-        }
-        return out;
+    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
+        return out + &failures::render(&text, width, colour);
     }
     let time = format!("time{}", level(entries.iter().filter_map(time_level)));
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
-    let unit = unit(entries);
+    let (unit, rate) = (unit(entries), Rate::of(&entries[0]));
     let weights_heading = format!("weights {}", unit.name);
     let columns = [
         ("", Align::Left),
         (time.as_str(), Align::Left),
         (speedup.as_str(), Align::Left),
+        (rate.map_or("", Rate::heading), Align::Right),
         (weights_heading.as_str(), Align::Left),
         ("bits", Align::Right),
         ("step", Align::Right),
@@ -44,8 +43,8 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         ("", Align::Left),
     ];
     let weights_width = entries.iter().map(|entry| weights(entry, unit).len()).max().unwrap_or(0);
-    let sizes = Sizes { unit, weights_width };
-    let shared = shared_reasons(entries);
+    let sizes = Sizes { unit, weights_width, rate };
+    let shared = failures::shared(entries.iter().map(|entry| entry.row));
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
     for parameter in parameters(entries.iter().copied()) {
@@ -71,15 +70,61 @@ struct Sizes {
     unit: ByteUnit,
     /// Characters of the longest size of weights.
     weights_width: usize,
+    /// What else is said of the speed.
+    rate: Option<Rate>,
+}
+
+/// What says more of a case's speed than its time. All cases of a group have the same.
+#[derive(Clone, Copy)]
+enum Rate {
+    /// Of operations: patterns, products.
+    Flops,
+    /// Of bytes: STREAM.
+    Bytes,
+    /// Time to queue a step: launches.
+    Queueing,
+}
+
+impl Rate {
+    /// None of models: the speed-up is what is asked of them.
+    fn of(entry: &Entry<'_>) -> Option<Self> {
+        match &entry.row.record.case.work {
+            Work::Model(_) => None,
+            Work::Fusion(_) => Some(Self::Flops),
+            Work::Probe(work) => Some(match work.probe {
+                Probe::Matmul => Self::Flops,
+                Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
+                Probe::Launch => Self::Queueing,
+            }),
+        }
+    }
+
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Flops => "GFLOP/s",
+            Self::Bytes => "GB/s",
+            Self::Queueing => "queueing",
+        }
+    }
+
+    fn cell(self, row: &Row) -> Option<String> {
+        match self {
+            Self::Flops => Some(units::significant(row.gflop_per_s()?, 4)),
+            Self::Bytes => Some(units::significant(row.gb_per_s()?, 4)),
+            Self::Queueing => Some(units::time(row.record.measures.clocks?.queue_ns)),
+        }
+    }
 }
 
 /// One unit for all sizes of a table: the largest of which the smallest weights are a tenth and
 /// the least that a step allocates, if anything, is a thousandth.
 fn unit(entries: &[Entry<'_>]) -> ByteUnit {
-    let memory = entries.iter().filter_map(|entry| entry.row.record.measures.memory);
-    let sizes = memory.flat_map(|memory| {
-        [memory.weights_bytes.saturating_mul(10), memory.step.peak_bytes.saturating_mul(1000)]
+    let peak = |entry: &Entry<'_>| Some(entry.row.record.measures.memory?.step.peak_bytes);
+    let sizes = entries.iter().flat_map(|entry| {
+        let weights = weights_bytes(entry).map(|bytes| bytes.saturating_mul(10));
+        [weights, peak(entry).map(|bytes| bytes.saturating_mul(1000))]
     });
+    let sizes = sizes.flatten();
     ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
 }
 
@@ -115,23 +160,19 @@ fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
     texts
 }
 
-/// `skipped: …` when all of several cases ended so, for the same reason: a suite for a device that
-/// is not there is one line, not hundreds.
-fn common_failure(entries: &[Entry<'_>]) -> Option<String> {
-    let outcome = &entries[0].row.record.outcome;
-    let reason = outcome.reason()?;
-    let common =
-        entries.len() > 1 && entries.iter().all(|entry| entry.row.record.outcome == *outcome);
-    common.then(|| format!("{}: {reason}", outcome.status()))
+/// Bytes of a model's parameters. Those of a pattern are the same in every variant, and a probe has
+/// none.
+fn weights_bytes(entry: &Entry<'_>) -> Option<u64> {
+    entry.row.record.case.work.model()?;
+    Some(entry.row.record.measures.memory?.weights_bytes)
 }
 
 fn weights(entry: &Entry<'_>, unit: ByteUnit) -> String {
-    let memory = entry.row.record.measures.memory;
-    memory.map(|memory| unit.number(memory.weights_bytes)).unwrap_or_default()
+    weights_bytes(entry).map(|bytes| unit.number(bytes)).unwrap_or_default()
 }
 
 /// ` [95%]`, if all intervals are of one confidence level.
-fn level(levels: impl Iterator<Item = f64>) -> String {
+pub fn level(levels: impl Iterator<Item = f64>) -> String {
     let levels: BTreeSet<String> =
         levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).collect();
     match levels.len() {
@@ -149,21 +190,6 @@ fn speedup_level(entry: &Entry<'_>) -> Option<f64> {
     entry.comparison?.speedup.as_ref().ok().map(|speedup| speedup.confidence_level)
 }
 
-/// A reason without the recipe that it names: the row names it, too, and reasons that differ in
-/// nothing else are one.
-fn reason<'a>(entry: &Entry<'a>) -> Option<&'a str> {
-    let reason = entry.row.record.outcome.reason()?;
-    let after = reason.strip_prefix("recipe `").and_then(|rest| rest.split_once("`, "));
-    Some(after.map_or(reason, |(_, rest)| rest))
-}
-
-/// Reasons that several cases give: they go below the table, once.
-fn shared_reasons<'a>(entries: &[Entry<'a>]) -> HashSet<&'a str> {
-    let mut seen = HashSet::new();
-    let reasons = entries.iter().filter_map(reason);
-    reasons.filter(|reason| !seen.insert(*reason)).collect()
-}
-
 fn line(
     entry: &Entry<'_>,
     sizes: Sizes,
@@ -171,25 +197,18 @@ fn line(
     footnotes: &mut Footnotes,
 ) -> Line {
     let record = &entry.row.record;
-    let variant = Cell::from(record.case.variant());
-    if let Some(reason) = reason(entry) {
-        let paint = if record.outcome.is_failure() { Paint::Bad } else { Paint::Warn };
-        let status = record.outcome.status();
-        let text = if shared.contains(reason) {
-            format!("{status} {}", footnotes.mark(reason.to_owned()))
-        } else {
-            format!("{status}: {reason}")
-        };
-        return Line::Spanning(variant, Cell::new(text, paint));
+    if let Some(line) = failures::line(entry.row, shared, footnotes) {
+        return line;
     }
     let step = record.measures.memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
     let bits = record.weights.map(|weights| units::significant(weights.bits_per_weight, 3));
     let sqnr = record.accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![
-        variant,
+        record.case.variant().into(),
         time(entry),
         entry.comparison.map(speedup).unwrap_or_default(),
+        sizes.rate.and_then(|rate| rate.cell(entry.row)).unwrap_or_default().into(),
         weights_cell(entry, sizes),
         bits.unwrap_or_default().into(),
         step.unwrap_or_default().into(),
@@ -223,8 +242,9 @@ fn speedup(comparison: &Comparison) -> Cell {
     }
 }
 
-fn weights_cell(entry: &Entry<'_>, Sizes { unit, weights_width: width }: Sizes) -> Cell {
-    if entry.row.record.measures.memory.is_none() {
+fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
+    let Sizes { unit, weights_width: width, .. } = sizes;
+    if weights_bytes(entry).is_none() {
         return Cell::default();
     }
     let reduction = entry.comparison.and_then(|comparison| comparison.weights_reduction);

@@ -1,10 +1,10 @@
 //! `show`: the report as a table for people.
 
 mod details;
-mod footer;
-mod footnotes;
-mod group;
-mod header;
+pub(super) mod footer;
+pub(super) mod footnotes;
+pub(super) mod group;
+pub(super) mod header;
 
 use std::collections::HashMap;
 
@@ -23,7 +23,8 @@ pub struct Options {
     /// kernels
     ///
     /// `p50` to `max` are single calls, each timed by itself, and `calls` is their number. `GFLOP/s`
-    /// counts matrix products alone, over the median time. `quantized` are linear layers, `stored`
+    /// counts matrix products alone of a model and all operations of a pattern, `GB/s` the bytes of a
+    /// probe's operands, both over the median time. `quantized` are linear layers, `stored`
     /// the bytes of their weights with scales and zero points, `density` the share of a sparse
     /// weight that pruning left. Errors are against the high-precision reference, `relative error`
     /// in Euclidean norm; below `gate` dB a case fails. `outputs` are tensors that are allocated
@@ -38,12 +39,12 @@ pub struct Options {
 }
 
 /// What stands in the place of an absent value.
-const ABSENT: &str = "–";
+pub(super) const ABSENT: &str = "–";
 
 /// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 /// Narrower than this, text is no easier to read than lines that the terminal breaks.
-const NARROWEST: usize = 60;
+pub(super) const NARROWEST: usize = 60;
 
 /// The report as a table for people.
 pub fn write(report: &Report, options: &Options, target: Target) -> String {

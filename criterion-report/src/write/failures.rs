@@ -1,0 +1,55 @@
+//! Why cases have no numbers, said in their place in a table, or once below it.
+
+use std::collections::HashSet;
+
+use super::show::footnotes::Footnotes;
+use super::table::{Cell, Line, Paint, wrap};
+use crate::model::Row;
+use crate::units;
+
+/// `skipped: …` when all of several cases ended so, for the same reason: a suite for a device that
+/// is not there is one line, not hundreds.
+pub fn common<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<String> {
+    let rows: Vec<&Row> = rows.into_iter().collect();
+    let outcome = &rows.first()?.record.outcome;
+    let reason = outcome.reason()?;
+    let common = rows.len() > 1 && rows.iter().all(|row| row.record.outcome == *outcome);
+    common.then(|| {
+        format!("all {}: {}: {reason}", units::count(rows.len(), "case"), outcome.status())
+    })
+}
+
+/// A [`common`] failure in the place of a table.
+pub fn render(text: &str, width: usize, colour: bool) -> String {
+    let lines = wrap(text, width - 4);
+    lines.iter().map(|part| format!("    {}\n", Paint::Warn.on(part, colour))).collect()
+}
+
+/// A reason without the recipe or the pattern and variant that it names: the row names them, too,
+/// and reasons that differ in nothing else are one.
+fn reason(row: &Row) -> Option<&str> {
+    let reason = row.record.outcome.reason()?;
+    let after = |prefix, end| reason.strip_prefix(prefix)?.split_once(end).map(|(_, rest)| rest);
+    Some(after("recipe `", "`, ").or_else(|| after("pattern `", "`: ")).unwrap_or(reason))
+}
+
+/// Reasons that several cases give: they go below the table, once.
+pub fn shared<'a>(rows: impl IntoIterator<Item = &'a Row>) -> HashSet<&'a str> {
+    let mut seen = HashSet::new();
+    let reasons = rows.into_iter().filter_map(reason);
+    reasons.filter(|reason| !seen.insert(*reason)).collect()
+}
+
+/// The line of a case that has no numbers for a reason.
+pub fn line(row: &Row, shared: &HashSet<&str>, footnotes: &mut Footnotes) -> Option<Line> {
+    let record = &row.record;
+    let reason = reason(row)?;
+    let paint = if record.outcome.is_failure() { Paint::Bad } else { Paint::Warn };
+    let status = record.outcome.status();
+    let text = if shared.contains(reason) {
+        format!("{status} {}", footnotes.mark(reason.to_owned()))
+    } else {
+        format!("{status}: {reason}")
+    };
+    Some(Line::Spanning(record.case.variant().into(), Cell::new(text, paint)))
+}

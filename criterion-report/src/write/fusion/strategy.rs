@@ -1,0 +1,112 @@
+//! What to do on each device, with its evidence.
+
+use crate::model::{Advice, PatternAdvice, Place, Point, VariantAdvice};
+use crate::units;
+use crate::write::table::{Paint, glued, wrap};
+
+/// Characters that the evidence needs to stand beside an advice; with fewer it stands below.
+const EVIDENCE: usize = 50;
+
+/// One part per place: a line per pattern, below it one per variant.
+pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String {
+    let mut out = String::new();
+    let mut places: Vec<&Place> = Vec::new();
+    for place in advice.iter().map(|advice| &advice.place) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    for (index, place) in places.into_iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        out.push_str(&format!("{}\n", Paint::Bold.on(&format!("strategy on {place}"), colour)));
+        for advice in advice.iter().filter(|advice| advice.place == *place) {
+            out.push_str(&pattern(advice, width, colour));
+        }
+    }
+    out
+}
+
+fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
+    let word = paint(advice.advice).on(advice.advice.word(), colour);
+    let by = match advice.best {
+        Some(best) => format!(" (by `{best}`)"),
+        None => " (no variant that fuses has a measured speed-up)".to_owned(),
+    };
+    let mut out = format!("  {}: {word}{by}\n", advice.pattern);
+    let names = advice.variants.iter().map(|it| it.variant.as_str().len()).max().unwrap_or(0);
+    let words = advice.variants.iter().map(|it| it.advice.word().len()).max().unwrap_or(0);
+    let beside = 4 + names + 2 + words + 2;
+    let below = width < beside + EVIDENCE;
+    let (indent, words) = if below { (6, 0) } else { (beside, words) };
+    for variant in &advice.variants {
+        let word = format!("{:words$}", variant.advice.word());
+        let word = paint(variant.advice).on(&word, colour);
+        out.push_str(&format!("    {:names$}  {word}", variant.variant.as_str()));
+        for (line, part) in wrap(&evidence(variant), width - indent).iter().enumerate() {
+            if line == 0 && !below {
+                out.push_str(&format!("  {part}"));
+            } else {
+                out.push_str(&format!("\n{:indent$}{part}", ""));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn paint(advice: Advice) -> Paint {
+    match advice {
+        Advice::Fuse => Paint::Good,
+        Advice::Indifferent => Paint::Plain,
+        Advice::Avoid => Paint::Bad,
+        Advice::Conditional | Advice::Inconclusive => Paint::Warn,
+    }
+}
+
+/// `3 of 4 cases: 0.71× [0.70, 0.72] (f32 4x256x64) to …; fuse at …; not at …`
+fn evidence(of: &VariantAdvice) -> String {
+    let mut parts = vec![match (of.lowest(), of.highest()) {
+        (Some(lowest), Some(highest)) if of.points.len() > 1 => {
+            format!("{}: {} to {}", cases(of), ratio(lowest), ratio(highest))
+        }
+        (Some(only), _) => format!("{}: {}", cases(of), ratio(only)),
+        (None, _) => format!("none of {} has a measured speed-up", units::count(of.cases, "case")),
+    }];
+    let mut say = |what: &str, points: Vec<&Point>| {
+        let names: Vec<String> = points.iter().map(|point| glued(&point.to_string())).collect();
+        if !names.is_empty() {
+            parts.push(format!("{what} {}", names.join(", ")));
+        }
+    };
+    match of.advice {
+        Advice::Conditional => {
+            say("fuse at", of.gaining());
+            say("not at", of.losing());
+            say("open at", of.undecided());
+        }
+        Advice::Inconclusive => {
+            say("loses at", of.losing());
+            say("open at", of.undecided());
+        }
+        Advice::Fuse | Advice::Indifferent | Advice::Avoid => {}
+    }
+    if !of.fuses {
+        parts.push("no fusion: it runs no fewer operations than `unfused`".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// How many of its cases are evidence.
+fn cases(of: &VariantAdvice) -> String {
+    match of.points.len() {
+        measured if measured == of.cases => units::count(measured, "case"),
+        measured => format!("{measured} of {}", units::count(of.cases, "case")),
+    }
+}
+
+fn ratio(point: &Point) -> String {
+    let speedup = units::ratio(point.speedup.ratio, Some(point.speedup.interval));
+    glued(&format!("{speedup} ({point})"))
+}

@@ -1,0 +1,218 @@
+//! The table of one pattern.
+
+use statistics::{Band, Benefit};
+
+use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, sdpa_dispatch};
+use crate::units;
+use crate::write::failures;
+use crate::write::show::ABSENT;
+use crate::write::show::footnotes::Footnotes;
+use crate::write::show::group::level;
+use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
+
+/// The columns: heading, what stands below it, alignment.
+const COLUMNS: [(&str, &str, Align); 10] = [
+    ("", "", Align::Left),
+    ("time", "", Align::Right),
+    ("speed-up", "", Align::Left),
+    ("benefit", "", Align::Left),
+    ("GFLOP/s", "", Align::Right),
+    ("formula", "bytes", Align::Right),
+    ("formula", "upstream", Align::Right),
+    ("measured", "peak", Align::Right),
+    ("measured", "total", Align::Right),
+    ("", "", Align::Left),
+];
+
+/// Where speed-ups stand.
+const SPEEDUP: usize = 2;
+/// Columns that give way, in this order, where the table is too wide.
+const GIVE_WAY: [usize; 5] = [8, 6, 4, 5, 7];
+const INDENT: usize = 4;
+
+/// Heading, one line per size and variant, footnotes, and what the kernels explain.
+pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+    let case = &results[0].row.record.case;
+    let mut out = format!("{}\n", Paint::Bold.on(&case.id.group, colour));
+    if let Some(text) = failures::common(results.iter().map(|result| result.row)) {
+        return out + &failures::render(&text, width, colour);
+    }
+    let mut footnotes = Footnotes::default();
+    let below = COLUMNS.map(|(_, below, _)| Cell::new(below, Paint::Dim));
+    let mut lines = vec![Line::Cells(below.to_vec())];
+    let shared = failures::shared(results.iter().map(|result| result.row));
+    for parameter in results.chunk_by(|a, b| id(a.row) == id(b.row)) {
+        lines.push(Line::Text(Cell::new(heading(parameter[0].row), Paint::Dim)));
+        lines.push(unfused(parameter[0], &mut footnotes));
+        lines.extend(parameter.iter().map(|result| {
+            let failure = failures::line(result.row, &shared, &mut footnotes);
+            failure.unwrap_or_else(|| line(result, &mut footnotes))
+        }));
+    }
+    let levels = results.iter().filter_map(|it| Some(it.speedup.as_ref().ok()?.confidence_level));
+    let speedup = format!("{}{}", COLUMNS[SPEEDUP].0, level(levels));
+    let mut columns = COLUMNS.map(|(heading, _, align)| (heading, align));
+    columns[SPEEDUP].0 = &speedup;
+    for column in 0..columns.len() {
+        if is_empty(column, &lines) {
+            clear(column, &mut lines);
+        }
+    }
+    for column in GIVE_WAY {
+        if table_width(&columns, &lines, INDENT) > width {
+            clear(column, &mut lines);
+        }
+    }
+    if let Line::Cells(below) = &lines[0]
+        && below.iter().all(|cell| cell.text.is_empty())
+    {
+        lines.remove(0);
+    }
+    out.push_str(&render(&columns, &lines, INDENT, width, colour));
+    out.push_str(&footnotes.render(width, colour));
+    out + &dispatch(results, width, colour)
+}
+
+fn id(row: &Row) -> &str {
+    &row.record.case.id.parameter
+}
+
+fn heading(row: &Row) -> String {
+    let names = &row.record.case.shape_names;
+    let names = if names.is_empty() { String::new() } else { format!("  ({})", names.join(", ")) };
+    format!("  {}{names}", id(row))
+}
+
+/// Whether no case has a value in the column.
+fn is_empty(column: usize, lines: &[Line]) -> bool {
+    lines[1..].iter().all(|line| match line {
+        Line::Cells(row) => ["", ABSENT].contains(&row[column].text.as_str()),
+        Line::Spanning(..) => column > 0,
+        Line::Text(_) => true,
+    })
+}
+
+/// Empties a column, which leaves it out.
+fn clear(column: usize, lines: &mut [Line]) {
+    for line in lines {
+        if let Line::Cells(row) = line {
+            row[column] = Cell::default();
+        }
+    }
+}
+
+/// The unfused operations: what the lines below are compared with.
+fn unfused(result: &FusionResult<'_>, footnotes: &mut Footnotes) -> Line {
+    let variant = "unfused";
+    let side = &result.unfused;
+    let Some(row) = side.row else {
+        let text = "no record; the speed-ups need none";
+        return Line::Spanning(variant.into(), Cell::new(text, Paint::Warn));
+    };
+    if let Some(line) = failures::line(row, &Default::default(), footnotes) {
+        return line;
+    }
+    let mut notes: Vec<String> = no_time(row).into_iter().collect();
+    notes.extend(row.cautions().iter().map(ToString::to_string));
+    let bytes = |bytes: Option<u64>| Cell::from(bytes.map(units::bytes).unwrap_or_default());
+    let allocated = side.allocated();
+    Line::Cells(vec![
+        variant.into(),
+        time(row),
+        Cell::default(),
+        Cell::default(),
+        gflop_per_s(side),
+        bytes(side.consistent_bytes),
+        bytes(side.upstream_bytes),
+        bytes(allocated.map(|step| step.peak_bytes)),
+        bytes(allocated.map(|step| step.total_bytes)),
+        Cell::new(footnotes.marks(notes), Paint::Warn),
+    ])
+}
+
+fn line(result: &FusionResult<'_>, footnotes: &mut Footnotes) -> Line {
+    let change = |reduction: Option<f64>| {
+        Cell::from(reduction.map_or_else(|| ABSENT.to_owned(), units::reduction))
+    };
+    Line::Cells(vec![
+        result.key.variant.as_str().into(),
+        time(result.row),
+        speedup(result),
+        benefit(result),
+        gflop_per_s(&result.fused),
+        change(result.consistent_reduction()),
+        change(result.memory_reduction()),
+        change(result.peak_allocation_reduction()),
+        change(result.total_allocation_reduction()),
+        Cell::new(footnotes.marks(notes(result)), Paint::Warn),
+    ])
+}
+
+fn time(row: &Row) -> Cell {
+    match &row.time {
+        Ok(time) => units::time(time.median_ns).into(),
+        Err(NoTime::NotMeasured) => Cell::new(row.record.outcome.status(), Paint::Warn),
+        Err(why) => Cell::new(if why.is_stale() { "stale" } else { "no time" }, Paint::Warn),
+    }
+}
+
+fn gflop_per_s(side: &Side<'_>) -> Cell {
+    side.gflop_per_s().map(|rate| units::significant(rate, 3)).unwrap_or_default().into()
+}
+
+fn speedup(result: &FusionResult<'_>) -> Cell {
+    match &result.speedup {
+        Ok(speedup) => {
+            let text = units::ratio(speedup.ratio, Some(speedup.interval));
+            Cell::new(text, paint(speedup.benefit()))
+        }
+        Err(NoSpeedup::NotMeasured) => Cell::default(),
+        Err(_) => Cell::new(ABSENT, Paint::Warn),
+    }
+}
+
+fn benefit(result: &FusionResult<'_>) -> Cell {
+    let cell = |benefit: Benefit| Cell::new(benefit.word(), paint(benefit));
+    result.benefit().map(cell).unwrap_or_default()
+}
+
+fn paint(benefit: Benefit) -> Paint {
+    match benefit {
+        Benefit::Of(Band::Strong | Band::Moderate) => Paint::Good,
+        Benefit::Of(Band::Minimal) => Paint::Plain,
+        Benefit::Of(Band::Slower) => Paint::Bad,
+        Benefit::Inconclusive { .. } => Paint::Warn,
+    }
+}
+
+/// What the reader must know of the line's numbers.
+fn notes(result: &FusionResult<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = no_time(result.row).into_iter().collect();
+    match &result.speedup {
+        Ok(_) | Err(NoSpeedup::NotMeasured) => {}
+        Err(why) => notes.push(format!("no speed-up: {why}")),
+    }
+    if let Some(Benefit::Inconclusive { lowest, highest }) = result.benefit() {
+        let [lowest, highest] = [lowest, highest].map(Band::word);
+        notes.push(format!("inconclusive: the interval reaches from {lowest} to {highest}"));
+    }
+    notes.extend(result.cautions.iter().cloned());
+    notes
+}
+
+fn no_time(row: &Row) -> Option<String> {
+    let why = row.time.as_ref().err()?;
+    (*why != NoTime::NotMeasured).then(|| why.to_string())
+}
+
+/// Why tensors without an axis of heads say nothing about fusing, where they were slower or faster.
+fn dispatch(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+    let Some(kernels) = sdpa_dispatch(results) else { return String::new() };
+    let text = format!(
+        "`sdpa-3d` and `fused` differ because libtorch runs {} for tensors without an axis of \
+         heads, and {} for those with one: that is a matter of the kernel, not of fusing.",
+        kernels.without_heads, kernels.with_heads,
+    );
+    let lines = wrap(&text, width - INDENT);
+    lines.iter().map(|part| format!("    {}\n", Paint::Dim.on(part, colour))).collect()
+}

@@ -1,0 +1,91 @@
+//! Torch's product of two square matrices.
+
+use plan::{Accuracy, Case, Dtype};
+use tch::{Device, Kind, TchError, Tensor};
+
+use super::min_sqnr_db;
+use crate::refusal::Refusal;
+use crate::verify::{self, Reference};
+use crate::workload::Workload;
+use crate::{inputs, native};
+
+/// A product of two square matrices of normally distributed values.
+pub(super) struct Matmul {
+    a: Tensor,
+    b: Tensor,
+    reference: Reference,
+    min_sqnr_db: f64,
+}
+
+impl Matmul {
+    /// Matrices of `size` rows, drawn on the host from the case's seed.
+    pub(super) fn prepare(case: &Case, size: u64, place: Device) -> Result<Self, Refusal> {
+        let n = inputs::dimension(size)?;
+        let draw =
+            || Tensor::f_randn([n, n], (inputs::kind(case.dtype), Device::Cpu))?.f_to_device(place);
+        let (a, b) = {
+            let _drawing = inputs::seeded(case.settings.seed);
+            (draw()?, draw()?)
+        };
+        let rows = verify::rows(size, 2 * size * size, size);
+        let rows = Tensor::f_from_slice(&rows)?.f_to_device(place)?;
+        let double = |tensor: &Tensor| tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double);
+        let output = double(&a.f_index_select(0, &rows)?)?.f_mm(&double(&b)?)?;
+        let min_sqnr_db = min_sqnr_db(case, gate(case.dtype));
+        Ok(Self { a, b, reference: Reference::new(rows, output), min_sqnr_db })
+    }
+
+    /// Why oneDNN, which computes the products of float32 and bfloat16 where it can, leaves this
+    /// one to ATen.
+    fn left_by_onednn(&self) -> Option<String> {
+        let kind = self.a.kind();
+        match self.a.device() {
+            Device::Cpu if kind != Kind::Float => native::onednn::supports(kind).err(),
+            _ => None,
+        }
+    }
+}
+
+/// Smallest signal-to-noise ratio in dB. The lowest over seeds, on a CPU:
+///
+/// | dtype    | 1×1   | 2×2   | 4×4   | 16×16 to 1024×1024 | gate |
+/// |----------|-------|-------|-------|--------------------|------|
+/// | float32  | 145.2 | 133.1 | 141.3 | 132.1              | 100  |
+/// | bfloat16 | 48.5  | 48.9  | 51.4  | 54.5               | 40   |
+/// | float16  | 60.0  | 67.7  | 69.6  | 72.4               | 55   |
+///
+/// Of 1×1 in float16 a product may be subnormal.
+fn gate(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Float32 => 100.0,
+        Dtype::BFloat16 => 40.0,
+        Dtype::Float16 => 55.0,
+    }
+}
+
+impl Workload for Matmul {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.a.f_mm(&self.b)
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        self.reference.judge(&tch::no_grad(|| self.step())?, self.min_sqnr_db)
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        0
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        inputs::bytes(&self.a) + inputs::bytes(&self.b)
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec!["aten::mm".to_owned()]
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |reason| format!("the product is ATen's own, not oneDNN's: {reason}");
+        self.left_by_onednn().map(note).into_iter().collect()
+    }
+}

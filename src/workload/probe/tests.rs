@@ -1,0 +1,167 @@
+use plan::{CaseId, Mode, Profiling, Role, Settings, Threads, Work};
+use tch::{Kind, Tensor};
+
+use super::*;
+use crate::kernels::cpu::Capability;
+use crate::native::memory;
+
+const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
+
+fn case(probe: Probe, size: u64, dtype: Dtype, device: Device) -> (Case, ProbeWork) {
+    let work = ProbeWork { probe, size, threads: Threads::Count(1) };
+    let case = Case {
+        id: CaseId {
+            group: format!("calibration/test/{probe}/{device}"),
+            variant: "1-thread".to_owned(),
+            parameter: format!("{}-{}", dtype.short(), work.size_name()),
+        },
+        config: "test".to_owned(),
+        config_hash: String::new(),
+        names: vec![],
+        role: Role::Baseline,
+        mode: Mode::Calibration,
+        work: Work::Probe(work),
+        dtype,
+        device,
+        shape_names: vec![],
+        profiling: Profiling::default(),
+        settings: Settings::default(),
+    };
+    (case, work)
+}
+
+fn prepared(probe: Probe, size: u64, dtype: Dtype) -> Box<dyn Workload> {
+    let (case, work) = case(probe, size, dtype, Device::Cpu);
+    prepare(&case, &work).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+#[test]
+fn a_product_is_that_of_float64() {
+    for dtype in Dtype::ALL.iter().copied() {
+        for size in [1, 2, 17, 64, 200] {
+            let matmul = prepared(Probe::Matmul, size, dtype);
+            let accuracy = matmul.check().unwrap_or_else(|it| panic!("{dtype} {size}: {it}"));
+            assert_eq!(accuracy.rows_checked, size);
+            assert_eq!(matmul.inputs_bytes(), 2 * size * size * dtype.bytes());
+            assert_eq!(matmul.kernels(), ["aten::mm"]);
+        }
+    }
+}
+
+#[test]
+fn a_product_that_onednn_leaves_to_aten_is_noted() {
+    assert!(prepared(Probe::Matmul, 4, Dtype::Float32).notes().is_empty());
+    for (dtype, kind) in [(Dtype::BFloat16, Kind::BFloat16), (Dtype::Float16, Kind::Half)] {
+        let notes = prepared(Probe::Matmul, 4, dtype).notes();
+        match crate::native::onednn::supports(kind) {
+            Ok(()) => assert!(notes.is_empty(), "{notes:?}"),
+            Err(reason) => assert!(notes.len() == 1 && notes[0].ends_with(&reason), "{notes:?}"),
+        }
+    }
+}
+
+#[test]
+fn stream_on_the_host_runs_our_kernels_and_is_exact() {
+    for probe in STREAM {
+        // A rest behind the vectors, whole ones, several pages.
+        for size in [4 * 1003, 8 << 10, 1 << 20] {
+            let stream = prepared(probe, size, Dtype::Float32);
+            let accuracy = stream.check().unwrap_or_else(|it| panic!("{probe} {size}: {it}"));
+            assert_eq!(accuracy.sqnr_db.0, f64::INFINITY, "{probe} {size}");
+            assert_eq!(accuracy.rows_checked, size / 4);
+            assert_eq!(stream.inputs_bytes(), 3 * size);
+            let [kernel] = &stream.kernels()[..] else { panic!("{:?}", stream.kernels()) };
+            assert!(kernel.starts_with(&format!("criterion_torch::stream_{probe}_")), "{kernel}");
+        }
+    }
+    assert!(Capability::best().is_available());
+}
+
+#[test]
+fn a_step_on_the_host_allocates_nothing_of_torchs() {
+    for probe in STREAM {
+        let stream = prepared(probe, 64 << 10, Dtype::Float32);
+        let (output, report) = memory::track(|| stream.step()).expect("nothing else tracks");
+        assert_eq!(output.expect("a step").numel(), 0);
+        assert_eq!((report.cpu.total_bytes, report.cpu.allocations), (0, 0), "{probe}");
+    }
+}
+
+#[test]
+fn what_a_device_would_run_is_stream_too() {
+    for probe in STREAM {
+        for size in [4, 4 * 1003, 1 << 20] {
+            // The operations are the same on every device; here they run on the host's.
+            let (case, work) = case(probe, size, Dtype::Float32, Device::Cuda);
+            let stream = DeviceStream::prepare(&case, &work, tch::Device::Cpu).unwrap();
+            let accuracy = stream.check().unwrap_or_else(|it| panic!("{probe} {size}: {it}"));
+            assert_eq!(accuracy.rows_checked, size / 4);
+            assert_eq!(stream.inputs_bytes(), 3 * size);
+            let (output, report) = memory::track(|| stream.step()).expect("nothing else tracks");
+            drop(output.expect("a step"));
+            assert_eq!(report.cpu.total_bytes, 0, "{probe}: one pass, written where it belongs");
+        }
+    }
+}
+
+#[test]
+fn what_is_launched_changes_a_sign_and_allocates_nothing() {
+    let (case, _) = case(Probe::Launch, 1, Dtype::Float32, Device::Cuda);
+    let launch = Launch::prepare(&case, tch::Device::Cpu).unwrap();
+    assert_eq!(launch.check().unwrap().sqnr_db.0, f64::INFINITY);
+    let value = |output: Tensor| output.double_value(&[0]);
+    assert_eq!(value(launch.step().unwrap()), 1.0);
+    assert_eq!(value(launch.step().unwrap()), -1.0);
+    let (output, report) = memory::track(|| launch.step()).expect("nothing else tracks");
+    drop(output.expect("a step"));
+    assert_eq!(report.cpu.total_bytes, 0);
+}
+
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let refusal = |probe, size, dtype, device| {
+        let (_, work) = case(probe, size, dtype, device);
+        check(&work, device, dtype).map_err(|refusal| refusal.to_string())
+    };
+    let launch = refusal(Probe::Launch, 1, Dtype::Float32, Device::Cpu).unwrap_err();
+    assert!(launch.contains("probe `launch`: the host starts no kernels"), "{launch}");
+    assert_eq!(refusal(Probe::Launch, 1, Dtype::Float32, Device::Cuda), Ok(()));
+    let dtype = refusal(Probe::Triad, 1024, Dtype::BFloat16, Device::Cpu).unwrap_err();
+    assert!(dtype.contains("probe `triad`") && dtype.contains("bfloat16"), "{dtype}");
+    for size in [0, 3, 1023] {
+        let size_refused = refusal(Probe::Copy, size, Dtype::Float32, Device::Cpu).unwrap_err();
+        assert!(size_refused.contains(&format!("an array of {size} bytes")), "{size_refused}");
+    }
+    for dtype in Dtype::ALL.iter().copied() {
+        assert_eq!(refusal(Probe::Matmul, 1, dtype, Device::Cpu), Ok(()));
+    }
+}
+
+#[test]
+fn a_gate_of_ones_own_is_heeded() {
+    for (probe, size) in [(Probe::Matmul, 8), (Probe::Triad, 1024)] {
+        let (mut case, work) = case(probe, size, Dtype::Float32, Device::Cpu);
+        case.settings.tolerance.min_sqnr_db = Some(7.5);
+        let accuracy = prepare(&case, &work).unwrap().check().unwrap();
+        assert_eq!(accuracy.min_sqnr_db, 7.5);
+    }
+}
+
+/// The lowest ratios of products over seeds and sizes, from which the gates are.
+#[test]
+#[ignore = "prints a table; takes a minute"]
+fn print_the_accuracy_of_products() {
+    for dtype in Dtype::ALL.iter().copied() {
+        for size in [1, 2, 4, 16, 64, 256, 1024] {
+            let lowest = (0..if size > 64 { 4 } else { 200 })
+                .map(|seed| {
+                    let (mut case, work) = case(Probe::Matmul, size, dtype, Device::Cpu);
+                    case.settings.seed = seed;
+                    case.settings.tolerance.min_sqnr_db = Some(-200.0);
+                    prepare(&case, &work).unwrap().check().unwrap().sqnr_db.0
+                })
+                .fold(f64::INFINITY, f64::min);
+            println!("{dtype} {size}: {lowest:.1} dB");
+        }
+    }
+}

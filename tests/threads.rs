@@ -1,0 +1,154 @@
+//! Siblings of calibration differ in their threads: each runs on its own in whatever is measured,
+//! and its record says so.
+//!
+//! Like `pairs`, this target runs workloads of its own under the real harness and the real
+//! criterion, in a child process, and prints libtest's closing line itself.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use criterion_torch::harness::{self, Criterion, GroupFn, Session};
+use criterion_torch::refusal::Refusal;
+use criterion_torch::workload::Workload;
+use plan::{Accuracy, Case, Outcome, Record, Threads};
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Every step fails on other threads than the case's: in the first call, the memory pass, the
+/// pilot, a sample, a single call, the counted steps, a pair.
+struct Work {
+    threads: u32,
+    input: Tensor,
+}
+
+impl Work {
+    fn in_force(&self, place: &str) -> Result<(), TchError> {
+        match u32::try_from(tch::get_num_threads()) {
+            Ok(found) if found == self.threads => Ok(()),
+            found => Err(TchError::Torch(format!(
+                "{place}: {found:?} threads instead of {}",
+                self.threads
+            ))),
+        }
+    }
+}
+
+impl Workload for Work {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.in_force("step")?;
+        self.input.f_mm(&self.input)
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        self.in_force("check")?;
+        Ok(common::exact())
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        0
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        0
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec!["aten::mm".to_owned()]
+    }
+}
+
+fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    let input = Tensor::f_ones([32, 32], (Kind::Float, Device::Cpu))?;
+    let work = Work { threads: threads(case), input };
+    work.in_force("prepare")?;
+    Ok(Box::new(work))
+}
+
+/// What the case asks for, on this machine.
+fn threads(case: &Case) -> u32 {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    case.work.probe().expect("a probe").threads.resolve(u32::try_from(cpus).expect("few"))
+}
+
+/// More threads than a small machine has CPUs, so that siblings differ on any.
+const CONFIG: &str = "
+benchmark_mode: calibration
+sampling: { samples: 20, warm_up_s: 0.01, target: 0.5, measurement_s: 10 }
+energy: { window_s: 1 }
+calibration_params: { probes: [matmul], sizes: [32, 48], threads: [1, all, 3] }
+";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--bench") {
+        let config = plan::Config::parse(Path::new("many.yml"), CONFIG).expect("a valid config");
+        let plan = plan::expand(&[config]).expect("a valid plan");
+        let json = serde_json::to_string(&plan).expect("a plan is JSON");
+        const GROUPS: &[GroupFn] = &[
+            |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
+            |criterion, session| session.group(criterion, 1),
+        ];
+        return harness::main("threads", &json, GROUPS, prepare);
+    }
+    // Test runners list before they run.
+    if std::env::args().any(|argument| argument == "--list") {
+        if !std::env::args().any(|argument| argument == "--ignored") {
+            println!("threads: test");
+        }
+        return ExitCode::SUCCESS;
+    }
+    each_sibling_runs_on_its_own_threads_and_its_record_says_so();
+    a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads();
+    println!("test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    ExitCode::SUCCESS
+}
+
+fn each_sibling_runs_on_its_own_threads_and_its_record_says_so() {
+    let records = bench(&[]);
+    assert_eq!(records.len(), 6);
+    for record in &records {
+        measured_on_its_own_threads(record);
+        let is_baseline = record.case.work.probe().expect("a probe").threads == Threads::Count(1);
+        assert_eq!(record.pairs.len(), usize::from(!is_baseline), "{:?}", record.no_pair);
+    }
+    // The second group's baseline came after the first group's last candidate.
+    let in_order: Vec<u32> = records.iter().map(|it| it.environment.torch.threads).collect();
+    assert!(in_order[2] == 3 && in_order[3] == 1, "{in_order:?}");
+    println!("test each_sibling_runs_on_its_own_threads_and_its_record_says_so ... ok");
+}
+
+fn a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads() {
+    let id = "calibration/many/matmul/cpu/3-threads/f32-32";
+    let records = bench(&["--exact", id]);
+    let [record] = &records[..] else { panic!("only what is selected is recorded") };
+    measured_on_its_own_threads(record);
+    assert_eq!((record.environment.torch.threads, record.pairs.len()), (3, 1));
+    assert!(record.pairs[0].against.ends_with("/1-thread/f32-32"), "{}", record.pairs[0].against);
+    println!("test a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads ... ok");
+}
+
+fn measured_on_its_own_threads(record: &Record) {
+    let id = &record.full_id;
+    assert_eq!(record.outcome, Outcome::Measured, "{id}");
+    assert_eq!(record.environment.torch.threads, threads(&record.case), "{id}");
+    let measures = &record.measures;
+    assert!(measures.latency.is_some() && measures.counters.is_some(), "{id}: {measures:?}");
+    let complaint = measures.absent.values().find(|reason| reason.contains("threads instead of"));
+    assert_eq!(complaint, None, "{id}");
+}
+
+/// Runs this program as a benchmark; the records in the order in which they were written.
+fn bench(arguments: &[&str]) -> Vec<Record> {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--bench", "--color", "never"])
+        .args(arguments)
+        .env("CRITERION_HOME", home.path().join("criterion"))
+        .output()
+        .expect("this program can be started");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let file = home.path().join("criterion-torch/new/threads.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
+    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+}
