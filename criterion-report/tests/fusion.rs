@@ -13,7 +13,7 @@ use criterion_report::model::{
 use criterion_report::write::fusion::{Format, Options};
 use criterion_report::write::{Target, Writer};
 use insta::assert_snapshot;
-use plan::{FusionVariant, Mode, Pattern};
+use plan::{Device, FusionVariant, Mode, Pattern};
 use regex::Regex;
 use serde_json::Value;
 use statistics::{Band, Benefit};
@@ -51,7 +51,9 @@ fn entry<'a>(document: &'a Value, end: &str) -> &'a Value {
 
 fn advice(report: &Report, pattern: Pattern) -> PatternAdvice {
     let all = PatternAdvice::all(&FusionResult::all(report));
-    all.into_iter().find(|advice| advice.pattern == pattern).expect("the fixture has it")
+    let on_cpu =
+        |advice: &PatternAdvice| advice.pattern == pattern && advice.place.device == Device::Cpu;
+    all.into_iter().find(on_cpu).expect("the fixture has it")
 }
 
 fn of(advice: &PatternAdvice, variant: FusionVariant) -> Advice {
@@ -95,7 +97,7 @@ fn nothing_is_dropped() {
     let report = report("");
     let results = FusionResult::all(&report);
     let candidates = report.entries().filter(|entry| !entry.row.is_baseline()).count();
-    assert_eq!((results.len(), candidates), (20, 20));
+    assert_eq!((results.len(), candidates), (22, 22));
     let text = write(&TABLE, &report);
     for result in &results {
         assert!(text.contains(&result.row.record.case.id.parameter));
@@ -271,7 +273,13 @@ fn the_strategy_follows_from_the_intervals() {
 
     let document = document(&report);
     let strategy = document["strategy"].as_array().expect("a list");
-    assert_eq!(strategy.len(), 2, "one for each pattern on the device");
+    assert_eq!(strategy.len(), 3, "one for each pattern on each device");
+    let absent = &strategy[2];
+    assert_eq!((&absent["device"], &absent["processor"]), (&"cuda".into(), &Value::Null));
+    assert_eq!(
+        (&absent["advice"], &absent["best_variant"]),
+        (&"inconclusive".into(), &Value::Null)
+    );
     assert_eq!(strategy[0]["fusion_pattern"], "Linear_Bias_ReLU");
     assert_eq!(strategy[0]["advice"], "fuse conditionally");
     let fused = &strategy[0]["variants"][0];
@@ -381,7 +389,7 @@ fn exit_codes_and_messages() {
     let strict = run("fusion", &["--strict", "--format", "json"]);
     assert_eq!(strict.status.code(), Some(1));
     assert!(!strict.stdout.is_empty(), "the document is written all the same");
-    assert!(err(&strict).starts_with("--strict: 4 cases have no time:\n"), "{}", err(&strict));
+    assert!(err(&strict).starts_with("--strict: 7 cases have no time:\n"), "{}", err(&strict));
     assert!(!err(&strict).contains("inference/"), "{}", err(&strict));
 
     for (fixture, args, message) in [
@@ -400,13 +408,13 @@ fn exit_codes_and_messages() {
         (
             "fusion",
             &["--filter", "/unfused/"],
-            "error: of 25 recorded fusion cases none shown is fused\n  measure some with `cargo \
+            "error: of 28 recorded fusion cases none shown is fused\n  measure some with `cargo \
              bench --bench fusion`\n",
         ),
         (
             "fusion",
             &["--filter", "int8wo"],
-            "error: --filter int8wo matches none of 25 recorded cases in \
+            "error: --filter int8wo matches none of 28 recorded cases in \
              tests/fixtures/fusion/criterion-torch\n",
         ),
     ] {

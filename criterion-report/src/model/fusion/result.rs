@@ -158,13 +158,60 @@ impl<'a> FusionResult<'a> {
     /// Whether the variant runs fewer operations than the unfused side, by formula: writing in
     /// place does not, and neither does a composite such as what `sdpa-3d` is dispatched to.
     pub fn fuses(&self) -> bool {
-        let FusionKey { dtype, place: Place { device, .. }, .. } = self.key;
-        let count = |variant| {
-            let work = FusionWork { variant, ..self.work() };
-            work.operations(dtype, device).map(|operations| operations.len())
-        };
-        count(self.key.variant)
-            .zip(count(FusionVariant::Unfused))
-            .is_some_and(|(fused, unfused)| fused < unfused)
+        fuses(self.work(), self.key.dtype, self.key.place.device)
+    }
+}
+
+fn fuses(work: FusionWork, dtype: Dtype, device: Device) -> bool {
+    let count = |variant| {
+        let operations = FusionWork { variant, ..work }.operations(dtype, device);
+        operations.map(|operations| operations.len())
+    };
+    let counts = count(work.variant).zip(count(FusionVariant::Unfused));
+    counts.is_some_and(|(own, unfused)| own < unfused)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::SizeSet;
+
+    use super::*;
+
+    /// The variants of a pattern that do not fuse, `unfused` itself left out.
+    fn others(pattern: Pattern, device: Device) -> Vec<&'static str> {
+        let sizes = plan::fusion::sizes(pattern.family(), SizeSet::Full);
+        let fuses_at =
+            |size, variant| fuses(FusionWork { pattern, variant, size }, Dtype::Float32, device);
+        let variants = pattern.variants().iter().copied();
+        let others = variants.filter(|it| *it != FusionVariant::Unfused).filter(|&variant| {
+            let at: Vec<bool> = sizes.iter().map(|&size| fuses_at(size, variant)).collect();
+            assert!(at.windows(2).all(|pair| pair[0] == pair[1]), "{pattern} {variant}");
+            !at[0]
+        });
+        others.map(FusionVariant::as_str).collect()
+    }
+
+    #[test]
+    fn what_runs_no_fewer_operations_fuses_nothing() {
+        for &pattern in Pattern::ALL {
+            for device in [Device::Cpu, Device::Cuda] {
+                let others = others(pattern, device);
+                assert!(!others.contains(&"fused"), "{pattern} on {device}: {others:?}");
+            }
+        }
+        let cpu = |pattern| others(pattern, Device::Cpu);
+        assert_eq!(cpu(Pattern::LinearBiasRelu), ["inplace", "torchscript"]);
+        assert_eq!(cpu(Pattern::Conv2dBnRelu), ["inplace"]);
+        assert_eq!(cpu(Pattern::QkSoftmax), ["inplace", "torchscript"]);
+        assert_eq!(cpu(Pattern::FullAttention), ["sdpa-3d", "sdpa-math"]);
+        // There TorchScript has a fuser.
+        assert_eq!(others(Pattern::LinearBiasRelu, Device::Cuda), ["inplace"]);
+    }
+
+    #[test]
+    fn a_size_of_another_family_fuses_nothing() {
+        let size = plan::fusion::sizes(plan::PatternFamily::Conv, SizeSet::Quick)[0];
+        let work = FusionWork { pattern: Pattern::LinearBias, variant: FusionVariant::Fused, size };
+        assert!(!fuses(work, Dtype::Float32, Device::Cpu));
     }
 }

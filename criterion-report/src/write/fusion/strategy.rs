@@ -30,11 +30,16 @@ pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String 
 
 fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
     let word = paint(advice.advice).on(advice.advice.word(), colour);
+    let measured = advice.variants.iter().any(|variant| !variant.points.is_empty());
     let by = match advice.best {
-        Some(best) => format!(" (by `{best}`)"),
-        None => " (no variant that fuses has a measured speed-up)".to_owned(),
+        Some(best) => format!("best: `{best}`"),
+        None if measured => "none that fuses measured in pairs".to_owned(),
+        None => "nothing measured in pairs".to_owned(),
     };
-    let mut out = format!("  {}: {word}{by}\n", advice.pattern);
+    let mut out = format!("  {}: {word} ({by})\n", advice.pattern);
+    if !measured {
+        return out;
+    }
     let names = advice.variants.iter().map(|it| it.variant.as_str().len()).max().unwrap_or(0);
     let words = advice.variants.iter().map(|it| it.advice.word().len()).max().unwrap_or(0);
     let beside = 4 + names + 2 + words + 2;
