@@ -1,9 +1,12 @@
 //! What the patterns around a linear layer have in common.
 
-use plan::FusionShape;
+use plan::{Device, FusionShape};
 use tch::{TchError, Tensor};
 
-use super::{Inputs, Site};
+use super::{Inputs, Site, Step, mkldnn};
+use crate::inputs;
+use crate::native::onednn::{self, PostOp};
+use crate::refusal::Refusal;
 
 /// `x [m, k]`, `Wᵀ [k, n]` (a view of `W [n, k]`) and `b [n]`.
 pub(super) struct Operands {
@@ -26,11 +29,51 @@ pub(super) fn draw(site: &Site) -> Result<Inputs, TchError> {
 
 /// What [`draw`] has drawn.
 pub(super) fn operands(inputs: Inputs) -> Result<Operands, TchError> {
-    let Inputs { examples, parameters } = inputs;
-    let wrong = |_| TchError::Shape("inputs of another pattern".to_owned());
-    let [x] = <[Tensor; 1]>::try_from(examples).map_err(wrong)?;
-    let [weight, bias] = <[Tensor; 2]>::try_from(parameters)
-        .map_err(|_| TchError::Shape("inputs of another pattern".to_owned()))?;
+    let ([x], [weight, bias]) = inputs.into_parts()?;
     let weight_t = weight.f_tr()?;
     Ok(Operands { x, weight, weight_t, bias })
+}
+
+/// What `_addmm_activation` runs. On CUDA it is one operation, the epilogue of cuBLASLt; elsewhere
+/// the same name runs these two.
+pub(super) fn activation_kernels(device: Device, in_place: &'static str) -> Vec<&'static str> {
+    match device {
+        Device::Cuda => vec!["aten::_addmm_activation"],
+        Device::Cpu | Device::Xpu | Device::Mps => vec!["aten::addmm", in_place],
+    }
+}
+
+/// Whether cuBLASLt has an epilogue for that size; where it has not, libtorch runs product and
+/// activation one by one under the name of `_addmm_activation`, and says nothing.
+///
+/// As libtorch 2.11 decides it: ATen's `native/cuda/Blas.cpp`, `isInputCompliesAddmmCudaLt`.
+pub(super) fn check_epilogue(site: &Site) -> Result<(), String> {
+    let FusionShape::Linear { m, k, n } = site.work.size else { return Ok(()) };
+    if m.min(k).min(n) < 2 {
+        return Err(format!(
+            "the epilogue of cuBLASLt takes m, k and n from 2 on, not {m}x{k}x{n}"
+        ));
+    }
+    match std::env::var("DISABLE_ADDMM_CUDA_LT") {
+        Ok(value) if value == "1" => Err("libtorch leaves cuBLASLt's epilogue out, because \
+                                          DISABLE_ADDMM_CUDA_LT is 1; unset it"
+            .to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// oneDNN's linear layer, its weight reordered for as many rows as there are.
+pub(super) fn pointwise(
+    x: Tensor,
+    weight: &Tensor,
+    bias: Tensor,
+    post_op: PostOp,
+) -> Result<Step, Refusal> {
+    let (rows, _) = x.size2()?;
+    let (weight, bytes) = mkldnn::reordered(|| onednn::reorder_linear_weight(weight, rows))?;
+    let stored = bytes + inputs::bytes(&bias);
+    let step = Step::new(&["mkldnn::_linear_pointwise"], move || {
+        Ok(onednn::linear_pointwise(&x, &weight, Some(&bias), post_op)?)
+    });
+    Ok(step.storing(stored))
 }

@@ -4,11 +4,23 @@
 //! A variant never falls back: what libtorch does not have on a device, in a dtype or at a size is
 //! refused, by name and value.
 
-mod later;
+mod attention;
+mod batch_norm;
+mod conv;
+mod conv2d_bn;
+mod conv2d_bn_relu;
+mod conv2d_relu;
+mod full_attention;
 mod linear;
 mod linear_bias;
+mod linear_bias_gelu;
+mod linear_bias_relu;
+mod mkldnn;
+mod qk_scores;
+mod qk_softmax;
 mod site;
 mod step;
+mod torchscript;
 
 pub use site::{Inputs, Site};
 pub use step::Step;
@@ -48,7 +60,14 @@ pub trait Fusible {
 fn fusible(pattern: Pattern) -> Box<dyn Fusible> {
     match pattern {
         Pattern::LinearBias => Box::new(linear_bias::LinearBias),
-        other => Box::new(later::Later(other)),
+        Pattern::LinearBiasRelu => Box::new(linear_bias_relu::LinearBiasRelu),
+        Pattern::LinearBiasGelu => Box::new(linear_bias_gelu::LinearBiasGelu),
+        Pattern::Conv2dRelu => Box::new(conv2d_relu::Conv2dRelu),
+        Pattern::Conv2dBn => Box::new(conv2d_bn::Conv2dBn),
+        Pattern::Conv2dBnRelu => Box::new(conv2d_bn_relu::Conv2dBnRelu),
+        Pattern::QkScores => Box::new(qk_scores::QkScores),
+        Pattern::QkSoftmax => Box::new(qk_softmax::QkSoftmax),
+        Pattern::FullAttention => Box::new(full_attention::FullAttention),
     }
 }
 
@@ -57,11 +76,10 @@ fn fusible(pattern: Pattern) -> Box<dyn Fusible> {
 /// # Errors
 /// Unsupported, with the constraint and the value that broke it.
 pub fn check(site: &Site) -> Result<(), Refusal> {
-    let refuse = |constraint| Err(site.refuse(constraint));
     if !site.work.pattern.variants().contains(&site.work.variant) {
-        return refuse("the pattern has no such variant".to_owned());
+        return Err(site.no_such_variant());
     }
-    fusible(site.work.pattern).check(site).or_else(refuse)
+    fusible(site.work.pattern).check(site).map_err(|constraint| site.refuse(constraint))
 }
 
 /// Inputs and parameters of the site's pattern ([`Fusible::draw`]).
@@ -93,3 +111,8 @@ pub fn build_unfused(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
 pub fn min_sqnr_db(pattern: Pattern, dtype: Dtype) -> f64 {
     fusible(pattern).min_sqnr_db(dtype)
 }
+
+#[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
+mod tests;

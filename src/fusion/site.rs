@@ -36,13 +36,23 @@ impl Site {
     /// # Errors
     /// What libtorch refuses.
     pub fn uniform(&self, size: &[u64], fan_in: u64) -> Result<Tensor, TchError> {
-        let size = size.iter().map(|&it| inputs::dimension(it)).collect::<Result<Vec<_>, _>>()?;
         let bound = 1.0 / (fan_in as f64).sqrt();
+        self.between(size, -bound, bound)
+    }
+
+    /// Values uniform from `low` to `high`, drawn as [`Self::uniform`]'s.
+    ///
+    /// # Errors
+    /// What libtorch refuses.
+    pub fn between(&self, size: &[u64], low: f64, high: f64) -> Result<Tensor, TchError> {
+        let size = size.iter().map(|&it| inputs::dimension(it)).collect::<Result<Vec<_>, _>>()?;
         let mut values = Tensor::f_empty(size, (Kind::Float, tch::Device::Cpu))?;
-        values
-            .f_uniform_(-bound, bound)?
-            .f_to_kind(inputs::kind(self.dtype))?
-            .f_to_device(self.place)
+        values.f_uniform_(low, high)?.f_to_kind(inputs::kind(self.dtype))?.f_to_device(self.place)
+    }
+
+    /// The refusal of a variant that the pattern has not.
+    pub fn no_such_variant(&self) -> Refusal {
+        self.refuse("the pattern has no such variant".to_owned())
     }
 
     /// The refusal of what breaks `constraint` here.
@@ -63,7 +73,22 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// These examples alone, with all parameters, in float64 on the host. Layouts stay as they are.
+    /// Examples and parameters by name, for a pattern that knows how many it has.
+    ///
+    /// # Errors
+    /// There are more or fewer.
+    pub fn into_parts<const EXAMPLES: usize, const PARAMETERS: usize>(
+        self,
+    ) -> Result<([Tensor; EXAMPLES], [Tensor; PARAMETERS]), TchError> {
+        let wrong = |found: Vec<Tensor>| {
+            TchError::Shape(format!("inputs of another pattern: {} tensors", found.len()))
+        };
+        let examples = self.examples.try_into().map_err(wrong)?;
+        let parameters = self.parameters.try_into().map_err(wrong)?;
+        Ok((examples, parameters))
+    }
+
+    /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
     ///
     /// # Errors
     /// What libtorch refuses.

@@ -11,13 +11,31 @@ pub struct Step {
     pub kernels: Vec<String>,
     /// What a reader of its figures should know.
     pub notes: Vec<String>,
+    /// Bytes of the parameters that it holds, where these are not the ones that were drawn.
+    pub parameter_bytes: Option<u64>,
 }
 
 impl Step {
     /// A step that consists of the operations `kernels`.
-    pub fn new(kernels: &[&str], run: impl Fn() -> Result<Tensor, TchError> + 'static) -> Self {
-        let kernels = kernels.iter().map(|&kernel| kernel.to_owned()).collect();
-        Self { run: Box::new(run), kernels, notes: Vec::new() }
+    pub fn new(
+        kernels: &[impl AsRef<str>],
+        run: impl Fn() -> Result<Tensor, TchError> + 'static,
+    ) -> Self {
+        let kernels = kernels.iter().map(|kernel| kernel.as_ref().to_owned()).collect();
+        Self { run: Box::new(run), kernels, notes: Vec::new(), parameter_bytes: None }
+    }
+
+    /// The same, holding so many bytes of other parameters than those drawn: folded, or reordered.
+    #[must_use]
+    pub fn storing(self, bytes: u64) -> Self {
+        Self { parameter_bytes: Some(bytes), ..self }
+    }
+
+    /// The same with a note.
+    #[must_use]
+    pub fn noting(mut self, note: String) -> Self {
+        self.notes.push(note);
+        self
     }
 
     /// One step. Nothing is allocated but what the operations themselves allocate, and what they

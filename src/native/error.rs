@@ -18,6 +18,13 @@ pub enum Error {
     Allocator(String),
 }
 
+impl From<Error> for tch::TchError {
+    /// For functions that call libtorch both ways. That memory ran out still shows in the text.
+    fn from(error: Error) -> Self {
+        Self::Torch(error.to_string())
+    }
+}
+
 /// Whether an error's text says that memory ran out.
 ///
 /// For texts that have lost their type, such as those of `tch::TchError`. libtorch itself has a type for this only on
@@ -95,6 +102,15 @@ mod tests {
         let a = tch::Tensor::zeros([2, 3], cpu);
         let mismatch = a.f_matmul(&a).expect_err("the inner sizes differ");
         assert!(!is_out_of_memory(&mismatch.to_string()), "{mismatch}");
+    }
+
+    #[test]
+    fn as_an_error_of_tch_it_keeps_its_class() {
+        for (what, out_of_memory) in [(1, false), (2, true), (3, true), (4, false)] {
+            let error = check(shim::ctn_raise(what)).expect_err("raised");
+            let text = tch::TchError::from(error.clone()).to_string();
+            assert_eq!(is_out_of_memory(&text), out_of_memory, "{error}");
+        }
     }
 
     #[test]

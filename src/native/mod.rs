@@ -2,6 +2,7 @@
 //!
 //! Not here: anything that measures. These are the instruments; `measurement` decides when to read them.
 
+pub mod addmm;
 pub mod allocator;
 pub mod cuda;
 mod error;

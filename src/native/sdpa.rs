@@ -1,6 +1,10 @@
-//! Which of its kernels `scaled_dot_product_attention` takes.
+//! The kernels of `scaled_dot_product_attention`: which one it takes, and each by its own name.
 
+use ::native as shim;
 use tch::{Device, TchError, Tensor};
+
+use super::error::Error;
+use super::tensor::returned;
 
 /// A kernel of scaled dot-product attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,17 +36,45 @@ impl SdpaBackend {
         }
     }
 
-    fn from_number(number: i64) -> Result<Self, TchError> {
-        // at::SDPBackend
-        match number {
-            0 => Ok(Self::Math),
-            1 => Ok(Self::Flash),
-            2 => Ok(Self::Efficient),
-            3 => Ok(Self::CudnnAttention),
-            4 => Ok(Self::Overrideable),
-            -1 => Err(TchError::Torch("no kernel of SDPA takes these tensors".to_owned())),
-            other => Err(TchError::Torch(format!("unknown kernel {other} of SDPA"))),
+    /// Runs this kernel, as [`sdpa_backend`]'s question puts it, whatever SDPA itself would take.
+    ///
+    /// # Errors
+    /// When libtorch does not have the kernel on the tensors' device, or not for their dtype and sizes; and always of
+    /// [`Overrideable`](Self::Overrideable).
+    pub fn attend(
+        self,
+        query: &Tensor,
+        key: &Tensor,
+        value: &Tensor,
+        causal: bool,
+    ) -> Result<Tensor, Error> {
+        let (backend, causal) = (self.number(), i32::from(causal));
+        let (query, key, value) = (query.as_ptr(), key.as_ptr(), value.as_ptr());
+        // SAFETY: the tensors live during the call, and `out` is writable.
+        let call = |out| unsafe { shim::ctn_sdpa_attend(backend, query, key, value, causal, out) };
+        // SAFETY: the call hands over a new tensor.
+        unsafe { returned(call) }
+    }
+
+    /// `at::SDPBackend`
+    fn number(self) -> i64 {
+        match self {
+            Self::Math => 0,
+            Self::Flash => 1,
+            Self::Efficient => 2,
+            Self::CudnnAttention => 3,
+            Self::Overrideable => 4,
         }
+    }
+
+    fn from_number(number: i64) -> Result<Self, TchError> {
+        if number == -1 {
+            return Err(TchError::Torch("no kernel of SDPA takes these tensors".to_owned()));
+        }
+        let all =
+            [Self::Math, Self::Flash, Self::Efficient, Self::CudnnAttention, Self::Overrideable];
+        let found = all.into_iter().find(|it| it.number() == number);
+        found.ok_or_else(|| TchError::Torch(format!("unknown kernel {number} of SDPA")))
     }
 }
 
@@ -146,6 +178,24 @@ mod tests {
         let on_cuda = "aten::_scaled_dot_product_flash_attention";
         assert_eq!(flash.operation(Device::Cuda(0)), on_cuda);
         assert_eq!(math.operation(Device::Cpu), math.operation(Device::Cuda(0)));
+    }
+
+    #[test]
+    fn a_kernel_runs_by_its_name_or_says_why_not() {
+        let x = wave(&[2, 3, 80, 32], Kind::Float);
+        for causal in [false, true] {
+            let by_name = |backend: SdpaBackend| backend.attend(&x, &x, &x, causal);
+            assert_eq!(by_name(SdpaBackend::Math).expect("on any device"), math(&x, causal));
+            assert_eq!(by_name(SdpaBackend::Flash).expect("on the CPU"), flash(&x, causal));
+            for (backend, text) in [
+                (SdpaBackend::Efficient, "_scaled_dot_product_efficient_attention"),
+                (SdpaBackend::CudnnAttention, "_scaled_dot_product_cudnn_attention"),
+                (SdpaBackend::Overrideable, "kernel 4 of SDPA is not called by name"),
+            ] {
+                let error = by_name(backend).expect_err("not on the CPU").to_string();
+                assert!(error.contains(text), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -25,10 +25,11 @@ impl Fusion {
             fusion::draw(&site)?
         };
         let reference = reference(&site, &inputs)?;
-        let (inputs_bytes, parameters_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
+        let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = fusion::min_sqnr_db(work.pattern, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let step = fusion::build(&site, inputs)?;
+        let parameters_bytes = step.parameter_bytes.unwrap_or(drawn_bytes);
         Ok(Self { step, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
     }
 }
@@ -72,3 +73,10 @@ impl Workload for Fusion {
         self.step.notes.clone()
     }
 }
+
+#[cfg(test)]
+#[path = "attention_tests.rs"]
+mod attention_tests;
+#[cfg(test)]
+#[path = "fusion_tests.rs"]
+mod tests;

@@ -275,6 +275,16 @@ unsafe extern "C" {
         out: *mut *mut C_tensor,
     ) -> Status;
 
+    /// A kernel of scaled dot-product attention, an `at::SDPBackend`; causal when not 0. `out` must be writable.
+    pub fn ctn_sdpa_attend(
+        backend: i64,
+        query: *const C_tensor,
+        key: *const C_tensor,
+        value: *const C_tensor,
+        causal: i32,
+        out: *mut *mut C_tensor,
+    ) -> Status;
+
     /// Compiles `length` bytes of TorchScript. `out` must be writable.
     pub fn ctn_script_compile(
         source: *const c_char,
@@ -311,6 +321,15 @@ unsafe extern "C" {
     pub fn ctn_script_function_free(function: *mut ScriptFunction);
     /// Frees a script; null is fine. Its functions live on.
     pub fn ctn_script_free(script: *mut Script);
+
+    /// activation(a · b + bias), GELU or else ReLU.
+    pub fn ctn_addmm_activation(
+        bias: *const C_tensor,
+        a: *const C_tensor,
+        b: *const C_tensor,
+        use_gelu: i32,
+        out: *mut *mut C_tensor,
+    ) -> Status;
 
     /// Writes b + scale · c into the tensor `a`.
     pub fn ctn_triad(

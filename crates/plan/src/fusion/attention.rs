@@ -211,7 +211,7 @@ impl Formulas for Attention {
     }
 
     fn parts(&self) -> u64 {
-        product(&[self.b, self.heads])
+        self.b
     }
 
     fn output_size(&self) -> Vec<u64> {

@@ -1,0 +1,133 @@
+//! What the patterns around a convolution have in common.
+
+use plan::fusion::KERNEL_SIZE;
+use plan::{Device, FusionShape, FusionVariant, MemoryFormat};
+use tch::{TchError, Tensor};
+
+use super::batch_norm::BatchNorm;
+use super::{Inputs, Site, Step, mkldnn};
+use crate::inputs;
+use crate::native::onednn::{self, Convolution, PostOp};
+use crate::refusal::Refusal;
+
+/// Keeps height and width.
+const SAME: Convolution =
+    Convolution { padding: [1, 1], stride: [1, 1], dilation: [1, 1], groups: 1 };
+
+/// `x [b, i, s, s]` normal; filters `[o, i, 3, 3]` and bias as `torch.nn.Conv2d` initializes them.
+pub(super) fn draw_biased(site: &Site) -> Result<Inputs, TchError> {
+    let Images { x, filters, fan_in, channels } = images(site)?;
+    let bias = site.uniform(&[channels], fan_in)?;
+    Ok(Inputs { examples: vec![x], parameters: vec![filters, bias] })
+}
+
+/// The same without the bias, and with a normalization of the output's channels.
+pub(super) fn draw_normalized(site: &Site) -> Result<Inputs, TchError> {
+    let Images { x, filters, channels, .. } = images(site)?;
+    let BatchNorm { weight, bias, mean, variance } = BatchNorm::draw(site, channels)?;
+    Ok(Inputs { examples: vec![x], parameters: vec![filters, weight, bias, mean, variance] })
+}
+
+/// What [`draw_normalized`] has drawn: x, filters and normalization.
+pub(super) fn normalized(inputs: Inputs) -> Result<(Tensor, Tensor, BatchNorm), TchError> {
+    let ([x], [filters, weight, bias, mean, variance]) = inputs.into_parts()?;
+    Ok((x, filters, BatchNorm { weight, bias, mean, variance }))
+}
+
+struct Images {
+    x: Tensor,
+    filters: Tensor,
+    /// Products that are summed for an element of the output.
+    fan_in: u64,
+    /// Of the output.
+    channels: u64,
+}
+
+fn images(site: &Site) -> Result<Images, TchError> {
+    let FusionShape::Conv { b, i, o, s, memory_format } = site.work.size else {
+        return Err(TchError::Shape(format!("{} is no size of a convolution", site.work.size)));
+    };
+    let fan_in = i * KERNEL_SIZE * KERNEL_SIZE;
+    let laid_out = |tensor: Tensor| match memory_format {
+        MemoryFormat::Contiguous => Ok(tensor),
+        MemoryFormat::ChannelsLast => channels_last(&tensor),
+    };
+    Ok(Images {
+        x: laid_out(site.normal(&[b, i, s, s])?)?,
+        filters: laid_out(site.uniform(&[o, i, KERNEL_SIZE, KERNEL_SIZE], fan_in)?)?,
+        fan_in,
+        channels: o,
+    })
+}
+
+/// A copy that lies pixel by pixel, with the strides that torch gives it, also where a dimension
+/// of 1 would leave a choice.
+fn channels_last(tensor: &Tensor) -> Result<Tensor, TchError> {
+    let (n, c, h, w) = tensor.size4()?;
+    let strides = [h * w * c, 1, w * c, c];
+    let mut copy =
+        Tensor::f_empty_strided([n, c, h, w], strides, (tensor.kind(), tensor.device()))?;
+    copy.f_copy_(tensor)?;
+    Ok(copy)
+}
+
+/// Whether convolution and ReLU are one operation here, where the variant has it: cuDNN's on CUDA,
+/// oneDNN's otherwise.
+pub(super) fn check_with_relu(site: &Site) -> Result<(), String> {
+    match (site.work.variant, site.device) {
+        (FusionVariant::Fused, Device::Cuda) => Ok(()),
+        (FusionVariant::Fused | FusionVariant::Mkldnn, _) => mkldnn::check(site),
+        _ => Ok(()),
+    }
+}
+
+/// libtorch's own convolution.
+pub(super) fn conv2d(
+    x: &Tensor,
+    filters: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<Tensor, TchError> {
+    let Convolution { padding, stride, dilation, groups } = SAME;
+    x.f_conv2d(filters, bias, stride, padding, dilation, groups)
+}
+
+/// max(conv(x) + bias, 0) in one operation, with filters as they are.
+pub(super) fn with_relu(site: &Site, x: Tensor, filters: Tensor, bias: Tensor) -> Step {
+    let Convolution { padding, stride, dilation, groups } = SAME;
+    match site.device {
+        Device::Cuda => Step::new(&["aten::cudnn_convolution_relu"], move || {
+            x.f_cudnn_convolution_relu(&filters, Some(&bias), stride, padding, dilation, groups)
+        }),
+        Device::Cpu | Device::Xpu | Device::Mps => {
+            Step::new(&["mkldnn::_convolution_pointwise"], move || {
+                Ok(onednn::convolution_pointwise(&x, &filters, Some(&bias), &SAME, PostOp::Relu)?)
+            })
+        }
+    }
+}
+
+/// oneDNN's convolution, its filters reordered for images of that size.
+pub(super) fn pointwise(
+    x: Tensor,
+    filters: &Tensor,
+    bias: Tensor,
+    post_op: PostOp,
+) -> Result<Step, Refusal> {
+    let (b, i, h, w) = x.size4()?;
+    let reorder = || onednn::reorder_convolution_weight(filters, &SAME, [b, i, h, w]);
+    let (filters, bytes) = mkldnn::reordered(reorder)?;
+    let stored = bytes + inputs::bytes(&bias);
+    let contiguous = x.is_contiguous();
+    let step = Step::new(&["mkldnn::_convolution_pointwise"], move || {
+        Ok(onednn::convolution_pointwise(&x, &filters, Some(&bias), &SAME, post_op)?)
+    });
+    let step = step.storing(stored);
+    Ok(match contiguous {
+        false => step,
+        true => step.noting(
+            "with reordered filters oneDNN computes in channels_last: contiguous images are copied \
+             to that layout in every step, and the output stays in it"
+                .to_owned(),
+        ),
+    })
+}

@@ -1,0 +1,29 @@
+//! oneDNN's operations with a post-op: where they run, and what their weights take.
+
+use plan::Device;
+use tch::Tensor;
+
+use super::Site;
+use crate::inputs;
+use crate::native::{Error, memory, onednn};
+use crate::refusal::Refusal;
+
+/// Whether they run here, in the site's dtype.
+///
+/// # Errors
+/// The constraint and the value that broke it.
+pub(super) fn check(site: &Site) -> Result<(), String> {
+    match site.device {
+        Device::Cpu => onednn::supports(inputs::kind(site.dtype)),
+        other => Err(format!("oneDNN's operations with a post-op are for cpu, not {other}")),
+    }
+}
+
+/// A weight and the bytes that it takes: those that reordering it allocated, because oneDNN pads
+/// its blocks, and a tensor in its layout does not tell.
+pub(super) fn reordered(
+    reorder: impl FnOnce() -> Result<Tensor, Error>,
+) -> Result<(Tensor, u64), Refusal> {
+    let (weight, report) = memory::track(reorder)?;
+    Ok((weight?, report.cpu.live_bytes.unsigned_abs()))
+}

@@ -1,0 +1,392 @@
+//! The attention patterns, from a case to its check.
+
+use plan::{Device, Dtype, FusionShape, FusionVariant, Pattern, Work};
+use tch::{Kind, Tensor};
+
+use super::*;
+use crate::native::memory::{self, DeviceMemory};
+use crate::workload::{preflight, testing};
+
+const PATTERNS: [Pattern; 3] = [Pattern::QkScores, Pattern::QkSoftmax, Pattern::FullAttention];
+const FLASH: &str = "aten::_scaled_dot_product_flash_attention_for_cpu";
+const MATH: &str = "aten::_scaled_dot_product_attention_math";
+
+fn size([b, heads, s, d]: [u64; 4], causal: bool) -> FusionShape {
+    FusionShape::Attention { b, s, d, heads, causal }
+}
+
+fn case(work: FusionWork, dtype: Dtype) -> Case {
+    let (model, shape) = (plan::ModelKind::Linear, plan::Shape::new(1, 1, 1));
+    let case = testing::case(model, plan::Recipe::Baseline, dtype, shape);
+    Case { work: Work::Fusion(work), ..case }
+}
+
+fn prepare(work: FusionWork, dtype: Dtype) -> Result<Fusion, Refusal> {
+    let case = case(work, dtype);
+    preflight(&case)?;
+    Fusion::prepare(&case, &work)
+}
+
+fn prepared(pattern: Pattern, variant: FusionVariant, dtype: Dtype, size: FusionShape) -> Fusion {
+    prepare(FusionWork { pattern, variant, size }, dtype).expect("a variant that runs on the CPU")
+}
+
+/// Every variant of every pattern.
+fn works(size: FusionShape) -> impl Iterator<Item = FusionWork> {
+    let of = move |pattern: Pattern| {
+        let variants = pattern.variants().iter();
+        variants.map(move |&variant| FusionWork { pattern, variant, size })
+    };
+    PATTERNS.into_iter().flat_map(of)
+}
+
+/// Why the CPU does not run a variant, if it does not.
+fn constraint(work: FusionWork, causal: bool) -> Option<&'static str> {
+    match (work.pattern, work.variant) {
+        (Pattern::QkScores, _) if causal => {
+            Some("scores alone have no mask; causal is for what has a softmax")
+        }
+        (Pattern::QkScores, FusionVariant::TorchScript) => {
+            Some("TorchScript runs the same operations as `unfused` here: aten::bmm, aten::mul")
+        }
+        (Pattern::QkSoftmax, FusionVariant::TorchScript) => Some(if causal {
+            "TorchScript runs the same operations as `unfused` here: aten::bmm, aten::mul, \
+             aten::add, aten::softmax"
+        } else {
+            "TorchScript runs the same operations as `unfused` here: aten::bmm, aten::mul, \
+             aten::softmax"
+        }),
+        (_, FusionVariant::SdpaEfficient) => {
+            Some("libtorch has memory-efficient attention on cuda alone, not on cpu")
+        }
+        (_, FusionVariant::SdpaCudnn) => {
+            Some("libtorch has cuDNN's attention on cuda alone, not on cpu")
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_variant_passes_its_check_or_says_why_not() {
+    for [b, s, d] in [[2, 37, 5], [3, 1, 8], [2, 64, 16], [1, 2, 300]] {
+        for (heads, causal) in [(1, false), (1, true), (3, false), (3, true)] {
+            for work in works(size([b, heads, s, d], causal)) {
+                for &dtype in Dtype::ALL {
+                    let what = format!("{} {} {} {dtype}", work.pattern, work.variant, work.size);
+                    let checked = prepare(work, dtype).and_then(|it| it.check());
+                    if let Some(constraint) = constraint(work, causal) {
+                        let (pattern, variant) = (work.pattern, work.variant);
+                        let text =
+                            format!("pattern `{pattern}`, variant `{variant}`: {constraint}");
+                        assert_eq!(checked.err(), Some(Refusal::Unsupported(text)), "{what}");
+                        continue;
+                    }
+                    let accuracy = checked.unwrap_or_else(|error| panic!("{what}: {error}"));
+                    assert_eq!(accuracy.rows_checked, b, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn outputs_have_the_size_of_the_pattern_and_share_no_operand() {
+    for work in works(size([2, 3, 37, 5], false)) {
+        let Ok(it) = prepare(work, Dtype::Float32) else { continue };
+        let (first, second) = (it.step().expect("runs"), it.step().expect("runs"));
+        let expected: Vec<_> = work.output_size().iter().map(|it| it.cast_signed()).collect();
+        assert_eq!(first.size(), expected, "{work:?}");
+        assert_ne!(first.data_ptr(), second.data_ptr(), "{work:?}");
+        assert_eq!(first, second, "{work:?}: a step changed its operands");
+    }
+}
+
+/// The operations that a variant's bytes are counted for are those that it says it runs. Of SDPA the
+/// plan has the call, or what its composite is made of, and the record the kernel that is taken.
+#[test]
+fn kernels_are_the_operations_that_the_plan_counts() {
+    for causal in [false, true] {
+        for work in works(size([2, 3, 37, 5], causal)) {
+            for &dtype in Dtype::ALL {
+                let Ok(it) = prepare(work, dtype) else { continue };
+                let counted = work.operations(dtype, Device::Cpu).expect("a variant of it");
+                let counted: Vec<_> = counted.iter().map(|it| it.name).collect();
+                let kernels = it.kernels();
+                match work.variant {
+                    FusionVariant::Fused if work.pattern == Pattern::FullAttention => {
+                        assert_eq!(
+                            (&*kernels, &*counted),
+                            (&[FLASH.to_owned()][..], &["aten::scaled_dot_product_attention"][..])
+                        );
+                    }
+                    FusionVariant::Sdpa3d | FusionVariant::SdpaMath => {
+                        assert_eq!(kernels, [MATH]);
+                        assert!(counted.len() > 1, "{counted:?}");
+                    }
+                    _ => assert_eq!(kernels, counted, "{work:?} {dtype}"),
+                }
+            }
+        }
+    }
+}
+
+/// branes-ai/graphs calls SDPA with three dimensions, which on a CPU take the composite, and then
+/// publishes that fused attention is slower than unfused.
+#[test]
+fn upstream_defect_1_sdpa_in_three_dimensions_is_the_composite_and_fused_has_four() {
+    for &dtype in Dtype::ALL {
+        for (heads, causal) in [(1, false), (1, true), (3, false), (3, true)] {
+            let size = size([2, heads, 64, 16], causal);
+            let it = |variant| prepared(Pattern::FullAttention, variant, dtype, size);
+            let (fused, three) = (it(FusionVariant::Fused), it(FusionVariant::Sdpa3d));
+            assert_eq!((fused.kernels(), three.kernels()), (vec![FLASH.into()], vec![MATH.into()]));
+            // And that is what runs: to the last bit what the kernels called by name give.
+            let same = |a: &Fusion, b: &Fusion| a.step().expect("runs") == b.step().expect("runs");
+            let (flash, math) = (it(FusionVariant::SdpaFlash), it(FusionVariant::SdpaMath));
+            assert!(same(&fused, &flash) && same(&three, &math), "{dtype} {size}");
+            assert!(!same(&fused, &three), "{dtype} {size}");
+        }
+    }
+}
+
+/// Upstream's TorchScript functions run, on a CPU, what its unfused functions run, and are called
+/// fused.
+#[test]
+fn upstream_defect_3_no_variant_that_is_built_repeats_the_unfused_operations() {
+    for causal in [false, true] {
+        for work in works(size([2, 3, 37, 5], causal)) {
+            let unfused = FusionWork { variant: FusionVariant::Unfused, ..work };
+            let (Ok(unfused), Ok(it)) =
+                (prepare(unfused, Dtype::Float32), prepare(work, Dtype::Float32))
+            else {
+                continue;
+            };
+            let repeats = unfused.kernels() == it.kernels();
+            assert_eq!(repeats, work.variant == FusionVariant::Unfused, "{work:?}");
+        }
+    }
+}
+
+#[test]
+fn a_causal_token_attends_to_itself_and_earlier_ones() {
+    for &dtype in Dtype::ALL {
+        for work in works(size([2, 3, 37, 5], true)) {
+            let Ok(it) = prepare(work, dtype) else { continue };
+            let output = it.step().expect("runs");
+            if work.pattern == Pattern::FullAttention {
+                let [_, _, v] = &drawn(work, dtype).examples[..] else { panic!("Q, K and V") };
+                assert_eq!(output.select(2, 0), v.select(2, 0), "{work:?} {dtype}");
+            } else {
+                assert_eq!(output.triu(1).count_nonzero(None::<i64>).int64_value(&[]), 0);
+                let first = output.select(2, 0).select(2, 0).to_kind(Kind::Double);
+                assert_eq!(first, first.ones_like(), "{work:?} {dtype}");
+            }
+        }
+    }
+}
+
+/// What `prepare` draws, too.
+fn drawn(work: FusionWork, dtype: Dtype) -> Inputs {
+    let case = case(work, dtype);
+    let site = Site { work, dtype, device: Device::Cpu, place: tch::Device::Cpu };
+    let _drawing = inputs::seeded(case.settings.seed);
+    fusion::draw(&site).expect("small")
+}
+
+/// What is left of a pattern when one part is forgotten.
+fn broken(
+    work: FusionWork,
+    dtype: Dtype,
+    wrong: impl Fn(&[Tensor], f64) -> Tensor + 'static,
+) -> Result<Accuracy, Refusal> {
+    let FusionShape::Attention { d, .. } = work.size else { panic!("{work:?}") };
+    let (examples, scale) = (drawn(work, dtype).examples, (d as f64).sqrt().recip());
+    let step = Step::new(&["broken"], move || Ok(wrong(&examples, scale)));
+    Fusion { step, ..prepare(work, dtype).expect("unfused") }.check()
+}
+
+#[test]
+fn forgetting_a_part_fails_the_check() {
+    // As many tokens as features: a K that is not transposed fits.
+    let causal = size([2, 3, 16, 16], true);
+    let (all, of) = (size([2, 3, 16, 16], false), |pattern, size| FusionWork {
+        pattern,
+        variant: FusionVariant::Unfused,
+        size,
+    });
+    let softmax = |scores: Tensor| scores.softmax(-1, None::<Kind>);
+    for &dtype in Dtype::ALL {
+        let fails = |what: &str, checked: Result<Accuracy, Refusal>| {
+            let inaccurate =
+                matches!(&checked, Err(Refusal::Failed(text)) if text.starts_with("inaccurate"));
+            assert!(inaccurate, "{what} {dtype}: {checked:?}");
+        };
+        for pattern in PATTERNS {
+            let finish = move |scores: Tensor, qkv: &[Tensor]| match pattern {
+                Pattern::QkScores => scores,
+                Pattern::QkSoftmax => softmax(scores),
+                _ => softmax(scores).matmul(&qkv[2]),
+            };
+            let right = move |qkv: &[Tensor], scale: f64| {
+                finish(qkv[0].matmul(&qkv[1].transpose(-2, -1)) * scale, qkv)
+            };
+            broken(of(pattern, all), dtype, right).expect("the whole pattern");
+            let unscaled =
+                move |qkv: &[Tensor], _| finish(qkv[0].matmul(&qkv[1].transpose(-2, -1)), qkv);
+            fails("the scale", broken(of(pattern, all), dtype, unscaled));
+            let crossed =
+                move |qkv: &[Tensor], scale: f64| finish(qkv[0].matmul(&qkv[1]) * scale, qkv);
+            fails("K transposed", broken(of(pattern, all), dtype, crossed));
+            if pattern.has_mask() {
+                fails("the mask", broken(of(pattern, causal), dtype, right));
+            }
+        }
+    }
+}
+
+/// Memory of one step after the first, float32 on the CPU.
+fn memory_of(pattern: Pattern, variant: FusionVariant, size: FusionShape) -> DeviceMemory {
+    let it = prepared(pattern, variant, Dtype::Float32, size);
+    drop(it.step().expect("runs"));
+    let (output, report) =
+        memory::track(|| tch::no_grad(|| it.step())).expect("nothing else tracks");
+    drop(output.expect("runs"));
+    report.cpu
+}
+
+/// Two sequences of three heads, 1024 tokens of 64 features: scores of 24 MiB, Q of 1.5.
+const LARGE: [u64; 4] = [2, 3, 1024, 64];
+const SCORES: u64 = 4 * 2 * 3 * 1024 * 1024;
+const Q: u64 = 4 * 2 * 3 * 1024 * 64;
+
+#[test]
+fn every_unfused_result_is_a_matrix_of_scores_and_two_live_at_once() {
+    use FusionVariant::{Baddbmm, Fused, Inplace, Unfused};
+    // A number that multiplies a tensor is one of a single element, in float64 and in float32.
+    let number = 8 + 4;
+    for (pattern, variant, causal, matrices, live, other) in [
+        (Pattern::QkScores, Unfused, false, 2, 2, number),
+        (Pattern::QkScores, Fused, false, 1, 1, 0),
+        (Pattern::QkScores, Inplace, false, 1, 1, number),
+        (Pattern::QkSoftmax, Unfused, false, 3, 2, number),
+        (Pattern::QkSoftmax, Unfused, true, 4, 2, number),
+        (Pattern::QkSoftmax, Fused, true, 2, 2, 0),
+        (Pattern::QkSoftmax, Inplace, true, 2, 2, number),
+        (Pattern::FullAttention, Unfused, false, 3, 2, number + Q),
+        (Pattern::FullAttention, Unfused, true, 4, 2, number + Q),
+        (Pattern::FullAttention, Baddbmm, true, 2, 2, Q),
+    ] {
+        let memory = memory_of(pattern, variant, size(LARGE, causal));
+        let what = format!("{pattern} {variant} {causal}: {memory:?}");
+        assert_eq!(memory.total_bytes, matrices * SCORES + other, "{what}");
+        // The numbers are freed before the last product.
+        let peak = live * SCORES + if pattern == Pattern::FullAttention { Q } else { 0 };
+        assert!((peak..=peak + number).contains(&memory.peak_bytes), "{what}");
+    }
+}
+
+#[test]
+fn the_flash_kernel_makes_no_matrix_of_scores() {
+    // A thread works on 256 queries and 512 keys at a time: their scores, two sums and the output.
+    let block = 4 * (256 * 512 + 2 * 256 + 256 * 64);
+    // The logarithm of each row's sum, for a backward pass.
+    let sums = 4 * 2 * 3 * 1024;
+    for variant in [FusionVariant::Fused, FusionVariant::SdpaFlash] {
+        for causal in [false, true] {
+            let memory = memory_of(Pattern::FullAttention, variant, size(LARGE, causal));
+            let threads = u64::try_from(tch::get_num_threads()).expect("at least one");
+            assert_eq!(memory.total_bytes, Q + sums + threads * block, "{variant} {memory:?}");
+            assert_eq!(memory.peak_bytes, memory.total_bytes);
+        }
+    }
+}
+
+/// What the composite allocates is what the operations that are counted for it write, but for those
+/// that write over what they read: the mask's sum, and the last step of the softmax.
+#[test]
+fn the_composite_makes_what_is_counted_for_it() {
+    for variant in [FusionVariant::Sdpa3d, FusionVariant::SdpaMath] {
+        for causal in [false, true] {
+            let size = size(LARGE, causal);
+            let work = FusionWork { pattern: Pattern::FullAttention, variant, size };
+            let counted = work.operations(Dtype::Float32, Device::Cpu).expect("of the pattern");
+            let written: u64 = counted.iter().map(|it| it.writes).sum();
+            let over = if causal { 2 * SCORES } else { SCORES };
+            let total = memory_of(Pattern::FullAttention, variant, size).total_bytes;
+            // Besides, tensors of single numbers.
+            let numbers = total - (written - over);
+            assert!(numbers < 64, "{variant} {causal}: {total} {counted:?}");
+        }
+    }
+}
+
+#[test]
+fn on_cuda_what_a_kernel_does_not_take_is_refused() {
+    use FusionVariant::{Fused, SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath};
+    let check = |variant, dtype, [s, d]: [u64; 2]| {
+        let work =
+            FusionWork { pattern: Pattern::FullAttention, variant, size: size([2, 3, s, d], true) };
+        // The place is only looked at when something is built.
+        let site = Site { work, dtype, device: Device::Cuda, place: tch::Device::Cpu };
+        fusion::check(&site).map_err(|refusal| {
+            let text = refusal.to_string();
+            let (_, constraint) = text.split_once("`: ").expect("pattern and variant");
+            constraint.to_owned()
+        })
+    };
+    let (bf16, f32) = (Dtype::BFloat16, Dtype::Float32);
+    for variant in [Fused, SdpaMath] {
+        assert_eq!(check(variant, f32, [1, 5]), Ok(()));
+    }
+    for (variant, dtype, size, constraint) in [
+        (SdpaFlash, f32, [37, 64], "FlashAttention takes bfloat16 and float16, not torch.float32"),
+        (SdpaFlash, bf16, [37, 5], "FlashAttention takes features in multiples of 8: d is 5"),
+        (SdpaFlash, bf16, [37, 264], "FlashAttention takes at most 256 features: d is 264"),
+        (
+            SdpaEfficient,
+            f32,
+            [37, 6],
+            "memory-efficient attention takes features in multiples of 4: d is 6",
+        ),
+        (
+            SdpaEfficient,
+            bf16,
+            [37, 12],
+            "memory-efficient attention takes features in multiples of 8: d is 12",
+        ),
+        (
+            SdpaCudnn,
+            f32,
+            [37, 64],
+            "cuDNN's attention takes bfloat16 and float16, not torch.float32",
+        ),
+        (SdpaCudnn, bf16, [37, 136], "cuDNN's attention takes at most 128 features: d is 136"),
+        (SdpaCudnn, bf16, [1, 64], "cuDNN's attention takes no single token: s is 1"),
+    ] {
+        assert_eq!(check(variant, dtype, size), Err(constraint.to_owned()));
+    }
+    for (variant, dtype, size) in [
+        (SdpaFlash, bf16, [1, 256]),
+        (SdpaEfficient, f32, [1, 12]),
+        (SdpaEfficient, bf16, [37, 512]),
+        (SdpaCudnn, bf16, [37, 128]),
+    ] {
+        assert_eq!(check(variant, dtype, size), Ok(()), "{variant}");
+    }
+}
+
+/// A sequence is an example however many scores it has, and is computed whole in float64.
+#[test]
+fn a_single_long_sequence_takes_no_more_than_was_asked_for() {
+    let (pattern, variant) = (Pattern::FullAttention, FusionVariant::Fused);
+    let work = FusionWork { pattern, variant, size: size([1, 8, 2048, 8], false) };
+    let (accuracy, report) = memory::track(|| {
+        let it = prepare(work, Dtype::BFloat16).expect("fits");
+        it.check()
+    })
+    .expect("nothing else tracks");
+    assert_eq!(accuracy.expect("accurate").rows_checked, 1);
+    let scores = 8 * 8 * 2048 * 2048;
+    assert!(report.cpu.peak_bytes > 2 * scores, "{report:?}");
+    assert!(report.cpu.peak_bytes <= work.memory_bytes(Dtype::BFloat16), "{report:?}");
+}
