@@ -29,7 +29,7 @@ fn show_of_every_fixture() {
 #[test]
 fn details_of_what_is_there_and_what_is_not() {
     for name in [
-        "calibration",
+        "probes",
         "compiled",
         "every-outcome",
         "fusion",
@@ -93,7 +93,7 @@ fn show_in_colour_has_the_same_letters() {
 #[test]
 fn csv_of_outcomes_and_missing_values() {
     for name in [
-        "calibration",
+        "probes",
         "candidate-alone",
         "compiled",
         "different-runs",

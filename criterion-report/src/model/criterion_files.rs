@@ -121,7 +121,8 @@ fn read_numbers(folder: &Path) -> Result<CriterionResult, String> {
     let (Some(&iters), Some(&ns)) = (sample.iters.last(), sample.times.last()) else {
         return Err(format!("{}: no samples", sample_path.display()));
     };
-    let sample_median_ns = sample.median_per_iteration();
+    let averages = sample.averages();
+    let sample_median_ns = median(&averages);
     let estimates_path = folder.join("estimates.json");
     let estimates: EstimatesFile = read_json(&estimates_path)?;
     let EstimatesFile { mean, median, std_dev } = estimates;
@@ -142,6 +143,8 @@ fn read_numbers(folder: &Path) -> Result<CriterionResult, String> {
             interval: (!quick).then_some(Interval { low: lower_bound, high: upper_bound }),
             mean_ns: mean.point_estimate,
             std_dev_ns: std_dev.point_estimate,
+            fastest_ns: averages[0],
+            slowest_ns: averages[averages.len() - 1],
             samples,
             confidence_level,
             quick,
@@ -169,16 +172,22 @@ struct SampleFile {
 }
 
 impl SampleFile {
-    fn median_per_iteration(&self) -> f64 {
+    /// Time of a step in each sample, the fastest first.
+    fn averages(&self) -> Vec<f64> {
         let mut averages: Vec<f64> =
             self.times.iter().zip(&self.iters).map(|(ns, iters)| ns / iters).collect();
         averages.sort_unstable_by(f64::total_cmp);
-        let middle = averages.len() / 2;
-        if averages.len() % 2 == 1 {
-            averages[middle]
-        } else {
-            f64::midpoint(averages[middle - 1], averages[middle])
-        }
+        averages
+    }
+}
+
+/// The middle of sorted values, of which there is at least one.
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
     }
 }
 

@@ -1,5 +1,6 @@
 //! The report model: what was measured, joined, compared and qualified. It formats nothing.
 
+pub mod calibration;
 mod caution;
 mod circumstances;
 mod comparison;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::{CaseId, Mode, Variant};
+use plan::{CaseId, Check, Mode, Variant};
 use regex::Regex;
 
 use super::circumstances::Circumstances;
@@ -83,6 +83,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// What the runs that measured the shown rows found wrong with the machine, each kind once.
     pub run_warnings: Vec<String>,
+    /// What these runs asked the machine before they began, each check once.
+    pub checks: Vec<Check>,
     /// Circumstances of the shown rows.
     pub circumstances: Vec<Circumstances>,
 }
@@ -132,6 +134,7 @@ impl Report {
             comparisons: compare(&rows),
             earlier: shown.iter().filter(|&&i| earlier(rows[i].full_id())).count(),
             run_warnings: runs.warnings(&measured),
+            checks: runs.checks(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
             rows,
             shown,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::RunManifest;
+use plan::{Check, CheckStatus, RunManifest};
 
 use super::row::Row;
 
@@ -78,6 +78,22 @@ impl Runs {
         warnings.into_iter().cloned().collect()
     }
 
+    /// What the runs with these ids asked the machine, each check once: of several answers the worst,
+    /// of equally bad ones the latest run's.
+    pub fn checks(&self, run_ids: &HashSet<&str>) -> Vec<Check> {
+        let runs = self.0.iter().map(|run| &run.manifest);
+        let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
+        let mut checks: Vec<&Check> = Vec::new();
+        for check in runs.flat_map(|manifest| &manifest.checks) {
+            match checks.iter_mut().find(|known| known.name == check.name) {
+                Some(known) if severity(check.status) < severity(known.status) => {}
+                Some(known) => *known = check,
+                None => checks.push(check),
+            }
+        }
+        checks.into_iter().cloned().collect()
+    }
+
     /// Finds what runs left without a record of their own. Of several runs that selected a case
     /// the last decides: cases without any record are returned, rows of an earlier run are marked
     /// as outdated. `older` are cases whose record is of an older version.
@@ -125,6 +141,16 @@ impl Runs {
     }
 }
 
+/// How much a finding takes from the numbers; one that could not be made takes less than a warning.
+const fn severity(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Passed => 0,
+        CheckStatus::Skipped => 1,
+        CheckStatus::Warning => 2,
+        CheckStatus::Failed => 3,
+    }
+}
+
 fn without_figures(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
@@ -165,5 +191,25 @@ mod tests {
                 "governor is `schedutil`"
             ]
         );
+    }
+
+    #[test]
+    fn of_each_check_the_worst_answer_is_kept() {
+        let with = |run_id: &str, checks: Vec<Check>| {
+            let mut run = run(run_id, &[]);
+            run.manifest.checks = checks;
+            run
+        };
+        let load = |status| Check::graded("load", status, status.as_str(), "stop it");
+        let runs = Runs(vec![
+            with("1", vec![Check::passed("turbo", "off"), load(CheckStatus::Failed)]),
+            with("2", vec![Check::passed("turbo", "still off"), load(CheckStatus::Warning)]),
+            with("3", vec![Check::graded("turbo", CheckStatus::Failed, "on", "switch it off")]),
+        ]);
+        assert_eq!(
+            runs.checks(&HashSet::from(["1", "2"])),
+            [Check::passed("turbo", "still off"), load(CheckStatus::Failed)]
+        );
+        assert_eq!(runs.checks(&HashSet::from(["3"]))[0].value, "on");
     }
 }

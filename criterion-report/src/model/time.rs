@@ -29,6 +29,10 @@ pub struct Time {
     pub mean_ns: f64,
     /// Standard deviation over the samples.
     pub std_dev_ns: f64,
+    /// A step of the fastest sample.
+    pub fastest_ns: f64,
+    /// A step of the slowest sample.
+    pub slowest_ns: f64,
     /// Number of samples.
     pub samples: usize,
     /// Level of the interval, e.g. 0.95.

@@ -1,0 +1,162 @@
+//! `calibration`: the profile of a machine, from records or from a file.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use clap::ColorChoice;
+use plan::{Device, Mode, PatternFamily};
+
+use crate::model::Report;
+use crate::model::calibration::{OperationKind, Preset, Profile, Request, calibrate};
+use crate::units;
+use crate::write::{Align, Line, python_json, render};
+
+/// Modes of the cases that a profile is made of.
+pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];
+
+/// What `calibration` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Name of the machine, as the profile is to have it; by default the preset's
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["preset", "load", "list_presets"])]
+    hardware: Option<String>,
+    /// Peaks that the vendor documents, see --list-presets
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// GFLOP/s of dense float32 products on the whole machine, instead of those measured
+    #[arg(long, value_name = "GFLOP/S", value_parser = positive)]
+    peak_gflops: Option<f64>,
+    /// GB/s (10⁹) of its memory, instead of those measured
+    #[arg(long, value_name = "GB/S", value_parser = positive)]
+    peak_bandwidth: Option<f64>,
+    /// Families of fusion patterns in the profile
+    #[arg(long, value_delimiter = ',', value_name = "FAMILIES", default_value = "all")]
+    fusion_patterns: Vec<Families>,
+    /// Operations in the profile
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "OPERATIONS",
+        default_value = "matmul,memory,launch"
+    )]
+    operations: Vec<OperationKind>,
+    /// Device whose profile it is; needed where several were measured
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Device>,
+    /// Print the summary of a profile, ours or upstream's; nothing else is read
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "hardware", "preset", "peak_gflops", "peak_bandwidth", "fusion_patterns", "operations",
+            "device", "list_presets",
+        ]
+    )]
+    pub load: Option<PathBuf>,
+    /// Print the presets with the source of every figure
+    #[arg(long)]
+    pub list_presets: bool,
+    /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// Words of `--fusion-patterns`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Families {
+    Linear,
+    Conv,
+    Attention,
+    All,
+    None,
+}
+
+impl Families {
+    const fn patterns(self) -> &'static [PatternFamily] {
+        match self {
+            Self::Linear => &[PatternFamily::Linear],
+            Self::Conv => &[PatternFamily::Conv],
+            Self::Attention => &[PatternFamily::Attention],
+            Self::All => PatternFamily::ALL,
+            Self::None => &[],
+        }
+    }
+}
+
+impl Options {
+    /// The profile of a report's rows.
+    pub fn profile(&self, report: &Report) -> Result<Profile> {
+        let preset = match &self.preset {
+            Some(name) => {
+                Some(Preset::named(name).map_err(|error| anyhow!("{error}: {}", error.remedy))?)
+            }
+            None => None,
+        };
+        let named = self.hardware.as_ref().or(preset.as_ref().map(|preset| &preset.title));
+        let patterns: Vec<PatternFamily> =
+            self.fusion_patterns.iter().flat_map(|it| it.patterns()).copied().collect();
+        let request = Request {
+            hardware: named.map_or("", String::as_str),
+            device: self.device,
+            peak_gflops: self.peak_gflops,
+            peak_bandwidth: self.peak_bandwidth,
+            preset: preset.as_ref(),
+            operations: &self.operations,
+            patterns: &patterns,
+        };
+        Ok(calibrate(report, &request)?)
+    }
+}
+
+/// A profile as its file holds it.
+pub fn json(profile: &Profile) -> Result<String> {
+    Ok(python_json::to_string(profile)? + "\n")
+}
+
+/// A peak that there can be.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(peak) if peak > 0.0 && peak.is_finite() => Ok(peak),
+        Ok(_) => Err("a peak is above zero; leave it out to take what was measured".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// All presets, each figure with its source.
+pub fn presets(colour: bool) -> String {
+    let columns = [
+        ("", Align::Left),
+        ("", Align::Left),
+        ("", Align::Right),
+        ("", Align::Left),
+        ("source", Align::Left),
+    ];
+    let mut out = String::new();
+    for preset in Preset::all() {
+        let mut lines: Vec<Line> = preset
+            .peaks
+            .iter()
+            .map(|peak| {
+                let gflops = units::significant(peak.gflops, 4);
+                Line::Cells(vec![
+                    peak.precision.as_str().into(),
+                    peak.unit.clone().into(),
+                    gflops.into(),
+                    "GFLOP/s".into(),
+                    peak.source.clone().into(),
+                ])
+            })
+            .collect();
+        let bandwidth = &preset.bandwidth;
+        lines.push(Line::Cells(vec![
+            "memory".into(),
+            "".into(),
+            units::significant(bandwidth.gbps, 4).into(),
+            "GB/s".into(),
+            bandwidth.source.clone().into(),
+        ]));
+        out.push_str(&format!("{}: {} ({})\n", preset.name, preset.title, preset.device));
+        out.push_str(&render(&columns, &lines, 2, usize::MAX, colour));
+    }
+    out
+}

@@ -1,0 +1,221 @@
+//! The profile of a machine, from what the benchmarks recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plan::Probe;
+use serde_json::{Map, Value, json};
+
+use super::fusion;
+use super::memory;
+use super::operation::{Operation, dtype_name};
+use super::preset::Precision;
+use super::profile::{
+    FusionCalibration, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, Schema,
+    params,
+};
+use super::request::{CalibrationError, Request};
+use super::roofline::Limit;
+use super::roofs::Roofs;
+use super::select::{device, latest, newest, one_machine, twice, unmeasured};
+use super::spread::Spread;
+use crate::model::{FusionResult, Interval, Report};
+use crate::units;
+
+/// Makes a profile of a report's rows.
+pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, CalibrationError> {
+    let device = device(report, request)?;
+    let mut notes = Vec::new();
+    let operations = latest(report, request, device, &mut notes);
+    one_machine(&operations, device)?;
+    notes.extend(unmeasured(report, device));
+    let roofs = Roofs::of(&operations, device, request, &mut notes);
+    let profiles: BTreeMap<String, OperationCalibration> = operations
+        .iter()
+        .filter(|operation| operation.key.probe != Probe::Launch)
+        .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
+        .collect();
+
+    let results = fusion::results(report, device, request.patterns);
+    let fusion_profiles = fusions(&results, &mut notes);
+    let memory = roofs.memory.limit(roofs.memory_threads, request.bandwidth());
+    let compute: Vec<&OperationCalibration> = operations
+        .iter()
+        .filter(|operation| roofs.is_headline(&operation.key))
+        .map(|operation| &profiles[&operation.key.to_string()])
+        .collect();
+    let gflops = Spread::of(compute.iter().map(|profile| profile.measured_gflops));
+    let efficiency = Spread::of(compute.iter().filter_map(|profile| profile.efficiency));
+    let measured_bandwidth = memory.as_ref().and_then(|it| Some(it.measured.as_ref()?.value));
+    let taken = |limit: Limit| (limit.value, limit.source);
+    let peak = roofs.headline.as_ref().map(|roof| taken(roof.peak_gflops.clone()));
+    let (peak, peak_source) = peak.or_else(|| request.peak(Precision::Float32)).unzip();
+    let (bandwidth, bandwidth_source) = memory.map(taken).unzip();
+    let mut profile = Profile {
+        metadata: metadata(&operations, request),
+        theoretical_peak_gflops: peak,
+        theoretical_bandwidth_gbps: bandwidth,
+        best_measured_gflops: gflops.map(|it| it.best),
+        avg_measured_gflops: gflops.map(|it| it.mean),
+        worst_measured_gflops: gflops.map(|it| it.worst),
+        measured_bandwidth_gbps: measured_bandwidth,
+        bandwidth_efficiency: measured_bandwidth.zip(bandwidth).map(|(it, peak)| it / peak),
+        best_efficiency: efficiency.map(|it| it.best),
+        avg_efficiency: efficiency.map(|it| it.mean),
+        worst_efficiency: efficiency.map(|it| it.worst),
+        operation_profiles: profiles,
+        fusion_profiles,
+        schema: Some(Schema::current()),
+        peak_source: Some(PeakSources { gflops: peak_source, bandwidth: bandwidth_source }),
+        bandwidth_by_level: roofs.memory.by_level(device),
+        rooflines: roofs.all,
+        launch_latencies: operations.iter().filter_map(launch).collect(),
+        fusion_strategy: fusion::strategy(&results),
+        environment: newest(&operations).map(|it| it.row.record.environment.clone()),
+        preflight_checks: report.checks.clone(),
+        run_ids: run_ids(&operations, &results),
+        notes: Vec::new(),
+    };
+    notes.extend(circumstances(report));
+    notes.extend(profile.overshoots());
+    profile.notes = notes;
+    Ok(profile)
+}
+
+/// An operation in upstream's schema.
+fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration {
+    let Operation { key, time, .. } = operation;
+    let intensity = operation.intensity();
+    let memory_bound = roofs.roof(key).and_then(|roof| roof.is_memory_bound(intensity));
+    let shape = match key.probe {
+        Probe::Matmul => vec![key.size, key.size],
+        _ => vec![key.size / key.dtype.bytes()],
+    };
+    OperationCalibration {
+        operation_type: key.probe.to_string(),
+        measured_gflops: operation.gflops().value,
+        efficiency: roofs.efficiency(operation),
+        achieved_bandwidth_gbps: operation.gbps().value,
+        memory_bound,
+        compute_bound: memory_bound.map(|memory| !memory),
+        arithmetic_intensity: intensity,
+        batch_size: 1,
+        input_shape: shape.clone(),
+        output_shape: shape,
+        mean_latency_ms: time.mean_ns / 1e6,
+        std_latency_ms: time.std_dev_ns / 1e6,
+        min_latency_ms: time.fastest_ns / 1e6,
+        max_latency_ms: time.slowest_ns / 1e6,
+        num_trials: time.samples as u64,
+        extra_params: extra(operation, roofs),
+    }
+}
+
+fn launch(operation: &Operation<'_>) -> Option<LaunchLatency> {
+    let Operation { key, row, time, .. } = operation;
+    (key.probe == Probe::Launch).then(|| LaunchLatency {
+        device: key.device,
+        threads: key.threads,
+        median_us: time.median_ns / 1e3,
+        low_us: time.interval.map(|it| it.low / 1e3),
+        high_us: time.interval.map(|it| it.high / 1e3),
+        num_trials: time.samples as u64,
+        id: row.full_id().to_owned(),
+    })
+}
+
+fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
+    let Operation { key, time, row, .. } = operation;
+    let record = &row.record;
+    let bounds = |interval: Option<Interval>| interval.map(|it| [it.low, it.high]);
+    let milliseconds = |it: Interval| [it.low / 1e6, it.high / 1e6];
+    let attainable = roofs.roof(key).and_then(|it| it.attainable_gflops(operation.intensity()));
+    let mut extra = params([
+        ("dtype", json!(dtype_name(key.dtype))),
+        ("device", json!(key.device)),
+        ("threads", json!(key.threads)),
+        ("median_latency_ms", json!(time.median_ns / 1e6)),
+        ("median_latency_ms_interval", json!(time.interval.map(milliseconds))),
+        ("confidence_level", json!(time.confidence_level)),
+        ("implementation", json!(record.kernels.join(", "))),
+        ("id", json!(record.full_id)),
+        ("run_id", json!(record.run_id)),
+    ]);
+    if key.probe == Probe::Matmul {
+        extra.extend(params([
+            ("matrix_size", json!(key.size)),
+            ("measured_gflops_interval", json!(bounds(operation.gflops().interval))),
+            ("attainable_gflops", json!(attainable)),
+        ]));
+    } else {
+        extra.extend(params([
+            ("array_bytes", json!(key.size)),
+            ("passes", json!(key.work().passes(key.device))),
+            ("level", json!(roofs.memory.level(key).and_then(memory::name))),
+            ("achieved_bandwidth_gbps_interval", json!(bounds(operation.gbps().interval))),
+        ]));
+    }
+    extra
+}
+
+/// Results by key; of several with one key, which are of several configs, the latest.
+fn fusions(
+    results: &[FusionResult<'_>],
+    notes: &mut Vec<String>,
+) -> BTreeMap<String, FusionCalibration> {
+    let (profiles, without) = fusion::profiles(results);
+    let mut latest: BTreeMap<String, FusionCalibration> = BTreeMap::new();
+    let id = |profile: &FusionCalibration| profile.extra_params["id"].as_str().map(str::to_owned);
+    for (key, profile) in profiles {
+        let new = id(&profile).unwrap_or_default();
+        if let Some(earlier) = latest.insert(key.clone(), profile) {
+            notes.push(twice(&key, &new, &id(&earlier).unwrap_or_default()));
+        }
+    }
+    if without > 0 {
+        notes.push(format!(
+            "{} without a speed-up not in the profile; `criterion-report fusion` says why",
+            units::count(without, "fusion case")
+        ));
+    }
+    latest
+}
+
+fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
+    let samples: BTreeSet<usize> =
+        operations.iter().map(|operation| operation.time.samples).collect();
+    let same = samples.first().filter(|_| samples.len() == 1);
+    let newest = newest(operations).map(|operation| &operation.row.record);
+    let environment = newest.map(|record| &record.environment);
+    Metadata {
+        hardware_name: request.hardware.to_owned(),
+        calibration_date: units::rfc3339(newest.map_or(0, |record| record.timestamp)),
+        calibration_tool_version: concat!("criterion-report ", env!("CARGO_PKG_VERSION"))
+            .to_owned(),
+        cpu_model: environment.map(|it| it.host.cpu_model.clone()).unwrap_or_default(),
+        cpu_count: environment.map_or(0, |it| it.host.cpus),
+        total_memory_gb: environment
+            .map_or(0.0, |it| it.host.memory_bytes as f64 / f64::from(1 << 30)),
+        python_version: None,
+        pytorch_version: environment.map(|it| it.torch.libtorch.clone()),
+        numpy_version: None,
+        num_warmup_runs: None,
+        num_measurement_runs: same.map(|&samples| samples as u64),
+    }
+}
+
+fn run_ids(operations: &[Operation<'_>], results: &[FusionResult<'_>]) -> Vec<String> {
+    let rows = operations.iter().map(|it| it.row).chain(results.iter().map(|it| it.row));
+    let ids: BTreeSet<String> = rows.map(|row| row.record.run_id.clone()).collect();
+    ids.into_iter().collect()
+}
+
+/// That the rows were measured under circumstances that differ.
+fn circumstances(report: &Report) -> Option<String> {
+    let several = report.circumstances.len();
+    (several > 1).then(|| {
+        format!(
+            "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \
+             differ (`criterion-report show` lists them); --latest leaves earlier runs out"
+        )
+    })
+}

@@ -1,0 +1,28 @@
+//! The profile of a machine: its peaks, measured or given, what of them operations reach, and what
+//! fusing is worth on it.
+
+mod calibrate;
+mod fusion;
+mod level;
+mod memory;
+mod operation;
+mod preset;
+mod profile;
+mod request;
+mod roofline;
+mod roofs;
+mod select;
+mod spread;
+
+pub use calibrate::calibrate;
+pub use fusion::FusionAdvice;
+pub use level::{BEYOND_LAST, Caches, Level};
+pub use operation::{Operation, OperationKey, Rate};
+pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
+pub use profile::{
+    FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration, PeakSources,
+    Products, Profile, ProfileError, Schema,
+};
+pub use request::{CalibrationError, OperationKind, Request};
+pub use roofline::{Best, Limit, PeakSource, Roofline};
+pub use spread::Spread;

@@ -1,0 +1,141 @@
+//! One measured operation of a machine, and its rates.
+
+use std::fmt;
+
+use plan::{Device, Dtype, Probe, ProbeWork};
+
+use crate::model::{Interval, Row, Time};
+
+/// What was measured. Two measurements with the same key are of the same thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationKey {
+    /// The operation.
+    pub probe: Probe,
+    /// Rows and columns of matrices; bytes of one array.
+    pub size: u64,
+    /// Dtype of matrices and arrays.
+    pub dtype: Dtype,
+    /// Where it ran.
+    pub device: Device,
+    /// Intra-op threads in force.
+    pub threads: u32,
+}
+
+impl OperationKey {
+    /// The work of which it is the key.
+    pub const fn work(&self) -> ProbeWork {
+        let threads = plan::Threads::Count(self.threads);
+        ProbeWork { probe: self.probe, size: self.size, threads }
+    }
+}
+
+/// As branes-ai/graphs builds its keys, of parameters that are always there and tell all apart:
+/// `matmul_device=cpu_dtype=float32_size=1024_threads=2`.
+impl fmt::Display for OperationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { probe, dtype, device, threads, .. } = self;
+        let (dtype, size) = (dtype_name(*dtype), self.work().size_name());
+        write!(f, "{probe}_device={device}_dtype={dtype}_size={size}_threads={threads}")
+    }
+}
+
+/// `float32`: torch's name without its module.
+pub fn dtype_name(dtype: Dtype) -> &'static str {
+    let name = dtype.as_str();
+    name.strip_prefix("torch.").unwrap_or(name)
+}
+
+/// Something per second, at the median time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// 10⁹ per second.
+    pub value: f64,
+    /// At the bounds of the median's interval; absent in quick mode.
+    pub interval: Option<Interval>,
+}
+
+impl Rate {
+    /// So many, done in that time.
+    fn of(count: u64, time: &Time) -> Self {
+        let count = count as f64;
+        let interval =
+            time.interval.map(|it| Interval { low: count / it.high, high: count / it.low });
+        Self { value: count / time.median_ns, interval }
+    }
+}
+
+/// A measurement of an operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation<'a> {
+    /// Of what.
+    pub key: OperationKey,
+    /// Its record.
+    pub row: &'a Row,
+    /// Time of a step.
+    pub time: Time,
+    /// Floating-point operations of a step.
+    pub flops: u64,
+    /// Bytes that a step reads and writes.
+    pub bytes: u64,
+}
+
+impl<'a> Operation<'a> {
+    /// The measurement that a row holds; none of other rows than those of probes, and none of rows
+    /// without a time.
+    pub fn of(row: &'a Row) -> Option<Self> {
+        let case = &row.record.case;
+        let work = case.work.probe()?;
+        let time = *row.time.as_ref().ok()?;
+        let threads = row.record.environment.torch.threads;
+        let (dtype, device) = (case.dtype, case.device);
+        Some(Self {
+            key: OperationKey { probe: work.probe, size: work.size, dtype, device, threads },
+            row,
+            time,
+            flops: work.flops(dtype, device),
+            bytes: work.bytes(dtype, device),
+        })
+    }
+
+    /// 10⁹ floating-point operations per second.
+    pub fn gflops(&self) -> Rate {
+        Rate::of(self.flops, &self.time)
+    }
+
+    /// 10⁹ bytes per second.
+    pub fn gbps(&self) -> Rate {
+        Rate::of(self.bytes, &self.time)
+    }
+
+    /// Floating-point operations per byte.
+    pub fn intensity(&self) -> f64 {
+        self.flops as f64 / self.bytes as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upstream_defect_2_keys_of_two_operations_differ() {
+        let base = OperationKey {
+            probe: Probe::Matmul,
+            size: 1024,
+            dtype: Dtype::Float32,
+            device: Device::Cpu,
+            threads: 2,
+        };
+        assert_eq!(base.to_string(), "matmul_device=cpu_dtype=float32_size=1024_threads=2");
+        let others = [
+            OperationKey { probe: Probe::Copy, ..base },
+            OperationKey { size: 2048, ..base },
+            OperationKey { dtype: Dtype::BFloat16, ..base },
+            OperationKey { device: Device::Cuda, ..base },
+            OperationKey { threads: 1, ..base },
+        ];
+        for other in others {
+            assert_ne!(other.to_string(), base.to_string());
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Peaks of known hardware, as documented by its vendor: data, in `presets/hardware.yml`.
+
+use plan::{Device, Dtype, UnknownWord};
+use serde::Deserialize;
+
+/// A machine or device.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// What `--preset` takes.
+    pub name: String,
+    /// The product.
+    pub title: String,
+    /// Whether it is a CPU or a GPU.
+    pub device: Device,
+    /// Of its memory.
+    pub bandwidth: Bandwidth,
+    /// Of its arithmetic.
+    pub peaks: Vec<PresetPeak>,
+}
+
+/// A documented bandwidth.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bandwidth {
+    /// 10⁹ bytes per second.
+    pub gbps: f64,
+    /// Where the figure is from.
+    pub source: String,
+}
+
+/// A documented peak of dense products.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PresetPeak {
+    /// What is multiplied.
+    pub precision: Precision,
+    /// Which circuits do it.
+    pub unit: String,
+    /// 10⁹ floating-point operations per second.
+    pub gflops: f64,
+    /// Where the figure is from.
+    pub source: String,
+}
+
+/// What the operands of a product are multiplied as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// In full.
+    Float32,
+    /// float32 rounded to 10 bits of mantissa.
+    Tf32,
+    /// bfloat16.
+    BFloat16,
+    /// float16.
+    Float16,
+}
+
+impl Precision {
+    /// The name in files.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Float32 => "float32",
+            Self::Tf32 => "tf32",
+            Self::BFloat16 => "bfloat16",
+            Self::Float16 => "float16",
+        }
+    }
+
+    /// As what torch multiplies a dtype, where TF32 is allowed or not.
+    pub const fn of(dtype: Dtype, tf32: bool) -> Self {
+        match dtype {
+            Dtype::Float32 if tf32 => Self::Tf32,
+            Dtype::Float32 => Self::Float32,
+            Dtype::BFloat16 => Self::BFloat16,
+            Dtype::Float16 => Self::Float16,
+        }
+    }
+}
+
+impl Preset {
+    /// All of them.
+    ///
+    /// # Panics
+    /// Never: the data is compiled in and a test reads it.
+    pub fn all() -> Vec<Self> {
+        serde_yaml::from_str(include_str!("../../../presets/hardware.yml"))
+            .expect("a test reads the presets")
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Result<Self, UnknownWord> {
+        let all = Self::all();
+        let unknown =
+            || UnknownWord::new("preset", name, all.iter().map(|preset| preset.name.as_str()));
+        all.iter().find(|preset| preset.name == name).cloned().ok_or_else(unknown)
+    }
+
+    /// Its peak, where it is documented.
+    pub fn gflops(&self, precision: Precision) -> Option<f64> {
+        self.peaks.iter().find(|peak| peak.precision == precision).map(|peak| peak.gflops)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_preset_is_complete() {
+        let all = Preset::all();
+        let names: BTreeSet<&str> = all.iter().map(|preset| preset.name.as_str()).collect();
+        assert_eq!(names.len(), all.len(), "names are unique");
+        for upstream in ["i7-12700k", "h100", "jetson-orin", "ampere-altra"] {
+            assert!(names.contains(upstream), "{upstream}");
+        }
+        for preset in &all {
+            let name = &preset.name;
+            assert!(preset.gflops(Precision::Float32).is_some(), "{name}");
+            assert!(preset.bandwidth.gbps > 0.0 && !preset.bandwidth.source.is_empty(), "{name}");
+            for peak in &preset.peaks {
+                assert!(peak.gflops > 0.0 && !peak.source.is_empty(), "{name}");
+                assert!(!peak.unit.is_empty(), "{name}");
+            }
+        }
+    }
+
+    /// Sums in a source that multiply out to something else are a slip in one of the two.
+    #[test]
+    fn derived_peaks_are_what_their_derivation_gives() {
+        let figure = |word: &str| word.parse::<f64>().ok();
+        for preset in Preset::all() {
+            for peak in preset.peaks {
+                let Some((_, derivation)) = peak.source.split_once("; ") else { continue };
+                let product = |term: &str| {
+                    let factor = |factor: &str| figure(factor.split_whitespace().next()?);
+                    term.split('×').filter_map(factor).product::<f64>()
+                };
+                let derived: f64 = derivation.split('+').map(product).sum();
+                let error = (derived / peak.gflops - 1.0).abs();
+                assert!(error < 2e-3, "{}: {derived} against {}", preset.name, peak.gflops);
+            }
+        }
+    }
+
+    #[test]
+    fn the_h100_is_not_given_the_peak_with_sparsity() {
+        let h100 = Preset::named("h100").expect("a preset");
+        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, false)), Some(66_900.0));
+        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, true)), Some(494_700.0));
+        assert_eq!(h100.gflops(Precision::of(Dtype::BFloat16, true)), Some(989_400.0));
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest() {
+        let error = Preset::named("h-100").expect_err("no preset");
+        assert_eq!(
+            (error.to_string(), error.remedy.as_str()),
+            ("unknown preset `h-100`".to_owned(), "did you mean `h100`?")
+        );
+    }
+}

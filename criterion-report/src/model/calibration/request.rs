@@ -1,0 +1,109 @@
+//! What a profile is asked to hold.
+
+use plan::{Device, PatternFamily, Probe};
+use thiserror::Error;
+
+use super::preset::{Precision, Preset};
+use super::roofline::PeakSource;
+
+/// A kind of operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OperationKind {
+    /// Products of matrices.
+    Matmul,
+    /// STREAM's four.
+    Memory,
+    /// What starting a kernel costs.
+    Launch,
+}
+
+impl OperationKind {
+    /// The one that a probe is of.
+    pub const fn of(probe: Probe) -> Self {
+        match probe {
+            Probe::Matmul => Self::Matmul,
+            Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Memory,
+            Probe::Launch => Self::Launch,
+        }
+    }
+}
+
+/// What a profile is to hold.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The user's name of the machine.
+    pub hardware: &'a str,
+    /// The device; without, the only one that there are operations of.
+    pub device: Option<Device>,
+    /// GFLOP/s of float32 on all threads, to take instead of what was measured.
+    pub peak_gflops: Option<f64>,
+    /// GB/s of memory, to take instead of what was measured.
+    pub peak_bandwidth: Option<f64>,
+    /// Documented peaks, to take where the user gives none.
+    pub preset: Option<&'a Preset>,
+    /// Kinds of operations.
+    pub operations: &'a [OperationKind],
+    /// Families of fusion patterns.
+    pub patterns: &'a [PatternFamily],
+}
+
+impl Request<'_> {
+    /// GFLOP/s of dense products that the user or the preset names.
+    pub(super) fn peak(&self, precision: Precision) -> Option<(f64, PeakSource)> {
+        let float32 = matches!(precision, Precision::Float32 | Precision::Tf32);
+        let user = self.peak_gflops.filter(|_| float32).map(|gflops| (gflops, PeakSource::Given));
+        user.or_else(|| Some((self.preset?.gflops(precision)?, self.preset_source()?)))
+    }
+
+    /// GB/s of memory that the user or the preset names.
+    pub(super) fn bandwidth(&self) -> Option<(f64, PeakSource)> {
+        let user = self.peak_bandwidth.map(|gbps| (gbps, PeakSource::Given));
+        user.or_else(|| Some((self.preset?.bandwidth.gbps, self.preset_source()?)))
+    }
+
+    fn preset_source(&self) -> Option<PeakSource> {
+        self.preset.map(|preset| PeakSource::Preset(preset.name.clone()))
+    }
+
+    /// Whether operations of that kind were asked for.
+    pub(super) fn has(&self, probe: Probe) -> bool {
+        self.operations.contains(&OperationKind::of(probe))
+    }
+}
+
+/// Why there is no profile.
+#[derive(Debug, Error)]
+pub enum CalibrationError {
+    /// Nothing of the kind was measured.
+    #[error(
+        "no calibration with a time among {read}{of}: measure first with `cargo bench --bench \
+         calibration`{reason}"
+    )]
+    Nothing {
+        /// What was read: `2 recorded cases`.
+        read: String,
+        /// Of which device or kind, if that was asked for.
+        of: String,
+        /// Why a case that was recorded has no time.
+        reason: String,
+    },
+    /// There are operations of several devices.
+    #[error("there are calibrations of {0}: choose one with --device")]
+    Devices(String),
+    /// The preset is of another device.
+    #[error("preset `{preset}` is of a device {of}, the calibration of {device}: leave it out")]
+    PresetDevice {
+        /// Its name.
+        preset: String,
+        /// Its device.
+        of: Device,
+        /// The profile's.
+        device: Device,
+    },
+    /// Rows of several machines.
+    #[error(
+        "the calibrations are of several machines ({0}): take those of one with --latest, \
+         --filter or --criterion-dir"
+    )]
+    Machines(String),
+}

@@ -1,0 +1,139 @@
+//! The roofs of a machine, and what of them an operation reaches.
+
+use std::collections::BTreeSet;
+
+use plan::{Device, Dtype, Probe};
+
+use super::level::Level;
+use super::memory::Memory;
+use super::operation::{Operation, OperationKey, dtype_name};
+use super::preset::Precision;
+use super::request::{OperationKind, Request};
+use super::roofline::{Best, Limit, PeakSource, Roofline};
+use super::select::newest;
+use crate::units;
+
+/// All roofs of a machine.
+pub struct Roofs {
+    /// Per dtype and number of threads.
+    pub all: Vec<Roofline>,
+    /// Bandwidths.
+    pub memory: Memory,
+    /// The most threads that STREAM's operations ran on.
+    pub memory_threads: u32,
+    /// That of float32 on the most threads.
+    pub headline: Option<Roofline>,
+    /// Of memory, in place of what was measured.
+    instead_of_memory: Option<(f64, PeakSource)>,
+}
+
+impl Roofs {
+    /// Those that the operations show; figures from elsewhere take their place where named.
+    pub fn of(
+        operations: &[Operation<'_>],
+        device: Device,
+        request: &Request<'_>,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let streams = operations.iter().filter(|operation| operation.key.probe.is_stream());
+        let memory_threads = streams.map(|operation| operation.key.threads).max().unwrap_or(0);
+        let mut memory = Memory::of(operations);
+        notes.append(&mut memory.notes);
+        let instead_of_memory = request.bandwidth();
+        let mut roofs =
+            Self { all: Vec::new(), memory, memory_threads, headline: None, instead_of_memory };
+        let products = || operations.iter().filter(|it| it.key.probe == Probe::Matmul);
+        let of: BTreeSet<(Dtype, u32)> =
+            products().map(|operation| (operation.key.dtype, operation.key.threads)).collect();
+        for &(dtype, threads) in &of {
+            let own: Vec<&Operation<'_>> = products()
+                .filter(|it| (it.key.dtype, it.key.threads) == (dtype, threads))
+                .collect();
+            let most = of.range((dtype, threads)..=(dtype, u32::MAX)).count() == 1;
+            roofs.add((dtype, threads, most), &own, device, request);
+        }
+        notes.extend(Self::partial(operations, device, request));
+        roofs
+    }
+
+    /// Adds the roof over products of one dtype on so many threads, and whether these are the most.
+    /// Figures from elsewhere are of the whole machine, so they replace what was measured on the most
+    /// threads only.
+    fn add(
+        &mut self,
+        (dtype, threads, most): (Dtype, u32, bool),
+        products: &[&Operation<'_>],
+        device: Device,
+        request: &Request<'_>,
+    ) {
+        let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
+        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| most);
+        let best = Best::of(products.iter().copied(), Operation::gflops);
+        let bandwidth = self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| most));
+        let Some(limit) = Limit::new(best, instead) else { return };
+        let roof = Roofline::new((device, dtype_name(dtype), threads), limit, bandwidth);
+        if dtype == Dtype::Float32 && most {
+            self.headline = Some(roof.clone());
+        }
+        self.all.push(roof);
+    }
+
+    /// That figures of a whole machine stand beside measurements on a part of it.
+    fn partial(
+        operations: &[Operation<'_>],
+        device: Device,
+        request: &Request<'_>,
+    ) -> Option<String> {
+        let cpus = newest(operations)?.row.record.environment.host.cpus;
+        let threads = operations.iter().map(|operation| operation.key.threads).max()?;
+        let elsewhere = request.peak_gflops.is_some()
+            || request.peak_bandwidth.is_some()
+            || request.preset.is_some();
+        let part = device == Device::Cpu && elsewhere && threads < cpus;
+        part.then(|| {
+            format!(
+                "the peaks that were named are of the whole machine; it was measured on at most \
+                 {} of {cpus} CPUs",
+                units::count(threads as usize, "thread"),
+            )
+        })
+    }
+
+    /// The one over an operation.
+    pub fn roof(&self, key: &OperationKey) -> Option<&Roofline> {
+        let dtype = dtype_name(key.dtype);
+        self.all.iter().find(|roof| roof.dtype == dtype && roof.threads == key.threads)
+    }
+
+    /// Whether the operation is of those that upstream's summary fields are about.
+    pub fn is_headline(&self, key: &OperationKey) -> bool {
+        let most = self.headline.as_ref().is_some_and(|roof| roof.threads == key.threads);
+        key.probe == Probe::Matmul && key.dtype == Dtype::Float32 && most
+    }
+
+    /// Share of the limit that applies: of products the peak, of STREAM's operations the bandwidth
+    /// of the level in which their arrays lie.
+    pub fn efficiency(&self, operation: &Operation<'_>) -> Option<f64> {
+        let key = &operation.key;
+        let gbps = operation.gbps().value;
+        match (OperationKind::of(key.probe), self.memory.level(key)) {
+            (OperationKind::Matmul, _) => {
+                Some(operation.gflops().value / self.roof(key)?.peak_gflops.value)
+            }
+            (OperationKind::Memory, Some(Level::Memory)) => {
+                let most = key.threads == self.memory_threads;
+                let instead = self.instead_of_memory.clone().filter(|_| most);
+                Some(gbps / self.memory.limit(key.threads, instead)?.value)
+            }
+            (OperationKind::Memory, Some(level)) => {
+                Some(gbps / self.memory.best(level, key.threads)?.value)
+            }
+            (OperationKind::Memory, None) | (OperationKind::Launch, _) => None,
+        }
+    }
+}
+
+/// Whether float32 products may be made of operands rounded to TF32.
+fn allows_tf32(operation: &Operation<'_>) -> bool {
+    operation.row.record.environment.torch.tf32 == Some(true)
+}

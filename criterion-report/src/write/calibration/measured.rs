@@ -1,0 +1,131 @@
+//! Peaks, what was reached of them, and the roofline that they make.
+
+use super::{ABSENT, WIDTH, efficiency, heading, rate};
+use crate::model::Interval;
+use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
+use crate::units;
+use crate::write::table::{Align, Cell, Line, render};
+
+/// What efficiencies are relative to, and where it is from.
+pub fn peaks(profile: &Profile, colour: bool) -> String {
+    let sources = profile.peak_source.as_ref();
+    let source = |source: Option<&PeakSource>| {
+        // Upstream has no others.
+        source.map_or_else(|| "given".to_owned(), ToString::to_string)
+    };
+    let gflops = source(sources.and_then(|it| it.gflops.as_ref()));
+    let bandwidth = source(sources.and_then(|it| it.bandwidth.as_ref()));
+    let line = |name: &str, value: Option<f64>, unit: &str, source: &str| {
+        let cells: [Cell; 4] = [name.into(), rate(value).into(), unit.into(), source.into()];
+        Line::Cells(if value.is_some() { cells.to_vec() } else { cells[..2].to_vec() })
+    };
+    let lines = [
+        line("Peak:", profile.theoretical_peak_gflops, "GFLOP/s", &gflops),
+        line("Peak bandwidth:", profile.theoretical_bandwidth_gbps, "GB/s", &bandwidth),
+    ];
+    let columns = [("", Align::Left), ("", Align::Right), ("", Align::Left), ("", Align::Left)];
+    heading("Theoretical Specifications:", colour) + &render(&columns, &lines, 2, WIDTH, colour)
+}
+
+/// The best, mean and worst product, and memory.
+pub fn performance(profile: &Profile, colour: bool) -> String {
+    let products = profile.products();
+    let line = |name: &str, value: Option<f64>, unit: &str, share: Option<f64>| {
+        let (share, paint) = efficiency(share);
+        Line::Cells(vec![name.into(), rate(value).into(), unit.into(), Cell::new(share, paint)])
+    };
+    let lines = [
+        line("Best:", products.gflops.map(|it| it.best), "GFLOP/s", products.best()),
+        line("Avg:", products.gflops.map(|it| it.mean), "GFLOP/s", products.mean()),
+        line("Worst:", products.gflops.map(|it| it.worst), "GFLOP/s", products.worst()),
+        line("Bandwidth:", profile.measured_bandwidth_gbps, "GB/s", profile.bandwidth_efficiency),
+    ];
+    let columns =
+        [("", Align::Left), ("", Align::Right), ("", Align::Left), ("efficiency", Align::Right)];
+    let which = match profile.headline() {
+        Some(roof) => {
+            format!(" ({}, {})", roof.dtype, units::count(roof.threads as usize, "thread"))
+        }
+        None => String::new(),
+    };
+    heading(&format!("Measured Performance{which}:"), colour)
+        + &render(&columns, &lines, 2, WIDTH, colour)
+}
+
+/// Peaks and ridge points, then the bandwidth of each level of memory.
+pub fn rooflines(profile: &Profile, colour: bool) -> String {
+    let nothing = profile.rooflines.is_empty()
+        && profile.bandwidth_by_level.is_empty()
+        && profile.launch_latencies.is_empty();
+    if nothing {
+        return String::new();
+    }
+    let mut out = heading("Roofline:", colour);
+    let columns = [
+        ("peak of", Align::Left),
+        ("threads", Align::Right),
+        ("GFLOP/s", Align::Right),
+        ("", Align::Left),
+        ("by", Align::Left),
+        ("ridge flop/byte", Align::Right),
+    ];
+    let lines: Vec<Line> = profile
+        .rooflines
+        .iter()
+        .map(|roof| {
+            let Limit { value, source, measured } = &roof.peak_gflops;
+            let own = measured.as_ref().filter(|_| *source == PeakSource::Measured);
+            let by = own.map_or_else(|| source.to_string(), |it| profile.label(&it.operation));
+            let interval = own.map(interval).unwrap_or_default();
+            let ridge = roof.ridge_flop_per_byte;
+            Line::Cells(vec![
+                roof.dtype.clone().into(),
+                roof.threads.to_string().into(),
+                rate(Some(*value)).into(),
+                interval.into(),
+                by.into(),
+                ridge.map_or(ABSENT.to_owned(), |ridge| units::significant(ridge, 3)).into(),
+            ])
+        })
+        .collect();
+    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    let columns = [
+        ("bandwidth of", Align::Left),
+        ("threads", Align::Right),
+        ("GB/s", Align::Right),
+        ("", Align::Left),
+        ("by", Align::Left),
+    ];
+    let lines: Vec<Line> = profile
+        .bandwidth_by_level
+        .iter()
+        .map(|it| {
+            Line::Cells(vec![
+                it.level.clone().into(),
+                it.threads.to_string().into(),
+                rate(Some(it.gbps.value)).into(),
+                interval(&it.gbps).into(),
+                profile.label(&it.gbps.operation).into(),
+            ])
+        })
+        .collect();
+    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it)));
+    out
+}
+
+/// `launch of a kernel, cpu, 1 thread: 412.0 ns [411.2, 412.8]`
+fn launch(latency: &LaunchLatency) -> String {
+    let bounds = latency.low_us.zip(latency.high_us);
+    let bounds = bounds.map(|(low, high)| Interval { low: low * 1e3, high: high * 1e3 });
+    let time = units::time_with_interval(latency.median_us * 1e3, bounds);
+    let threads = units::count(latency.threads as usize, "thread");
+    format!("  launch of a kernel, {}, {threads}: {time}\n", latency.device)
+}
+
+fn interval(best: &Best) -> String {
+    match (best.low, best.high) {
+        (Some(low), Some(high)) => format!("[{}, {}]", rate(Some(low)), rate(Some(high))),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,157 @@
+//! The summary of a machine's profile, ours or upstream's, for people.
+
+mod fusion;
+mod measured;
+mod operations;
+
+use plan::CheckStatus;
+use serde_json::{Map, Value};
+
+use super::table::{Paint, wrap};
+use crate::model::calibration::Profile;
+use crate::units;
+
+/// What stands in the place of an absent value.
+const ABSENT: &str = "–";
+
+/// Columns, as upstream's.
+const WIDTH: usize = 80;
+
+/// Title, peaks, what was measured, every operation, the roofline, the machine's checks, fusion.
+pub fn write(profile: &Profile, colour: bool) -> String {
+    let blocks = [
+        title(profile, colour),
+        measured::peaks(profile, colour),
+        measured::performance(profile, colour),
+        operations::table(profile, colour),
+        measured::rooflines(profile, colour),
+        checks(profile, colour),
+        fusion::table(profile, colour),
+        fusion::strategy(profile, colour),
+        notes(profile, colour),
+    ];
+    let blocks: Vec<String> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
+    blocks.join("\n")
+}
+
+fn title(profile: &Profile, colour: bool) -> String {
+    let metadata = &profile.metadata;
+    let rule = "=".repeat(WIDTH);
+    let name = format!("Hardware Calibration: {}", metadata.hardware_name);
+    let date = format!("Date: {}", metadata.calibration_date);
+    let mut out = format!("{rule}\n{}\n{date}\n{rule}\n", Paint::Bold.on(&name, colour));
+    for (label, text) in facts(profile) {
+        out.push_str(&labelled(label, &text, Paint::Dim, colour));
+    }
+    out
+}
+
+/// Machine and library, as far as the file knows them.
+fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
+    let metadata = &profile.metadata;
+    let memory = format!("{} GiB", units::significant(metadata.total_memory_gb, 3));
+    let cpus = units::count(metadata.cpu_count as usize, "CPU");
+    let mut machine = format!("{}, {cpus}, {memory}", metadata.cpu_model);
+    let mut library = metadata.pytorch_version.clone().unwrap_or_else(|| ABSENT.to_owned());
+    let Some(environment) = &profile.environment else {
+        return vec![("machine", machine), ("torch", library)];
+    };
+    let (host, torch) = (&environment.host, &environment.torch);
+    machine.push_str(&format!(", {}, {}", host.os, host.hostname));
+    machine.extend(torch.cuda_device.iter().map(|device| format!(", {device}")));
+    machine.extend(host.governor.iter().map(|governor| format!(", governor {governor}")));
+    library.push_str(&format!(", {}", torch.cpu_capability));
+    library.push_str(&format!(", float32 matmul {}", torch.float32_matmul_precision));
+    let git = environment.git_revision.as_deref().unwrap_or("none");
+    let caches: Vec<String> = host
+        .caches
+        .iter()
+        .map(|it| {
+            let shared = units::count(it.cpus as usize, "CPU");
+            format!("L{} {} for {shared}", it.level, units::bytes(it.bytes))
+        })
+        .collect();
+    let mut facts = vec![("machine", machine)];
+    facts.extend((!caches.is_empty()).then(|| ("caches", caches.join(", "))));
+    facts.extend([("libtorch", library), ("git", git.to_owned())]);
+    facts
+}
+
+/// Text beside a label, wrapped.
+fn labelled(label: &str, text: &str, paint: Paint, colour: bool) -> String {
+    const INDENT: usize = 10;
+    let mut out = String::new();
+    for (line, part) in wrap(text, WIDTH - INDENT).iter().enumerate() {
+        let label = format!("{:INDENT$}", if line == 0 { label } else { "" });
+        out.push_str(&format!("{}{part}\n", paint.on(&label, colour)));
+    }
+    out
+}
+
+fn heading(text: &str, colour: bool) -> String {
+    format!("{}\n", Paint::Bold.on(text, colour))
+}
+
+/// What the machine was asked before the runs, worst answers with their remedies.
+fn checks(profile: &Profile, colour: bool) -> String {
+    if profile.preflight_checks.is_empty() {
+        return String::new();
+    }
+    let name_width =
+        profile.preflight_checks.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
+    let mut out = heading("Preflight Checks:", colour);
+    for check in &profile.preflight_checks {
+        let paint = match check.status {
+            CheckStatus::Passed => Paint::Good,
+            CheckStatus::Warning => Paint::Warn,
+            CheckStatus::Failed => Paint::Bad,
+            CheckStatus::Skipped => Paint::Dim,
+        };
+        let status = format!("{:8}", check.status.as_str().to_uppercase());
+        let text = match &check.remedy {
+            Some(remedy) => format!("{}; {remedy}", check.value),
+            None => check.value.clone(),
+        };
+        let indent = 2 + 8 + 1 + name_width + 2;
+        for (line, part) in wrap(&text, WIDTH - indent).iter().enumerate() {
+            let (status, name) = if line == 0 { (&*status, &*check.name) } else { ("", "") };
+            let status = paint.on(&format!("{status:8}"), colour);
+            out.push_str(&format!("  {status} {name:name_width$}  {part}\n"));
+        }
+    }
+    out
+}
+
+/// What a reader of the numbers must know; that a peak is too low is seen in any file.
+fn notes(profile: &Profile, colour: bool) -> String {
+    let mut notes = profile.notes.clone();
+    let overshoots = profile.overshoots();
+    notes.extend(overshoots.into_iter().filter(|note| !profile.notes.contains(note)));
+    let mut out = String::new();
+    for note in notes {
+        for (line, part) in wrap(&note, WIDTH - 2).iter().enumerate() {
+            let mark = if line == 0 { "!" } else { " " };
+            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
+        }
+    }
+    out
+}
+
+/// A rate, four significant digits.
+fn rate(value: Option<f64>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| units::significant(value, 4))
+}
+
+/// An efficiency, marked where it is above one: the peak that it is relative to is wrong.
+fn efficiency(value: Option<f64>) -> (String, Paint) {
+    match value {
+        None => (ABSENT.to_owned(), Paint::Plain),
+        Some(value) if value > 1.0 => (format!("{} !", units::percent(value)), Paint::Warn),
+        Some(value) => (units::percent(value), Paint::Plain),
+    }
+}
+
+/// A parameter that is text.
+fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    params.get(name)?.as_str()
+}
