@@ -1,9 +1,9 @@
 //! What the patterns around attention have in common: their operands, and the ways to the scores.
 
-use plan::{FusionShape, Pattern};
+use plan::{FusionShape, FusionVariant, Pattern};
 use tch::{Kind, TchError, Tensor};
 
-use super::{Inputs, Site, Step};
+use super::{Inputs, Site, Step, mkldnn};
 use crate::inputs;
 use crate::refusal::Refusal;
 
@@ -126,6 +126,35 @@ pub(super) fn torchscript<const N: usize>(
     let step = super::torchscript::build(site, source, operands, unfused)?;
     let kernels = step.kernels.clone();
     Ok(Step::new(&kernels, move || unfold(&step.run()?, heads)))
+}
+
+/// The pattern on `[b, heads, s, d]`, fused by oneDNN Graph; `output` is what is done to the `scores`,
+/// which are masked where there is a mask.
+pub(super) fn onednn_graph<const N: usize>(
+    site: &Site,
+    names: [&str; N],
+    operands: [Tensor; N],
+    mask: Option<Tensor>,
+    output: &str,
+) -> Result<Step, Refusal> {
+    let (scale, names) = (scale(&operands[0])?, names.join(", "));
+    let (argument, added) = if mask.is_some() { (", mask", " + mask") } else { ("", "") };
+    let source = format!(
+        "
+def pattern({names}{argument}):
+    scores = torch.matmul(q, k.transpose(-2, -1)) * {scale:?}{added}
+    return {output}"
+    );
+    let arguments = operands.into_iter().chain(mask).collect();
+    super::torchscript::build_onednn_graph(site, &source, arguments)
+}
+
+/// Whether a variant can run here: oneDNN Graph wants oneDNN's kernels, the others nothing.
+pub(super) fn check(site: &Site) -> Result<(), String> {
+    match site.work.variant {
+        FusionVariant::OnednnGraph => mkldnn::check(site),
+        _ => Ok(()),
+    }
 }
 
 /// 1/√d

@@ -40,6 +40,13 @@ impl BatchNorm {
         y.f_batch_norm(weight, bias, mean, variance, training, momentum, EPSILON, cudnn_enabled)
     }
 
+    /// [`Self::apply`] to `y` in TorchScript, where its tensors have their own names.
+    pub(super) fn script(y: &str) -> String {
+        format!(
+            "torch.batch_norm({y}, weight, bias, mean, variance, False, 0.0, {EPSILON:?}, True)"
+        )
+    }
+
     /// Filters and bias of the convolution that equals one with these filters and no bias, followed
     /// by the normalization: w · weight / √(variance + ε) and bias − mean · weight / √(variance + ε).
     ///

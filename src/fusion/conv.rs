@@ -5,7 +5,7 @@ use plan::{Device, FusionShape, FusionVariant, MemoryFormat};
 use tch::{TchError, Tensor};
 
 use super::batch_norm::BatchNorm;
-use super::{Inputs, Site, Step, mkldnn};
+use super::{Inputs, Site, Step, mkldnn, torchscript};
 use crate::inputs;
 use crate::native::onednn::{self, Convolution, PostOp};
 use crate::refusal::Refusal;
@@ -76,7 +76,9 @@ fn channels_last(tensor: &Tensor) -> Result<Tensor, TchError> {
 pub(super) fn check_with_relu(site: &Site) -> Result<(), String> {
     match (site.work.variant, site.device) {
         (FusionVariant::Fused, Device::Cuda) => Ok(()),
-        (FusionVariant::Fused | FusionVariant::Mkldnn, _) => mkldnn::check(site),
+        (FusionVariant::Fused | FusionVariant::Mkldnn | FusionVariant::OnednnGraph, _) => {
+            mkldnn::check(site)
+        }
         _ => Ok(()),
     }
 }
@@ -104,6 +106,31 @@ pub(super) fn with_relu(site: &Site, x: Tensor, filters: Tensor, bias: Tensor) -
             })
         }
     }
+}
+
+/// [`conv2d`] in TorchScript.
+pub(super) fn script(bias: &str) -> String {
+    let Convolution { padding, stride, .. } = SAME;
+    format!("torch.conv2d(x, filters, {bias}, {stride:?}, {padding:?})")
+}
+
+/// Convolution, normalization and what `output` makes of both, fused by oneDNN Graph.
+pub(super) fn onednn_graph(
+    site: &Site,
+    x: Tensor,
+    filters: Tensor,
+    norm: BatchNorm,
+    output: impl FnOnce(&str) -> String,
+) -> Result<Step, Refusal> {
+    let output = output(&BatchNorm::script(&script("None")));
+    let source = format!(
+        "
+def pattern(x, filters, weight, bias, mean, variance):
+    return {output}"
+    );
+    let BatchNorm { weight, bias, mean, variance } = norm;
+    let arguments = vec![x, filters, weight, bias, mean, variance];
+    torchscript::build_onednn_graph(site, &source, arguments)
 }
 
 /// oneDNN's convolution, its filters reordered for images of that size.

@@ -18,7 +18,7 @@ impl Fusible for Conv2dBn {
 
     fn check(&self, site: &Site) -> Result<(), String> {
         match site.work.variant {
-            FusionVariant::Mkldnn => mkldnn::check(site),
+            FusionVariant::Mkldnn | FusionVariant::OnednnGraph => mkldnn::check(site),
             _ => Ok(()),
         }
     }
@@ -38,6 +38,9 @@ impl Fusible for Conv2dBn {
             FusionVariant::Mkldnn => {
                 let (filters, bias) = norm.fold(&filters)?;
                 conv::pointwise(x, &filters, bias, PostOp::None)?
+            }
+            FusionVariant::OnednnGraph => {
+                conv::onednn_graph(site, x, filters, norm, str::to_owned)?
             }
             _ => return Err(site.no_such_variant()),
         })

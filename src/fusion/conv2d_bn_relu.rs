@@ -55,6 +55,9 @@ impl Fusible for Conv2dBnRelu {
                 let (filters, bias) = norm.fold(&filters)?;
                 conv::pointwise(x, &filters, bias, PostOp::Relu)?
             }
+            FusionVariant::OnednnGraph => {
+                conv::onednn_graph(site, x, filters, norm, |y| format!("torch.relu({y})"))?
+            }
             _ => return Err(site.no_such_variant()),
         })
     }

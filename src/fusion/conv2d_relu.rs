@@ -4,7 +4,7 @@ use plan::{Dtype, FusionVariant};
 use tch::TchError;
 
 use super::conv::{self, conv2d};
-use super::{Fusible, Inputs, Site, Step};
+use super::{Fusible, Inputs, Site, Step, torchscript};
 use crate::native::onednn::PostOp;
 use crate::refusal::Refusal;
 
@@ -30,6 +30,15 @@ impl Fusible for Conv2dRelu {
                 conv2d(&x, &filters, Some(&bias))?.f_relu_()
             }),
             FusionVariant::Mkldnn => conv::pointwise(x, &filters, bias, PostOp::Relu)?,
+            FusionVariant::OnednnGraph => {
+                let convolution = conv::script("bias");
+                let source = format!(
+                    "
+def pattern(x, filters, bias):
+    return torch.relu({convolution})"
+                );
+                torchscript::build_onednn_graph(site, &source, vec![x, filters, bias])?
+            }
             _ => return Err(site.no_such_variant()),
         })
     }

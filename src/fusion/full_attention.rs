@@ -24,7 +24,7 @@ impl Fusible for FullAttention {
     fn check(&self, site: &Site) -> Result<(), String> {
         match backend(site.work.variant) {
             Some(backend) => check_backend(site, backend),
-            None => Ok(()),
+            None => attention::check(site),
         }
     }
 
@@ -59,6 +59,10 @@ impl Fusible for FullAttention {
                 let (_, heads, _, _) = q.size4()?;
                 let folded = [attention::fold(&q)?, attention::fold(&k)?, attention::fold(&v)?];
                 sdpa(folded, mask.is_some(), move |out| attention::unfold(&out, heads))
+            }
+            FusionVariant::OnednnGraph => {
+                let output = "torch.matmul(torch.softmax(scores, dim=-1), v)";
+                attention::onednn_graph(site, ["q", "k", "v"], [q, k, v], mask, output)
             }
             _ => Err(site.no_such_variant()),
         }

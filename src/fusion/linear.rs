@@ -3,7 +3,7 @@
 use plan::{Device, FusionShape};
 use tch::{TchError, Tensor};
 
-use super::{Inputs, Site, Step, mkldnn};
+use super::{Inputs, Site, Step, mkldnn, torchscript};
 use crate::inputs;
 use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
@@ -60,6 +60,23 @@ pub(super) fn check_epilogue(site: &Site) -> Result<(), String> {
             .to_owned()),
         _ => Ok(()),
     }
+}
+
+/// The layer fused by oneDNN Graph with what is done to its output: `torch.relu(y)`, or `y`.
+pub(super) fn onednn_graph(
+    site: &Site,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    output: &str,
+) -> Result<Step, Refusal> {
+    let source = format!(
+        "
+def pattern(x, weight, bias):
+    y = torch.linear(x, weight, bias)
+    return {output}"
+    );
+    torchscript::build_onednn_graph(site, &source, vec![x, weight, bias])
 }
 
 /// oneDNN's linear layer, its weight reordered for as many rows as there are.

@@ -25,7 +25,7 @@ impl Fusible for LinearBiasRelu {
 
     fn check(&self, site: &Site) -> Result<(), String> {
         match (site.work.variant, site.device) {
-            (FusionVariant::Mkldnn, _) => mkldnn::check(site),
+            (FusionVariant::Mkldnn | FusionVariant::OnednnGraph, _) => mkldnn::check(site),
             (FusionVariant::Fused, Device::Cuda) => linear::check_epilogue(site),
             _ => Ok(()),
         }
@@ -55,6 +55,9 @@ impl Fusible for LinearBiasRelu {
                 })
             }
             FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::Relu)?,
+            FusionVariant::OnednnGraph => {
+                linear::onednn_graph(site, x, weight, bias, "torch.relu(y)")?
+            }
             FusionVariant::TorchScript => {
                 torchscript::build(site, SCRIPT, [x, weight_t, bias], &UNFUSED)?
             }

@@ -19,7 +19,7 @@ impl Fusible for QkScores {
             FusionShape::Attention { causal: true, .. } => {
                 Err("scores alone have no mask; causal is for what has a softmax".to_owned())
             }
-            _ => Ok(()),
+            _ => attention::check(site),
         }
     }
 
@@ -40,6 +40,9 @@ impl Fusible for QkScores {
                 let source = script(attention::scale(&q)?);
                 let operands = [attention::fold(&q)?, attention::fold(&k)?];
                 attention::torchscript(site, &source, operands, &unfused.kernels(&[]), heads)?
+            }
+            FusionVariant::OnednnGraph => {
+                attention::onednn_graph(site, ["q", "k"], [q, k], None, "scores")?
             }
             _ => return Err(site.no_such_variant()),
         })

@@ -16,8 +16,8 @@ impl Fusible for QkSoftmax {
         attention::draw(site)
     }
 
-    fn check(&self, _: &Site) -> Result<(), String> {
-        Ok(())
+    fn check(&self, site: &Site) -> Result<(), String> {
+        attention::check(site)
     }
 
     fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
@@ -48,6 +48,10 @@ impl Fusible for QkSoftmax {
                         attention::torchscript(site, &source, [q, k, mask], &kernels, heads)?
                     }
                 }
+            }
+            FusionVariant::OnednnGraph => {
+                let output = "torch.softmax(scores, dim=-1)";
+                attention::onednn_graph(site, ["q", "k"], [q, k], mask, output)?
             }
             _ => return Err(site.no_such_variant()),
         })

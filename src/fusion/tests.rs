@@ -64,7 +64,10 @@ fn what_runs_is_what_the_plan_counts() {
     };
     for site in all().filter(|site| !chosen(site)) {
         let Ok(step) = prepared(&site) else { continue };
-        assert_eq!(step.kernels, planned(&site), "{:?} {}", site.work, site.dtype);
+        // A group comes with what is in it.
+        let heads: Vec<&str> =
+            step.kernels.iter().filter_map(|kernel| kernel.split('(').next()).collect();
+        assert_eq!(heads, planned(&site), "{:?} {}", site.work, site.dtype);
         compared += 1;
     }
     // Where oneDNN has no half precision: 26 variants in float32, 18 in each of the others.
