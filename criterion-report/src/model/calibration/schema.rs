@@ -1,4 +1,4 @@
-//! The file of a profile: the schema of branes-ai/graphs' calibrations field for field, then our own.
+//! The file of a profile: the schema of branes-ai/graphs' calibrations field for field, then ours.
 
 use std::collections::BTreeMap;
 
