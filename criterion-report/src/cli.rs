@@ -87,8 +87,8 @@ enum Command {
     /// Make the profile of a machine: peaks, bandwidths, roofline, and what fusing is worth on it
     ///
     /// Reads what `cargo bench --bench calibration` and `--bench fusion` recorded, prints a
-    /// summary, and writes the profile to --output if that is given: JSON in the schema of branes-
-    /// ai/graphs' calibrations, whose loader reads it, with fields of our own behind. Peaks are
+    /// summary, and writes the profile to --output if that is given: JSON in the schema of
+    /// branes-ai/graphs' calibrations, whose loader reads it, with our own fields behind. Peaks are
     /// the best that was measured, unless a preset or the user names others, which is said. The
     /// ridge point, peak over bandwidth of memory, decides what limits an operation. `efficiency`
     /// of a product is its share of the peak, of a bandwidth its share of that of the level of
