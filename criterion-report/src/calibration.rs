@@ -18,7 +18,11 @@ pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Name of the machine, as the profile is to have it; by default the preset's
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["preset", "load", "list_presets"])]
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present_any = ["preset", "load", "list_presets"]
+    )]
     hardware: Option<String>,
     /// Peaks that the vendor documents, see --list-presets
     #[arg(long, value_name = "NAME")]

@@ -86,15 +86,16 @@ enum Command {
     },
     /// Make the profile of a machine: peaks, bandwidths, roofline, and what fusing is worth on it
     ///
-    /// Reads what `cargo bench --bench calibration` and `--bench fusion` recorded, prints a summary,
-    /// and writes the profile to --output if that is given: JSON in the schema of branes-ai/graphs'
-    /// calibrations, whose loader reads it, with fields of our own behind. Peaks are the best that
-    /// was measured, unless a preset or the user names others, which is said. The ridge point, peak
-    /// over bandwidth of memory, decides what limits an operation. `efficiency` of a product is its
-    /// share of the peak, of a bandwidth its share of that of the level of memory in which its
-    /// arrays lie, which stands in the column `bound`; above 100 % the peak is wrong, and marked.
-    /// Speed-ups of fusion have their interval, and a verdict where it lies inside one of upstream's
-    /// bands: strong from 1.5, moderate from 1.1, minimal from 0.95, slower below.
+    /// Reads what `cargo bench --bench calibration` and `--bench fusion` recorded, prints a
+    /// summary, and writes the profile to --output if that is given: JSON in the schema of
+    /// branes-ai/graphs' calibrations, whose loader reads it, with our own fields behind. Peaks are
+    /// the best that was measured, unless a preset or the user names others, which is said. The
+    /// ridge point, peak over bandwidth of memory, decides what limits an operation. `efficiency`
+    /// of a product is its share of the peak, of a bandwidth its share of that of the level of
+    /// memory in which its arrays lie, which stands in the column `bound`; above 100 % the peak is
+    /// wrong, and marked. Speed-ups of fusion have their interval, and a verdict where it lies
+    /// inside one of upstream's bands: strong from 1.5, moderate from 1.1, minimal from 0.95,
+    /// slower below.
     Calibration(Box<calibration::Options>),
     #[command(flatten)]
     Write(Writer),
@@ -169,7 +170,8 @@ impl Source {
         if let Some(file) = &options.load {
             if self.strict || self.latest || self.filter.is_some() || self.output.is_some() {
                 bail!(
-                    "--load prints a profile: it goes with none of --strict, --latest, --filter, --output"
+                    "--load prints a profile: it goes with none of --strict, --latest, --filter, \
+                     --output"
                 );
             }
             let profile = Profile::load(file)?;

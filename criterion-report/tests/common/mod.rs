@@ -53,7 +53,6 @@ pub fn write_on(width: Option<usize>, writer: &Writer, report: &Report) -> Strin
 
 /// Fixtures that can be read under `new`.
 pub const READABLE: &[&str] = &[
-    "calibration",
     "probes",
     "candidate-alone",
     "compiled",

@@ -9,13 +9,13 @@ use super::fusion;
 use super::memory;
 use super::operation::{Operation, dtype_name};
 use super::preset::Precision;
-use super::profile::{
-    FusionCalibration, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, Schema,
-    params,
-};
 use super::request::{CalibrationError, Request};
 use super::roofline::Limit;
 use super::roofs::Roofs;
+use super::schema::{
+    FusionCalibration, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, Schema,
+    params,
+};
 use super::select::{device, latest, newest, one_machine, twice, unmeasured};
 use super::spread::Spread;
 use crate::model::{FusionResult, Interval, Report};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::operation::dtype_name;
-use super::profile::{FusionCalibration, params};
+use super::schema::{FusionCalibration, params};
 use crate::model::{FusionResult, PatternAdvice, Point, Report, Side, Speedup, VariantAdvice};
 
 /// Whether to fuse a pattern at one place, and on which evidence.

@@ -6,8 +6,8 @@ use plan::Device;
 
 use super::level::{BEYOND_LAST, Caches, Level, working_set};
 use super::operation::{Operation, OperationKey};
-use super::profile::LevelBandwidth;
 use super::roofline::{Best, Limit, PeakSource};
+use super::schema::LevelBandwidth;
 use crate::units;
 
 /// Bandwidths of one device.

@@ -11,6 +11,7 @@ mod profile;
 mod request;
 mod roofline;
 mod roofs;
+mod schema;
 mod select;
 mod spread;
 
@@ -19,10 +20,11 @@ pub use fusion::FusionAdvice;
 pub use level::{BEYOND_LAST, Caches, Level};
 pub use operation::{Operation, OperationKey, Rate};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
-pub use profile::{
-    FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration, PeakSources,
-    Products, Profile, ProfileError, Schema,
-};
+pub use profile::{Products, ProfileError};
 pub use request::{CalibrationError, OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
+pub use schema::{
+    FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration, PeakSources,
+    Profile, Schema,
+};
 pub use spread::Spread;

@@ -57,8 +57,8 @@ impl Roofs {
     }
 
     /// Adds the roof over products of one dtype on so many threads, and whether these are the most.
-    /// Figures from elsewhere are of the whole machine, so they replace what was measured on the most
-    /// threads only.
+    /// Figures from elsewhere are of the whole machine, so they replace what was measured on the
+    /// most threads only.
     fn add(
         &mut self,
         (dtype, threads, most): (Dtype, u32, bool),

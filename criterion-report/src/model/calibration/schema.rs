@@ -1,0 +1,288 @@
+//! The file of a profile: the schema of branes-ai/graphs' calibrations field for field, then ours.
+
+use std::collections::BTreeMap;
+
+use plan::{Check, Device, Environment};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::fusion::FusionAdvice;
+use super::roofline::{Best, PeakSource, Roofline};
+
+/// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
+/// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
+/// `extra_params` and in the fields after them, which it passes over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// What was measured, when, with what.
+    pub metadata: Metadata,
+    /// GFLOP/s that efficiencies of products are relative to.
+    pub theoretical_peak_gflops: Option<f64>,
+    /// GB/s that efficiencies of memory are relative to.
+    pub theoretical_bandwidth_gbps: Option<f64>,
+    /// Highest GFLOP/s of a product.
+    #[serde(default)]
+    pub best_measured_gflops: Option<f64>,
+    /// Mean of them.
+    #[serde(default)]
+    pub avg_measured_gflops: Option<f64>,
+    /// Lowest.
+    #[serde(default)]
+    pub worst_measured_gflops: Option<f64>,
+    /// Highest GB/s of memory.
+    #[serde(default)]
+    pub measured_bandwidth_gbps: Option<f64>,
+    /// That, relative to the theoretical one.
+    #[serde(default)]
+    pub bandwidth_efficiency: Option<f64>,
+    /// Highest efficiency of a product.
+    #[serde(default)]
+    pub best_efficiency: Option<f64>,
+    /// Mean of them.
+    #[serde(default)]
+    pub avg_efficiency: Option<f64>,
+    /// Lowest.
+    #[serde(default)]
+    pub worst_efficiency: Option<f64>,
+    /// Every operation, by its key.
+    #[serde(default)]
+    pub operation_profiles: BTreeMap<String, OperationCalibration>,
+    /// Every pattern against its unfused form, by its key; older files have none.
+    #[serde(default)]
+    pub fusion_profiles: BTreeMap<String, FusionCalibration>,
+
+    /// Which schema this is; absent in upstream's files, as are all that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
+    /// Where the theoretical figures are from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_source: Option<PeakSources>,
+    /// Peaks and ridge point per dtype and number of threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rooflines: Vec<Roofline>,
+    /// Bandwidth of memory and of each cache, per number of threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bandwidth_by_level: Vec<LevelBandwidth>,
+    /// What starting a kernel costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launch_latencies: Vec<LaunchLatency>,
+    /// Whether to fuse, per place and pattern.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fusion_strategy: Vec<FusionAdvice>,
+    /// Machine, library and working tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
+    /// What the machine was asked before the runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preflight_checks: Vec<Check>,
+    /// The runs that measured it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub run_ids: Vec<String>,
+    /// What a reader of the numbers must know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// An object of parameters.
+pub(super) fn params<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Name and version of the schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// `criterion-torch-calibration`.
+    pub name: String,
+    /// Version.
+    pub version: u32,
+}
+
+impl Schema {
+    /// The name of ours.
+    pub const NAME: &str = "criterion-torch-calibration";
+    /// The version that this code writes, and the newest that it reads.
+    pub const VERSION: u32 = 1;
+
+    /// The one that this code writes.
+    pub fn current() -> Self {
+        Self { name: Self::NAME.to_owned(), version: Self::VERSION }
+    }
+}
+
+/// Where each of the two theoretical figures is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakSources {
+    /// Of `theoretical_peak_gflops`.
+    pub gflops: Option<PeakSource>,
+    /// Of `theoretical_bandwidth_gbps`.
+    pub bandwidth: Option<PeakSource>,
+}
+
+/// What was measured, when, with what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The user's name of the machine.
+    pub hardware_name: String,
+    /// When the last operation ended, in UTC; upstream's has no zone.
+    pub calibration_date: String,
+    /// What wrote the file.
+    pub calibration_tool_version: String,
+    /// Model of the processor; upstream's is an architecture.
+    pub cpu_model: String,
+    /// CPUs: logical ones that the process may use; upstream's are cores.
+    pub cpu_count: u32,
+    /// Physical memory in units of 2³⁰ bytes.
+    pub total_memory_gb: f64,
+    /// Null: no Python is involved.
+    pub python_version: Option<String>,
+    /// libtorch's version.
+    #[serde(default)]
+    pub pytorch_version: Option<String>,
+    /// Null.
+    #[serde(default)]
+    pub numpy_version: Option<String>,
+    /// Null: warming up takes a time, not a number of runs.
+    #[serde(default)]
+    pub num_warmup_runs: Option<u64>,
+    /// Samples, where every operation has as many; null where they differ.
+    #[serde(default)]
+    pub num_measurement_runs: Option<u64>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationCalibration {
+    /// `matmul`, `copy`, `scale`, `add`, `triad`.
+    pub operation_type: String,
+    /// GFLOP/s at the median time; upstream's is at the mean.
+    pub measured_gflops: f64,
+    /// Share of the limit that applies; null where none does.
+    pub efficiency: Option<f64>,
+    /// GB/s at the median time.
+    pub achieved_bandwidth_gbps: f64,
+    /// Whether the intensity is below the ridge point; null without one.
+    pub memory_bound: Option<bool>,
+    /// The contrary.
+    pub compute_bound: Option<bool>,
+    /// flop/byte.
+    pub arithmetic_intensity: f64,
+    /// 1.
+    pub batch_size: u64,
+    /// Shape of one operand.
+    pub input_shape: Vec<u64>,
+    /// Shape of the result.
+    pub output_shape: Vec<u64>,
+    /// Mean over the samples.
+    pub mean_latency_ms: f64,
+    /// Standard deviation over the samples.
+    pub std_latency_ms: f64,
+    /// Fastest sample.
+    pub min_latency_ms: f64,
+    /// Slowest sample.
+    pub max_latency_ms: f64,
+    /// Number of samples.
+    pub num_trials: u64,
+    /// What upstream has no field for.
+    #[serde(default)]
+    pub extra_params: Map<String, Value>,
+}
+
+/// One pattern, fused against unfused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FusionCalibration {
+    /// Upstream's name of the pattern.
+    pub fusion_pattern: String,
+    /// The operations that are fused.
+    pub operators: Vec<String>,
+    /// How many these are.
+    pub num_operators: u64,
+    /// Time of the unfused form.
+    pub unfused_latency_ms: Option<f64>,
+    /// Its GFLOP/s.
+    pub unfused_gflops: Option<f64>,
+    /// Its bytes by upstream's formula.
+    pub unfused_memory_bytes: Option<u64>,
+    /// Time of the fused form.
+    pub fused_latency_ms: Option<f64>,
+    /// Its GFLOP/s.
+    pub fused_gflops: Option<f64>,
+    /// Its bytes by upstream's formula; null for a variant to which that does not apply.
+    pub fused_memory_bytes: Option<u64>,
+    /// How many times faster the fused form is.
+    pub speedup_factor: f64,
+    /// 1 − fused/unfused bytes, by formula.
+    pub memory_reduction: Option<f64>,
+    /// `speedup_factor` − 1: both forms do the same operations.
+    pub gflops_improvement: f64,
+    /// Shape of the input.
+    pub input_shape: Vec<u64>,
+    /// What upstream has no field for.
+    #[serde(default)]
+    pub extra_params: Map<String, Value>,
+    /// Measurements behind the speed-up.
+    pub num_trials: u64,
+}
+
+/// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LaunchLatency {
+    /// Device.
+    pub device: Device,
+    /// Intra-op threads.
+    pub threads: u32,
+    /// Median, in microseconds.
+    pub median_us: f64,
+    /// Lower bound of it; null in quick mode.
+    pub low_us: Option<f64>,
+    /// Upper bound.
+    pub high_us: Option<f64>,
+    /// Number of samples.
+    pub num_trials: u64,
+    /// Criterion's id.
+    pub id: String,
+}
+
+/// Bandwidth of memory or of a cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelBandwidth {
+    /// Device.
+    pub device: Device,
+    /// `L1`, `L2`, …, `memory`.
+    pub level: String,
+    /// Intra-op threads.
+    pub threads: u32,
+    /// GB/s of the best of STREAM's operations on arrays that lie there.
+    pub gbps: Best,
+}
+
+impl OperationCalibration {
+    /// What it does. Upstream stores its copy as `add` and says so elsewhere.
+    pub fn name(&self) -> &str {
+        let operation = self.extra_params.get("operation").and_then(Value::as_str);
+        operation.unwrap_or(&self.operation_type)
+    }
+
+    /// Whether it is one of STREAM's.
+    pub(super) fn is_bandwidth(&self) -> bool {
+        self.name().parse().is_ok_and(|probe: plan::Probe| probe.is_stream())
+    }
+
+    /// `1024` of matrices, `256MiB` of arrays.
+    pub fn size_name(&self) -> String {
+        let param = |name: &str| self.extra_params.get(name).and_then(Value::as_u64);
+        if let Some(size) = param("matrix_size") {
+            return size.to_string();
+        }
+        let bytes =
+            param("array_bytes").or_else(|| Some(param("size_mb")?.saturating_mul(1 << 20)));
+        match bytes {
+            Some(bytes) => plan::ProbeWork {
+                probe: plan::Probe::Copy,
+                size: bytes,
+                threads: plan::Threads::Count(1),
+            }
+            .size_name(),
+            None => self.input_shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x"),
+        }
+    }
+}
