@@ -8,6 +8,9 @@ use crate::inputs;
 use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
 
+/// oneDNN's linear layer.
+const POINTWISE: &str = "mkldnn::_linear_pointwise";
+
 /// `x [m, k]`, `Wᵀ [k, n]` (a view of `W [n, k]`) and `b [n]`.
 pub(super) struct Operands {
     pub(super) x: Tensor,
@@ -86,11 +89,38 @@ pub(super) fn pointwise(
     bias: Tensor,
     post_op: PostOp,
 ) -> Result<Step, Refusal> {
-    let (rows, _) = x.size2()?;
-    let (weight, bytes) = mkldnn::reordered(|| onednn::reorder_linear_weight(weight, rows))?;
-    let stored = bytes + inputs::bytes(&bias);
-    let step = Step::new(&["mkldnn::_linear_pointwise"], move || {
+    let (weight, stored) = reordered(&x, weight, &bias)?;
+    let step = Step::new(&[POINTWISE], move || {
         Ok(onednn::linear_pointwise(&x, &weight, Some(&bias), post_op)?)
     });
     Ok(step.storing(stored))
+}
+
+/// The operations one by one, the product by oneDNN as in [`pointwise`]; `activate` is the last of
+/// them, named `activation`, if there is one.
+pub(super) fn pointwise_unfused(
+    x: Tensor,
+    weight: &Tensor,
+    bias: Tensor,
+    activation: Option<(&'static str, fn(&Tensor) -> Result<Tensor, TchError>)>,
+) -> Result<Step, Refusal> {
+    let (weight, stored) = reordered(&x, weight, &bias)?;
+    let kernels = [POINTWISE, "aten::add"].into_iter().chain(activation.map(|(name, _)| name));
+    let step = Step::new(&kernels.collect::<Vec<_>>(), move || {
+        let mut y = onednn::linear_pointwise(&x, &weight, None, PostOp::None)?;
+        // Frees the product before the activation, as a variable of Python's would.
+        y = y.f_add(&bias)?;
+        match activation {
+            Some((_, activate)) => activate(&y),
+            None => Ok(y),
+        }
+    });
+    Ok(step.storing(stored))
+}
+
+/// The weight in oneDNN's layout, and the bytes that are stored with the bias.
+fn reordered(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<(Tensor, u64), Refusal> {
+    let (rows, _) = x.size2()?;
+    let (weight, bytes) = mkldnn::reordered(|| onednn::reorder_linear_weight(weight, rows))?;
+    Ok((weight, bytes + inputs::bytes(bias)))
 }

@@ -17,7 +17,9 @@ impl Fusible for LinearBias {
 
     fn check(&self, site: &Site) -> Result<(), String> {
         match site.work.variant {
-            FusionVariant::Mkldnn | FusionVariant::OnednnGraph => mkldnn::check(site),
+            FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph => {
+                mkldnn::check(site)
+            }
             _ => Ok(()),
         }
     }
@@ -35,6 +37,7 @@ impl Fusible for LinearBias {
                 Step::new(&["aten::mm", "aten::add_"], move || x.f_mm(&weight_t)?.f_add_(&bias))
             }
             FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::None)?,
+            FusionVariant::MkldnnUnfused => linear::pointwise_unfused(x, &weight, bias, None)?,
             FusionVariant::OnednnGraph => linear::onednn_graph(site, x, weight, bias, "y")?,
             _ => return Err(site.no_such_variant()),
         })

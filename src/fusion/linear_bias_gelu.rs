@@ -28,7 +28,10 @@ impl Fusible for LinearBiasGelu {
 
     fn check(&self, site: &Site) -> Result<(), String> {
         match (site.work.variant, site.device) {
-            (FusionVariant::Mkldnn | FusionVariant::OnednnGraph, _) => mkldnn::check(site),
+            (
+                FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph,
+                _,
+            ) => mkldnn::check(site),
             (FusionVariant::Fused, Device::Cuda) => {
                 Err("the GELU of `_addmm_activation` is the tanh approximation on cuda, \
                      another function than the exact one of the pattern"
@@ -62,6 +65,12 @@ impl Fusible for LinearBiasGelu {
                 })
             }
             FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::Gelu)?,
+            FusionVariant::MkldnnUnfused => linear::pointwise_unfused(
+                x,
+                &weight,
+                bias,
+                Some(("aten::gelu", |y| y.f_gelu("none"))),
+            )?,
             FusionVariant::OnednnGraph => {
                 linear::onednn_graph(site, x, weight, bias, "torch.gelu(y, approximate='none')")?
             }

@@ -1,7 +1,7 @@
 //! `linear_bias_relu`: max(x·Wᵀ + b, 0).
 
 use plan::{Device, Dtype, FusionVariant};
-use tch::TchError;
+use tch::{TchError, Tensor};
 
 use super::linear::{self, Operands};
 use super::{Fusible, Inputs, Site, Step, mkldnn, torchscript};
@@ -25,7 +25,10 @@ impl Fusible for LinearBiasRelu {
 
     fn check(&self, site: &Site) -> Result<(), String> {
         match (site.work.variant, site.device) {
-            (FusionVariant::Mkldnn | FusionVariant::OnednnGraph, _) => mkldnn::check(site),
+            (
+                FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph,
+                _,
+            ) => mkldnn::check(site),
             (FusionVariant::Fused, Device::Cuda) => linear::check_epilogue(site),
             _ => Ok(()),
         }
@@ -55,6 +58,9 @@ impl Fusible for LinearBiasRelu {
                 })
             }
             FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::Relu)?,
+            FusionVariant::MkldnnUnfused => {
+                linear::pointwise_unfused(x, &weight, bias, Some(("aten::relu", Tensor::f_relu)))?
+            }
             FusionVariant::OnednnGraph => {
                 linear::onednn_graph(site, x, weight, bias, "torch.relu(y)")?
             }

@@ -1,5 +1,6 @@
 //! The float64 reference of a case, within bounded work and memory.
 
+use plan::cost::REFERENCE_ROWS;
 use plan::{Accuracy, ModelWork};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -14,8 +15,6 @@ const MAX_FLOPS: u64 = 1 << 32;
 const MAX_ELEMENTS: u64 = 1 << 24;
 /// Elements of a weight that are in float64 at one time: 128 MiB.
 const BLOCK_ELEMENTS: i64 = 1 << 24;
-/// Rows that are compared however much they cost.
-const MIN_ROWS: u64 = 4;
 
 /// Some rows (first dimension) of a model's output, in float64, and which they are. On the host,
 /// so that a device's memory is left to the case.
@@ -78,7 +77,7 @@ impl Reference {
 /// spaced from the first to the last. A row costs `flops`, and its largest activation has `elements`.
 pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
     let affordable = (MAX_FLOPS / flops.max(1)).min(MAX_ELEMENTS / elements.max(1));
-    evenly_spaced(all, affordable.max(MIN_ROWS))
+    evenly_spaced(all, affordable.max(REFERENCE_ROWS))
 }
 
 /// Those of a model.

@@ -42,7 +42,7 @@ fn constraint(work: &FusionWork, dtype: Dtype) -> Option<String> {
     match (work.variant, work.pattern) {
         (FusionVariant::TorchScript, Pattern::LinearBiasRelu) => Some(scripted("aten::relu")),
         (FusionVariant::TorchScript, Pattern::LinearBiasGelu) => Some(scripted("aten::gelu")),
-        (FusionVariant::Mkldnn | FusionVariant::OnednnGraph, _) => {
+        (FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph, _) => {
             onednn::supports(inputs::kind(dtype)).err()
         }
         (FusionVariant::Fused, _) if with_relu => onednn::supports(inputs::kind(dtype)).err(),

@@ -16,9 +16,24 @@ pub struct ProbeWork {
     /// What distinguishes siblings; the settings have the same.
     #[serde(rename = "thread_count")]
     pub threads: Threads,
+    /// How often one step of STREAM's goes over its arrays; 1 for the others.
+    pub passes: u64,
 }
 
 impl ProbeWork {
+    /// The probe at a size. Of STREAM's, on the CPU, a step goes over an array for 64 MiB, which takes a
+    /// first cache half a millisecond, so that the work is long against waking threads and waiting
+    /// for them; on a device, whose sizes are larger, once.
+    pub fn new(probe: Probe, size: u64, threads: Threads, device: Device) -> Self {
+        const STEP: u64 = 64 << 20;
+        let passes = match (probe, device) {
+            (Probe::Matmul | Probe::Launch, _) => 1,
+            (_, Device::Cpu) => STEP.div_ceil(size.max(1)),
+            (_, Device::Cuda | Device::Xpu | Device::Mps) => 1,
+        };
+        Self { probe, size, threads, passes }
+    }
+
     /// The sizes of a set: of `matmul` upstream's; of STREAM's from the first cache to memory, as
     /// one thread sees them. Two or three arrays of 8 KiB fit a first cache of 32 KiB, of 128 KiB a
     /// second one of 512 KiB and more, of 4 MiB a third one of 16 MiB; 256 MiB is four times a third
@@ -48,21 +63,9 @@ impl ProbeWork {
         }
     }
 
-    /// The size as ids have it: `1024` of matrices, `16KiB` or `4MiB` of arrays.
-    pub fn size_name(&self) -> String {
-        let bytes = self.probe.is_stream();
-        match self.size {
-            size if bytes && size.is_multiple_of(1 << 30) => format!("{}GiB", size >> 30),
-            size if bytes && size.is_multiple_of(1 << 20) => format!("{}MiB", size >> 20),
-            size if bytes && size.is_multiple_of(1 << 10) => format!("{}KiB", size >> 10),
-            size if bytes => format!("{size}B"),
-            size => size.to_string(),
-        }
-    }
-
     /// Floating-point operations of one step: 2N³ for `matmul`; for STREAM none, one, one and two
     /// for each element.
-    pub fn flops(&self, dtype: Dtype, device: Device) -> u64 {
+    pub fn flops(&self, dtype: Dtype) -> u64 {
         let per_element = match self.probe {
             Probe::Matmul => {
                 return self.size.saturating_pow(3).saturating_mul(2);
@@ -73,7 +76,7 @@ impl ProbeWork {
         };
         let elements = match self.probe {
             Probe::Launch => self.size,
-            _ => self.size / dtype.bytes() * self.passes(device),
+            _ => (self.size / dtype.bytes()).saturating_mul(self.passes),
         };
         elements.saturating_mul(per_element)
     }
@@ -81,28 +84,15 @@ impl ProbeWork {
     /// Bytes that one step reads and writes, each operand once: 3N² elements for `matmul`; STREAM's
     /// own count, two arrays for copy and scale, three for add and triad, in every pass; the
     /// tensor twice for `launch`.
-    pub fn bytes(&self, dtype: Dtype, device: Device) -> u64 {
-        let stream =
-            |arrays: u64| self.size.saturating_mul(arrays).saturating_mul(self.passes(device));
+    pub fn bytes(&self, dtype: Dtype) -> u64 {
         match self.probe {
             Probe::Matmul => {
                 self.size.saturating_pow(2).saturating_mul(3).saturating_mul(dtype.bytes())
             }
-            Probe::Copy | Probe::Scale => stream(2),
-            Probe::Add | Probe::Triad => stream(3),
+            Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
+                self.size.saturating_mul(self.probe.arrays()).saturating_mul(self.passes)
+            }
             Probe::Launch => self.size.saturating_mul(2 * dtype.bytes()),
-        }
-    }
-
-    /// How often one step of STREAM's goes over its arrays: on the CPU until an array has been gone
-    /// over for 64 MiB, which takes a first cache half a millisecond, so that the work is long against
-    /// waking threads and waiting for them; on a device, whose sizes are larger, once.
-    pub fn passes(&self, device: Device) -> u64 {
-        const STEP: u64 = 64 << 20;
-        match (self.probe, device) {
-            (Probe::Matmul | Probe::Launch, _) => 1,
-            (_, Device::Cpu) => STEP.div_ceil(self.size.max(1)),
-            (_, Device::Cuda | Device::Xpu | Device::Mps) => 1,
         }
     }
 
@@ -123,14 +113,14 @@ mod tests {
     use super::*;
 
     fn of(probe: Probe, size: u64) -> ProbeWork {
-        ProbeWork { probe, size, threads: Threads::Count(1) }
+        ProbeWork::new(probe, size, Threads::Count(1), Device::Cpu)
     }
 
     #[test]
     fn a_product_as_upstream_counts_it() {
         let work = of(Probe::Matmul, 1024);
-        assert_eq!(work.flops(Dtype::Float32, Device::Cpu), 2_147_483_648);
-        assert_eq!(work.bytes(Dtype::Float32, Device::Cpu), 3 * 1024 * 1024 * 4);
+        assert_eq!(work.flops(Dtype::Float32), 2_147_483_648);
+        assert_eq!(work.bytes(Dtype::Float32), 3 * 1024 * 1024 * 4);
     }
 
     #[test]
@@ -139,21 +129,22 @@ mod tests {
             [(Probe::Copy, 2, 0), (Probe::Scale, 2, 1), (Probe::Add, 3, 1), (Probe::Triad, 3, 2)]
         {
             let work = of(probe, 64 << 20);
-            assert_eq!(work.passes(Device::Cpu), 1);
-            assert_eq!(work.bytes(Dtype::Float32, Device::Cpu), arrays * (64 << 20), "{probe}");
-            assert_eq!(work.flops(Dtype::Float32, Device::Cpu), flops * (16 << 20), "{probe}");
+            assert_eq!(work.passes, 1);
+            assert_eq!(work.bytes(Dtype::Float32), arrays * (64 << 20), "{probe}");
+            assert_eq!(work.flops(Dtype::Float32), flops * (16 << 20), "{probe}");
         }
         // 16 KiB go 4096 times into 64 MiB.
         let small = of(Probe::Copy, 16 << 10);
-        assert_eq!(small.passes(Device::Cpu), 4096);
-        assert_eq!(small.bytes(Dtype::Float32, Device::Cpu), 128 << 20);
-        assert_eq!(small.bytes(Dtype::Float32, Device::Cuda), 32 << 10);
+        assert_eq!(small.passes, 4096);
+        assert_eq!(small.bytes(Dtype::Float32), 128 << 20);
+        let device = ProbeWork::new(Probe::Copy, 16 << 10, Threads::Count(1), Device::Cuda);
+        assert_eq!(device.bytes(Dtype::Float32), 32 << 10);
     }
 
     #[test]
     fn absurd_sizes_saturate() {
         let work = of(Probe::Matmul, u64::MAX);
-        assert_eq!(work.flops(Dtype::Float32, Device::Cpu), u64::MAX);
-        assert_eq!(of(Probe::Add, u64::MAX).bytes(Dtype::Float32, Device::Cpu), u64::MAX);
+        assert_eq!(work.flops(Dtype::Float32), u64::MAX);
+        assert_eq!(of(Probe::Add, u64::MAX).bytes(Dtype::Float32), u64::MAX);
     }
 }

@@ -34,7 +34,7 @@ impl HostStream {
             .map_err(|_| TchError::Shape(format!("arrays of {} bytes", work.size)))?;
         Ok(Self {
             stream: RefCell::new(Stream::new(work.probe, elements)?),
-            passes: work.passes(case.device),
+            passes: work.passes,
             inputs_bytes: work.memory_bytes(case.dtype),
             nothing: Tensor::f_empty([0], (Kind::Float, Device::Cpu))?,
             min_sqnr_db: min_sqnr_db(case, MIN_SQNR_DB),

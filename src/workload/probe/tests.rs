@@ -8,12 +8,12 @@ use crate::native::memory;
 const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
 
 fn case(probe: Probe, size: u64, dtype: Dtype, device: Device) -> (Case, ProbeWork) {
-    let work = ProbeWork { probe, size, threads: Threads::Count(1) };
+    let work = ProbeWork::new(probe, size, Threads::Count(1), Device::Cpu);
     let case = Case {
         id: CaseId {
             group: format!("calibration/test/{probe}/{device}"),
             variant: "1-thread".to_owned(),
-            parameter: format!("{}-{}", dtype.short(), work.size_name()),
+            parameter: format!("{}-{}", dtype.short(), work.probe.size_name(work.size)),
         },
         config: "test".to_owned(),
         config_hash: String::new(),

@@ -26,6 +26,9 @@ pub const FLUSH_BYTES: u64 = 512 << 20;
 /// are bounded.
 pub(crate) const REFERENCE_BYTES: u64 = 384 << 20;
 
+/// Rows, or examples, that a float64 reference has however much they cost.
+pub const REFERENCE_ROWS: u64 = 4;
+
 /// The product of all factors, or `u64::MAX` beyond it.
 pub(crate) fn product(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
@@ -45,14 +48,14 @@ pub fn flops(case: &Case) -> u64 {
     match &case.work {
         Work::Model(work) => model::flops(work),
         Work::Fusion(work) => work.flops(),
-        Work::Probe(work) => work.flops(case.dtype, case.device),
+        Work::Probe(work) => work.flops(case.dtype),
     }
 }
 
 /// Bytes that a step of a probe moves ([`crate::ProbeWork::bytes`]); of models and patterns none is
 /// counted.
 pub fn moved_bytes(case: &Case) -> Option<u64> {
-    case.work.probe().map(|work| work.bytes(case.dtype, case.device))
+    case.work.probe().map(|work| work.bytes(case.dtype))
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and

@@ -24,9 +24,9 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Calibr
                             profiling: Profiling::default(),
                             settings: &settings,
                         };
-                        let work = ProbeWork { probe, size: *size, threads };
+                        let work = ProbeWork::new(probe, *size, threads, device);
                         let role = if place == 0 { Role::Baseline } else { Role::Candidate };
-                        let name = work.size_name();
+                        let name = work.probe.size_name(work.size);
                         expansion.add(config, common.case(Work::Probe(work), &name, role));
                     }
                 }

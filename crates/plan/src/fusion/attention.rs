@@ -234,8 +234,8 @@ impl Formulas for Attention {
         device: Device,
     ) -> Option<Vec<Operation>> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
-            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
+            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let flash = match device {
             Device::Cuda => "aten::_scaled_dot_product_flash_attention",
@@ -266,7 +266,7 @@ impl Formulas for Attention {
                 Baddbmm | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient | SdpaCudnn,
                 End::Scores | End::Softmax,
             )
-            | (Addmm | Folded | Mkldnn, _) => return None,
+            | (Addmm | Folded | Mkldnn | MkldnnUnfused, _) => return None,
         })
     }
 }

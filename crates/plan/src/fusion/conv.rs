@@ -102,8 +102,8 @@ impl Formulas for Conv {
         device: Device,
     ) -> Option<Vec<Operation>> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
-            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
+            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let (x, filters, y) = (self.x(), self.filters(), self.y());
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
@@ -139,8 +139,8 @@ impl Formulas for Conv {
             (Inplace, _, false)
             | (Folded, _, _)
             | (
-                Addmm | Baddbmm | TorchScript | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient
-                | SdpaCudnn,
+                Addmm | Baddbmm | MkldnnUnfused | TorchScript | Sdpa3d | SdpaMath | SdpaFlash
+                | SdpaEfficient | SdpaCudnn,
                 _,
                 _,
             ) => return None,

@@ -12,7 +12,7 @@ use super::attention::Attention;
 use super::conv::Conv;
 use super::linear::Linear;
 use super::{FusionShape, FusionWork};
-use crate::cost::{REFERENCE_BYTES, product};
+use crate::cost::{REFERENCE_BYTES, REFERENCE_ROWS, product};
 use crate::words::{Device, Dtype, FusionVariant};
 
 /// One operation of a variant, and its traffic in the consistent accounting.
@@ -120,21 +120,21 @@ impl FusionWork {
     /// | `torchscript`, `folded`, `sdpa-3d` | fused | upstream runs it and calls it fused |
     /// | `addmm` | fused | what upstream's TorchScript function says |
     /// | `sdpa-math` | fused | what upstream's call of SDPA runs |
-    /// | `inplace`, `baddbmm` | none | upstream has neither |
+    /// | `inplace`, `baddbmm`, `mkldnn-unfused` | none | upstream has none of them |
     ///
     /// That upstream calls a variant fused does not mean that it is: TorchScript on the CPU runs
     /// the operations of `unfused`. [`Self::bytes`] tells. The fused side is
     /// [`Self::minimal_bytes`] in every pattern. A causal mask is in neither.
     pub fn upstream_bytes(&self, dtype: Dtype) -> Option<u64> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
-            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
+            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let elements = match self.variant {
             Unfused => self.count(|formulas| formulas.upstream_unfused()),
             Fused | Mkldnn | OnednnGraph | SdpaFlash | SdpaEfficient | SdpaCudnn | TorchScript
             | Folded | Sdpa3d | Addmm | SdpaMath => self.count(|formulas| formulas.minimal()),
-            Inplace | Baddbmm => return None,
+            Inplace | Baddbmm | MkldnnUnfused => return None,
         };
         self.has_operations().then(|| product(&[dtype.bytes(), elements]))
     }
@@ -195,7 +195,7 @@ impl FusionWork {
     /// An estimate, in bytes and rather high than low, of the memory that building, checking and
     /// running takes at once, without what a cold step is flushed with. The reference, the unfused
     /// operations in float64, is taken to be bounded as [`crate::cost::memory_bytes`]'s is, and to
-    /// compute no less than one row, image or head.
+    /// compute no fewer than [`REFERENCE_ROWS`] rows, images or sequences.
     pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
         let Some(formulas) = self.formulas() else { return 0 };
         let element = dtype.bytes();
@@ -210,7 +210,8 @@ impl FusionWork {
         let drawing = product(&[4, self.largest()]);
         let unfused = written(&*formulas, FusionVariant::Unfused, Dtype::Float32);
         let whole = sum(&[product(&[8, working]), product(&[2, unfused])]);
-        let reference = whole.min(REFERENCE_BYTES.max(whole / formulas.parts().max(1)));
+        let fewest = product(&[REFERENCE_ROWS, whole / formulas.parts().max(1)]);
+        let reference = whole.min(REFERENCE_BYTES.max(fewest));
         sum(&[product(&[element, held]), drawing.max(running), reference])
     }
 

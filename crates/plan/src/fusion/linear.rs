@@ -53,6 +53,9 @@ impl Linear {
     }
 }
 
+/// oneDNN's linear layer.
+const POINTWISE: &str = "mkldnn::_linear_pointwise";
+
 impl Formulas for Linear {
     /// 2mkn, an addition for each element of the output, and the activation.
     fn flops(&self) -> u64 {
@@ -97,8 +100,8 @@ impl Formulas for Linear {
         device: Device,
     ) -> Option<Vec<Operation>> {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
-            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
+            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         let (x, weight, bias, y) = (self.x(), self.weight(), self.n, self.y());
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
@@ -107,17 +110,19 @@ impl Formulas for Linear {
         let add = |name| run(name, &[y, bias]);
         let activate = |name| run(name, &[y]);
         let activation = self.activation;
-        let unfused = || {
+        let one_by_one = |product| {
             let activated = activation.map(|it| activate(it.name));
-            [mm, add("aten::add")].into_iter().chain(activated).collect()
+            [product, add("aten::add")].into_iter().chain(activated).collect()
         };
+        let unfused = || one_by_one(mm);
         Some(match (variant, activation) {
             (Unfused, _) => unfused(),
             (Inplace, _) => {
                 let activated = activation.map(|it| activate(it.in_place));
                 [mm, add("aten::add_")].into_iter().chain(activated).collect()
             }
-            (Mkldnn, _) => vec![whole("mkldnn::_linear_pointwise")],
+            (Mkldnn, _) => vec![whole(POINTWISE)],
+            (MkldnnUnfused, _) => one_by_one(run(POINTWISE, &[x, weight])),
             (OnednnGraph, _) => vec![whole(ONEDNN_GROUP)],
             (Fused, None) => vec![whole("aten::addmm")],
             (Fused, Some(activation)) => match device {

@@ -57,6 +57,9 @@ closed_set! {
         Folded = "folded",
         /// oneDNN's operation with what follows it as a post-op, its weights reordered beforehand.
         Mkldnn = "mkldnn",
+        /// The operations of `unfused`, the product by oneDNN as in `mkldnn`: what that gains by its
+        /// product alone.
+        MkldnnUnfused = "mkldnn-unfused",
         /// As a TorchScript function, which is what upstream calls fused.
         TorchScript = "torchscript",
         /// As a TorchScript function that oneDNN Graph fuses.
@@ -128,13 +131,13 @@ impl Pattern {
     /// The ways to run it, the baseline first.
     pub const fn variants(self) -> &'static [FusionVariant] {
         use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, OnednnGraph, Sdpa3d, SdpaCudnn,
-            SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
+            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
+            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
         };
         match self {
-            Self::LinearBias => &[Unfused, Fused, Inplace, Mkldnn, OnednnGraph],
+            Self::LinearBias => &[Unfused, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph],
             Self::LinearBiasRelu | Self::LinearBiasGelu => {
-                &[Unfused, Fused, Addmm, Inplace, Mkldnn, OnednnGraph, TorchScript]
+                &[Unfused, Fused, Addmm, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, TorchScript]
             }
             Self::Conv2dRelu => &[Unfused, Fused, Inplace, Mkldnn, OnednnGraph],
             Self::Conv2dBn => &[Unfused, Fused, Mkldnn, OnednnGraph],
@@ -162,7 +165,9 @@ impl FusionVariant {
     pub const fn is_usual(self, device: Device) -> bool {
         let cuda = matches!(device, Device::Cuda);
         match self {
-            Self::Mkldnn | Self::OnednnGraph => matches!(device, Device::Cpu),
+            Self::Mkldnn | Self::MkldnnUnfused | Self::OnednnGraph => {
+                matches!(device, Device::Cpu)
+            }
             // The CPU has neither, and takes its own flash kernel for `fused` anyway. Its composite is
             // what `sdpa-3d` runs.
             Self::SdpaMath | Self::SdpaFlash | Self::SdpaEfficient | Self::SdpaCudnn => cuda,

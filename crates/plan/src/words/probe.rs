@@ -25,4 +25,25 @@ impl Probe {
     pub const fn is_stream(&self) -> bool {
         matches!(self, Self::Copy | Self::Scale | Self::Add | Self::Triad)
     }
+
+    /// Arrays that an operation of STREAM's reads and writes; none of the other probes has such.
+    pub const fn arrays(self) -> u64 {
+        match self {
+            Self::Copy | Self::Scale => 2,
+            Self::Add | Self::Triad => 3,
+            Self::Matmul | Self::Launch => 0,
+        }
+    }
+
+    /// The size as ids have it: `1024` of matrices, `16KiB` or `4MiB` of arrays.
+    pub fn size_name(self, size: u64) -> String {
+        let bytes = self.is_stream();
+        match size {
+            size if bytes && size.is_multiple_of(1 << 30) => format!("{}GiB", size >> 30),
+            size if bytes && size.is_multiple_of(1 << 20) => format!("{}MiB", size >> 20),
+            size if bytes && size.is_multiple_of(1 << 10) => format!("{}KiB", size >> 10),
+            size if bytes => format!("{size}B"),
+            size => size.to_string(),
+        }
+    }
 }

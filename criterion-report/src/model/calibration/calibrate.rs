@@ -149,7 +149,7 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     } else {
         extra.extend(params([
             ("array_bytes", json!(key.size)),
-            ("passes", json!(key.work().passes(key.device))),
+            ("passes", json!(operation.passes)),
             ("level", json!(roofs.memory.level(key).and_then(memory::name))),
             ("achieved_bandwidth_gbps_interval", json!(bounds(operation.gbps().interval))),
         ]));

@@ -1,6 +1,6 @@
 //! The level of memory in which the arrays of a bandwidth probe lie while it runs.
 
-use plan::{Cache, Probe, ProbeWork};
+use plan::Cache;
 
 /// Arrays are in memory when they are so many times as large as the last cache: STREAM's own rule,
 /// which leaves a quarter at most to it.
@@ -82,16 +82,6 @@ impl<'a> Caches<'a> {
     fn of_level(&self, level: u8) -> impl Iterator<Item = &Cache> {
         self.caches.iter().filter(move |cache| cache.level == level)
     }
-}
-
-/// Bytes of all arrays that a probe goes over: two for copy and scale, three for add and triad.
-pub fn working_set(work: &ProbeWork) -> u64 {
-    let arrays = match work.probe {
-        Probe::Copy | Probe::Scale => 2,
-        Probe::Add | Probe::Triad => 3,
-        Probe::Matmul | Probe::Launch => 0,
-    };
-    work.size.saturating_mul(arrays)
 }
 
 #[cfg(test)]

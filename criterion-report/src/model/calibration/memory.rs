@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plan::Device;
 
-use super::level::{BEYOND_LAST, Caches, Level, working_set};
+use super::level::{BEYOND_LAST, Caches, Level};
 use super::operation::{Operation, OperationKey};
 use super::roofline::{Best, Limit, PeakSource};
 use super::schema::LevelBandwidth;
@@ -63,7 +63,7 @@ impl Memory {
             return;
         };
         let host = &largest.row.record.environment.host;
-        let size = largest.key.work().size_name();
+        let size = largest.key.probe.size_name(largest.key.size);
         let of = units::count(threads as usize, "thread");
         let last = Caches::new(&host.caches, host.cpus).last(threads);
         let why = match last.filter(|_| largest.key.device == Device::Cpu) {
@@ -120,7 +120,7 @@ fn level(operation: &Operation<'_>) -> Level {
     let host = &operation.row.record.environment.host;
     match device {
         Device::Cpu => {
-            Caches::new(&host.caches, host.cpus).level(working_set(&operation.key.work()), threads)
+            Caches::new(&host.caches, host.cpus).level(operation.key.working_set(), threads)
         }
         Device::Cuda | Device::Xpu | Device::Mps => Level::Unclear,
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use plan::{Device, Dtype, Probe, ProbeWork};
+use plan::{Device, Dtype, Probe};
 
 use crate::model::{Interval, Row, Time};
 
@@ -22,10 +22,9 @@ pub struct OperationKey {
 }
 
 impl OperationKey {
-    /// The work of which it is the key.
-    pub const fn work(&self) -> ProbeWork {
-        let threads = plan::Threads::Count(self.threads);
-        ProbeWork { probe: self.probe, size: self.size, threads }
+    /// Bytes of all arrays together; none of other probes.
+    pub const fn working_set(&self) -> u64 {
+        self.size.saturating_mul(self.probe.arrays())
     }
 }
 
@@ -34,7 +33,7 @@ impl OperationKey {
 impl fmt::Display for OperationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { probe, dtype, device, threads, .. } = self;
-        let (dtype, size) = (dtype_name(*dtype), self.work().size_name());
+        let (dtype, size) = (dtype_name(*dtype), self.probe.size_name(self.size));
         write!(f, "{probe}_device={device}_dtype={dtype}_size={size}_threads={threads}")
     }
 }
@@ -77,6 +76,8 @@ pub struct Operation<'a> {
     pub flops: u64,
     /// Bytes that a step reads and writes.
     pub bytes: u64,
+    /// How often a step goes over its arrays.
+    pub passes: u64,
 }
 
 impl<'a> Operation<'a> {
@@ -92,8 +93,9 @@ impl<'a> Operation<'a> {
             key: OperationKey { probe: work.probe, size: work.size, dtype, device, threads },
             row,
             time,
-            flops: work.flops(dtype, device),
-            bytes: work.bytes(dtype, device),
+            flops: work.flops(dtype),
+            bytes: work.bytes(dtype),
+            passes: work.passes,
         })
     }
 

@@ -276,12 +276,7 @@ impl OperationCalibration {
         let bytes =
             param("array_bytes").or_else(|| Some(param("size_mb")?.saturating_mul(1 << 20)));
         match bytes {
-            Some(bytes) => plan::ProbeWork {
-                probe: plan::Probe::Copy,
-                size: bytes,
-                threads: plan::Threads::Count(1),
-            }
-            .size_name(),
+            Some(bytes) => plan::Probe::Copy.size_name(bytes),
             None => self.input_shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x"),
         }
     }

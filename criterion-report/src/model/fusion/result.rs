@@ -200,12 +200,14 @@ mod tests {
             }
         }
         let cpu = |pattern| others(pattern, Device::Cpu);
-        assert_eq!(cpu(Pattern::LinearBiasRelu), ["inplace", "torchscript"]);
+        let linear = ["inplace", "mkldnn-unfused", "torchscript"];
+        assert_eq!(cpu(Pattern::LinearBiasRelu), linear);
         assert_eq!(cpu(Pattern::Conv2dBnRelu), ["inplace"]);
         assert_eq!(cpu(Pattern::QkSoftmax), ["inplace", "torchscript"]);
         assert_eq!(cpu(Pattern::FullAttention), ["sdpa-3d", "sdpa-math"]);
         // There TorchScript has a fuser.
-        assert_eq!(others(Pattern::LinearBiasRelu, Device::Cuda), ["inplace"]);
+        let on_cuda = others(Pattern::LinearBiasRelu, Device::Cuda);
+        assert_eq!(on_cuda, ["inplace", "mkldnn-unfused"]);
     }
 
     #[test]

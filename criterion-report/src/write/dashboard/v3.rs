@@ -110,7 +110,9 @@ fn model(case: &Case) -> Model {
         Work::Fusion(work) => {
             vec![("pattern", work.pattern.to_string()), ("size", work.size.to_string())]
         }
-        Work::Probe(work) => vec![("probe", work.probe.to_string()), ("size", work.size_name())],
+        Work::Probe(work) => {
+            vec![("probe", work.probe.to_string()), ("size", work.probe.size_name(work.size))]
+        }
     };
     info.push(("shape_names", case.shape_names.join(";")));
     info.push(("config", case.config.clone()));
@@ -132,7 +134,7 @@ fn series_name(case: &Case) -> String {
             format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n)
         }
         Work::Fusion(work) => format!("{}-{}-{}", work.pattern, work.variant, work.size),
-        Work::Probe(work) => format!("{}-{}", work.probe, work.size_name()),
+        Work::Probe(work) => format!("{}-{}", work.probe, work.probe.size_name(work.size)),
     };
     let mut qualify = |applies: bool, word: String| {
         if applies {
