@@ -146,7 +146,8 @@ def pattern({names}{argument}):
     return {output}"
     );
     let arguments = operands.into_iter().chain(mask).collect();
-    super::torchscript::build_onednn_graph(site, &source, arguments)
+    let step = super::torchscript::build_onednn_graph(site, &source, arguments)?;
+    Ok(mkldnn::with_own_product(step, site.dtype))
 }
 
 /// Whether a variant can run here: oneDNN Graph wants oneDNN's kernels, the others nothing.

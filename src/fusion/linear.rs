@@ -79,11 +79,13 @@ def pattern(x, weight, bias):
     y = torch.linear(x, weight, bias)
     return {output}"
     );
-    torchscript::build_onednn_graph(site, &source, vec![x, weight, bias])
+    let step = torchscript::build_onednn_graph(site, &source, vec![x, weight, bias])?;
+    Ok(mkldnn::with_own_product(step, site.dtype))
 }
 
 /// oneDNN's linear layer, its weight reordered for as many rows as there are.
 pub(super) fn pointwise(
+    site: &Site,
     x: Tensor,
     weight: &Tensor,
     bias: Tensor,
@@ -93,12 +95,13 @@ pub(super) fn pointwise(
     let step = Step::new(&[POINTWISE], move || {
         Ok(onednn::linear_pointwise(&x, &weight, Some(&bias), post_op)?)
     });
-    Ok(step.storing(stored))
+    Ok(mkldnn::with_own_product(step.storing(stored), site.dtype))
 }
 
 /// The operations one by one, the product by oneDNN as in [`pointwise`]; `activate` is the last of
 /// them, named `activation`, if there is one.
 pub(super) fn pointwise_unfused(
+    site: &Site,
     x: Tensor,
     weight: &Tensor,
     bias: Tensor,
@@ -115,7 +118,7 @@ pub(super) fn pointwise_unfused(
             None => Ok(y),
         }
     });
-    Ok(step.storing(stored))
+    Ok(mkldnn::with_own_product(step.storing(stored), site.dtype))
 }
 
 /// The weight in oneDNN's layout, and the bytes that are stored with the bias.

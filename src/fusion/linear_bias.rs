@@ -36,8 +36,10 @@ impl Fusible for LinearBias {
             FusionVariant::Inplace => {
                 Step::new(&["aten::mm", "aten::add_"], move || x.f_mm(&weight_t)?.f_add_(&bias))
             }
-            FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::None)?,
-            FusionVariant::MkldnnUnfused => linear::pointwise_unfused(x, &weight, bias, None)?,
+            FusionVariant::Mkldnn => linear::pointwise(site, x, &weight, bias, PostOp::None)?,
+            FusionVariant::MkldnnUnfused => {
+                linear::pointwise_unfused(site, x, &weight, bias, None)?
+            }
             FusionVariant::OnednnGraph => linear::onednn_graph(site, x, weight, bias, "y")?,
             _ => return Err(site.no_such_variant()),
         })

@@ -64,8 +64,9 @@ impl Fusible for LinearBiasGelu {
                     x.f_mm(&weight_t)?.f_add_(&bias)?.f_gelu_(EXACT)
                 })
             }
-            FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::Gelu)?,
+            FusionVariant::Mkldnn => linear::pointwise(site, x, &weight, bias, PostOp::Gelu)?,
             FusionVariant::MkldnnUnfused => linear::pointwise_unfused(
+                site,
                 x,
                 &weight,
                 bias,

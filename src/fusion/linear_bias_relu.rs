@@ -57,10 +57,14 @@ impl Fusible for LinearBiasRelu {
                     x.f_mm(&weight_t)?.f_add_(&bias)?.f_relu_()
                 })
             }
-            FusionVariant::Mkldnn => linear::pointwise(x, &weight, bias, PostOp::Relu)?,
-            FusionVariant::MkldnnUnfused => {
-                linear::pointwise_unfused(x, &weight, bias, Some(("aten::relu", Tensor::f_relu)))?
-            }
+            FusionVariant::Mkldnn => linear::pointwise(site, x, &weight, bias, PostOp::Relu)?,
+            FusionVariant::MkldnnUnfused => linear::pointwise_unfused(
+                site,
+                x,
+                &weight,
+                bias,
+                Some(("aten::relu", Tensor::f_relu)),
+            )?,
             FusionVariant::OnednnGraph => {
                 linear::onednn_graph(site, x, weight, bias, "torch.relu(y)")?
             }

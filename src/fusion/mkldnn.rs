@@ -1,9 +1,9 @@
 //! oneDNN's operations with a post-op: where they run, and what their weights take.
 
-use plan::Device;
+use plan::{Device, Dtype};
 use tch::Tensor;
 
-use super::Site;
+use super::{Site, Step};
 use crate::inputs;
 use crate::native::{Error, memory, onednn};
 use crate::refusal::Refusal;
@@ -26,4 +26,17 @@ pub(super) fn reordered(
 ) -> Result<(Tensor, u64), Refusal> {
     let (weight, report) = memory::track(reorder)?;
     Ok((weight?, report.cpu.live_bytes.unsigned_abs()))
+}
+
+/// A step whose product is oneDNN's, with what that means for its speed-up: libtorch leaves products in
+/// float32 to the BLAS library that it was built with, those in half precision to oneDNN.
+pub(super) fn with_own_product(step: Step, dtype: Dtype) -> Step {
+    match dtype {
+        Dtype::Float32 => step.noting(
+            "its product is oneDNN's, that of `unfused` the BLAS library's: not all of the speed-up \
+             is fusion's"
+                .to_owned(),
+        ),
+        Dtype::BFloat16 | Dtype::Float16 => step,
+    }
 }
