@@ -70,7 +70,7 @@ impl Fusible for LinearBiasGelu {
                 x,
                 &weight,
                 bias,
-                Some(("aten::gelu", |y| y.f_gelu("none"))),
+                Some(("aten::gelu", |y| y.f_gelu(EXACT))),
             )?,
             FusionVariant::OnednnGraph => {
                 linear::onednn_graph(site, x, weight, bias, "torch.gelu(y, approximate='none')")?
