@@ -10,7 +10,7 @@ use crate::words::{Device, Dtype, Probe, SizeSet};
 pub struct ProbeWork {
     /// What is measured.
     pub probe: Probe,
-    /// Rows and columns of the square matrices of `matmul`; bytes of one array of STREAM's; elements
+    /// Rows and columns of the square matrices of products; bytes of one array of STREAM's; elements
     /// of the tensor of `launch`.
     pub size: u64,
     /// What distinguishes siblings; the settings have the same.
@@ -27,14 +27,14 @@ impl ProbeWork {
     pub fn new(probe: Probe, size: u64, threads: Threads, device: Device) -> Self {
         const STEP: u64 = 64 << 20;
         let passes = match (probe, device) {
-            (Probe::Matmul | Probe::Launch, _) => 1,
+            (Probe::Matmul | Probe::MatmulOnednn | Probe::Launch, _) => 1,
             (_, Device::Cpu) => STEP.div_ceil(size.max(1)),
             (_, Device::Cuda | Device::Xpu | Device::Mps) => 1,
         };
         Self { probe, size, threads, passes }
     }
 
-    /// The sizes of a set: of `matmul` upstream's; of STREAM's from the first cache to memory, as
+    /// The sizes of a set: of products upstream's; of STREAM's from the first cache to memory, as
     /// one thread sees them. Two or three arrays of 8 KiB fit a first cache of 32 KiB, of 128 KiB a
     /// second one of 512 KiB and more, of 4 MiB a third one of 16 MiB; 256 MiB is four times a third
     /// one of 64 MiB, as STREAM asks of memory, and 1 GiB of 256 MiB. Several threads share an array,
@@ -43,8 +43,8 @@ impl ProbeWork {
         const KIB: u64 = 1 << 10;
         const MIB: u64 = 1 << 20;
         match (probe, set) {
-            (Probe::Matmul, SizeSet::Full) => vec![512, 1024, 2048, 4096],
-            (Probe::Matmul, SizeSet::Quick) => vec![1024, 2048],
+            (Probe::Matmul | Probe::MatmulOnednn, SizeSet::Full) => vec![512, 1024, 2048, 4096],
+            (Probe::Matmul | Probe::MatmulOnednn, SizeSet::Quick) => vec![1024, 2048],
             (Probe::Launch, _) => vec![1],
             (_, SizeSet::Full) => {
                 vec![
@@ -67,7 +67,7 @@ impl ProbeWork {
     /// for each element.
     pub fn flops(&self, dtype: Dtype) -> u64 {
         let per_element = match self.probe {
-            Probe::Matmul => {
+            Probe::Matmul | Probe::MatmulOnednn => {
                 return self.size.saturating_pow(3).saturating_mul(2);
             }
             Probe::Copy => 0,
@@ -86,7 +86,7 @@ impl ProbeWork {
     /// tensor twice for `launch`.
     pub fn bytes(&self, dtype: Dtype) -> u64 {
         match self.probe {
-            Probe::Matmul => {
+            Probe::Matmul | Probe::MatmulOnednn => {
                 self.size.saturating_pow(2).saturating_mul(3).saturating_mul(dtype.bytes())
             }
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
@@ -101,7 +101,7 @@ impl ProbeWork {
     pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
         let matrix = self.size.saturating_pow(2);
         match self.probe {
-            Probe::Matmul => matrix.saturating_mul(3 * dtype.bytes() + 24),
+            Probe::Matmul | Probe::MatmulOnednn => matrix.saturating_mul(3 * dtype.bytes() + 24),
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => self.size.saturating_mul(3),
             Probe::Launch => self.size.saturating_mul(dtype.bytes()),
         }

@@ -1,25 +1,29 @@
-//! Torch's product of two square matrices.
+//! The product of two square matrices: torch's own, or oneDNN's.
 
-use plan::{Accuracy, Case, Dtype};
+use plan::{Accuracy, Case, Dtype, Probe, ProbeWork};
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::min_sqnr_db;
+use crate::inputs;
+use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
 use crate::verify::{self, Reference};
 use crate::workload::Workload;
-use crate::{inputs, native};
 
 /// A product of two square matrices of normally distributed values.
 pub(super) struct Matmul {
     a: Tensor,
     b: Tensor,
+    /// `b`, transposed and in oneDNN's layout, where oneDNN is called by name.
+    reordered: Option<Tensor>,
     reference: Reference,
     min_sqnr_db: f64,
 }
 
 impl Matmul {
     /// Matrices of `size` rows, drawn on the host from the case's seed.
-    pub(super) fn prepare(case: &Case, size: u64, place: Device) -> Result<Self, Refusal> {
+    pub(super) fn prepare(case: &Case, work: &ProbeWork, place: Device) -> Result<Self, Refusal> {
+        let size = work.size;
         let n = inputs::dimension(size)?;
         let draw =
             || Tensor::f_randn([n, n], (inputs::kind(case.dtype), Device::Cpu))?.f_to_device(place);
@@ -32,15 +36,21 @@ impl Matmul {
         let double = |tensor: &Tensor| tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double);
         let output = double(&a.f_index_select(0, &rows)?)?.f_mm(&double(&b)?)?;
         let min_sqnr_db = min_sqnr_db(case, gate(case.dtype));
-        Ok(Self { a, b, reference: Reference::new(rows, output), min_sqnr_db })
+        let reordered = match work.probe {
+            Probe::MatmulOnednn => {
+                Some(onednn::reorder_linear_weight(&b.f_tr()?.f_contiguous()?, n)?)
+            }
+            _ => None,
+        };
+        Ok(Self { a, b, reordered, reference: Reference::new(rows, output), min_sqnr_db })
     }
 
-    /// Why oneDNN, which computes the products of float32 and bfloat16 where it can, leaves this
-    /// one to ATen.
+    /// Why oneDNN, to which torch leaves products in half precision where it can, leaves this one to
+    /// ATen. Those in float32 are the BLAS library's.
     fn left_by_onednn(&self) -> Option<String> {
         let kind = self.a.kind();
         match self.a.device() {
-            Device::Cpu if kind != Kind::Float => native::onednn::supports(kind).err(),
+            Device::Cpu if kind != Kind::Float => onednn::supports(kind).err(),
             _ => None,
         }
     }
@@ -65,7 +75,10 @@ fn gate(dtype: Dtype) -> f64 {
 
 impl Workload for Matmul {
     fn step(&self) -> Result<Tensor, TchError> {
-        self.a.f_mm(&self.b)
+        match &self.reordered {
+            Some(weight) => Ok(onednn::linear_pointwise(&self.a, weight, None, PostOp::None)?),
+            None => self.a.f_mm(&self.b),
+        }
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
@@ -81,7 +94,11 @@ impl Workload for Matmul {
     }
 
     fn kernels(&self) -> Vec<String> {
-        vec!["aten::mm".to_owned()]
+        let kernel = match self.reordered {
+            Some(_) => "mkldnn::_linear_pointwise",
+            None => "aten::mm",
+        };
+        vec![kernel.to_owned()]
     }
 
     fn notes(&self) -> Vec<String> {

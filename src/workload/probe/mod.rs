@@ -7,7 +7,8 @@ mod stream;
 use plan::{Case, Device, Dtype, Probe, ProbeWork};
 
 use super::{Refusal, Workload};
-use crate::device;
+use crate::native::onednn;
+use crate::{device, inputs};
 
 use launch::Launch;
 use matmul::Matmul;
@@ -19,6 +20,10 @@ pub(super) fn check(work: &ProbeWork, device: Device, dtype: Dtype) -> Result<()
     let refuse = |what: String| Err(Refusal::Unsupported(format!("probe `{probe}`: {what}")));
     match probe {
         Probe::Matmul => Ok(()),
+        Probe::MatmulOnednn if device != Device::Cpu => {
+            refuse(format!("oneDNN is called by name on cpu alone, not on {device}"))
+        }
+        Probe::MatmulOnednn => onednn::supports(inputs::kind(dtype)).or_else(refuse),
         _ if dtype != Dtype::Float32 => {
             refuse(format!("it is measured in float32, and dtype is {dtype}"))
         }
@@ -41,7 +46,7 @@ pub(super) fn check(work: &ProbeWork, device: Device, dtype: Dtype) -> Result<()
 pub(super) fn prepare(case: &Case, work: &ProbeWork) -> Result<Box<dyn Workload>, Refusal> {
     let place = device::resolve(case.device)?;
     Ok(match (work.probe, case.device) {
-        (Probe::Matmul, _) => Box::new(Matmul::prepare(case, work.size, place)?),
+        (Probe::Matmul | Probe::MatmulOnednn, _) => Box::new(Matmul::prepare(case, work, place)?),
         (Probe::Launch, _) => Box::new(Launch::prepare(case, place)?),
         (_, Device::Cpu) => Box::new(HostStream::prepare(case, work)?),
         (_, Device::Cuda | Device::Xpu | Device::Mps) => {

@@ -54,7 +54,7 @@ fn read_entry(node: &Node<'_>, outer: &Own, threads: &[Threads]) -> Option<Calib
     let threads = read_threads(&fields, threads);
     let probes = probes?;
     let sizes = read_sizes(&fields, probes[0]);
-    if probes[0] != Probe::Matmul
+    if !probes[0].is_product()
         && let Some(node) = fields.get("dtypes")
     {
         let message = format!("`{}` is measured in float32 only", probes[0]);
@@ -94,11 +94,7 @@ fn read_probes(fields: &Fields<'_>) -> Option<Vec<Probe>> {
             probes.push(probe);
         }
     }
-    let kinds = [
-        |probe: &Probe| *probe == Probe::Matmul,
-        Probe::is_stream,
-        |probe: &Probe| *probe == Probe::Launch,
-    ];
+    let kinds = [Probe::is_product, Probe::is_stream, |probe: &Probe| *probe == Probe::Launch];
     if !kinds.iter().any(|kind| probes.iter().all(kind)) {
         let message = "sizes of these probes do not mean the same".to_owned();
         let remedy = "write one entry for `matmul`, one for `stream`, one for `launch`";
@@ -136,7 +132,7 @@ fn read_sizes(fields: &Fields<'_>, probe: Probe) -> Option<Vec<(String, u64)>> {
         return set(node.word()?);
     }
     let size = |node: &Node<'_>| match probe {
-        Probe::Matmul => read_rows(node),
+        Probe::Matmul | Probe::MatmulOnednn => read_rows(node),
         _ => read_bytes(node),
     };
     named("custom".to_owned(), fields.items("sizes", size)??)

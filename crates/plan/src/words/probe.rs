@@ -7,6 +7,8 @@ closed_set! {
     Probe, "probe" {
         /// Torch's product of square matrices: floating-point operations per second.
         Matmul = "matmul",
+        /// The same by oneDNN, one of the matrices in its layout beforehand.
+        MatmulOnednn = "matmul_onednn",
         /// STREAM's c = a: bytes per second, as the three below.
         Copy = "copy",
         /// STREAM's b = s·c
@@ -21,6 +23,11 @@ closed_set! {
 }
 
 impl Probe {
+    /// Whether it is a product of square matrices.
+    pub const fn is_product(&self) -> bool {
+        matches!(self, Self::Matmul | Self::MatmulOnednn)
+    }
+
     /// Whether it is one of STREAM's.
     pub const fn is_stream(&self) -> bool {
         matches!(self, Self::Copy | Self::Scale | Self::Add | Self::Triad)
@@ -31,7 +38,7 @@ impl Probe {
         match self {
             Self::Copy | Self::Scale => 2,
             Self::Add | Self::Triad => 3,
-            Self::Matmul | Self::Launch => 0,
+            Self::Matmul | Self::MatmulOnednn | Self::Launch => 0,
         }
     }
 

@@ -87,7 +87,7 @@ fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration 
     let intensity = operation.intensity();
     let memory_bound = roofs.roof(key).and_then(|roof| roof.is_memory_bound(intensity));
     let shape = match key.probe {
-        Probe::Matmul => vec![key.size, key.size],
+        Probe::Matmul | Probe::MatmulOnednn => vec![key.size, key.size],
         _ => vec![key.size / key.dtype.bytes()],
     };
     OperationCalibration {
@@ -140,7 +140,7 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
         ("id", json!(record.full_id)),
         ("run_id", json!(record.run_id)),
     ]);
-    if key.probe == Probe::Matmul {
+    if key.probe.is_product() {
         extra.extend(params([
             ("matrix_size", json!(key.size)),
             ("measured_gflops_interval", json!(bounds(operation.gflops().interval))),

@@ -21,7 +21,7 @@ impl OperationKind {
     /// The one that a probe is of.
     pub const fn of(probe: Probe) -> Self {
         match probe {
-            Probe::Matmul => Self::Matmul,
+            Probe::Matmul | Probe::MatmulOnednn => Self::Matmul,
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Memory,
             Probe::Launch => Self::Launch,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plan::{Device, Dtype, Probe};
+use plan::{Device, Dtype};
 
 use super::level::Level;
 use super::memory::Memory;
@@ -42,7 +42,7 @@ impl Roofs {
         let instead_of_memory = request.bandwidth();
         let mut roofs =
             Self { all: Vec::new(), memory, memory_threads, headline: None, instead_of_memory };
-        let products = || operations.iter().filter(|it| it.key.probe == Probe::Matmul);
+        let products = || operations.iter().filter(|it| it.key.probe.is_product());
         let of: BTreeSet<(Dtype, u32)> =
             products().map(|operation| (operation.key.dtype, operation.key.threads)).collect();
         for &(dtype, threads) in &of {
@@ -108,7 +108,7 @@ impl Roofs {
     /// Whether the operation is of those that upstream's summary fields are about.
     pub fn is_headline(&self, key: &OperationKey) -> bool {
         let most = self.headline.as_ref().is_some_and(|roof| roof.threads == key.threads);
-        key.probe == Probe::Matmul && key.dtype == Dtype::Float32 && most
+        key.probe.is_product() && key.dtype == Dtype::Float32 && most
     }
 
     /// Share of the limit that applies: of products the peak, of STREAM's operations the bandwidth

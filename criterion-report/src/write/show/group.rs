@@ -95,7 +95,7 @@ impl Rate {
             Work::Model(_) => None,
             Work::Fusion(_) => Some(Self::Flops),
             Work::Probe(work) => Some(match work.probe {
-                Probe::Matmul => Self::Flops,
+                Probe::Matmul | Probe::MatmulOnednn => Self::Flops,
                 Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
                 Probe::Launch => Self::Queueing,
             }),

@@ -72,7 +72,7 @@ pub fn kernel(operation: Probe, capability: Capability) -> Option<Kernel> {
         Probe::Scale => Some(with::<Scale>(capability)),
         Probe::Add => Some(with::<Add>(capability)),
         Probe::Triad => Some(with::<Triad>(capability)),
-        Probe::Matmul | Probe::Launch => None,
+        Probe::Matmul | Probe::MatmulOnednn | Probe::Launch => None,
     }
 }
 
