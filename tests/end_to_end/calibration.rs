@@ -1,22 +1,38 @@
 //! Probes and patterns: to records, to the profile of this machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plan::{Outcome, Record};
 use serde_json::{Map, Value, json};
 
 use crate::lab::{Lab, near};
 
-/// Word and size of an operation, and what a step of it does by hand: floating-point operations, and
-/// bytes read and written. Arrays of 4 KiB are gone over 16 384 times.
-const OPERATIONS: [(&str, &str, u64, u64); 6] = [
-    ("matmul", "16", 2 * 16 * 16 * 16, 3 * 16 * 16 * 4),
-    ("matmul", "32", 2 * 32 * 32 * 32, 3 * 32 * 32 * 4),
-    ("copy", "4KiB", 0, 2 << 26),
-    ("scale", "4KiB", 1 << 24, 2 << 26),
-    ("add", "4KiB", 1 << 24, 3 << 26),
-    ("triad", "4KiB", 2 << 24, 3 << 26),
+/// What a step of an operation does, by hand.
+struct Step {
+    word: &'static str,
+    size: &'static str,
+    /// Floating-point operations.
+    flops: u64,
+    /// Read and written.
+    bytes: u64,
+}
+
+/// Arrays of 4 KiB are gone over until that makes 64 MiB, 2²⁴ elements.
+const STEPS: [Step; 6] = [
+    Step { word: "matmul", size: "16", flops: 2 * 16 * 16 * 16, bytes: 3 * 16 * 16 * 4 },
+    Step { word: "matmul", size: "32", flops: 2 * 32 * 32 * 32, bytes: 3 * 32 * 32 * 4 },
+    Step { word: "copy", size: "4KiB", flops: 0, bytes: 2 << 26 },
+    Step { word: "scale", size: "4KiB", flops: 1 << 24, bytes: 2 << 26 },
+    Step { word: "add", size: "4KiB", flops: 1 << 24, bytes: 3 << 26 },
+    Step { word: "triad", size: "4KiB", flops: 2 << 24, bytes: 3 << 26 },
 ];
+
+impl Step {
+    fn key(&self, threads: usize) -> String {
+        let Self { word, size, .. } = self;
+        format!("{word}_device=cpu_dtype=float32_size={size}_threads={threads}")
+    }
+}
 
 /// One test, because each step stands on the one before.
 #[test]
@@ -51,10 +67,6 @@ fn threads() -> BTreeSet<usize> {
     BTreeSet::from([1, std::thread::available_parallelism().map_or(1, std::num::NonZero::get)])
 }
 
-fn most_threads() -> usize {
-    threads().last().copied().expect("there is one")
-}
-
 fn head(profile: &Map<String, Value>, probes: &[Record]) {
     let metadata = &profile["metadata"];
     let environment = &probes[0].environment;
@@ -69,17 +81,13 @@ fn head(profile: &Map<String, Value>, probes: &[Record]) {
 /// Every operation at every size on either number of threads, at criterion's median.
 fn operations(lab: &Lab, profiles: &Value, probes: &[Record]) {
     let profiles = profiles.as_object().expect("an object");
-    let keys = OPERATIONS.iter().flat_map(|(word, size, ..)| {
-        let key =
-            move |threads| format!("{word}_device=cpu_dtype=float32_size={size}_threads={threads}");
-        threads().into_iter().map(key)
-    });
-    assert_eq!(profiles.keys().cloned().collect::<BTreeSet<_>>(), keys.collect());
+    let expected: BTreeMap<String, &Step> = STEPS
+        .iter()
+        .flat_map(|step| threads().into_iter().map(move |threads| (step.key(threads), step)))
+        .collect();
+    assert!(profiles.keys().eq(expected.keys()), "{:?}", profiles.keys());
     for (key, profile) in profiles {
-        let of = |it: &&(&str, &str, u64, u64)| {
-            key.starts_with(&format!("{}_device=cpu_dtype=float32_size={}_", it.0, it.1))
-        };
-        let (word, _, flops, bytes) = OPERATIONS.iter().find(of).expect("of the config");
+        let Step { word, flops, bytes, .. } = *expected[key];
         let extra = &profile["extra_params"];
         let record = probes.iter().find(|record| extra["id"] == record.full_id.as_str());
         let record = record.expect("what it was made of");
@@ -87,20 +95,21 @@ fn operations(lab: &Lab, profiles: &Value, probes: &[Record]) {
         assert!(key.ends_with(&format!("_threads={}", record.environment.torch.threads)), "{key}");
         assert_eq!(extra["threads"], record.environment.torch.threads);
         assert_eq!(extra["implementation"], record.kernels.join(", "));
-        assert_eq!(profile["operation_type"], *word);
+        assert_eq!(profile["operation_type"], word);
         let median_ns = lab.median_ns(&record.case, "new").expect("it was measured");
         near(&extra["median_latency_ms"], median_ns / 1e6);
-        near(&profile["measured_gflops"], *flops as f64 / median_ns);
-        near(&profile["achieved_bandwidth_gbps"], *bytes as f64 / median_ns);
-        near(&profile["arithmetic_intensity"], *flops as f64 / *bytes as f64);
+        near(&profile["measured_gflops"], flops as f64 / median_ns);
+        near(&profile["achieved_bandwidth_gbps"], bytes as f64 / median_ns);
+        near(&profile["arithmetic_intensity"], flops as f64 / bytes as f64);
     }
 }
 
 /// The headline is of the products on the most threads, and of nothing else.
 fn products(profile: &Map<String, Value>) {
-    let gflops = ["16", "32"].map(|size| {
-        let key = format!("matmul_device=cpu_dtype=float32_size={size}_threads={}", most_threads());
-        profile["operation_profiles"][key]["measured_gflops"].as_f64().expect("a number")
+    let most = threads().into_iter().max().expect("there is one");
+    let gflops = [0, 1].map(|product| {
+        let profile = &profile["operation_profiles"][STEPS[product].key(most)];
+        profile["measured_gflops"].as_f64().expect("a number")
     });
     near(&profile["best_measured_gflops"], gflops[0].max(gflops[1]));
     near(&profile["worst_measured_gflops"], gflops[0].min(gflops[1]));

@@ -7,53 +7,96 @@ use serde_json::{Value, json};
 
 use crate::lab::{Lab, near};
 
-/// A candidate, with what upstream's formulas give for it, and its operations on the CPU: group,
-/// variant, parameter; floating-point operations; bytes of the unfused operations, and its own where
-/// upstream has the variant; its kernels, none of one that is refused.
-type Candidate = ([&'static str; 3], u64, u64, Option<u64>, &'static [&'static str]);
+/// A candidate of the config, with what upstream's formulas give for it, by hand.
+struct Candidate {
+    pattern: &'static str,
+    variant: &'static str,
+    parameter: &'static str,
+    /// Floating-point operations of either side.
+    flops: u64,
+    unfused_bytes: u64,
+    /// None where upstream has no such variant.
+    fused_bytes: Option<u64>,
+    /// None of one that is refused.
+    kernels: &'static [&'static str],
+}
 
 const CANDIDATES: [Candidate; 7] = [
     // 2mkn + mn; mk + nk + 5mn + n and mk + nk + n + mn elements.
-    (
-        ["linear_bias_relu", "fused", "f32-16x64x32"],
-        66_048,
-        22_656,
-        Some(14_464),
-        &["aten::addmm", "aten::relu_"],
-    ),
-    (["linear_bias_relu", "torchscript", "f32-16x64x32"], 66_048, 22_656, Some(14_464), &[]),
-    (
-        ["linear_bias_relu", "fused", "f32-8x32x16"],
-        8_320,
-        5_696,
-        Some(3_648),
-        &["aten::addmm", "aten::relu_"],
-    ),
-    (["linear_bias_relu", "torchscript", "f32-8x32x16"], 8_320, 5_696, Some(3_648), &[]),
+    Candidate {
+        pattern: "linear_bias_relu",
+        variant: "fused",
+        parameter: "f32-16x64x32",
+        flops: 66_048,
+        unfused_bytes: 22_656,
+        fused_bytes: Some(14_464),
+        kernels: &["aten::addmm", "aten::relu_"],
+    },
+    Candidate {
+        pattern: "linear_bias_relu",
+        variant: "torchscript",
+        parameter: "f32-16x64x32",
+        flops: 66_048,
+        unfused_bytes: 22_656,
+        fused_bytes: Some(14_464),
+        kernels: &[],
+    },
+    Candidate {
+        pattern: "linear_bias_relu",
+        variant: "fused",
+        parameter: "f32-8x32x16",
+        flops: 8_320,
+        unfused_bytes: 5_696,
+        fused_bytes: Some(3_648),
+        kernels: &["aten::addmm", "aten::relu_"],
+    },
+    Candidate {
+        pattern: "linear_bias_relu",
+        variant: "torchscript",
+        parameter: "f32-8x32x16",
+        flops: 8_320,
+        unfused_bytes: 5_696,
+        fused_bytes: Some(3_648),
+        kernels: &[],
+    },
     // 2·3²·i·o·s²·b; x + w + o + 3y and x + w + o + y elements.
-    (
-        ["conv2d_relu", "fused", "f32-1x4x8x10"],
-        57_600,
-        12_384,
-        Some(5_984),
-        &["mkldnn::_convolution_pointwise"],
-    ),
-    (
-        ["conv2d_relu", "inplace", "f32-1x4x8x10"],
-        57_600,
-        12_384,
-        None,
-        &["aten::conv2d", "aten::relu_"],
-    ),
+    Candidate {
+        pattern: "conv2d_relu",
+        variant: "fused",
+        parameter: "f32-1x4x8x10",
+        flops: 57_600,
+        unfused_bytes: 12_384,
+        fused_bytes: Some(5_984),
+        kernels: &["mkldnn::_convolution_pointwise"],
+    },
+    Candidate {
+        pattern: "conv2d_relu",
+        variant: "inplace",
+        parameter: "f32-1x4x8x10",
+        flops: 57_600,
+        unfused_bytes: 12_384,
+        fused_bytes: None,
+        kernels: &["aten::conv2d", "aten::relu_"],
+    },
     // b(4s²d + 6s²); 4bsd + 3bs² and 4bsd elements.
-    (
-        ["full_attention", "fused", "f32-1x16x8"],
-        9_728,
-        5_120,
-        Some(2_048),
-        &["aten::_scaled_dot_product_flash_attention_for_cpu"],
-    ),
+    Candidate {
+        pattern: "full_attention",
+        variant: "fused",
+        parameter: "f32-1x16x8",
+        flops: 9_728,
+        unfused_bytes: 5_120,
+        fused_bytes: Some(2_048),
+        kernels: &["aten::_scaled_dot_product_flash_attention_for_cpu"],
+    },
 ];
+
+impl Candidate {
+    /// Criterion's id of it, or of another variant in its place.
+    fn id(&self, variant: &str) -> String {
+        let Self { pattern, parameter, .. } = self;
+        format!("fusion/patterns/{pattern}/cpu/{variant}/{parameter}")
+    }
+}
 
 /// Upstream's dictionary.
 const UPSTREAMS_KEYS: [&str; 15] = [
@@ -73,10 +116,6 @@ const UPSTREAMS_KEYS: [&str; 15] = [
     "gflops_improvement",
     "extra_params",
 ];
-
-fn id([pattern, variant, parameter]: [&str; 3]) -> String {
-    format!("fusion/patterns/{pattern}/cpu/{variant}/{parameter}")
-}
 
 /// One test, because each step stands on the one before.
 #[test]
@@ -98,7 +137,7 @@ fn from_yaml_to_speedups() {
     assert_eq!(results.len(), CANDIDATES.len(), "every size of every variant: {text}");
     for (candidate, result) in CANDIDATES.iter().zip(results) {
         formulas(candidate, result);
-        match candidate.4 {
+        match candidate.kernels {
             [] => refused(&records, result),
             kernels => measured(&lab, &records, result, kernels),
         }
@@ -119,11 +158,12 @@ fn fused_alone(lab: &Lab) {
     lab.bench("fusion", &["/fused/"]);
     let fused: Vec<Record> = lab.records("new", "fusion");
     let ids: Vec<&str> = fused.iter().map(|record| record.full_id.as_str()).collect();
-    let expected = CANDIDATES.iter().map(|it| it.0).filter(|[_, variant, _]| *variant == "fused");
-    assert_eq!(ids, expected.clone().map(id).collect::<Vec<_>>());
-    for (record, [pattern, _, parameter]) in fused.iter().zip(expected) {
+    let expected: Vec<&Candidate> =
+        CANDIDATES.iter().filter(|candidate| candidate.variant == "fused").collect();
+    assert_eq!(ids, expected.iter().map(|candidate| candidate.id("fused")).collect::<Vec<_>>());
+    for (record, candidate) in fused.iter().zip(expected) {
         let [pair] = &record.pairs[..] else { panic!("{:?}", record.no_pair) };
-        assert_eq!(pair.against, id([pattern, "unfused", parameter]));
+        assert_eq!(pair.against, candidate.id("unfused"));
         let mut unfused = record.case.clone();
         unfused.id.variant = "unfused".to_owned();
         assert_eq!(lab.median_ns(&unfused, "new"), None, "criterion has not seen it");
@@ -142,18 +182,17 @@ fn by_id(records: Vec<Record>) -> BTreeMap<String, Record> {
 }
 
 /// What needs no run.
-fn formulas((parts, flops, unfused_bytes, fused_bytes, _): &Candidate, result: &Value) {
-    assert_eq!(result["full_id"], id(*parts));
+fn formulas(candidate: &Candidate, result: &Value) {
+    assert_eq!(result["full_id"], candidate.id(candidate.variant));
     for key in UPSTREAMS_KEYS {
         assert!(result.get(key).is_some(), "{key}");
     }
-    assert_eq!(result["flops"], *flops);
-    assert_eq!(result["unfused_bytes"], *unfused_bytes);
+    let Candidate { flops, unfused_bytes, fused_bytes, .. } = *candidate;
+    assert_eq!(result["flops"], flops);
+    assert_eq!(result["unfused_bytes"], unfused_bytes);
     assert_eq!(result["fused_bytes"], json!(fused_bytes));
     match fused_bytes {
-        Some(fused) => {
-            near(&result["memory_reduction"], 1.0 - *fused as f64 / *unfused_bytes as f64);
-        }
+        Some(fused) => near(&result["memory_reduction"], 1.0 - fused as f64 / unfused_bytes as f64),
         None => assert_eq!(result["memory_reduction"], Value::Null),
     }
 }
