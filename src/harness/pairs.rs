@@ -37,6 +37,9 @@ const BACK: f64 = 1.02;
 const HARDLY: f64 = 0.98;
 /// Most steps that are spent on it at once.
 const MOST_UNCOUNTED: usize = 16;
+/// Seconds of batches of a side that has no pilot, to find out how long they are: several where they
+/// are as short as what other programs take the processor for.
+const TRIED_S: f64 = 0.01;
 /// Fewest blocks that give an interval, each taken for two.
 const FEWEST_BLOCKS: f64 = MIN_BLOCKS as f64 / 2.0;
 
@@ -144,10 +147,12 @@ struct Gauge {
 }
 
 impl Gauge {
-    /// How many steps of a side make a batch: by its pilot, or tried.
+    /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
+    /// processor for milliseconds at a time, and the side with the longer batches would meet them
+    /// more often; so batches are made equally long by what each side takes undisturbed.
     fn of(sides: &mut dyn Sides, side: Side, pilot: Option<Pilot>) -> Result<Self, Refusal> {
-        if let Some(Pilot { step_ns, wall_ns, .. }) = pilot {
-            let (iters, wall_s) = (sample_iters(wall_ns), wall_ns / 1e9);
+        if let Some(Pilot { step_ns, wall_ns, fastest_wall_ns, .. }) = pilot {
+            let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
             return Ok(Self { iters, wall_s, steps_ns: vec![step_ns] });
         }
         let before = sides.wall();
@@ -156,11 +161,15 @@ impl Gauge {
         let iters = sample_iters(wall_s * 1e9);
         let mut gauge = Self { iters, wall_s, steps_ns: Vec::new() };
         if wall_s < LONG_STEP_S {
-            // A batch says better than single steps how long one is.
-            let before = sides.wall();
-            gauge.batch(sides, side)?;
-            gauge.wall_s = (sides.wall() - before) / iters as f64;
-            gauge.iters = sample_iters(gauge.wall_s * 1e9);
+            // Batches say better than single steps how long one is.
+            let (start, mut walls) = (sides.wall(), Vec::new());
+            while walls.is_empty() || sides.wall() - start < TRIED_S {
+                let before = sides.wall();
+                gauge.batch(sides, side)?;
+                walls.push((sides.wall() - before) / iters as f64);
+            }
+            gauge.wall_s = median(&walls);
+            gauge.iters = sample_iters(walls.into_iter().fold(f64::INFINITY, f64::min) * 1e9);
         }
         Ok(gauge)
     }

@@ -29,6 +29,9 @@ impl Comparison {
         let speedup = Speedup::over(other, &candidate.record);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
+        if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
+            cautions.extend(Caution::of_times(speedup, row, candidate));
+        }
         let memory = baseline
             .and_then(|(_, row)| row.record.measures.memory)
             .zip(candidate.record.measures.memory);
