@@ -27,7 +27,7 @@ pub struct FusionAdvice {
 
 impl FusionAdvice {
     fn of(advice: &PatternAdvice) -> Self {
-        let best = advice.variants.iter().find(|it| Some(it.variant) == advice.best);
+        let best = advice.best_variant();
         Self {
             device: advice.place.device,
             place: advice.place.to_string(),
@@ -118,7 +118,7 @@ fn calibration(result: &FusionResult<'_>, speedup: &Speedup) -> FusionCalibratio
         fused_memory_bytes: result.fused.upstream_bytes,
         speedup_factor: speedup.ratio,
         memory_reduction: result.memory_reduction(),
-        gflops_improvement: speedup.ratio - 1.0,
+        gflops_improvement: result.gflops_improvement().unwrap_or(speedup.ratio - 1.0),
         input_shape: result.work().input_shape(),
         extra_params: extra(result, speedup),
         num_trials: speedup.blocks as u64,

@@ -5,6 +5,7 @@ use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern, StepM
 use statistics::Benefit;
 
 use super::place::Place;
+use super::product;
 use crate::model::report::{Entry, Report};
 use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};
@@ -159,6 +160,13 @@ impl<'a> FusionResult<'a> {
     /// place does not, and neither does a composite such as what `sdpa-3d` is dispatched to.
     pub fn fuses(&self) -> bool {
         fuses(self.work(), self.key.dtype, self.key.place.device)
+    }
+
+    /// Whether the library that computes the variant's product is that of the unfused operations,
+    /// by the recorded kernels; none where they do not tell.
+    pub fn same_product(&self) -> Option<bool> {
+        let unfused = self.unfused.row.map(|row| row.record.kernels.as_slice());
+        product::same_product(&self.key, unfused, &self.row.record.kernels)
     }
 }
 
