@@ -9,6 +9,7 @@ pub mod fusion;
 pub(crate) mod python_json;
 pub mod show;
 mod table;
+mod verdict;
 
 use std::path::Path;
 

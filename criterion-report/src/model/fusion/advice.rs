@@ -47,6 +47,15 @@ pub enum Advice {
 }
 
 impl Advice {
+    /// All of them, the worst first.
+    pub const ALL: [Self; 5] =
+        [Self::Avoid, Self::Indifferent, Self::Inconclusive, Self::Conditional, Self::Fuse];
+
+    /// The one that is called so, whether of fusing or of speed.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| [it.word(), it.word_of_speed()].contains(&word))
+    }
+
     /// `fuse`, `fuse conditionally`, `indifferent`, `avoid`, `inconclusive`.
     pub const fn word(self) -> &'static str {
         match self {
@@ -217,6 +226,13 @@ impl VariantAdvice {
         if self.votes() { self.advice.word() } else { self.advice.word_of_speed() }
     }
 
+    /// What fusing adds over the control, from the lowest bound of all cases to the highest.
+    pub fn span_over_control(&self) -> Option<Interval> {
+        let join =
+            |a: Interval, b: Interval| Interval { low: a.low.min(b.low), high: a.high.max(b.high) };
+        self.over_control.iter().map(|over| over.interval).reduce(join)
+    }
+
     /// The case of the lowest speed-up.
     pub fn lowest(&self) -> Option<&Point> {
         self.points.iter().min_by(|a, b| a.speedup.ratio.total_cmp(&b.speedup.ratio))
@@ -327,10 +343,7 @@ fn compare_with_control(variants: &mut [VariantAdvice]) {
     }
 }
 
-fn best(
-    variants: &[VariantAdvice],
-    counts: fn(&VariantAdvice) -> bool,
-) -> Option<&VariantAdvice> {
+fn best(variants: &[VariantAdvice], counts: fn(&VariantAdvice) -> bool) -> Option<&VariantAdvice> {
     variants.iter().filter(|it| counts(it) && !it.points.is_empty()).reduce(better)
 }
 

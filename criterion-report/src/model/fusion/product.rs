@@ -54,8 +54,7 @@ pub struct OtherProducts<'a> {
 
 /// By the records of one pattern: who has another product, if any variant with a speed-up has.
 pub fn other_products<'a>(results: &[&FusionResult<'a>]) -> Option<OtherProducts<'a>> {
-    let is_other =
-        |it: &&&FusionResult<'a>| it.speedup.is_ok() && it.same_product() == Some(false);
+    let is_other = |it: &&&FusionResult<'a>| it.speedup.is_ok() && it.same_product() == Some(false);
     let others: Vec<_> = results.iter().filter(is_other).collect();
     let unfused = &others.first()?.unfused.row?.record.kernels;
     let mut found = OtherProducts {

@@ -125,9 +125,9 @@ impl<'a> FusionResult<'a> {
         self.speedup.as_ref().ok().map(Speedup::benefit)
     }
 
-    /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.
+    /// `gflops_improvement` of upstream; none without a speed-up.
     pub fn gflops_improvement(&self) -> Option<f64> {
-        self.speedup.as_ref().ok().map(|speedup| speedup.ratio - 1.0)
+        self.speedup.as_ref().ok().map(Speedup::gflops_improvement)
     }
 
     /// `memory_reduction` of upstream: the part of the unfused bytes that the variant does without,

@@ -1,6 +1,6 @@
 //! `fusion`: what fusing gains, as a table for people or as a document for programs.
 
-mod json;
+pub(crate) mod json;
 mod strategy;
 mod table;
 

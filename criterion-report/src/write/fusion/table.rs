@@ -2,13 +2,14 @@
 
 use statistics::{Band, Benefit};
 
-use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, sdpa_dispatch};
+use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, other_products, sdpa_dispatch};
 use crate::units;
 use crate::write::failures;
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
 use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
+use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment.
 const COLUMNS: [(&str, &str, Align); 10] = [
@@ -70,7 +71,7 @@ pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> Strin
     }
     out.push_str(&render(&columns, &lines, INDENT, width, colour));
     out.push_str(&footnotes.render(width, colour));
-    out + &dispatch(results, width, colour)
+    out + &products(results, width, colour) + &dispatch(results, width, colour)
 }
 
 fn id(row: &Row) -> &str {
@@ -164,7 +165,7 @@ fn speedup(result: &FusionResult<'_>) -> Cell {
     match &result.speedup {
         Ok(speedup) => {
             let text = units::ratio(speedup.ratio, Some(speedup.interval));
-            Cell::new(text, paint(speedup.benefit()))
+            Cell::new(text, verdict::of_benefit(speedup.benefit()))
         }
         Err(NoSpeedup::NotMeasured) => Cell::default(),
         Err(_) => Cell::new(ABSENT, Paint::Warn),
@@ -172,17 +173,8 @@ fn speedup(result: &FusionResult<'_>) -> Cell {
 }
 
 fn benefit(result: &FusionResult<'_>) -> Cell {
-    let cell = |benefit: Benefit| Cell::new(benefit.word(), paint(benefit));
+    let cell = |benefit: Benefit| Cell::new(benefit.word(), verdict::of_benefit(benefit));
     result.benefit().map(cell).unwrap_or_default()
-}
-
-fn paint(benefit: Benefit) -> Paint {
-    match benefit {
-        Benefit::Of(Band::Strong | Band::Moderate) => Paint::Good,
-        Benefit::Of(Band::Minimal) => Paint::Plain,
-        Benefit::Of(Band::Slower) => Paint::Bad,
-        Benefit::Inconclusive { .. } => Paint::Warn,
-    }
 }
 
 /// What the reader must know of the line's numbers.
@@ -213,6 +205,24 @@ fn dispatch(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String
          heads, and {} for those with one: that is a matter of the kernel, not of fusing.",
         kernels.without_heads, kernels.with_heads,
     );
-    let lines = wrap(&text, width - INDENT);
+    explanation(&text, width, colour)
+}
+
+/// Who has another product than `unfused`, and so is not faster or slower by fusing alone.
+fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+    let Some(others) = other_products(results) else { return String::new() };
+    let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();
+    let text = format!(
+        "In float32 {} have their product by oneDNN ({}), `unfused` by the library that libtorch \
+         was built with ({}): how much faster or slower they are is not a matter of fusing alone.",
+        names.join(", "),
+        others.kernels.join(", "),
+        others.unfused.join(", "),
+    );
+    explanation(&text, width, colour)
+}
+
+fn explanation(text: &str, width: usize, colour: bool) -> String {
+    let lines = wrap(text, width - INDENT);
     lines.iter().map(|part| format!("    {}\n", Paint::Dim.on(part, colour))).collect()
 }
