@@ -4,6 +4,8 @@ pub(crate) mod json;
 mod strategy;
 mod table;
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 
@@ -11,6 +13,7 @@ use super::Target;
 use super::show::{NARROWEST, WIDTH, footer, header};
 use crate::model::{FusionResult, PatternAdvice, Report};
 use crate::units;
+use crate::write::table::wrap;
 
 /// What `fusion` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -66,9 +69,19 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
                 ColorChoice::Auto => target.colour_terminal,
             };
             let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
-            tables(report, &results, &advice, width, colour)
+            tables(report, &results, &advice, Room { terminal: target.width, width, colour })
         }
     })
+}
+
+/// What there is to write on.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Columns of a terminal, for tables: elsewhere they have all their columns.
+    terminal: Option<usize>,
+    /// Columns that text keeps to.
+    width: usize,
+    colour: bool,
 }
 
 /// Circumstances, a table per pattern, what to do, and how the cases ended.
@@ -76,18 +89,28 @@ fn tables(
     report: &Report,
     results: &[FusionResult<'_>],
     advice: &[PatternAdvice],
-    width: usize,
-    colour: bool,
+    Room { terminal, width, colour }: Room,
 ) -> String {
     let mut out = header::header(report, width, colour);
+    let mut left_out = BTreeSet::new();
     for block in blocks(results) {
         out.push('\n');
-        out.push_str(&table::table(&block, width, colour));
+        let table = table::table(&block, terminal.map(|_| width), width, colour);
+        out.push_str(&table.text);
+        left_out.extend(table.left_out);
     }
     out.push('\n');
     out.push_str(&strategy::strategy(advice, width, colour));
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.iter().map(|name| format!("`{name}`")).collect();
+        let text = format!(
+            "no room for {} in every table: a wider terminal, or a file, has all columns",
+            names.join(", ")
+        );
+        out.extend(wrap(&text, width).iter().map(|line| format!("{line}\n")));
+    }
     out
 }
 

@@ -31,12 +31,25 @@ const SPEEDUP: usize = 2;
 const GIVE_WAY: [usize; 5] = [8, 6, 4, 5, 7];
 const INDENT: usize = 4;
 
-/// Heading, one line per size and variant, footnotes, and what the kernels explain.
-pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+/// A table, and which columns it had no room for.
+pub struct Table {
+    pub text: String,
+    pub left_out: Vec<String>,
+}
+
+/// Heading, one line per size and variant, footnotes, and what the kernels explain. Only a terminal
+/// has no room for a column; text keeps to `width`.
+pub fn table(
+    results: &[&FusionResult<'_>],
+    room: Option<usize>,
+    width: usize,
+    colour: bool,
+) -> Table {
     let case = &results[0].row.record.case;
     let mut out = format!("{}\n", Paint::Bold.on(&case.id.group, colour));
     if let Some(text) = failures::common(results.iter().map(|result| result.row)) {
-        return out + &failures::render(&text, width, colour);
+        let text = out + &failures::render(&text, width, colour);
+        return Table { text, left_out: Vec::new() };
     }
     let mut footnotes = Footnotes::default();
     let below = COLUMNS.map(|(_, below, _)| Cell::new(below, Paint::Dim));
@@ -59,9 +72,13 @@ pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> Strin
             clear(column, &mut lines);
         }
     }
+    let mut left_out = Vec::new();
     for column in GIVE_WAY {
-        if table_width(&columns, &lines, INDENT) > width {
+        let is_there = !is_empty(column, &lines);
+        if is_there && room.is_some_and(|room| table_width(&columns, &lines, INDENT) > room) {
             clear(column, &mut lines);
+            let (heading, below, _) = COLUMNS[column];
+            left_out.push(format!("{heading} {below}").trim_end().to_owned());
         }
     }
     if let Line::Cells(below) = &lines[0]
@@ -71,7 +88,9 @@ pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> Strin
     }
     out.push_str(&render(&columns, &lines, INDENT, width, colour));
     out.push_str(&footnotes.render(width, colour));
-    out + &products(results, width, colour) + &dispatch(results, width, colour)
+    out += &products(results, width, colour);
+    out += &dispatch(results, width, colour);
+    Table { text: out, left_out }
 }
 
 fn id(row: &Row) -> &str {
