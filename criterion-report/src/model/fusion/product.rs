@@ -13,6 +13,8 @@ use super::result::{FusionKey, FusionResult};
 
 /// Products by the names that oneDNN Graph's groups have for them.
 const PRODUCTS: [&str; 2] = ["aten::linear", "aten::matmul"];
+/// Products of unfused operations.
+const UNFUSED: [&str; 2] = ["aten::mm", "aten::bmm"];
 
 /// Whether the variant's product is by the library that computes the unfused operations'; none
 /// where the kernels would tell, and one of the sides has none recorded.
@@ -48,7 +50,7 @@ pub struct OtherProducts<'a> {
     pub variants: Vec<FusionVariant>,
     /// Their kernels with a product, each once.
     pub kernels: Vec<&'a str>,
-    /// The unfused operations' kernels.
+    /// The unfused operations' products, each once.
     pub unfused: Vec<&'a str>,
 }
 
@@ -57,11 +59,13 @@ pub fn other_products<'a>(results: &[&FusionResult<'a>]) -> Option<OtherProducts
     let is_other = |it: &&&FusionResult<'a>| it.speedup.is_ok() && it.same_product() == Some(false);
     let others: Vec<_> = results.iter().filter(is_other).collect();
     let unfused = &others.first()?.unfused.row?.record.kernels;
-    let mut found = OtherProducts {
-        variants: Vec::new(),
-        kernels: Vec::new(),
-        unfused: unfused.iter().map(String::as_str).collect(),
-    };
+    let mut found =
+        OtherProducts { variants: Vec::new(), kernels: Vec::new(), unfused: Vec::new() };
+    for kernel in unfused.iter().filter(|it| UNFUSED.contains(&it.as_str())) {
+        if !found.unfused.contains(&kernel.as_str()) {
+            found.unfused.push(kernel);
+        }
+    }
     for other in others {
         if !found.variants.contains(&other.key.variant) {
             found.variants.push(other.key.variant);

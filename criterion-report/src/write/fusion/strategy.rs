@@ -104,7 +104,7 @@ fn evidence(of: &VariantAdvice) -> String {
         None => parts.push("whose product it runs is not recorded".to_owned()),
     }
     if let Some(Interval { low, high }) = of.span_over_control() {
-        let range = glued(&format!("{low:.2}× to {high:.2}×"));
+        let range = glued(&format!("{low:.3}× to {high:.3}×"));
         parts.push(format!("of it {range} by fusing (derived: over `mkldnn-unfused`)"));
     }
     parts.join("; ")

@@ -232,8 +232,8 @@ fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String
     let Some(others) = other_products(results) else { return String::new() };
     let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();
     let text = format!(
-        "In float32 {} have their product by oneDNN ({}), `unfused` by the library that libtorch \
-         was built with ({}): how much faster or slower they are is not a matter of fusing alone.",
+        "In float32 the product of {} is oneDNN's ({}), that of `unfused` ({}) the BLAS library's \
+         that libtorch was built with: such a speed-up is not fusion's alone.",
         names.join(", "),
         others.kernels.join(", "),
         others.unfused.join(", "),
