@@ -226,13 +226,6 @@ impl VariantAdvice {
         if self.votes() { self.advice.word() } else { self.advice.word_of_speed() }
     }
 
-    /// What fusing adds over the control, from the lowest bound of all cases to the highest.
-    pub fn span_over_control(&self) -> Option<Interval> {
-        let join =
-            |a: Interval, b: Interval| Interval { low: a.low.min(b.low), high: a.high.max(b.high) };
-        self.over_control.iter().map(|over| over.interval).reduce(join)
-    }
-
     /// The case of the lowest speed-up.
     pub fn lowest(&self) -> Option<&Point> {
         self.points.iter().min_by(|a, b| a.speedup.ratio.total_cmp(&b.speedup.ratio))

@@ -1,6 +1,6 @@
 //! What to do on each device, with its evidence.
 
-use crate::model::{Advice, Interval, PatternAdvice, Place, Point, VariantAdvice};
+use crate::model::{Advice, Interval, OverControl, PatternAdvice, Place, Point, VariantAdvice};
 use crate::units;
 use crate::write::table::{Paint, glued, wrap};
 use crate::write::verdict;
@@ -103,11 +103,17 @@ fn evidence(of: &VariantAdvice) -> String {
         None if of.points.is_empty() => {}
         None => parts.push("whose product it runs is not recorded".to_owned()),
     }
-    if let Some(Interval { low, high }) = of.span_over_control() {
-        let range = glued(&format!("{low:.3}× to {high:.3}×"));
-        parts.push(format!("of it {range} by fusing (derived: over `mkldnn-unfused`)"));
+    let over: Vec<String> = of.over_control.iter().map(over_control).collect();
+    if !over.is_empty() {
+        parts.push(format!("by fusing, derived over `mkldnn-unfused`: {}", over.join(", ")));
     }
     parts.join("; ")
+}
+
+/// `0.970× to 1.064× (f32 128x512x512)`
+fn over_control(over: &OverControl) -> String {
+    let Interval { low, high } = over.interval;
+    glued(&format!("{low:.3}× to {high:.3}× ({} {})", over.dtype.short(), over.size))
 }
 
 /// How many of its cases are evidence.
