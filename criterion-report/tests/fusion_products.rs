@@ -93,13 +93,13 @@ fn over_its_control_every_quotient_of_the_intervals_is_possible() {
 fn a_file_has_all_columns_and_a_terminal_names_those_left_out() {
     let report = report("fusion-products");
     let file = write(&TABLE, &report);
-    assert!(file.contains("total") && !file.contains("no room for"), "{file}");
+    assert!(file.contains("total") && !file.contains("left out for want of room"), "{file}");
     let narrow = write_on(Some(64), &TABLE, &report);
-    assert!(narrow.contains("no room for"), "{narrow}");
-    let (tables, end) = narrow.split_once("no room for").expect("it is said");
+    assert!(narrow.contains("left out for want of room"), "{narrow}");
+    let (tables, end) = narrow.split_once("left out for want of room").expect("it is said");
     for column in ["total", "upstream"] {
         assert!(!tables.contains(column) && end.contains(column), "{column}: {narrow}");
     }
-    assert!(!write_on(Some(200), &TABLE, &report).contains("no room for"));
+    assert!(!write_on(Some(200), &TABLE, &report).contains("left out for want of room"));
     assert_snapshot!("fusion-products", file);
 }

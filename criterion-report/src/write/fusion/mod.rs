@@ -68,8 +68,9 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
                 ColorChoice::Never => false,
                 ColorChoice::Auto => target.colour_terminal,
             };
-            let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
-            tables(report, &results, &advice, Room { terminal: target.width, width, colour })
+            let terminal = target.width.map(|columns| columns.max(NARROWEST));
+            let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
+            tables(report, &results, &advice, room)
         }
     })
 }
@@ -95,7 +96,7 @@ fn tables(
     let mut left_out = BTreeSet::new();
     for block in blocks(results) {
         out.push('\n');
-        let table = table::table(&block, terminal.map(|_| width), width, colour);
+        let table = table::table(&block, terminal, width, colour);
         out.push_str(&table.text);
         left_out.extend(table.left_out);
     }
@@ -106,7 +107,7 @@ fn tables(
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|name| format!("`{name}`")).collect();
         let text = format!(
-            "no room for {} in every table: a wider terminal, or a file, has all columns",
+            "left out for want of room: {}; a wider terminal, or a file, has all columns",
             names.join(", ")
         );
         out.extend(wrap(&text, width).iter().map(|line| format!("{line}\n")));
