@@ -84,7 +84,8 @@ impl fmt::Display for Caution {
                  device's work alone, a caller waits about the `host` time of `show --details`",
             ),
             Self::HalvedBlocks => f.write_str(
-                "the time sufficed for few blocks of the speed-up: each was taken for two",
+                "few alternations of both sides fitted into the time of the speed-up, so that each \
+                 counts as two for its interval; `sampling.measurement_s` gives it more",
             ),
             Self::OutOfTime { target } => {
                 let percent = (target * 1e4).round() / 1e2;

@@ -75,6 +75,11 @@ impl Speedup {
         Ratio { ratio: self.ratio, low, high }
     }
 
+    /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.
+    pub fn gflops_improvement(&self) -> f64 {
+        self.ratio - 1.0
+    }
+
     /// Whether the time ran out before the interval was as narrow as was asked for.
     pub fn fell_short(&self) -> bool {
         self.stopped == Stop::Budget && self.half_width() > self.target

@@ -107,11 +107,12 @@ pub fn seconds(case: &Case) -> f64 {
         None => (SAMPLES * batch).min(measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S)),
     };
     // Building and checking are about four steps' worth of work.
-    let own = PASSES + 4.0 * step + warm_up + sampling.max(MIN_SAMPLES as f64 * step);
+    let sampling = sampling.max(MIN_SAMPLES as f64 * step);
+    let own = PASSES + 4.0 * step + warm_up + sampling;
     match case.role {
         Role::Baseline => own,
-        // Its pairs take as long again.
-        Role::Candidate => 2.0 * own,
+        // Its pairs take as long as its samples: they are alternated until as narrow an interval.
+        Role::Candidate => own + sampling,
     }
 }
 

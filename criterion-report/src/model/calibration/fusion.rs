@@ -27,7 +27,7 @@ pub struct FusionAdvice {
 
 impl FusionAdvice {
     fn of(advice: &PatternAdvice) -> Self {
-        let best = advice.variants.iter().find(|it| Some(it.variant) == advice.best);
+        let best = advice.best_variant();
         Self {
             device: advice.place.device,
             place: advice.place.to_string(),
@@ -118,7 +118,7 @@ fn calibration(result: &FusionResult<'_>, speedup: &Speedup) -> FusionCalibratio
         fused_memory_bytes: result.fused.upstream_bytes,
         speedup_factor: speedup.ratio,
         memory_reduction: result.memory_reduction(),
-        gflops_improvement: speedup.ratio - 1.0,
+        gflops_improvement: speedup.gflops_improvement(),
         input_shape: result.work().input_shape(),
         extra_params: extra(result, speedup),
         num_trials: speedup.blocks as u64,
@@ -143,6 +143,7 @@ fn extra(result: &FusionResult<'_>, speedup: &Speedup) -> Map<String, Value> {
         ("device", json!(result.key.place.device)),
         ("threads", json!(record.environment.torch.threads)),
         ("fuses", json!(result.fuses())),
+        ("same_product", json!(result.same_product())),
         ("speedup_low", json!(speedup.interval.low)),
         ("speedup_high", json!(speedup.interval.high)),
         ("confidence_level", json!(speedup.confidence_level)),

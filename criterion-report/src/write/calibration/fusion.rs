@@ -10,6 +10,7 @@ use crate::model::Interval;
 use crate::model::calibration::{FusionCalibration, Profile};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, render};
+use crate::write::verdict;
 
 /// One line per pattern, variant, dtype and shape.
 pub fn table(profile: &Profile, colour: bool) -> String {
@@ -115,12 +116,7 @@ pub fn strategy(profile: &Profile, colour: bool) -> String {
             .map(|advice| {
                 let with = advice.variant.as_ref().map(|variant| format!(" (`{variant}`)"));
                 let with = with.unwrap_or_default();
-                let paint = match advice.advice.as_str() {
-                    "fuse" => Paint::Good,
-                    "avoid" => Paint::Bad,
-                    "inconclusive" => Paint::Warn,
-                    _ => Paint::Plain,
-                };
+                let paint = verdict::of_advice_word(&advice.advice);
                 let said = format!("{}{with}: {}", advice.advice, advice.evidence);
                 Line::Spanning(advice.fusion_pattern.clone().into(), Cell::new(said, paint))
             })
