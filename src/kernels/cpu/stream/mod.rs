@@ -22,6 +22,18 @@ use passes::{Kernel, Part};
 
 pub use passes::SCALAR;
 
+/// Elements in a cache line. Arrays and the threads' parts begin with one.
+const LINE: usize = 16;
+/// Elements in a page, at whose distance processors take a load for one of what was just stored.
+const PAGE: usize = 1024;
+/// By how much each array begins later in a page than the one before, in elements: a third of it,
+/// so that no store is near any load. Intel's manuals warn of that; on an EPYC of Zen 5, offsets
+/// from 0 to 3 KiB made no difference to arrays of 4 to 16 KiB.
+const OFFSET: usize = 21 * LINE;
+
+/// More elements than any machine has room for, and fewer than what sizes in bytes can count.
+const MOST: usize = 1 << 56;
+
 /// What an operation makes of an element of each array that can be read, in float64.
 ///
 /// # Errors
@@ -37,18 +49,6 @@ fn kernel(operation: Probe, capability: Capability) -> Result<Kernel, TchError> 
         ))
     })
 }
-
-/// Elements in a cache line. Arrays and the threads' parts begin with one.
-const LINE: usize = 16;
-/// Elements in a page, at whose distance processors take a load for one of what was just stored.
-const PAGE: usize = 1024;
-/// By how much each array begins later in a page than the one before, in elements: a third of it,
-/// so that no store is near any load. Intel's manuals warn of that; on an EPYC of Zen 5, offsets
-/// from 0 to 3 KiB made no difference to arrays of 4 to 16 KiB.
-const OFFSET: usize = 21 * LINE;
-
-/// More elements than any machine has room for, and fewer than what sizes in bytes can count.
-const MOST: usize = 1 << 56;
 
 /// Three arrays of float32 values, spread over as many threads as torch's operators use, and what
 /// is done with them.
