@@ -44,13 +44,21 @@ fn a_product_is_that_of_float64() {
             assert_eq!(accuracy.rows_checked, size);
             assert_eq!(matmul.inputs_bytes(), 2 * size * size * dtype.bytes());
             assert_eq!(matmul.kernels(), ["aten::mm"]);
+            if crate::native::onednn::supports(inputs::kind(dtype)).is_err() {
+                continue;
+            }
+            let onednn = prepared(Probe::MatmulOnednn, size, dtype);
+            onednn.check().unwrap_or_else(|it| panic!("oneDNN {dtype} {size}: {it}"));
+            assert_eq!(onednn.kernels(), ["mkldnn::_linear_pointwise"]);
         }
     }
 }
 
 #[test]
 fn a_product_that_onednn_leaves_to_aten_is_noted() {
-    assert!(prepared(Probe::Matmul, 4, Dtype::Float32).notes().is_empty());
+    let float32 = prepared(Probe::Matmul, 4, Dtype::Float32).notes();
+    assert!(float32.len() == 1 && float32[0].contains("BLAS library"), "{float32:?}");
+    assert!(prepared(Probe::MatmulOnednn, 4, Dtype::Float32).notes().is_empty());
     for (dtype, kind) in [(Dtype::BFloat16, Kind::BFloat16), (Dtype::Float16, Kind::Half)] {
         let notes = prepared(Probe::Matmul, 4, dtype).notes();
         match crate::native::onednn::supports(kind) {
