@@ -29,9 +29,13 @@ pub const REFERENCE_ELEMENTS: u64 = 1 << 24;
 /// Rows, or examples, that a float64 reference has however much they cost.
 pub const REFERENCE_ROWS: u64 = 4;
 
+/// Bytes of an element while it is compared: as it was computed, in float32 at most; and in float64
+/// as it should be, the difference, and that without its sign.
+pub(crate) const COMPARED_BYTES: u64 = 4 + 3 * 8;
+
 /// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations
-/// are bounded; three of the largest are 384 MiB.
-pub(crate) const REFERENCE_BYTES: u64 = 3 * 8 * REFERENCE_ELEMENTS;
+/// are bounded.
+pub(crate) const REFERENCE_BYTES: u64 = COMPARED_BYTES * REFERENCE_ELEMENTS;
 
 /// The product of all factors, or `u64::MAX` beyond it.
 pub(crate) fn product(factors: &[u64]) -> u64 {

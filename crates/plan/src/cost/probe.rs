@@ -1,13 +1,12 @@
 //! What a probe of a device costs the host.
 
-use super::{REFERENCE_ELEMENTS, product};
+use super::{COMPARED_BYTES, REFERENCE_ELEMENTS, product};
 use crate::probe::ProbeWork;
 use crate::words::{Dtype, Probe};
 
 /// Of products, matrices are drawn one at a time, and of the reference's two, in float64, one is
 /// whole; beside it are some rows of the other and of the result. STREAM's arrays are drawn where
-/// they lie: the host has the elements that are compared, each in float32 as it was written, and in
-/// float64 as it should be, the difference, and that without its sign.
+/// they lie: the host has the elements that are compared.
 pub(super) fn host_bytes(work: &ProbeWork, dtype: Dtype) -> u64 {
     let size = work.size;
     match work.probe {
@@ -16,7 +15,7 @@ pub(super) fn host_bytes(work: &ProbeWork, dtype: Dtype) -> u64 {
             product(&[8 + dtype.bytes(), size, size]).saturating_add(2 * 8 * rows)
         }
         Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
-            (4 + 3 * 8) * (size / dtype.bytes()).min(REFERENCE_ELEMENTS)
+            COMPARED_BYTES * (size / dtype.bytes()).min(REFERENCE_ELEMENTS)
         }
         Probe::Launch => product(&[dtype.bytes(), size]),
     }

@@ -12,7 +12,7 @@ use super::attention::Attention;
 use super::conv::Conv;
 use super::linear::Linear;
 use super::{FusionShape, FusionWork};
-use crate::cost::{REFERENCE_BYTES, REFERENCE_ROWS, product};
+use crate::cost::{COMPARED_BYTES, REFERENCE_BYTES, REFERENCE_ROWS, product};
 use crate::words::{Device, Dtype, FusionVariant};
 
 /// One operation of a variant, and its traffic in the consistent accounting.
@@ -240,11 +240,14 @@ fn written(formulas: &dyn Formulas, variant: FusionVariant, dtype: Dtype) -> u64
     operations.iter().fold(0, |bytes, it| sum(&[bytes, it.writes]))
 }
 
-/// Bytes of the examples that the reference computes, in float64, with all results at once.
+/// Bytes of the examples that the reference computes, in float64, with all results at once; or
+/// while they are compared.
 fn referred(formulas: &dyn Formulas) -> u64 {
     let inputs = sum(&[sum(&formulas.inputs()), formulas.workspace()]);
     let results = written(formulas, FusionVariant::Unfused, Dtype::Float32);
-    let all = sum(&[product(&[8, inputs]), product(&[2, results])]);
+    let computing = sum(&[product(&[8, inputs]), product(&[2, results])]);
+    let comparing = product(&[COMPARED_BYTES, product(&formulas.output_size())]);
+    let all = computing.max(comparing);
     if all == u64::MAX {
         return all;
     }

@@ -213,7 +213,8 @@ fn memory_of_the_worked_example() {
     let work = work(Pattern::LinearBias, FusionVariant::Unfused, linear(3, 5, 7));
     let prepared = (8 + 2) * 42;
     let running = prepared + 2 * (21 + 21) + 2 * 57;
-    let reference = 8 * (15 + 21 + 21);
+    // x, the product and y in float64 are 456 bytes; comparing y takes more.
+    let reference = 28 * 21;
     assert_eq!(work.memory_bytes(Dtype::BFloat16), 2 * 57 + running + reference);
     // For a device the host draws the weight, then has the parameters in float64, too.
     assert_eq!(work.host_bytes(Dtype::BFloat16), 2 * 35 + 8 * 42 + reference);
@@ -247,11 +248,11 @@ fn the_reference_is_bounded_but_for_one_image() {
         let running = 12 * parameters + 4 * x + 4 * (11 * x + parameters);
         work.memory_bytes(Dtype::Float32) - held - running
     };
-    assert_eq!(memory(64, 56), 384 << 20);
+    assert_eq!(memory(64, 56), 448 << 20);
     let x = 64 * 1024 * 1024;
     let image = 8 * (11 * x + 2 * x);
     assert_eq!(memory(1, 1024), image);
-    assert!(image > 384 << 20);
+    assert!(image > 448 << 20);
 }
 
 #[test]
