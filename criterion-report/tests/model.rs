@@ -2,8 +2,13 @@
 
 mod common;
 
-use common::{latest, report, try_report};
-use criterion_report::model::{Caution, Entry, Interval, NoSpeedup, NoTime, Report, Speedup};
+use std::fs;
+
+use common::{fixture, latest, report, try_report};
+use criterion_report::model::{
+    Caution, Entry, Interval, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
+};
+use serde_json::Value;
 use statistics::Verdict;
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
@@ -95,8 +100,44 @@ fn without_a_pair_there_is_no_speedup_but_a_reason() {
     let reason = "baseline and candidate together do not fit into memory (1.20 GiB needed, 0.61 \
                   GiB free)";
     assert_eq!(speedup("int8wo"), Err(NoSpeedup::Recorded(reason.to_owned())));
-    let variant = "baseline".to_owned();
+    let variant = Some("baseline".to_owned());
     assert_eq!(speedup("int8dq"), Err(NoSpeedup::NoPair { variant }));
+}
+
+/// The candidate of the fixture `probes` without its baseline, which is `2-threads`, in a report of
+/// `change`d records.
+fn probe_alone(change: impl Fn(&mut Value)) -> Result<Speedup, NoSpeedup> {
+    let records = fixture("probes").join("criterion-torch/new/calibration.jsonl");
+    let text = fs::read_to_string(records).expect("readable").replace("1-thread", "2-threads");
+    let mut records = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut candidate: Value = records
+        .find(|record: &Value| record["case"]["role"] == "candidate")
+        .expect("the fixture has one");
+    change(&mut candidate);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let new = folder.path().join("criterion-torch/new");
+    fs::create_dir_all(&new).expect("created");
+    fs::write(new.join("calibration.jsonl"), candidate.to_string() + "\n").expect("written");
+    let location = Location::at(folder.path().join("criterion"));
+    let report = Report::read(&location, "new", Selection::default()).expect("readable");
+    let comparison = entry(&report, "all-threads").comparison.expect("a candidate is compared");
+    assert_eq!(comparison.baseline, None);
+    comparison.speedup.clone()
+}
+
+/// Which threads a probe's baseline has, the config says; a name must not be made up.
+#[test]
+fn a_probe_without_its_baselines_row_has_the_speedup_of_its_pair() {
+    let kept = probe_alone(|record| {
+        let against = record["pairs"][0]["against"].as_str().expect("a pair");
+        assert!(against.contains("/2-threads/"), "{against}");
+    });
+    assert!(kept.is_ok(), "{kept:?}");
+    let unpaired = probe_alone(|record| record["pairs"] = Value::Array(vec![])).expect_err("none");
+    assert_eq!(unpaired, NoSpeedup::NoPair { variant: None });
+    let text =
+        "it was not measured in pairs with its baseline; measure it again with `cargo bench`";
+    assert_eq!(unpaired.to_string(), text);
 }
 
 #[test]

@@ -112,6 +112,21 @@ fn what_a_device_would_run_is_stream_too() {
     }
 }
 
+/// Here the arrays, and which of their elements are compared, lie on the host, too.
+#[test]
+fn checking_stream_on_a_device_takes_of_the_host_what_was_asked_for() {
+    let (case, work) = case(Probe::Triad, 4 << 20, Dtype::Float32, Device::Cuda);
+    let (checked, report) = memory::track(|| {
+        DeviceStream::prepare(&case, &work, tch::Device::Cpu).and_then(|stream| stream.check())
+    })
+    .expect("nothing else tracks");
+    assert_eq!(checked.expect("exact").rows_checked, 1 << 20);
+    let (arrays, rows) = (3 * work.size, 8 * (1 << 20));
+    // Besides, tensors of single numbers.
+    let numbers = report.cpu.peak_bytes - arrays - rows - plan::cost::host_bytes(&case);
+    assert!(numbers < 64, "{report:?}");
+}
+
 #[test]
 fn what_is_launched_changes_a_sign_and_allocates_nothing() {
     let (case, _) = case(Probe::Launch, 1, Dtype::Float32, Device::Cuda);

@@ -213,7 +213,7 @@ mod tests {
         let cpu = |pattern| others(pattern, Device::Cpu);
         let linear = ["inplace", "mkldnn-unfused", "torchscript"];
         assert_eq!(cpu(Pattern::LinearBiasRelu), linear);
-        assert_eq!(cpu(Pattern::Conv2dBnRelu), ["inplace"]);
+        assert_eq!(cpu(Pattern::Conv2dBnRelu), ["inplace", "mkldnn-unfused"]);
         assert_eq!(cpu(Pattern::QkSoftmax), ["inplace", "torchscript"]);
         assert_eq!(cpu(Pattern::FullAttention), ["sdpa-3d", "sdpa-math"]);
         // There TorchScript has a fuser.
