@@ -52,7 +52,11 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
         Some(Interval { low, high }) => {
             // A bound that looks like the value or the other bound needs another decimal.
             let [low_text, text, high_text] = [low, value, high].map(|it| format!("{it:.places$}"));
-            let alike = low_text == text || text == high_text;
+            // And so does one that looks like 1, on which side of it is the question.
+            let one = format!("{:.places$}", 1.0);
+            let is_one = |bound: f64, text: &str| bound != 1.0 && text == one;
+            let at_one = is_one(low, &low_text) || is_one(high, &high_text);
+            let alike = low_text == text || text == high_text || at_one;
             let places = places + usize::from(alike);
             format!("{value:.places$}× [{low:.places$}, {high:.places$}]")
         }
@@ -201,6 +205,9 @@ mod tests {
         assert_eq!(ratio(1.8412, bounds(1.7934, 1.8966)), "1.84× [1.79, 1.90]");
         assert_eq!(ratio(0.8297, bounds(0.8258, 0.8336)), "0.830× [0.826, 0.834]");
         assert_eq!(ratio(0.9702, bounds(0.9641, 0.9749)), "0.970× [0.964, 0.975]");
+        // On which side of 1 a bound lies, is seen.
+        assert_eq!(ratio(1.0241, bounds(1.0012, 1.0472)), "1.024× [1.001, 1.047]");
+        assert_eq!(ratio(1.0241, bounds(1.0, 1.0472)), "1.02× [1.00, 1.05]");
         for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
             assert_eq!(ratio(value, None), text);
         }

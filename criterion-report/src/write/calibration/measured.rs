@@ -1,13 +1,13 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, WIDTH, efficiency, heading, rate};
+use super::{ABSENT, efficiency, heading, rate};
 use crate::model::Interval;
 use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, render};
+use crate::write::table::{Align, Cell, Line, render, table_width};
 
 /// What efficiencies are relative to, and where it is from.
-pub fn peaks(profile: &Profile, colour: bool) -> String {
+pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
     let sources = profile.peak_source.as_ref();
     let source = |source: Option<&PeakSource>| {
         // Upstream has no others.
@@ -15,24 +15,44 @@ pub fn peaks(profile: &Profile, colour: bool) -> String {
     };
     let gflops = source(sources.and_then(|it| it.gflops.as_ref()));
     let bandwidth = source(sources.and_then(|it| it.bandwidth.as_ref()));
-    let line = |name: &str, value: Option<f64>, unit: &str, source: &str| {
-        let cells: [Cell; 4] = [name.into(), rate(value).into(), unit.into(), source.into()];
+    let line = |name: &str, value: Option<f64>, unit: &str, source: &str, on: &str| {
+        let cells: [Cell; 5] =
+            [name.into(), rate(value).into(), unit.into(), source.into(), on.into()];
         Line::Cells(if value.is_some() { cells.to_vec() } else { cells[..2].to_vec() })
     };
+    let product = on(profile.headline().map(|roof| roof.threads));
+    let memory = on(profile.memory_threads());
+    let (peak, peak_bandwidth) =
+        (profile.theoretical_peak_gflops, profile.theoretical_bandwidth_gbps);
     let lines = [
-        line("Peak:", profile.theoretical_peak_gflops, "GFLOP/s", &gflops),
-        line("Peak bandwidth:", profile.theoretical_bandwidth_gbps, "GB/s", &bandwidth),
+        line("Peak:", peak, "GFLOP/s", &gflops, &product),
+        line("Peak bandwidth:", peak_bandwidth, "GB/s", &bandwidth, &memory),
     ];
-    let columns = [("", Align::Left), ("", Align::Right), ("", Align::Left), ("", Align::Left)];
-    heading("Theoretical Specifications:", colour) + &render(&columns, &lines, 2, WIDTH, colour)
+    let columns = [
+        ("", Align::Left),
+        ("", Align::Right),
+        ("", Align::Left),
+        ("", Align::Left),
+        ("", Align::Left),
+    ];
+    heading("Theoretical Specifications:", colour) + &render(&columns, &lines, 2, width, colour)
+}
+
+/// `2 threads`, where it is known.
+fn on(threads: Option<u32>) -> String {
+    threads.map(|threads| units::count(threads as usize, "thread")).unwrap_or_default()
 }
 
 /// The best, mean and worst product, and memory.
-pub fn performance(profile: &Profile, colour: bool) -> String {
+pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
     let products = profile.products();
+    let product = on(profile.headline().map(|roof| roof.threads));
+    let memory = on(profile.memory_threads());
     let line = |name: &str, value: Option<f64>, unit: &str, share: Option<f64>| {
         let (share, paint) = efficiency(share);
-        Line::Cells(vec![name.into(), rate(value).into(), unit.into(), Cell::new(share, paint)])
+        let on = if unit == "GB/s" { &memory } else { &product };
+        let share = Cell::new(share, paint);
+        Line::Cells(vec![name.into(), rate(value).into(), unit.into(), share, on.clone().into()])
     };
     let lines = [
         line("Best:", products.gflops.map(|it| it.best), "GFLOP/s", products.best()),
@@ -40,20 +60,20 @@ pub fn performance(profile: &Profile, colour: bool) -> String {
         line("Worst:", products.gflops.map(|it| it.worst), "GFLOP/s", products.worst()),
         line("Bandwidth:", profile.measured_bandwidth_gbps, "GB/s", profile.bandwidth_efficiency),
     ];
-    let columns =
-        [("", Align::Left), ("", Align::Right), ("", Align::Left), ("efficiency", Align::Right)];
-    let which = match profile.headline() {
-        Some(roof) => {
-            format!(" ({}, {})", roof.dtype, units::count(roof.threads as usize, "thread"))
-        }
-        None => String::new(),
-    };
+    let columns = [
+        ("", Align::Left),
+        ("", Align::Right),
+        ("", Align::Left),
+        ("efficiency", Align::Right),
+        ("", Align::Left),
+    ];
+    let which = profile.headline().map(|roof| format!(" ({})", roof.dtype)).unwrap_or_default();
     heading(&format!("Measured Performance{which}:"), colour)
-        + &render(&columns, &lines, 2, WIDTH, colour)
+        + &render(&columns, &lines, 2, width, colour)
 }
 
 /// Peaks and ridge points, then the bandwidth of each level of memory.
-pub fn rooflines(profile: &Profile, colour: bool) -> String {
+pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
     let nothing = profile.rooflines.is_empty()
         && profile.bandwidth_by_level.is_empty()
         && profile.launch_latencies.is_empty();
@@ -79,7 +99,7 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
             let interval = own.map(interval).unwrap_or_default();
             let ridge = roof.ridge_flop_per_byte;
             Line::Cells(vec![
-                roof.dtype.clone().into(),
+                roof.dtype.as_str().into(),
                 roof.threads.to_string().into(),
                 rate(Some(*value)).into(),
                 interval.into(),
@@ -88,7 +108,7 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
             ])
         })
         .collect();
-    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    out.push_str(&render_within(&columns, lines, width, colour));
     let columns = [
         ("bandwidth of", Align::Left),
         ("threads", Align::Right),
@@ -109,9 +129,26 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
             ])
         })
         .collect();
-    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    out.push_str(&render_within(&columns, lines, width, colour));
     profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it)));
     out
+}
+
+/// The table; without its intervals, the fourth column, where it is wider than the terminal.
+fn render_within(
+    columns: &[(&str, Align)],
+    mut lines: Vec<Line>,
+    width: usize,
+    colour: bool,
+) -> String {
+    if table_width(columns, &lines, 2) > width {
+        for line in &mut lines {
+            if let Line::Cells(row) = line {
+                row[3] = Cell::default();
+            }
+        }
+    }
+    render(columns, &lines, 2, width, colour)
 }
 
 /// `launch of a kernel, cpu, 1 thread: 412.0 ns [411.2, 412.8]`

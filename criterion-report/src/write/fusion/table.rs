@@ -176,7 +176,8 @@ fn benefit(result: &FusionResult<'_>) -> Cell {
     result.benefit().map(cell).unwrap_or_default()
 }
 
-fn paint(benefit: Benefit) -> Paint {
+/// How a benefit stands out.
+pub fn paint(benefit: Benefit) -> Paint {
     match benefit {
         Benefit::Of(Band::Strong | Band::Moderate) => Paint::Good,
         Benefit::Of(Band::Minimal) => Paint::Plain,
