@@ -38,7 +38,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         .collect();
 
     let fusion_profiles = fusion::profiles(&results, &roofs);
-    notes.extend(headroom::overshoots(&roofs, &results));
+    notes.extend(headroom::overshoots(&roofs, &operations, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
     notes.extend(dispatch(&results));
     notes.extend(

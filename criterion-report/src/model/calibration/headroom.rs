@@ -2,7 +2,7 @@
 
 use plan::Dtype;
 
-use super::operation::dtype_name;
+use super::operation::{Operation, dtype_name};
 use super::roofline::{PeakSource, Roofline};
 use super::roofs::Roofs;
 use crate::model::{FusionResult, Side};
@@ -15,11 +15,19 @@ pub fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: &Side<'_>) -> 
 }
 
 /// That fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
-pub fn overshoots(roofs: &Roofs, results: &[FusionResult<'_>]) -> Vec<String> {
-    roofs.all.iter().filter_map(|roof| overshoot(roof, results)).collect()
+pub fn overshoots(
+    roofs: &Roofs,
+    operations: &[Operation<'_>],
+    results: &[FusionResult<'_>],
+) -> Vec<String> {
+    roofs.all.iter().filter_map(|roof| overshoot(roof, operations, results)).collect()
 }
 
-fn overshoot(over: &Roofline, results: &[FusionResult<'_>]) -> Option<String> {
+fn overshoot(
+    over: &Roofline,
+    operations: &[Operation<'_>],
+    results: &[FusionResult<'_>],
+) -> Option<String> {
     let own = results.iter().filter(|result| of(result) == (over.dtype, over.threads));
     let sides = own.flat_map(|result| [&result.unfused, &result.fused]);
     let mut above: Vec<(f64, &str)> = sides
@@ -38,7 +46,9 @@ fn overshoot(over: &Roofline, results: &[FusionResult<'_>]) -> Option<String> {
     let measured = over.peak_gflops.measured.as_ref();
     let only = match (&over.peak_gflops.source, measured) {
         (PeakSource::Measured, Some(best)) => {
-            format!("the peak is only that of {} ({peak} GFLOP/s)", best.operation)
+            let of = operations.iter().map(|it| it.key).find(|it| it.to_string() == best.operation);
+            let of = of.map_or_else(|| best.operation.clone(), |it| it.label());
+            format!("the peak is only that of {of} ({peak} GFLOP/s)")
         }
         (source, _) => format!("the peak, {peak} GFLOP/s ({source}), is below what was measured"),
     };

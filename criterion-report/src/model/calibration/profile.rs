@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use plan::Dtype;
 use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::operation::OperationKey;
@@ -144,6 +145,17 @@ impl Profile {
     pub fn label(&self, key: &str) -> String {
         let Some(operation) = self.operation_profiles.get(key) else { return key.to_owned() };
         format!("{} {}", operation.name(), operation.size_name())
+    }
+
+    /// Whether a fusion of its dtype on its threads exceeds the roof, and so refutes its peak.
+    pub fn is_refuted(&self, roof: &Roofline) -> bool {
+        self.fusion_profiles.values().any(|fusion| {
+            let params = &fusion.extra_params;
+            let own = params.get("dtype").and_then(Value::as_str) == Some(roof.dtype.as_str())
+                && params.get("threads").and_then(Value::as_u64) == Some(roof.threads.into());
+            let above = |side: &str| params.get(side).and_then(Value::as_f64) > Some(1.0);
+            own && (above("unfused_efficiency") || above("fused_efficiency"))
+        })
     }
 
     /// What exceeds the peak that it is relative to, and so shows that the peak is wrong.

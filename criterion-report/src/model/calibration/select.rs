@@ -53,7 +53,7 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> Calibration
         })
         .collect();
     let others = match there.len() {
-        0 => "none of others has one, either".to_owned(),
+        0 => "no operation that was recorded has one".to_owned(),
         1 => "1 other has one".to_owned(),
         count => format!("{count} others have one"),
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::Dtype;
 use serde_json::Value;
-use statistics::{Band, Benefit, Ratio};
+use statistics::{Benefit, Ratio};
 
 use super::{ABSENT, heading, number, strings, text};
 use crate::model::Interval;
@@ -12,7 +12,7 @@ use crate::model::calibration::{FusionCalibration, Profile};
 use crate::units;
 use crate::write::fusion::{strategy as advice, table::paint};
 use crate::write::show::footnotes::Footnotes;
-use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
+use crate::write::table::{Align, Cell, GAP, Line, Paint, render, table_width, wrap};
 
 /// The columns: heading, what stands below it, alignment. Changes of bytes by upstream's formula
 /// are of files that have no others.
@@ -25,6 +25,10 @@ const COLUMNS: [(&str, &str, Align); 7] = [
     ("upstream's", "formula", Align::Right),
     ("", "", Align::Left),
 ];
+
+/// The last column.
+const MARKS: usize = COLUMNS.len() - 1;
+const INDENT: usize = 4;
 
 /// One line per pattern, dtype and size, and variant.
 pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
@@ -44,7 +48,7 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
             Line::Text(format!("{:indent$}{part}", "").into())
         }));
         for (size, mut fusions) in sizes {
-            lines.push(Line::Text(Cell::new(format!("    {size}"), Paint::Dim)));
+            lines.push(Line::Text(Cell::new(format!("   {size}"), Paint::Dim)));
             fusions.sort_by_key(|fusion| variant(fusion));
             lines.extend(fusions.into_iter().map(|fusion| line(fusion, &mut footnotes)));
         }
@@ -55,10 +59,32 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
         drop_empty(column, &mut lines);
     }
     let columns = COLUMNS.map(|(heading, _, align)| (heading, align));
+    let lines = below_where_too_wide(&columns, lines, width);
     let count = profile.fusion_profiles.len();
     let mut out = heading(&format!("Fusion Pattern Performance ({count} total):"), colour);
-    out.push_str(&render(&columns, &lines, 6, width, colour));
+    out.push_str(&render(&columns, &lines, INDENT, width, colour));
     out + &footnotes.render(width, colour)
+}
+
+/// Marks that have no room beside their line stand below it.
+fn below_where_too_wide(columns: &[(&str, Align)], lines: Vec<Line>, width: usize) -> Vec<Line> {
+    let mut bare = lines.clone();
+    for line in &mut bare {
+        if let Line::Cells(row) = line {
+            row[MARKS] = Cell::default();
+        }
+    }
+    let room = width.saturating_sub(table_width(columns, &bare, INDENT) + GAP);
+    let place = |(line, bare): (Line, Line)| match &line {
+        Line::Cells(row) if row[MARKS].text.chars().count() > room => {
+            let parts = wrap(&row[MARKS].text, width - INDENT - GAP).into_iter();
+            let parts = parts.map(|part| format!("{:1$}{part}", "", INDENT + GAP));
+            let below = parts.map(|part| Line::Text(Cell::new(part, Paint::Warn)));
+            [bare].into_iter().chain(below).collect::<Vec<_>>()
+        }
+        _ => vec![line],
+    };
+    lines.into_iter().zip(bare).flat_map(place).collect()
 }
 
 /// Leaves a column out in which no fusion has a value.
@@ -118,18 +144,14 @@ fn line(fusion: &FusionCalibration, footnotes: &mut Footnotes) -> Line {
         change(number(params, "consistent_reduction"), own).into(),
         change(number(params, "peak_allocation_reduction"), own).into(),
         change(fusion.memory_reduction, !own).into(),
-        Cell::new(footnotes.marks(notes(fusion, benefit)), Paint::Warn),
+        Cell::new(footnotes.marks(notes(fusion)), Paint::Warn),
     ])
 }
 
 /// What the reader must know of the line's numbers.
-fn notes(fusion: &FusionCalibration, benefit: Option<Benefit>) -> Vec<String> {
+fn notes(fusion: &FusionCalibration) -> Vec<String> {
     let params = &fusion.extra_params;
     let mut notes = Vec::new();
-    if let Some(Benefit::Inconclusive { lowest, highest }) = benefit {
-        let [lowest, highest] = [lowest, highest].map(Band::word);
-        notes.push(format!("inconclusive: the interval reaches from {lowest} to {highest}"));
-    }
     let above = |side: &str| number(params, side).is_some_and(|efficiency| efficiency > 1.0);
     if above("unfused_efficiency") || above("fused_efficiency") {
         notes.push("one of the two forms exceeds the peak of its dtype and threads".to_owned());

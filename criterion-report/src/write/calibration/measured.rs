@@ -1,10 +1,10 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, efficiency, heading, rate};
+use super::{ABSENT, dtype, efficiency, heading, rate};
 use crate::model::Interval;
 use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, render, table_width};
+use crate::write::table::{Align, Cell, Line, Paint, render, table_width};
 
 /// What efficiencies are relative to, and where it is from.
 pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
@@ -67,7 +67,10 @@ pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
         ("efficiency", Align::Right),
         ("", Align::Left),
     ];
-    let which = profile.headline().map(|roof| format!(" ({})", roof.dtype)).unwrap_or_default();
+    let which = profile
+        .headline()
+        .map(|roof| format!(" ({})", dtype(roof.dtype.as_str())))
+        .unwrap_or_default();
     heading(&format!("Measured Performance{which}:"), colour)
         + &render(&columns, &lines, 2, width, colour)
 }
@@ -80,14 +83,14 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
     if nothing {
         return String::new();
     }
-    let mut out = heading("Roofline:", colour);
+    let mut out = heading("Roofline (ridge in flop/byte):", colour);
     let columns = [
         ("peak of", Align::Left),
         ("threads", Align::Right),
         ("GFLOP/s", Align::Right),
         ("", Align::Left),
         ("by", Align::Left),
-        ("ridge flop/byte", Align::Right),
+        ("ridge", Align::Right),
     ];
     let lines: Vec<Line> = profile
         .rooflines
@@ -98,10 +101,15 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
             let by = own.map_or_else(|| source.to_string(), |it| profile.label(&it.operation));
             let interval = own.map(interval).unwrap_or_default();
             let ridge = roof.ridge_flop_per_byte;
+            let peak = rate(Some(*value));
+            let peak = match profile.is_refuted(roof) {
+                true => Cell::new(format!("{peak} !"), Paint::Warn),
+                false => peak.into(),
+            };
             Line::Cells(vec![
-                roof.dtype.as_str().into(),
+                dtype(roof.dtype.as_str()).into(),
                 roof.threads.to_string().into(),
-                rate(Some(*value)).into(),
+                peak,
                 interval.into(),
                 by.into(),
                 ridge.map_or(ABSENT.to_owned(), |ridge| units::significant(ridge, 3)).into(),

@@ -156,6 +156,11 @@ fn efficiency(value: Option<f64>) -> (String, Paint) {
     }
 }
 
+/// `float32`: torch's name without its module.
+fn dtype(name: &str) -> &str {
+    name.strip_prefix("torch.").unwrap_or(name)
+}
+
 /// A parameter that is text.
 fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     params.get(name)?.as_str()
