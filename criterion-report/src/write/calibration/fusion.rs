@@ -6,7 +6,7 @@ use plan::Dtype;
 use serde_json::Value;
 use statistics::{Benefit, Ratio};
 
-use super::{ABSENT, heading, number, strings, text};
+use super::{ABSENT, clear, fit, heading, number, strings, text};
 use crate::model::Interval;
 use crate::model::calibration::{FusionCalibration, Profile};
 use crate::units;
@@ -29,6 +29,8 @@ const COLUMNS: [(&str, &str, Align); 7] = [
 /// The last column.
 const MARKS: usize = COLUMNS.len() - 1;
 const INDENT: usize = 4;
+/// Columns that give way, in this order, where the table is too wide: benefit, bytes by formula.
+const GIVE_WAY: [usize; 2] = [2, 3];
 
 /// One line per pattern, dtype and size, and variant.
 pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
@@ -67,12 +69,15 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
 }
 
 /// Marks that have no room beside their line stand below it.
-fn below_where_too_wide(columns: &[(&str, Align)], lines: Vec<Line>, width: usize) -> Vec<Line> {
+fn below_where_too_wide(
+    columns: &[(&str, Align)],
+    mut lines: Vec<Line>,
+    width: usize,
+) -> Vec<Line> {
     let mut bare = lines.clone();
-    for line in &mut bare {
-        if let Line::Cells(row) = line {
-            row[MARKS] = Cell::default();
-        }
+    clear(MARKS, &mut bare);
+    for column in fit(columns, &mut bare, &GIVE_WAY, INDENT, width) {
+        clear(column, &mut lines);
     }
     let room = width.saturating_sub(table_width(columns, &bare, INDENT) + GAP);
     let place = |(line, bare): (Line, Line)| match &line {

@@ -1,10 +1,10 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, dtype, efficiency, heading, rate};
+use super::{ABSENT, dtype, efficiency, fit, heading, rate};
 use crate::model::Interval;
 use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render, table_width};
+use crate::write::table::{Align, Cell, Line, Paint, render};
 
 /// What efficiencies are relative to, and where it is from.
 pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
@@ -75,6 +75,9 @@ pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
         + &render(&columns, &lines, 2, width, colour)
 }
 
+/// Where intervals stand; they give way where a table is too wide.
+const INTERVAL: usize = 3;
+
 /// Peaks and ridge points, then the bandwidth of each level of memory.
 pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
     let nothing = profile.rooflines.is_empty()
@@ -92,7 +95,7 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
         ("by", Align::Left),
         ("ridge", Align::Right),
     ];
-    let lines: Vec<Line> = profile
+    let mut lines: Vec<Line> = profile
         .rooflines
         .iter()
         .map(|roof| {
@@ -116,7 +119,8 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
             ])
         })
         .collect();
-    out.push_str(&render_within(&columns, lines, width, colour));
+    fit(&columns, &mut lines, &[INTERVAL], 2, width);
+    out.push_str(&render(&columns, &lines, 2, width, colour));
     let columns = [
         ("bandwidth of", Align::Left),
         ("threads", Align::Right),
@@ -124,7 +128,7 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
         ("", Align::Left),
         ("by", Align::Left),
     ];
-    let lines: Vec<Line> = profile
+    let mut lines: Vec<Line> = profile
         .bandwidth_by_level
         .iter()
         .map(|it| {
@@ -137,26 +141,10 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
             ])
         })
         .collect();
-    out.push_str(&render_within(&columns, lines, width, colour));
+    fit(&columns, &mut lines, &[INTERVAL], 2, width);
+    out.push_str(&render(&columns, &lines, 2, width, colour));
     profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it)));
     out
-}
-
-/// The table; without its intervals, the fourth column, where it is wider than the terminal.
-fn render_within(
-    columns: &[(&str, Align)],
-    mut lines: Vec<Line>,
-    width: usize,
-    colour: bool,
-) -> String {
-    if table_width(columns, &lines, 2) > width {
-        for line in &mut lines {
-            if let Line::Cells(row) = line {
-                row[3] = Cell::default();
-            }
-        }
-    }
-    render(columns, &lines, 2, width, colour)
 }
 
 /// `launch of a kernel, cpu, 1 thread: 412.0 ns [411.2, 412.8]`

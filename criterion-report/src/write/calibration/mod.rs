@@ -8,7 +8,7 @@ use plan::CheckStatus;
 use serde_json::{Map, Value};
 
 use super::show::NARROWEST;
-use super::table::{Paint, wrap};
+use super::table::{Align, Cell, Line, Paint, table_width, wrap};
 use crate::model::calibration::{Finding, Profile};
 use crate::units;
 
@@ -89,6 +89,34 @@ fn labelled(label: &str, text: &str, width: usize, colour: bool) -> String {
         out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
     }
     out
+}
+
+/// Empties columns, which leaves them out, in this order until the table is no wider; and says
+/// which.
+fn fit(
+    columns: &[(&str, Align)],
+    lines: &mut [Line],
+    give_way: &[usize],
+    indent: usize,
+    width: usize,
+) -> Vec<usize> {
+    let mut cleared = Vec::new();
+    for &column in give_way {
+        if table_width(columns, lines, indent) > width {
+            clear(column, lines);
+            cleared.push(column);
+        }
+    }
+    cleared
+}
+
+/// Empties a column.
+fn clear(column: usize, lines: &mut [Line]) {
+    for line in lines {
+        if let Line::Cells(row) = line {
+            row[column] = Cell::default();
+        }
+    }
 }
 
 fn heading(text: &str, colour: bool) -> String {
