@@ -93,7 +93,7 @@ enum Command {
     /// ridge point, peak over bandwidth of memory, decides what limits an operation. `efficiency`
     /// of a product is its share of the peak, of a bandwidth its share of that of the level of
     /// memory in which its arrays lie, which stands in the column `bound`; above 100 % the peak is
-    /// wrong, and marked. Speed-ups of fusion have their interval, and a verdict where it lies
+    /// wrong, and marked. Speed-ups of fusion have their interval, and a benefit where it lies
     /// inside one of upstream's bands: strong from 1.5, moderate from 1.1, minimal from 0.95,
     /// slower below.
     Calibration(Box<calibration::Options>),

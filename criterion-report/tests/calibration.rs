@@ -839,3 +839,24 @@ fn every_preset_is_listed_with_its_sources() {
     assert_snapshot!("calibration-presets", out(&output));
     assert_eq!(out(&output).lines().find(|line| line.chars().count() > 80), None);
 }
+
+#[test]
+fn two_kernels_of_one_attention_are_said() {
+    let (_folder, report) = edited_in("fusion", |line| {
+        let kernel = if line.contains("/full_attention/cpu/sdpa-3d/") {
+            "aten::_scaled_dot_product_attention_math"
+        } else if line.contains("/full_attention/cpu/fused/") {
+            "aten::_scaled_dot_product_flash_attention_for_cpu"
+        } else {
+            "aten::bmm"
+        };
+        let start = line.find("\"kernels\":[").expect("kernels") + "\"kernels\":[".len();
+        let end = start + line[start..].find(']').expect("their end");
+        format!("{}\"{kernel}\"{}", &line[..start], &line[end..])
+    });
+    let profile = calibrate(&report, &REQUEST).expect("a profile");
+    let note = "`sdpa-3d` and `fused` of FullAttention_SDPA differ by the kernel, not by fusing: \
+                without an axis of heads libtorch runs aten::_scaled_dot_product_attention_math, \
+                with one aten::_scaled_dot_product_flash_attention_for_cpu";
+    assert!(profile.notes.iter().any(|it| it == note), "{:?}", profile.notes);
+}
