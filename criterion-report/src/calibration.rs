@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::ColorChoice;
 use plan::{Device, Mode, PatternFamily};
 
 use crate::model::Report;
-use crate::model::calibration::{OperationKind, Preset, Profile, Request, calibrate};
+use crate::model::calibration::{OperationKind, Preset, PresetPeak, Profile, Request, calibrate};
 use crate::units;
-use crate::write::{Align, Line, python_json, render};
+use crate::write::calibration::WIDTH;
+use crate::write::show::NARROWEST;
+use crate::write::{Align, Cell, Line, Paint, python_json, render, wrap};
 
 /// Modes of the cases that a profile is made of.
 pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];
@@ -21,6 +23,7 @@ pub struct Options {
     #[arg(
         long,
         value_name = "NAME",
+        value_parser = named,
         required_unless_present_any = ["preset", "load", "list_presets"]
     )]
     hardware: Option<String>,
@@ -28,10 +31,10 @@ pub struct Options {
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// GFLOP/s of dense float32 products on the whole machine, instead of those measured
-    #[arg(long, value_name = "GFLOP/S", value_parser = positive)]
+    #[arg(long, value_name = "GFLOP/S", value_parser = positive, allow_negative_numbers = true)]
     peak_gflops: Option<f64>,
     /// GB/s (10⁹) of its memory, instead of those measured
-    #[arg(long, value_name = "GB/S", value_parser = positive)]
+    #[arg(long, value_name = "GB/S", value_parser = positive, allow_negative_numbers = true)]
     peak_bandwidth: Option<f64>,
     /// Families of fusion patterns in the profile
     #[arg(long, value_delimiter = ',', value_name = "FAMILIES", default_value = "all")]
@@ -58,7 +61,13 @@ pub struct Options {
     )]
     pub load: Option<PathBuf>,
     /// Print the presets with the source of every figure
-    #[arg(long)]
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "hardware", "preset", "peak_gflops", "peak_bandwidth", "fusion_patterns", "operations",
+            "device",
+        ]
+    )]
     pub list_presets: bool,
     /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -96,6 +105,13 @@ impl Options {
             }
             None => None,
         };
+        let alone = |families: &Families| matches!(families, Families::All | Families::None);
+        if let Some(alone) = self.fusion_patterns.iter().find(|it| alone(it))
+            && self.fusion_patterns.len() > 1
+        {
+            let word = if *alone == Families::All { "all" } else { "none" };
+            bail!("--fusion-patterns: `{word}` stands alone; leave it or the others out");
+        }
         let named = self.hardware.as_ref().or(preset.as_ref().map(|preset| &preset.title));
         let patterns: Vec<PatternFamily> =
             self.fusion_patterns.iter().flat_map(|it| it.patterns()).copied().collect();
@@ -117,6 +133,16 @@ pub fn json(profile: &Profile) -> Result<String> {
     Ok(python_json::to_string(profile)? + "\n")
 }
 
+/// A name that says something.
+fn named(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() {
+        Err("a name has a letter at least".to_owned())
+    } else {
+        Ok(name.to_owned())
+    }
+}
+
 /// A peak that there can be.
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -127,40 +153,27 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// All presets, each figure with its source.
-pub fn presets(colour: bool) -> String {
-    let columns = [
-        ("", Align::Left),
-        ("", Align::Left),
-        ("", Align::Right),
-        ("", Align::Left),
-        ("source", Align::Left),
-    ];
+pub fn presets(width: Option<usize>, colour: bool) -> String {
+    let width = width.map_or(WIDTH, |columns| columns.max(NARROWEST));
+    let columns = [("", Align::Left), ("", Align::Left), ("", Align::Right), ("", Align::Left)];
     let mut out = String::new();
     for preset in Preset::all() {
-        let mut lines: Vec<Line> = preset
-            .peaks
-            .iter()
-            .map(|peak| {
-                let gflops = units::significant(peak.gflops, 4);
-                Line::Cells(vec![
-                    peak.precision.as_str().into(),
-                    peak.unit.clone().into(),
-                    gflops.into(),
-                    "GFLOP/s".into(),
-                    peak.source.clone().into(),
-                ])
-            })
-            .collect();
-        let bandwidth = &preset.bandwidth;
-        lines.push(Line::Cells(vec![
-            "memory".into(),
-            "".into(),
-            units::significant(bandwidth.gbps, 4).into(),
-            "GB/s".into(),
-            bandwidth.source.clone().into(),
-        ]));
-        out.push_str(&format!("{}: {} ({})\n", preset.name, preset.title, preset.device));
-        out.push_str(&render(&columns, &lines, 2, usize::MAX, colour));
+        let mut lines = Vec::new();
+        let mut add = |what: &str, with: &str, figure: f64, unit: &str, source: &str| {
+            let figure = units::significant(figure, 4);
+            lines.push(Line::Cells(vec![what.into(), with.into(), figure.into(), unit.into()]));
+            let source = wrap(source, width - 4).into_iter();
+            lines.extend(
+                source.map(|part| Line::Text(Cell::new(format!("    {part}"), Paint::Dim))),
+            );
+        };
+        for PresetPeak { precision, unit, gflops, source } in &preset.peaks {
+            add(precision.as_str(), unit, *gflops, "GFLOP/s", source);
+        }
+        add("memory", "", preset.bandwidth.gbps, "GB/s", &preset.bandwidth.source);
+        let cores = preset.cores.map(|cores| format!(", {cores} cores")).unwrap_or_default();
+        out.push_str(&format!("{}: {} ({}{cores})\n", preset.name, preset.title, preset.device));
+        out.push_str(&render(&columns, &lines, 2, width, colour));
     }
     out
 }

@@ -40,7 +40,7 @@ struct Source {
     #[arg(long, global = true, value_name = "DIR")]
     criterion_dir: Option<PathBuf>,
     /// Which results: the name given to `--save-baseline`, or `new` for the latest
-    #[arg(long, global = true, value_name = "NAME", default_value = "new")]
+    #[arg(long, global = true, value_name = "NAME", default_value = NEW)]
     baseline: String,
     /// Only cases whose full id matches, e.g. `int8wo`, `/cuda`, `1024x1024x1024`
     ///
@@ -93,7 +93,7 @@ enum Command {
     /// ridge point, peak over bandwidth of memory, decides what limits an operation. `efficiency`
     /// of a product is its share of the peak, of a bandwidth its share of that of the level of
     /// memory in which its arrays lie, which stands in the column `bound`; above 100 % the peak is
-    /// wrong, and marked. Speed-ups of fusion have their interval, and a verdict where it lies
+    /// wrong, and marked. Speed-ups of fusion have their interval, and a benefit where it lies
     /// inside one of upstream's bands: strong from 1.5, moderate from 1.1, minimal from 0.95,
     /// slower below.
     Calibration(Box<calibration::Options>),
@@ -101,6 +101,8 @@ enum Command {
     Write(Writer),
 }
 
+/// Results of the latest run, under whichever name they are saved besides.
+const NEW: &str = "new";
 /// A gate failed: something that was asked for is not as it should be.
 const GATE_FAILED: u8 = 1;
 /// Wrong usage or unreadable input; clap's own code too.
@@ -164,28 +166,44 @@ impl Source {
             ColorChoice::Auto => output::colour_terminal(),
         };
         if options.list_presets {
-            output::put(&calibration::presets(colour), self.output.as_deref())?;
+            self.nothing_of_results("--list-presets prints the presets", false)?;
+            let width = self.output.as_ref().map_or_else(output::terminal_width, |_| None);
+            output::put(&calibration::presets(width, colour), self.output.as_deref())?;
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(file) = &options.load {
-            if self.strict || self.latest || self.filter.is_some() || self.output.is_some() {
-                bail!(
-                    "--load prints a profile: it goes with none of --strict, --latest, --filter, \
-                     --output"
-                );
-            }
+            self.nothing_of_results("--load prints a profile", true)?;
             let profile = Profile::load(file)?;
-            output::put(&write::calibration::write(&profile, colour), None)?;
+            let width = output::terminal_width();
+            output::put(&write::calibration::write(&profile, width, colour), None)?;
             return Ok(ExitCode::SUCCESS);
         }
         let report = self.report(Some(calibration::MODES))?;
+        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
         let profile = options.profile(&report)?;
         if let Some(file) = &self.output {
             output::put(&calibration::json(&profile)?, Some(file))?;
         }
-        output::put(&write::calibration::write(&profile, colour), None)?;
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        let width = output::terminal_width();
+        output::put(&write::calibration::write(&profile, width, colour), None)?;
         Ok(if self.strict { strict(&report) } else { ExitCode::SUCCESS })
+    }
+
+    /// That nothing was asked about results, which are not read.
+    fn nothing_of_results(&self, what: &str, output: bool) -> Result<()> {
+        let asked = [
+            ("--strict", self.strict),
+            ("--latest", self.latest),
+            ("--filter", self.filter.is_some()),
+            ("--baseline", self.baseline != NEW),
+            ("--criterion-dir", self.criterion_dir.is_some()),
+            ("--output", output && self.output.is_some()),
+        ];
+        let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        bail!("{what} and reads no results: leave {} out", asked.join(", "))
     }
 
     /// What was recorded of these modes, or of all.

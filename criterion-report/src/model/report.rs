@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::{CaseId, Check, Mode, Variant};
+use plan::{CaseId, Check, Mode, RunManifest, Variant};
 use regex::Regex;
 
 use super::circumstances::Circumstances;
@@ -87,6 +87,7 @@ pub struct Report {
     pub checks: Vec<Check>,
     /// Circumstances of the shown rows.
     pub circumstances: Vec<Circumstances>,
+    runs: Runs,
 }
 
 impl Report {
@@ -141,6 +142,7 @@ impl Report {
             missing,
             foreign: files.foreign,
             warnings,
+            runs,
         })
     }
 
@@ -156,6 +158,11 @@ impl Report {
             let baseline = comparison.and_then(|it| it.baseline).map(|place| &self.rows[place]);
             Entry { row, comparison, baseline, quantization, unquantized }
         })
+    }
+
+    /// What the runs with these ids asked the machine, each check once with the run that found it.
+    pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
+        self.runs.findings(run_ids)
     }
 
     /// Number of rows of the selected modes, shown or not.

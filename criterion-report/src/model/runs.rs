@@ -54,7 +54,7 @@ impl Runs {
 
     /// Whether the latest run of its bench target did not select this case. Of a target without a
     /// run manifest nothing is known, so none of its cases is called earlier.
-    pub fn earlier(&self) -> impl Fn(&str) -> bool {
+    pub fn earlier(&self) -> impl Fn(&str) -> bool + use<> {
         let latest = self.latest();
         let targets: HashSet<String> = latest.keys().map(|&target| target.to_owned()).collect();
         let selected: HashSet<String> =
@@ -81,17 +81,22 @@ impl Runs {
     /// What the runs with these ids asked the machine, each check once: of several answers the worst,
     /// of equally bad ones the latest run's.
     pub fn checks(&self, run_ids: &HashSet<&str>) -> Vec<Check> {
+        self.findings(run_ids).into_iter().map(|(_, check)| check.clone()).collect()
+    }
+
+    /// The same, each with the run that found it.
+    pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
         let runs = self.0.iter().map(|run| &run.manifest);
         let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
-        let mut checks: Vec<&Check> = Vec::new();
-        for check in runs.flat_map(|manifest| &manifest.checks) {
-            match checks.iter_mut().find(|known| known.name == check.name) {
-                Some(known) if severity(check.status) < severity(known.status) => {}
-                Some(known) => *known = check,
-                None => checks.push(check),
+        let mut findings: Vec<(&RunManifest, &Check)> = Vec::new();
+        for (run, check) in runs.flat_map(|run| run.checks.iter().map(move |check| (run, check))) {
+            match findings.iter_mut().find(|(_, known)| known.name == check.name) {
+                Some((_, known)) if severity(check.status) < severity(known.status) => {}
+                Some(known) => *known = (run, check),
+                None => findings.push((run, check)),
             }
         }
-        checks.into_iter().cloned().collect()
+        findings
     }
 
     /// Finds what runs left without a record of their own. Of several runs that selected a case

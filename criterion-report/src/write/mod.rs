@@ -19,7 +19,7 @@ use plan::Mode;
 use crate::model::Report;
 use crate::units;
 
-pub(crate) use table::{Align, Cell, Line, Paint, render};
+pub(crate) use table::{Align, Cell, Line, Paint, render, wrap};
 
 /// Every format that a report can be written in; its name is the subcommand.
 #[derive(Debug, Clone, clap::Subcommand)]

@@ -129,7 +129,7 @@ pub fn table_width(columns: &[(&str, Align)], lines: &[Line], indent: usize) -> 
 }
 
 /// Spaces between columns.
-const GAP: usize = 2;
+pub const GAP: usize = 2;
 
 fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
     let cells = lines.iter().filter_map(|line| match line {

@@ -24,23 +24,3 @@ pub const fn of_advice(advice: Advice) -> Paint {
         Advice::Conditional | Advice::Inconclusive => Paint::Warn,
     }
 }
-
-/// Of an advice by its word, as a file has it; plain where this program has no such word.
-pub fn of_advice_word(word: &str) -> Paint {
-    Advice::of_word(word).map_or(Paint::Plain, of_advice)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_has_the_paint_of_its_advice() {
-        for advice in Advice::ALL {
-            for word in [advice.word(), advice.word_of_speed()] {
-                assert_eq!(of_advice_word(word), of_advice(advice), "{word}");
-            }
-        }
-        assert_eq!(of_advice_word("melt"), Paint::Plain);
-    }
-}

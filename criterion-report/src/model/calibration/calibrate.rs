@@ -1,24 +1,24 @@
 //! The profile of a machine, from what the benchmarks recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use plan::Probe;
 use serde_json::{Map, Value, json};
 
 use super::fusion;
+use super::headroom;
 use super::memory;
-use super::operation::{Operation, dtype_name};
+use super::operation::Operation;
 use super::preset::Precision;
 use super::request::{CalibrationError, Request};
 use super::roofline::Limit;
 use super::roofs::Roofs;
 use super::schema::{
-    FusionCalibration, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, Schema,
-    params,
+    Finding, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, params,
 };
-use super::select::{device, latest, newest, one_machine, twice, unmeasured};
+use super::select::{device, latest, newest, one_machine, unmeasured};
 use super::spread::Spread;
-use crate::model::{FusionResult, Interval, Report};
+use crate::model::{Circumstances, FusionResult, Interval, Report, Row, sdpa_dispatch};
 use crate::units;
 
 /// Makes a profile of a report's rows.
@@ -26,7 +26,9 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
     let device = device(report, request)?;
     let mut notes = Vec::new();
     let operations = latest(report, request, device, &mut notes);
-    one_machine(&operations, device)?;
+    let results = fusion::results(report, device, request.patterns, &mut notes);
+    let rows = rows(&operations, &results);
+    one_machine(&rows, device)?;
     notes.extend(unmeasured(report, device));
     let roofs = Roofs::of(&operations, device, request, &mut notes);
     let profiles: BTreeMap<String, OperationCalibration> = operations
@@ -35,9 +37,18 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
         .collect();
 
-    let results = fusion::results(report, device, request.patterns);
-    let fusion_profiles = fusions(&results, &mut notes);
-    let memory = roofs.memory.limit(roofs.memory_threads, request.bandwidth());
+    let fusion_profiles = fusion::profiles(&results, &roofs);
+    notes.extend(headroom::overshoots(&roofs, &operations, &results));
+    notes.extend(without_speedup(results.len() - fusion_profiles.len()));
+    notes.extend(dispatch(&results));
+    notes.extend(
+        request.preset.and_then(|preset| preset.mismatch(&newest(&operations)?.row.record)),
+    );
+    let memory = match roofs.memory_threads {
+        0 => Limit::new(None, request.bandwidth()),
+        threads => roofs.bandwidth(threads),
+    };
+    let run_ids: BTreeSet<String> = rows.iter().map(|row| row.record.run_id.clone()).collect();
     let compute: Vec<&OperationCalibration> = operations
         .iter()
         .filter(|operation| roofs.is_headline(&operation.key))
@@ -64,18 +75,19 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         worst_efficiency: efficiency.map(|it| it.worst),
         operation_profiles: profiles,
         fusion_profiles,
-        schema: Some(Schema::current()),
+        schema: Some(Profile::SCHEMA.to_owned()),
+        version: Some(Profile::VERSION),
         peak_source: Some(PeakSources { gflops: peak_source, bandwidth: bandwidth_source }),
         bandwidth_by_level: roofs.memory.by_level(device),
         rooflines: roofs.all,
         launch_latencies: operations.iter().filter_map(launch).collect(),
         fusion_strategy: fusion::strategy(&results),
         environment: newest(&operations).map(|it| it.row.record.environment.clone()),
-        preflight_checks: report.checks.clone(),
-        run_ids: run_ids(&operations, &results),
+        preflight_checks: findings(report, &run_ids),
+        run_ids: run_ids.into_iter().collect(),
         notes: Vec::new(),
     };
-    notes.extend(circumstances(report));
+    notes.extend(circumstances(&rows));
     notes.extend(profile.overshoots());
     profile.notes = notes;
     Ok(profile)
@@ -91,7 +103,8 @@ fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration 
         _ => vec![key.size / key.dtype.bytes()],
     };
     OperationCalibration {
-        operation_type: key.probe.to_string(),
+        // Upstream's word, whichever library it is by; `operation` says that.
+        operation_type: if key.probe.is_product() { Probe::Matmul } else { key.probe }.to_string(),
         measured_gflops: operation.gflops().value,
         efficiency: roofs.efficiency(operation),
         achieved_bandwidth_gbps: operation.gbps().value,
@@ -119,7 +132,7 @@ fn launch(operation: &Operation<'_>) -> Option<LaunchLatency> {
         low_us: time.interval.map(|it| it.low / 1e3),
         high_us: time.interval.map(|it| it.high / 1e3),
         num_trials: time.samples as u64,
-        id: row.full_id().to_owned(),
+        full_id: row.full_id().to_owned(),
     })
 }
 
@@ -130,14 +143,16 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     let milliseconds = |it: Interval| [it.low / 1e6, it.high / 1e6];
     let attainable = roofs.roof(key).and_then(|it| it.attainable_gflops(operation.intensity()));
     let mut extra = params([
-        ("dtype", json!(dtype_name(key.dtype))),
+        ("operation", json!(key.probe)),
+        ("dtype", json!(key.dtype)),
         ("device", json!(key.device)),
         ("threads", json!(key.threads)),
         ("median_latency_ms", json!(time.median_ns / 1e6)),
         ("median_latency_ms_interval", json!(time.interval.map(milliseconds))),
         ("confidence_level", json!(time.confidence_level)),
         ("implementation", json!(record.kernels.join(", "))),
-        ("id", json!(record.full_id)),
+        ("cautions", json!(fusion::cautions(Some(row)))),
+        ("full_id", json!(record.full_id)),
         ("run_id", json!(record.run_id)),
     ]);
     if key.probe.is_product() {
@@ -157,27 +172,36 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     extra
 }
 
-/// Results by key; of several with one key, which are of several configs, the latest.
-fn fusions(
-    results: &[FusionResult<'_>],
-    notes: &mut Vec<String>,
-) -> BTreeMap<String, FusionCalibration> {
-    let (profiles, without) = fusion::profiles(results);
-    let mut latest: BTreeMap<String, FusionCalibration> = BTreeMap::new();
-    let id = |profile: &FusionCalibration| profile.extra_params["id"].as_str().map(str::to_owned);
-    for (key, profile) in profiles {
-        let new = id(&profile).unwrap_or_default();
-        if let Some(earlier) = latest.insert(key.clone(), profile) {
-            notes.push(twice(&key, &new, &id(&earlier).unwrap_or_default()));
-        }
-    }
-    if without > 0 {
-        notes.push(format!(
+/// That results are not in the profile.
+fn without_speedup(count: usize) -> Option<String> {
+    (count > 0).then(|| {
+        format!(
             "{} without a speed-up not in the profile; `criterion-report fusion` says why",
-            units::count(without, "fusion case")
-        ));
-    }
-    latest
+            units::count(count, "fusion case")
+        )
+    })
+}
+
+/// Why two forms of one attention differ.
+fn dispatch(results: &[FusionResult<'_>]) -> Option<String> {
+    let kernels = sdpa_dispatch(&results.iter().collect::<Vec<_>>())?;
+    Some(format!(
+        "`sdpa-3d` and `fused` of FullAttention_SDPA differ by the kernel, not by fusing: without \
+         an axis of heads libtorch runs {}, with one {}",
+        kernels.without_heads, kernels.with_heads,
+    ))
+}
+
+/// What the machine was asked before the runs of the profile, each check once.
+fn findings(report: &Report, run_ids: &BTreeSet<String>) -> Vec<Finding> {
+    let run_ids: HashSet<&str> = run_ids.iter().map(String::as_str).collect();
+    let findings = report.findings(&run_ids).into_iter();
+    let finding = findings.map(|(run, check)| Finding {
+        check: check.clone(),
+        target: run.target.clone(),
+        run_id: run.run_id.clone(),
+    });
+    finding.collect()
 }
 
 fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
@@ -203,15 +227,15 @@ fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
     }
 }
 
-fn run_ids(operations: &[Operation<'_>], results: &[FusionResult<'_>]) -> Vec<String> {
-    let rows = operations.iter().map(|it| it.row).chain(results.iter().map(|it| it.row));
-    let ids: BTreeSet<String> = rows.map(|row| row.record.run_id.clone()).collect();
-    ids.into_iter().collect()
+/// All rows that a profile is made of.
+fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&'a Row> {
+    let fusions = results.iter().flat_map(|it| [Some(it.row), it.unfused.row]).flatten();
+    operations.iter().map(|it| it.row).chain(fusions).collect()
 }
 
 /// That the rows were measured under circumstances that differ.
-fn circumstances(report: &Report) -> Option<String> {
-    let several = report.circumstances.len();
+fn circumstances(rows: &[&Row]) -> Option<String> {
+    let several = Circumstances::of(rows.iter().map(|row| &row.record)).len();
     (several > 1).then(|| {
         format!(
             "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \

@@ -1,87 +1,61 @@
 //! What fusing is worth on a machine: the results of `fusion` in upstream's schema.
 
+use std::collections::BTreeMap;
+
 use plan::{Allocator, CacheMode, Device, FusionVariant, FusionWork, PatternFamily};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use statistics::Band;
 
+use super::headroom;
 use super::operation::dtype_name;
+use super::roofs::Roofs;
 use super::schema::{FusionCalibration, params};
-use crate::model::{FusionResult, PatternAdvice, Point, Report, Side, Speedup, VariantAdvice};
+use super::select::twice;
+use super::strategy::FusionAdvice;
+use crate::model::{FusionResult, PatternAdvice, Report, Row, Side, Speedup};
 
-/// Whether to fuse a pattern at one place, and on which evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FusionAdvice {
-    /// Device.
-    pub device: Device,
-    /// Device, processor, threads: `cpu (AMD EPYC 7763), 1 thread`.
-    pub place: String,
-    /// Upstream's name of the pattern.
-    pub fusion_pattern: String,
-    /// `fuse`, `fuse conditionally`, `indifferent`, `avoid`, `inconclusive`.
-    pub advice: String,
-    /// The best of the variants that fuse.
-    pub variant: Option<String>,
-    /// Its speed-ups, in words: `1.10× (f32 128x512x512) to 1.60× (…)`.
-    pub evidence: String,
-}
-
-impl FusionAdvice {
-    fn of(advice: &PatternAdvice) -> Self {
-        let best = advice.best_variant();
-        Self {
-            device: advice.place.device,
-            place: advice.place.to_string(),
-            fusion_pattern: advice.pattern.upstream().to_owned(),
-            advice: advice.advice.word().to_owned(),
-            variant: best.map(|best| best.variant.to_string()),
-            evidence: best
-                .map_or_else(|| "no variant that fuses has a speed-up".to_owned(), evidence),
-        }
-    }
-}
-
-/// The lowest and the highest speed-up with their cases.
-fn evidence(best: &VariantAdvice) -> String {
-    let text =
-        |point: &Point| format!("{} ({point})", crate::units::ratio(point.speedup.ratio, None));
-    match (best.lowest(), best.highest()) {
-        (Some(lowest), Some(highest)) if best.points.len() > 1 => {
-            format!("{} to {}", text(lowest), text(highest))
-        }
-        (Some(only), _) => text(only),
-        (None, _) => String::new(),
-    }
-}
-
-/// Every result with a speed-up on the device, by its key, oldest first; and how many have none.
-pub fn profiles(results: &[FusionResult<'_>]) -> (Vec<(String, FusionCalibration)>, usize) {
-    let mut with: Vec<&FusionResult<'_>> =
-        results.iter().filter(|result| result.speedup.is_ok()).collect();
-    with.sort_by_key(|result| result.row.record.timestamp);
-    let without = results.len() - with.len();
-    let profile = |result: &&FusionResult<'_>| {
-        let speedup = *result.speedup.as_ref().ok()?;
-        Some((key(result), calibration(result, &speedup)))
-    };
-    (with.iter().filter_map(profile).collect(), without)
-}
-
-/// The results of these families on the device.
+/// The results of these families on the device, in the report's order. Of several with one key,
+/// which are of several configs, the latest with a speed-up is kept, or else the latest.
 pub fn results<'a>(
     report: &'a Report,
     device: Device,
     families: &[PatternFamily],
+    notes: &mut Vec<String>,
 ) -> Vec<FusionResult<'a>> {
     let mut results = FusionResult::all(report);
     results.retain(|result| {
         result.key.place.device == device && families.contains(&result.key.pattern.family())
     });
-    results
+    let rank = |result: &FusionResult<'_>| (result.speedup.is_ok(), result.row.record.timestamp);
+    let mut kept: Vec<FusionResult<'_>> = Vec::new();
+    for result in results {
+        let own = key(&result);
+        let Some(known) = kept.iter_mut().find(|known| key(known) == own) else {
+            kept.push(result);
+            continue;
+        };
+        let newer = rank(&result) >= rank(known);
+        let left_out = if newer { std::mem::replace(known, result) } else { result };
+        notes.push(twice(&own, known.row.full_id(), left_out.row.full_id()));
+    }
+    kept
+}
+
+/// Every result with a speed-up, by its key.
+pub fn profiles(
+    results: &[FusionResult<'_>],
+    roofs: &Roofs,
+) -> BTreeMap<String, FusionCalibration> {
+    let profile = |result: &FusionResult<'_>| {
+        let speedup = *result.speedup.as_ref().ok()?;
+        Some((key(result), calibration(result, &speedup, roofs)))
+    };
+    results.iter().filter_map(profile).collect()
 }
 
 /// Whether to fuse, pattern by pattern.
 pub fn strategy(results: &[FusionResult<'_>]) -> Vec<FusionAdvice> {
-    PatternAdvice::all(results).iter().map(FusionAdvice::of).collect()
+    PatternAdvice::all(results).into_iter().map(FusionAdvice).collect()
 }
 
 /// Pattern, variant, and all else that tells two results apart:
@@ -102,7 +76,7 @@ fn key(result: &FusionResult<'_>) -> String {
     format!("{text}_device={device}_dtype={dtype}_shape={size}_threads={threads}_variant={variant}")
 }
 
-fn calibration(result: &FusionResult<'_>, speedup: &Speedup) -> FusionCalibration {
+fn calibration(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> FusionCalibration {
     let latency_ms = |side: &Side<'_>| side.time().map(|time| time.median_ns / 1e6);
     let operators = operators(result);
     let unfused_bytes = result.unfused.upstream_bytes;
@@ -120,7 +94,7 @@ fn calibration(result: &FusionResult<'_>, speedup: &Speedup) -> FusionCalibratio
         memory_reduction: result.memory_reduction(),
         gflops_improvement: speedup.gflops_improvement(),
         input_shape: result.work().input_shape(),
-        extra_params: extra(result, speedup),
+        extra_params: extra(result, speedup, roofs),
         num_trials: speedup.blocks as u64,
     }
 }
@@ -133,31 +107,68 @@ fn operators(result: &FusionResult<'_>) -> Vec<String> {
     operations.unwrap_or_default().iter().map(|operation| name(operation.name)).collect()
 }
 
-fn extra(result: &FusionResult<'_>, speedup: &Speedup) -> Map<String, Value> {
+/// What upstream has no field for, under the names of `fusion`'s document.
+fn extra(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> Map<String, Value> {
     let record = &result.row.record;
-    let samples = |side: &Side<'_>| side.time().map(|time| time.samples);
-    params([
+    let benefit = speedup.benefit();
+    let place = &result.key.place;
+    let efficiency = |side: &Side<'_>| json!(headroom::efficiency(roofs, result, side));
+    let samples = |side: &Side<'_>| json!(side.time().map(|time| time.samples));
+    let mut extra = params([
+        ("full_id", json!(record.full_id)),
+        ("config", json!(record.case.config)),
+        ("pattern", json!(result.key.pattern)),
         ("variant", json!(result.key.variant)),
-        ("shape", json!(result.key.size.to_string())),
-        ("dtype", json!(dtype_name(result.key.dtype))),
-        ("device", json!(result.key.place.device)),
-        ("threads", json!(record.environment.torch.threads)),
         ("fuses", json!(result.fuses())),
         ("same_product", json!(result.same_product())),
+        ("size", json!(result.key.size.to_string())),
+        ("dtype", json!(result.key.dtype)),
+        ("device", json!(place.device)),
+        ("threads", json!(record.environment.torch.threads)),
+        ("allocator", json!(place.allocator)),
+        ("cache", json!(place.cache)),
         ("speedup_low", json!(speedup.interval.low)),
         ("speedup_high", json!(speedup.interval.high)),
         ("confidence_level", json!(speedup.confidence_level)),
-        ("verdict", json!(speedup.benefit().word())),
-        ("unfused_samples", json!(samples(&result.unfused))),
-        ("fused_samples", json!(samples(&result.fused))),
+        ("blocks", json!(speedup.blocks)),
+        ("benefit", json!(benefit.to_string())),
+        ("lowest_band", json!(Band::word(benefit.lowest()))),
+        ("highest_band", json!(Band::word(benefit.highest()))),
+        ("unfused_samples", samples(&result.unfused)),
+        ("fused_samples", samples(&result.fused)),
+        ("unfused_efficiency", efficiency(&result.unfused)),
+        ("fused_efficiency", efficiency(&result.fused)),
         ("flops", json!(result.flops)),
         ("output_shape", json!(result.work().output_shape())),
+    ]);
+    extra.extend(memory(result));
+    extra.extend(params([
+        ("unfused_kernels", json!(result.unfused.row.map(|row| &row.record.kernels))),
+        ("fused_kernels", json!(record.kernels)),
+        ("unfused_cautions", json!(cautions(result.unfused.row))),
+        ("cautions", json!(result.cautions)),
+        ("run_id", json!(record.run_id)),
+    ]));
+    extra
+}
+
+/// Bytes in the consistent accounting, by formula; what was allocated, measured.
+fn memory(result: &FusionResult<'_>) -> Map<String, Value> {
+    let (unfused, fused) = (result.unfused.allocated(), result.fused.allocated());
+    params([
         ("unfused_consistent_bytes", json!(result.unfused.consistent_bytes)),
         ("fused_consistent_bytes", json!(result.fused.consistent_bytes)),
-        ("unfused_peak_allocated_bytes", json!(result.unfused.allocated().map(|it| it.peak_bytes))),
-        ("fused_peak_allocated_bytes", json!(result.fused.allocated().map(|it| it.peak_bytes))),
-        ("kernels", json!(record.kernels)),
-        ("id", json!(record.full_id)),
-        ("run_id", json!(record.run_id)),
+        ("consistent_reduction", json!(result.consistent_reduction())),
+        ("unfused_peak_allocation_bytes", json!(unfused.map(|it| it.peak_bytes))),
+        ("fused_peak_allocation_bytes", json!(fused.map(|it| it.peak_bytes))),
+        ("peak_allocation_reduction", json!(result.peak_allocation_reduction())),
+        ("unfused_total_allocation_bytes", json!(unfused.map(|it| it.total_bytes))),
+        ("fused_total_allocation_bytes", json!(fused.map(|it| it.total_bytes))),
+        ("total_allocation_reduction", json!(result.total_allocation_reduction())),
     ])
+}
+
+/// What qualifies a row's own numbers, in words.
+pub fn cautions(row: Option<&Row>) -> Vec<String> {
+    row.map(Row::cautions).unwrap_or_default().iter().map(ToString::to_string).collect()
 }

@@ -3,6 +3,7 @@
 
 mod calibrate;
 mod fusion;
+mod headroom;
 mod level;
 mod memory;
 mod operation;
@@ -14,9 +15,9 @@ mod roofs;
 mod schema;
 mod select;
 mod spread;
+mod strategy;
 
 pub use calibrate::calibrate;
-pub use fusion::FusionAdvice;
 pub use level::{BEYOND_LAST, Caches, Level};
 pub use operation::{Operation, OperationKey, Rate};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
@@ -24,7 +25,8 @@ pub use profile::{Products, ProfileError};
 pub use request::{CalibrationError, OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
-    FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration, PeakSources,
-    Profile, Schema,
+    Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration,
+    PeakSources, Profile,
 };
 pub use spread::Spread;
+pub use strategy::FusionAdvice;

@@ -26,6 +26,11 @@ impl OperationKey {
     pub const fn working_set(&self) -> u64 {
         self.size.saturating_mul(self.probe.arrays())
     }
+
+    /// Operation and size: `matmul 1024`, `copy 256MiB`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.probe, self.probe.size_name(self.size))
+    }
 }
 
 /// As branes-ai/graphs builds its keys, of parameters that are always there and tell all apart:

@@ -1,7 +1,9 @@
 //! Peaks of known hardware, as documented by its vendor: data, in `presets/hardware.yml`.
 
-use plan::{Device, Dtype, UnknownWord};
+use plan::{Device, Dtype, Record, UnknownWord};
 use serde::Deserialize;
+
+use crate::units;
 
 /// A machine or device.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -11,6 +13,11 @@ pub struct Preset {
     pub name: String,
     /// The product.
     pub title: String,
+    /// What the model has in its name that machines record, wherever they have it.
+    pub model: String,
+    /// Of a CPU, per socket.
+    #[serde(default)]
+    pub cores: Option<u32>,
     /// Whether it is a CPU or a GPU.
     pub device: Device,
     /// Of its memory.
@@ -95,6 +102,30 @@ impl Preset {
         let unknown =
             || UnknownWord::new("preset", name, all.iter().map(|preset| preset.name.as_str()));
         all.iter().find(|preset| preset.name == name).cloned().ok_or_else(unknown)
+    }
+
+    /// That the machine of a record is another, or has a part of it only.
+    pub(super) fn mismatch(&self, record: &Record) -> Option<String> {
+        let environment = &record.environment;
+        let found = match self.device {
+            Device::Cpu => Some(environment.host.cpu_model.as_str()),
+            Device::Cuda | Device::Xpu | Device::Mps => environment.torch.cuda_device.as_deref(),
+        };
+        let found = found.filter(|found| !found.is_empty()).unwrap_or("a device without a name");
+        let (name, title) = (&self.name, &self.title);
+        if !found.to_lowercase().contains(&self.model.to_lowercase()) {
+            return Some(format!(
+                "preset {name} is of {title}; what was measured calls itself {found}: its peaks \
+                 may be of another machine"
+            ));
+        }
+        let cpus = environment.host.cpus;
+        let cores = self.cores.filter(|cores| *cores > cpus)?;
+        let cpus = units::count(cpus as usize, "CPU");
+        Some(format!(
+            "preset {name} is of {cores} cores; the runs could use {cpus}: its peaks are out of \
+             their reach"
+        ))
     }
 
     /// Its peak, where it is documented.

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use plan::Dtype;
 use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::operation::OperationKey;
 use super::roofline::{PeakSource, Roofline};
-use super::schema::{OperationCalibration, Profile, Schema};
+use super::schema::{OperationCalibration, Profile};
 use super::spread::Spread;
 use crate::units;
 
@@ -63,7 +65,7 @@ pub enum ProfileError {
     /// It is of a schema that this code does not know.
     #[error(
         "{}: schema {name} version {version}; this criterion-report reads {} up to version {}",
-        path.display(), Schema::NAME, Schema::VERSION
+        path.display(), Profile::SCHEMA, Profile::VERSION
     )]
     Schema {
         /// The file.
@@ -81,14 +83,16 @@ impl Profile {
         /// What is asked first: another version may fail in any other field.
         #[derive(Deserialize)]
         struct Stamp {
-            schema: Option<Schema>,
+            schema: Option<String>,
+            version: Option<u32>,
         }
         let text =
             fs::read(path).map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
         let malformed = |cause| ProfileError::Malformed { path: path.to_owned(), cause };
-        let Stamp { schema } = serde_json::from_slice(&text).map_err(malformed)?;
-        if let Some(Schema { name, version }) = schema
-            && (name != Schema::NAME || version > Schema::VERSION)
+        let Stamp { schema, version } = serde_json::from_slice(&text).map_err(malformed)?;
+        let version = version.unwrap_or(0);
+        if let Some(name) = schema
+            && (name != Self::SCHEMA || version > Self::VERSION)
         {
             return Err(ProfileError::Schema { path: path.to_owned(), name, version });
         }
@@ -97,8 +101,14 @@ impl Profile {
 
     /// The roof over float32 on the most threads, which the summary fields are about.
     pub fn headline(&self) -> Option<&Roofline> {
-        let float32 = self.rooflines.iter().filter(|roof| roof.dtype == "float32");
+        let float32 = self.rooflines.iter().filter(|roof| roof.dtype == Dtype::Float32);
         float32.max_by_key(|roof| roof.threads)
+    }
+
+    /// Threads on which the bandwidth of memory was measured that the summary fields are about.
+    pub fn memory_threads(&self) -> Option<u32> {
+        let memory = self.bandwidth_by_level.iter().filter(|it| it.level == "memory");
+        memory.map(|it| it.threads).max()
     }
 
     /// The products that the summary fields are about. Of upstream's files they are found anew:
@@ -135,6 +145,17 @@ impl Profile {
     pub fn label(&self, key: &str) -> String {
         let Some(operation) = self.operation_profiles.get(key) else { return key.to_owned() };
         format!("{} {}", operation.name(), operation.size_name())
+    }
+
+    /// Whether a fusion of its dtype on its threads exceeds the roof, and so refutes its peak.
+    pub fn is_refuted(&self, roof: &Roofline) -> bool {
+        self.fusion_profiles.values().any(|fusion| {
+            let params = &fusion.extra_params;
+            let own = params.get("dtype").and_then(Value::as_str) == Some(roof.dtype.as_str())
+                && params.get("threads").and_then(Value::as_u64) == Some(roof.threads.into());
+            let above = |side: &str| params.get(side).and_then(Value::as_f64) > Some(1.0);
+            own && (above("unfused_efficiency") || above("fused_efficiency"))
+        })
     }
 
     /// What exceeds the peak that it is relative to, and so shows that the peak is wrong.

@@ -7,9 +7,9 @@ use super::preset::{Precision, Preset};
 use super::roofline::PeakSource;
 
 /// A kind of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum OperationKind {
-    /// Products of matrices.
+    /// Products of matrices, by torch and by oneDNN.
     Matmul,
     /// STREAM's four.
     Memory,
@@ -24,6 +24,15 @@ impl OperationKind {
             Probe::Matmul | Probe::MatmulOnednn => Self::Matmul,
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Memory,
             Probe::Launch => Self::Launch,
+        }
+    }
+
+    /// As the user names it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Matmul => "matmul",
+            Self::Memory => "memory",
+            Self::Launch => "launch",
         }
     }
 }
@@ -75,15 +84,14 @@ impl Request<'_> {
 #[derive(Debug, Error)]
 pub enum CalibrationError {
     /// Nothing of the kind was measured.
-    #[error(
-        "no calibration with a time among {read}{of}: measure first with `cargo bench --bench \
-         calibration`{reason}"
-    )]
+    #[error("no {asked} with a time: {found}; {remedy}{reason}")]
     Nothing {
-        /// What was read: `2 recorded cases`.
-        read: String,
-        /// Of which device or kind, if that was asked for.
-        of: String,
+        /// What was asked for: `calibration of matmul and memory on cuda`.
+        asked: String,
+        /// What there is: `20 others with one, of matmul and memory on cpu`.
+        found: String,
+        /// What to do.
+        remedy: String,
         /// Why a case that was recorded has no time.
         reason: String,
     },
@@ -102,8 +110,8 @@ pub enum CalibrationError {
     },
     /// Rows of several machines.
     #[error(
-        "the calibrations are of several machines ({0}): take those of one with --latest, \
-         --filter or --criterion-dir"
+        "the calibrations and fusions are of several machines ({0}): take those of one with \
+         --latest, --filter, --fusion-patterns none or --criterion-dir"
     )]
     Machines(String),
 }

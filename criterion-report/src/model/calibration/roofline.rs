@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use plan::Dtype;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, Rate};
@@ -112,8 +113,8 @@ impl Limit {
 pub struct Roofline {
     /// Device.
     pub device: plan::Device,
-    /// Dtype: `float32`.
-    pub dtype: String,
+    /// Dtype.
+    pub dtype: Dtype,
     /// Intra-op threads.
     pub threads: u32,
     /// 10⁹ floating-point operations per second.
@@ -127,19 +128,12 @@ pub struct Roofline {
 impl Roofline {
     /// The roof made of two limits.
     pub fn new(
-        (device, dtype, threads): (plan::Device, &str, u32),
+        (device, dtype, threads): (plan::Device, Dtype, u32),
         peak_gflops: Limit,
         bandwidth_gbps: Option<Limit>,
     ) -> Self {
         let ridge = bandwidth_gbps.as_ref().map(|limit| peak_gflops.value / limit.value);
-        Self {
-            device,
-            dtype: dtype.to_owned(),
-            threads,
-            peak_gflops,
-            bandwidth_gbps,
-            ridge_flop_per_byte: ridge,
-        }
+        Self { device, dtype, threads, peak_gflops, bandwidth_gbps, ridge_flop_per_byte: ridge }
     }
 
     /// The most that an operation of that intensity (flop per byte) can reach, in GFLOP/s.
@@ -164,7 +158,7 @@ mod tests {
     }
 
     fn roof(gflops: f64, gbps: f64) -> Roofline {
-        let of = (plan::Device::Cpu, "float32", 2);
+        let of = (plan::Device::Cpu, Dtype::Float32, 2);
         Roofline::new(of, limit(gflops), Some(limit(gbps)))
     }
 
@@ -183,7 +177,7 @@ mod tests {
 
     #[test]
     fn without_a_bandwidth_there_is_no_ridge() {
-        let roof = Roofline::new((plan::Device::Cpu, "float32", 2), limit(800.0), None);
+        let roof = Roofline::new((plan::Device::Cpu, Dtype::Float32, 2), limit(800.0), None);
         assert_eq!((roof.is_memory_bound(1.0), roof.attainable_gflops(1.0)), (None, None));
     }
 

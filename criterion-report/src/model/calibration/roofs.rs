@@ -6,7 +6,7 @@ use plan::{Device, Dtype};
 
 use super::level::Level;
 use super::memory::Memory;
-use super::operation::{Operation, OperationKey, dtype_name};
+use super::operation::{Operation, OperationKey};
 use super::preset::Precision;
 use super::request::{OperationKind, Request};
 use super::roofline::{Best, Limit, PeakSource, Roofline};
@@ -21,8 +21,10 @@ pub struct Roofs {
     pub memory: Memory,
     /// The most threads that STREAM's operations ran on.
     pub memory_threads: u32,
-    /// That of float32 on the most threads.
+    /// That of float32 on the most threads that its products ran on.
     pub headline: Option<Roofline>,
+    /// The most threads that any operation ran on: figures of a whole machine are of these.
+    most: u32,
     /// Of memory, in place of what was measured.
     instead_of_memory: Option<(f64, PeakSource)>,
 }
@@ -40,8 +42,11 @@ impl Roofs {
         let mut memory = Memory::of(operations);
         notes.append(&mut memory.notes);
         let instead_of_memory = request.bandwidth();
+        let threads = |operation: &Operation<'_>| operation.key.threads;
+        let most = operations.iter().map(threads).max().unwrap_or(0);
+        let all = Vec::new();
         let mut roofs =
-            Self { all: Vec::new(), memory, memory_threads, headline: None, instead_of_memory };
+            Self { all, memory, memory_threads, headline: None, most, instead_of_memory };
         let products = || operations.iter().filter(|it| it.key.probe.is_product());
         let of: BTreeSet<(Dtype, u32)> =
             products().map(|operation| (operation.key.dtype, operation.key.threads)).collect();
@@ -49,33 +54,58 @@ impl Roofs {
             let own: Vec<&Operation<'_>> = products()
                 .filter(|it| (it.key.dtype, it.key.threads) == (dtype, threads))
                 .collect();
-            let most = of.range((dtype, threads)..=(dtype, u32::MAX)).count() == 1;
-            roofs.add((dtype, threads, most), &own, device, request);
+            roofs.add((dtype, threads), &own, device, request);
         }
+        roofs.headline = roofs.all.iter().rfind(|roof| roof.dtype == Dtype::Float32).cloned();
         notes.extend(Self::partial(operations, device, request));
+        notes.extend(roofs.unused(request));
         roofs
     }
 
-    /// Adds the roof over products of one dtype on so many threads, and whether these are the most.
+    /// Adds the roof over products of one dtype on so many threads, the best by whichever library.
     /// Figures from elsewhere are of the whole machine, so they replace what was measured on the
     /// most threads only.
     fn add(
         &mut self,
-        (dtype, threads, most): (Dtype, u32, bool),
+        (dtype, threads): (Dtype, u32),
         products: &[&Operation<'_>],
         device: Device,
         request: &Request<'_>,
     ) {
         let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
-        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| most);
+        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| threads == self.most);
         let best = Best::of(products.iter().copied(), Operation::gflops);
-        let bandwidth = self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| most));
+        let bandwidth = self.bandwidth(threads);
         let Some(limit) = Limit::new(best, instead) else { return };
-        let roof = Roofline::new((device, dtype_name(dtype), threads), limit, bandwidth);
-        if dtype == Dtype::Float32 && most {
-            self.headline = Some(roof.clone());
-        }
-        self.all.push(roof);
+        self.all.push(Roofline::new((device, dtype, threads), limit, bandwidth));
+    }
+
+    /// The bandwidth of memory on so many threads.
+    pub fn bandwidth(&self, threads: u32) -> Option<Limit> {
+        let whole = threads == self.most;
+        self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| whole))
+    }
+
+    /// That a figure of the whole machine stands for nothing in the summary, because what it is of
+    /// ran on fewer threads than something else.
+    fn unused(&self, request: &Request<'_>) -> Vec<String> {
+        let note = |what: &str, threads: u32| {
+            format!(
+                "the peak of {what} that was named is of the whole machine, not of the {} that it \
+                 was measured on at most; other operations ran on {}: it is left as measured",
+                units::count(threads as usize, "thread"),
+                self.most,
+            )
+        };
+        let fewer = |threads: u32| (1..self.most).contains(&threads).then_some(threads);
+        let product = self.headline.as_ref().filter(|_| request.peak(Precision::Float32).is_some());
+        let product = product.and_then(|roof| fewer(roof.threads));
+        let memory = self.instead_of_memory.as_ref().and_then(|_| fewer(self.memory_threads));
+        let notes = [
+            product.map(|threads| note("float32 products", threads)),
+            memory.map(|threads| note("memory", threads)),
+        ];
+        notes.into_iter().flatten().collect()
     }
 
     /// That figures of a whole machine stand beside measurements on a part of it.
@@ -101,8 +131,12 @@ impl Roofs {
 
     /// The one over an operation.
     pub fn roof(&self, key: &OperationKey) -> Option<&Roofline> {
-        let dtype = dtype_name(key.dtype);
-        self.all.iter().find(|roof| roof.dtype == dtype && roof.threads == key.threads)
+        self.over(key.dtype, key.threads)
+    }
+
+    /// The one over products of a dtype on so many threads.
+    pub fn over(&self, dtype: Dtype, threads: u32) -> Option<&Roofline> {
+        self.all.iter().find(|roof| (roof.dtype, roof.threads) == (dtype, threads))
     }
 
     /// Whether the operation is of those that upstream's summary fields are about.
@@ -121,9 +155,7 @@ impl Roofs {
                 Some(operation.gflops().value / self.roof(key)?.peak_gflops.value)
             }
             (OperationKind::Memory, Some(Level::Memory)) => {
-                let most = key.threads == self.memory_threads;
-                let instead = self.instead_of_memory.clone().filter(|_| most);
-                Some(gbps / self.memory.limit(key.threads, instead)?.value)
+                Some(gbps / self.bandwidth(key.threads)?.value)
             }
             (OperationKind::Memory, Some(level)) => {
                 Some(gbps / self.memory.best(level, key.threads)?.value)

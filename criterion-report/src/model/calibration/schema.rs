@@ -6,8 +6,8 @@ use plan::{Check, Device, Environment};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::fusion::FusionAdvice;
 use super::roofline::{Best, PeakSource, Roofline};
+use super::strategy::FusionAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
 /// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
@@ -51,9 +51,12 @@ pub struct Profile {
     #[serde(default)]
     pub fusion_profiles: BTreeMap<String, FusionCalibration>,
 
-    /// Which schema this is; absent in upstream's files, as are all that follow.
+    /// Which schema this is, [`Profile::SCHEMA`]; absent in upstream's files, as are all that follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Schema>,
+    pub schema: Option<String>,
+    /// Version of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
     /// Where the theoretical figures are from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_source: Option<PeakSources>,
@@ -72,9 +75,9 @@ pub struct Profile {
     /// Machine, library and working tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// What the machine was asked before the runs.
+    /// What the machine was asked before the runs that measured the profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub preflight_checks: Vec<Check>,
+    pub preflight_checks: Vec<Finding>,
     /// The runs that measured it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run_ids: Vec<String>,
@@ -88,25 +91,23 @@ pub(super) fn params<const N: usize>(entries: [(&str, Value); N]) -> Map<String,
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Name and version of the schema.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Schema {
-    /// `criterion-torch-calibration`.
-    pub name: String,
-    /// Version.
-    pub version: u32,
-}
-
-impl Schema {
-    /// The name of ours.
-    pub const NAME: &str = "criterion-torch-calibration";
+impl Profile {
+    /// The name of our schema.
+    pub const SCHEMA: &str = "criterion-torch/calibration";
     /// The version that this code writes, and the newest that it reads.
     pub const VERSION: u32 = 1;
+}
 
-    /// The one that this code writes.
-    pub fn current() -> Self {
-        Self { name: Self::NAME.to_owned(), version: Self::VERSION }
-    }
+/// What a run found when it asked the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Question and answer.
+    #[serde(flatten)]
+    pub check: Check,
+    /// The bench target of the run.
+    pub target: String,
+    /// The run.
+    pub run_id: String,
 }
 
 /// Where each of the two theoretical figures is from.
@@ -152,7 +153,7 @@ pub struct Metadata {
 /// One operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationCalibration {
-    /// `matmul`, `copy`, `scale`, `add`, `triad`.
+    /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`.
     pub operation_type: String,
     /// GFLOP/s at the median time; upstream's is at the mean.
     pub measured_gflops: f64,
@@ -239,7 +240,7 @@ pub struct LaunchLatency {
     /// Number of samples.
     pub num_trials: u64,
     /// Criterion's id.
-    pub id: String,
+    pub full_id: String,
 }
 
 /// Bandwidth of memory or of a cache.

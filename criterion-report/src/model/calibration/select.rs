@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Device, Mode};
 
 use super::operation::{Operation, OperationKey};
-use super::request::{CalibrationError, Request};
+use super::request::{CalibrationError, OperationKind, Request};
 use crate::model::{Report, Row};
 use crate::units;
 
@@ -37,15 +37,51 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, Calibrat
     if present.contains(&device) {
         return Ok(device);
     }
-    let reason = rows
-        .iter()
-        .find_map(|row| Some(format!(" ({}: {})", row.full_id(), row.reason()?)))
-        .unwrap_or_default();
-    Err(CalibrationError::Nothing {
-        read: units::count(report.rows_read(), "recorded case"),
-        of: request.device.map(|device| format!(" of {device}")).unwrap_or_default(),
-        reason,
-    })
+    Err(nothing(report, request, &rows))
+}
+
+/// What was asked for, and what there is instead. `rows` are those asked for, on any device.
+fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> CalibrationError {
+    let kinds: BTreeSet<OperationKind> = request.operations.iter().copied().collect();
+    let on = request.device.map(|device| format!(" on {device}")).unwrap_or_default();
+    let there: Vec<(OperationKind, Device)> = report
+        .entries()
+        .filter(|entry| entry.row.time.is_ok())
+        .filter_map(|entry| {
+            let case = &entry.row.record.case;
+            Some((OperationKind::of(case.work.probe()?.probe), case.device))
+        })
+        .collect();
+    let others = match there.len() {
+        0 => "no operation that was recorded has one".to_owned(),
+        1 => "1 other has one".to_owned(),
+        count => format!("{count} others have one"),
+    };
+    let known: BTreeSet<(Device, OperationKind)> =
+        there.iter().map(|(kind, device)| (*device, *kind)).collect();
+    let known: Vec<String> =
+        known.iter().map(|(device, kind)| format!("{} on {device}", kind.word())).collect();
+    let (of, remedy) = match known.is_empty() {
+        true => (String::new(), "measure first with `cargo bench --bench calibration`"),
+        false => (
+            format!(" ({})", known.join(", ")),
+            "ask for these with --operations and --device, or measure with `cargo bench --bench \
+             calibration`",
+        ),
+    };
+    let reason =
+        rows.iter().find_map(|row| Some(format!(" ({}: {})", row.full_id(), row.reason()?)));
+    CalibrationError::Nothing {
+        asked: format!("calibration of {}{on}", words(&kinds)),
+        found: format!("{others}{of}"),
+        remedy: remedy.to_owned(),
+        reason: reason.unwrap_or_default(),
+    }
+}
+
+/// `matmul, memory, launch`
+fn words(kinds: &BTreeSet<OperationKind>) -> String {
+    kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ")
 }
 
 /// The operations with a time; of several with one key, which are of several configs, the latest.
@@ -94,12 +130,12 @@ pub fn unmeasured(report: &Report, device: Device) -> Option<String> {
     Some(format!("{count} without a time of the last run that selected it; {id}: {reason}"))
 }
 
-/// A profile is of one machine.
-pub fn one_machine(operations: &[Operation<'_>], device: Device) -> Result<(), CalibrationError> {
-    let machines: BTreeSet<String> = operations
+/// A profile is of one machine: operations and fusions alike.
+pub fn one_machine(rows: &[&Row], device: Device) -> Result<(), CalibrationError> {
+    let machines: BTreeSet<String> = rows
         .iter()
-        .map(|operation| {
-            let environment = &operation.row.record.environment;
+        .map(|row| {
+            let environment = &row.record.environment;
             let gpu = environment.torch.cuda_device.as_ref().filter(|_| device == Device::Cuda);
             let gpu = gpu.map(|gpu| format!(", {gpu}")).unwrap_or_default();
             format!("{}: {}{gpu}", environment.host.hostname, environment.host.cpu_model)

@@ -1,13 +1,13 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, WIDTH, efficiency, heading, rate};
+use super::{ABSENT, dtype, efficiency, fit, heading, rate};
 use crate::model::Interval;
 use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, render};
+use crate::write::table::{Align, Cell, Line, Paint, render};
 
 /// What efficiencies are relative to, and where it is from.
-pub fn peaks(profile: &Profile, colour: bool) -> String {
+pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
     let sources = profile.peak_source.as_ref();
     let source = |source: Option<&PeakSource>| {
         // Upstream has no others.
@@ -15,24 +15,44 @@ pub fn peaks(profile: &Profile, colour: bool) -> String {
     };
     let gflops = source(sources.and_then(|it| it.gflops.as_ref()));
     let bandwidth = source(sources.and_then(|it| it.bandwidth.as_ref()));
-    let line = |name: &str, value: Option<f64>, unit: &str, source: &str| {
-        let cells: [Cell; 4] = [name.into(), rate(value).into(), unit.into(), source.into()];
+    let line = |name: &str, value: Option<f64>, unit: &str, source: &str, on: &str| {
+        let cells: [Cell; 5] =
+            [name.into(), rate(value).into(), unit.into(), source.into(), on.into()];
         Line::Cells(if value.is_some() { cells.to_vec() } else { cells[..2].to_vec() })
     };
+    let product = on(profile.headline().map(|roof| roof.threads));
+    let memory = on(profile.memory_threads());
+    let (peak, peak_bandwidth) =
+        (profile.theoretical_peak_gflops, profile.theoretical_bandwidth_gbps);
     let lines = [
-        line("Peak:", profile.theoretical_peak_gflops, "GFLOP/s", &gflops),
-        line("Peak bandwidth:", profile.theoretical_bandwidth_gbps, "GB/s", &bandwidth),
+        line("Peak:", peak, "GFLOP/s", &gflops, &product),
+        line("Peak bandwidth:", peak_bandwidth, "GB/s", &bandwidth, &memory),
     ];
-    let columns = [("", Align::Left), ("", Align::Right), ("", Align::Left), ("", Align::Left)];
-    heading("Theoretical Specifications:", colour) + &render(&columns, &lines, 2, WIDTH, colour)
+    let columns = [
+        ("", Align::Left),
+        ("", Align::Right),
+        ("", Align::Left),
+        ("", Align::Left),
+        ("", Align::Left),
+    ];
+    heading("Theoretical Specifications:", colour) + &render(&columns, &lines, 2, width, colour)
+}
+
+/// `2 threads`, where it is known.
+fn on(threads: Option<u32>) -> String {
+    threads.map(|threads| units::count(threads as usize, "thread")).unwrap_or_default()
 }
 
 /// The best, mean and worst product, and memory.
-pub fn performance(profile: &Profile, colour: bool) -> String {
+pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
     let products = profile.products();
+    let product = on(profile.headline().map(|roof| roof.threads));
+    let memory = on(profile.memory_threads());
     let line = |name: &str, value: Option<f64>, unit: &str, share: Option<f64>| {
         let (share, paint) = efficiency(share);
-        Line::Cells(vec![name.into(), rate(value).into(), unit.into(), Cell::new(share, paint)])
+        let on = if unit == "GB/s" { &memory } else { &product };
+        let share = Cell::new(share, paint);
+        Line::Cells(vec![name.into(), rate(value).into(), unit.into(), share, on.clone().into()])
     };
     let lines = [
         line("Best:", products.gflops.map(|it| it.best), "GFLOP/s", products.best()),
@@ -40,36 +60,42 @@ pub fn performance(profile: &Profile, colour: bool) -> String {
         line("Worst:", products.gflops.map(|it| it.worst), "GFLOP/s", products.worst()),
         line("Bandwidth:", profile.measured_bandwidth_gbps, "GB/s", profile.bandwidth_efficiency),
     ];
-    let columns =
-        [("", Align::Left), ("", Align::Right), ("", Align::Left), ("efficiency", Align::Right)];
-    let which = match profile.headline() {
-        Some(roof) => {
-            format!(" ({}, {})", roof.dtype, units::count(roof.threads as usize, "thread"))
-        }
-        None => String::new(),
-    };
+    let columns = [
+        ("", Align::Left),
+        ("", Align::Right),
+        ("", Align::Left),
+        ("efficiency", Align::Right),
+        ("", Align::Left),
+    ];
+    let which = profile
+        .headline()
+        .map(|roof| format!(" ({})", dtype(roof.dtype.as_str())))
+        .unwrap_or_default();
     heading(&format!("Measured Performance{which}:"), colour)
-        + &render(&columns, &lines, 2, WIDTH, colour)
+        + &render(&columns, &lines, 2, width, colour)
 }
 
+/// Where intervals stand; they give way where a table is too wide.
+const INTERVAL: usize = 3;
+
 /// Peaks and ridge points, then the bandwidth of each level of memory.
-pub fn rooflines(profile: &Profile, colour: bool) -> String {
+pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
     let nothing = profile.rooflines.is_empty()
         && profile.bandwidth_by_level.is_empty()
         && profile.launch_latencies.is_empty();
     if nothing {
         return String::new();
     }
-    let mut out = heading("Roofline:", colour);
+    let mut out = heading("Roofline (ridge in flop/byte):", colour);
     let columns = [
         ("peak of", Align::Left),
         ("threads", Align::Right),
         ("GFLOP/s", Align::Right),
         ("", Align::Left),
         ("by", Align::Left),
-        ("ridge flop/byte", Align::Right),
+        ("ridge", Align::Right),
     ];
-    let lines: Vec<Line> = profile
+    let mut lines: Vec<Line> = profile
         .rooflines
         .iter()
         .map(|roof| {
@@ -78,17 +104,23 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
             let by = own.map_or_else(|| source.to_string(), |it| profile.label(&it.operation));
             let interval = own.map(interval).unwrap_or_default();
             let ridge = roof.ridge_flop_per_byte;
+            let peak = rate(Some(*value));
+            let peak = match profile.is_refuted(roof) {
+                true => Cell::new(format!("{peak} !"), Paint::Warn),
+                false => peak.into(),
+            };
             Line::Cells(vec![
-                roof.dtype.clone().into(),
+                dtype(roof.dtype.as_str()).into(),
                 roof.threads.to_string().into(),
-                rate(Some(*value)).into(),
+                peak,
                 interval.into(),
                 by.into(),
                 ridge.map_or(ABSENT.to_owned(), |ridge| units::significant(ridge, 3)).into(),
             ])
         })
         .collect();
-    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    fit(&columns, &mut lines, &[INTERVAL], 2, width);
+    out.push_str(&render(&columns, &lines, 2, width, colour));
     let columns = [
         ("bandwidth of", Align::Left),
         ("threads", Align::Right),
@@ -96,7 +128,7 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
         ("", Align::Left),
         ("by", Align::Left),
     ];
-    let lines: Vec<Line> = profile
+    let mut lines: Vec<Line> = profile
         .bandwidth_by_level
         .iter()
         .map(|it| {
@@ -109,7 +141,8 @@ pub fn rooflines(profile: &Profile, colour: bool) -> String {
             ])
         })
         .collect();
-    out.push_str(&render(&columns, &lines, 2, WIDTH, colour));
+    fit(&columns, &mut lines, &[INTERVAL], 2, width);
+    out.push_str(&render(&columns, &lines, 2, width, colour));
     profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it)));
     out
 }

@@ -7,41 +7,44 @@ mod operations;
 use plan::CheckStatus;
 use serde_json::{Map, Value};
 
-use super::table::{Paint, wrap};
-use crate::model::calibration::Profile;
+use super::show::NARROWEST;
+use super::table::{Align, Cell, Line, Paint, table_width, wrap};
+use crate::model::calibration::{Finding, Profile};
 use crate::units;
 
 /// What stands in the place of an absent value.
 const ABSENT: &str = "–";
 
-/// Columns, as upstream's.
-const WIDTH: usize = 80;
+/// Columns, as upstream's, unless a terminal says otherwise.
+pub(crate) const WIDTH: usize = 80;
 
 /// Title, peaks, what was measured, every operation, the roofline, the machine's checks, fusion.
-pub fn write(profile: &Profile, colour: bool) -> String {
+/// `columns` are the terminal's, if it goes to one.
+pub fn write(profile: &Profile, columns: Option<usize>, colour: bool) -> String {
+    let width = columns.map_or(WIDTH, |columns| columns.max(NARROWEST));
     let blocks = [
-        title(profile, colour),
-        measured::peaks(profile, colour),
-        measured::performance(profile, colour),
-        operations::table(profile, colour),
-        measured::rooflines(profile, colour),
-        checks(profile, colour),
-        fusion::table(profile, colour),
-        fusion::strategy(profile, colour),
-        notes(profile, colour),
+        title(profile, width, colour),
+        measured::peaks(profile, width, colour),
+        measured::performance(profile, width, colour),
+        operations::table(profile, width, colour),
+        measured::rooflines(profile, width, colour),
+        checks(profile, width, colour),
+        fusion::table(profile, width, colour),
+        fusion::strategy(profile, width, colour),
+        notes(profile, width, colour),
     ];
     let blocks: Vec<String> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
     blocks.join("\n")
 }
 
-fn title(profile: &Profile, colour: bool) -> String {
+fn title(profile: &Profile, width: usize, colour: bool) -> String {
     let metadata = &profile.metadata;
-    let rule = "=".repeat(WIDTH);
+    let rule = "=".repeat(width);
     let name = format!("Hardware Calibration: {}", metadata.hardware_name);
     let date = format!("Date: {}", metadata.calibration_date);
     let mut out = format!("{rule}\n{}\n{date}\n{rule}\n", Paint::Bold.on(&name, colour));
     for (label, text) in facts(profile) {
-        out.push_str(&labelled(label, &text, Paint::Dim, colour));
+        out.push_str(&labelled(label, &text, width, colour));
     }
     out
 }
@@ -78,14 +81,42 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
 }
 
 /// Text beside a label, wrapped.
-fn labelled(label: &str, text: &str, paint: Paint, colour: bool) -> String {
+fn labelled(label: &str, text: &str, width: usize, colour: bool) -> String {
     const INDENT: usize = 10;
     let mut out = String::new();
-    for (line, part) in wrap(text, WIDTH - INDENT).iter().enumerate() {
+    for (line, part) in wrap(text, width - INDENT).iter().enumerate() {
         let label = format!("{:INDENT$}", if line == 0 { label } else { "" });
-        out.push_str(&format!("{}{part}\n", paint.on(&label, colour)));
+        out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
     }
     out
+}
+
+/// Empties columns, which leaves them out, in this order until the table is no wider; and says
+/// which.
+fn fit(
+    columns: &[(&str, Align)],
+    lines: &mut [Line],
+    give_way: &[usize],
+    indent: usize,
+    width: usize,
+) -> Vec<usize> {
+    let mut cleared = Vec::new();
+    for &column in give_way {
+        if table_width(columns, lines, indent) > width {
+            clear(column, lines);
+            cleared.push(column);
+        }
+    }
+    cleared
+}
+
+/// Empties a column.
+fn clear(column: usize, lines: &mut [Line]) {
+    for line in lines {
+        if let Line::Cells(row) = line {
+            row[column] = Cell::default();
+        }
+    }
 }
 
 fn heading(text: &str, colour: bool) -> String {
@@ -93,28 +124,30 @@ fn heading(text: &str, colour: bool) -> String {
 }
 
 /// What the machine was asked before the runs, worst answers with their remedies.
-fn checks(profile: &Profile, colour: bool) -> String {
-    if profile.preflight_checks.is_empty() {
-        return String::new();
-    }
-    let name_width =
-        profile.preflight_checks.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
-    let mut out = heading("Preflight Checks:", colour);
-    for check in &profile.preflight_checks {
+fn checks(profile: &Profile, width: usize, colour: bool) -> String {
+    let findings = &profile.preflight_checks;
+    let Some(first) = findings.first() else { return String::new() };
+    let one_run = findings.iter().all(|it| it.run_id == first.run_id);
+    let run = if one_run { format!(" (before run {})", first.run_id) } else { String::new() };
+    let name_width = findings.iter().map(|it| it.check.name.chars().count()).max().unwrap_or(0);
+    let mut out = heading(&format!("Preflight Checks{run}:"), colour);
+    for Finding { check, target, .. } in findings {
         let paint = match check.status {
             CheckStatus::Passed => Paint::Good,
             CheckStatus::Warning => Paint::Warn,
             CheckStatus::Failed => Paint::Bad,
             CheckStatus::Skipped => Paint::Dim,
         };
-        let status = format!("{:8}", check.status.as_str().to_uppercase());
+        let before = if one_run { String::new() } else { format!(" (before `{target}`)") };
         let text = match &check.remedy {
-            Some(remedy) => format!("{}; {remedy}", check.value),
-            None => check.value.clone(),
+            Some(remedy) => format!("{}{before}; {remedy}", check.value),
+            None => format!("{}{before}", check.value),
         };
         let indent = 2 + 8 + 1 + name_width + 2;
-        for (line, part) in wrap(&text, WIDTH - indent).iter().enumerate() {
-            let (status, name) = if line == 0 { (&*status, &*check.name) } else { ("", "") };
+        for (line, part) in wrap(&text, width - indent).iter().enumerate() {
+            let status =
+                if line == 0 { check.status.as_str().to_uppercase() } else { String::new() };
+            let name = if line == 0 { &*check.name } else { "" };
             let status = paint.on(&format!("{status:8}"), colour);
             out.push_str(&format!("  {status} {name:name_width$}  {part}\n"));
         }
@@ -123,13 +156,13 @@ fn checks(profile: &Profile, colour: bool) -> String {
 }
 
 /// What a reader of the numbers must know; that a peak is too low is seen in any file.
-fn notes(profile: &Profile, colour: bool) -> String {
+fn notes(profile: &Profile, width: usize, colour: bool) -> String {
     let mut notes = profile.notes.clone();
     let overshoots = profile.overshoots();
     notes.extend(overshoots.into_iter().filter(|note| !profile.notes.contains(note)));
     let mut out = String::new();
     for note in notes {
-        for (line, part) in wrap(&note, WIDTH - 2).iter().enumerate() {
+        for (line, part) in wrap(&note, width - 2).iter().enumerate() {
             let mark = if line == 0 { "!" } else { " " };
             out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
         }
@@ -151,7 +184,23 @@ fn efficiency(value: Option<f64>) -> (String, Paint) {
     }
 }
 
+/// `float32`: torch's name without its module.
+fn dtype(name: &str) -> &str {
+    name.strip_prefix("torch.").unwrap_or(name)
+}
+
 /// A parameter that is text.
 fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     params.get(name)?.as_str()
+}
+
+/// A parameter that is a number.
+fn number(params: &Map<String, Value>, name: &str) -> Option<f64> {
+    params.get(name)?.as_f64()
+}
+
+/// A parameter that is a list of texts.
+fn strings(params: &Map<String, Value>, name: &str) -> Vec<String> {
+    let list = params.get(name).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|it| Some(it.as_str()?.to_owned())).collect()
 }

@@ -1,39 +1,59 @@
 //! Every operation of a profile.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::{ABSENT, WIDTH, efficiency, heading, rate, text};
+use super::{ABSENT, dtype, efficiency, fit, heading, rate, strings, text};
 use crate::model::calibration::{OperationCalibration, Profile};
-use crate::write::table::{Align, Cell, Line, render};
+use crate::units;
+use crate::write::show::footnotes::Footnotes;
+use crate::write::table::{Align, Cell, Line, Paint, render};
 
-/// One line per operation, by type, dtype, threads and size.
-pub fn table(profile: &Profile, colour: bool) -> String {
-    let mut operations: Vec<&OperationCalibration> = profile.operation_profiles.values().collect();
-    operations.sort_by_key(|operation| {
-        let params = &operation.extra_params;
-        let dtype = text(params, "dtype").unwrap_or_default().to_owned();
-        let threads = params.get("threads").and_then(Value::as_u64).unwrap_or(0);
-        (operation.name().to_owned(), dtype, threads, operation.input_shape.clone())
-    });
+/// Columns that give way, in this order, where the table is too wide: what bounds an operation,
+/// GB/s.
+const GIVE_WAY: [usize; 2] = [5, 3];
+
+/// One part per dtype and number of threads, in it one line per operation and size.
+pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
     let columns = [
         ("operation", Align::Left),
         ("size", Align::Right),
-        ("dtype", Align::Left),
-        ("threads", Align::Right),
         ("GFLOP/s", Align::Right),
         ("GB/s", Align::Right),
         ("efficiency", Align::Right),
         ("bound", Align::Left),
+        ("", Align::Left),
     ];
-    let lines: Vec<Line> = operations.iter().map(|it| line(profile, it)).collect();
-    let title = format!("Operation Profiles ({} total):", operations.len());
-    heading(&title, colour) + &render(&columns, &lines, 2, WIDTH, colour)
+    let mut parts: BTreeMap<(&str, Option<u64>), Vec<&OperationCalibration>> = BTreeMap::new();
+    for operation in profile.operation_profiles.values() {
+        let params = &operation.extra_params;
+        let dtype = text(params, "dtype").map(dtype).unwrap_or_default();
+        let threads = params.get("threads").and_then(Value::as_u64);
+        parts.entry((dtype, threads)).or_default().push(operation);
+    }
+    let mut footnotes = Footnotes::default();
+    let mut lines = Vec::new();
+    for ((dtype, threads), mut operations) in parts {
+        let threads = threads.map(|threads| units::count(threads as usize, "thread"));
+        let part: Vec<String> =
+            [dtype.to_owned()].into_iter().filter(|it| !it.is_empty()).chain(threads).collect();
+        if !part.is_empty() {
+            lines.push(Line::Text(Cell::new(format!("  {}", part.join(", ")), Paint::Dim)));
+        }
+        operations.sort_by_key(|it| (it.name().to_owned(), it.input_shape.clone()));
+        lines.extend(operations.into_iter().map(|it| line(profile, it, &mut footnotes)));
+    }
+    fit(&columns, &mut lines, &GIVE_WAY, 4, width);
+    let title = format!("Operation Profiles ({} total):", profile.operation_profiles.len());
+    heading(&title, colour)
+        + &render(&columns, &lines, 4, width, colour)
+        + &footnotes.render(width, colour)
 }
 
-fn line(profile: &Profile, operation: &OperationCalibration) -> Line {
+fn line(profile: &Profile, operation: &OperationCalibration, footnotes: &mut Footnotes) -> Line {
     let params = &operation.extra_params;
     let (share, paint) = efficiency(operation.efficiency);
-    let threads = params.get("threads").and_then(Value::as_u64);
     let bound = match profile.is_memory_bound(operation) {
         Some(true) => "memory",
         Some(false) => "compute",
@@ -47,11 +67,10 @@ fn line(profile: &Profile, operation: &OperationCalibration) -> Line {
     Line::Cells(vec![
         operation.name().into(),
         operation.size_name().into(),
-        text(params, "dtype").unwrap_or(ABSENT).into(),
-        threads.map_or_else(|| ABSENT.to_owned(), |threads| threads.to_string()).into(),
         rate(Some(operation.measured_gflops).filter(|rate| *rate > 0.0)).into(),
         rate(Some(operation.achieved_bandwidth_gbps)).into(),
         Cell::new(share, paint),
         bound.into(),
+        Cell::new(footnotes.marks(strings(params, "cautions")), Paint::Warn),
     ])
 }

@@ -1,8 +1,8 @@
 //! `fusion`: what fusing gains, as a table for people or as a document for programs.
 
 pub(crate) mod json;
-mod strategy;
-mod table;
+pub(super) mod strategy;
+pub(super) mod table;
 
 use std::collections::BTreeSet;
 

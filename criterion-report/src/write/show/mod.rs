@@ -44,7 +44,7 @@ pub(super) const ABSENT: &str = "–";
 /// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
 pub(super) const WIDTH: usize = 100;
 /// Narrower than this, text is no easier to read than lines that the terminal breaks.
-pub(super) const NARROWEST: usize = 60;
+pub(crate) const NARROWEST: usize = 60;
 
 /// The report as a table for people.
 pub fn write(report: &Report, options: &Options, target: Target) -> String {

@@ -1,0 +1,225 @@
+//! Whether to fuse, as a file holds it: the structure of `fusion`'s document, and the speed-ups
+//! that it was made of, from which it is made anew when it is read.
+
+use plan::{
+    Allocator, CacheMode, Device, Dtype, FusionShape, FusionVariant, Pattern, Stop, Threads,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    Advice, Interval, OverControl, PatternAdvice, Place, Point, Speedup, VariantAdvice,
+};
+
+/// What to do with a pattern at a place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "OfPattern", try_from = "OfPattern")]
+pub struct FusionAdvice(pub PatternAdvice);
+
+/// A pattern at a place.
+#[derive(Serialize, Deserialize)]
+struct OfPattern {
+    device: Device,
+    processor: Option<String>,
+    threads: Threads,
+    allocator: Allocator,
+    cache: CacheMode,
+    pattern: Pattern,
+    fusion_pattern: String,
+    advice: String,
+    best_variant: Option<FusionVariant>,
+    other_product_advice: Option<String>,
+    other_product_variant: Option<FusionVariant>,
+    variants: Vec<OfVariant>,
+}
+
+/// One of its variants.
+#[derive(Serialize, Deserialize)]
+struct OfVariant {
+    variant: FusionVariant,
+    fuses: bool,
+    same_product: Option<bool>,
+    votes: bool,
+    advice: String,
+    cases: usize,
+    cases_with_speedup: usize,
+    lowest: Option<Case>,
+    highest: Option<Case>,
+    gaining: Vec<Case>,
+    losing: Vec<Case>,
+    undecided: Vec<Case>,
+    over_control: Vec<Over>,
+    speedups: Vec<Evidence>,
+}
+
+/// What fusing adds over the control of the same product: derived, not measured.
+#[derive(Serialize, Deserialize)]
+struct Over {
+    size: String,
+    dtype: Dtype,
+    speedup_low: f64,
+    speedup_high: f64,
+    dimensions: FusionShape,
+}
+
+/// The speed-up of a case.
+#[derive(Serialize, Deserialize)]
+struct Case {
+    size: String,
+    dtype: Dtype,
+    speedup_factor: f64,
+    speedup_low: f64,
+    speedup_high: f64,
+}
+
+/// All that is known of the speed-up of a case.
+#[derive(Serialize, Deserialize)]
+struct Evidence {
+    #[serde(flatten)]
+    case: Case,
+    confidence_level: f64,
+    blocks: usize,
+    batches_per_block: u64,
+    target: f64,
+    stopped: Stop,
+    dimensions: FusionShape,
+}
+
+impl From<FusionAdvice> for OfPattern {
+    fn from(FusionAdvice(advice): FusionAdvice) -> Self {
+        let other = advice.best_of_other_product();
+        let (other_product_advice, other_product_variant) =
+            (other.map(|it| it.word().to_owned()), other.map(|it| it.variant));
+        let Place { device, processor, threads, allocator, cache } = advice.place;
+        Self {
+            device,
+            processor,
+            threads,
+            allocator,
+            cache,
+            pattern: advice.pattern,
+            fusion_pattern: advice.pattern.upstream().to_owned(),
+            advice: advice.advice.to_string(),
+            best_variant: advice.best,
+            other_product_advice,
+            other_product_variant,
+            variants: advice.variants.iter().map(OfVariant::of).collect(),
+        }
+    }
+}
+
+impl TryFrom<OfPattern> for FusionAdvice {
+    type Error = String;
+
+    fn try_from(read: OfPattern) -> Result<Self, String> {
+        let OfPattern { device, processor, threads, allocator, cache, .. } = read;
+        Ok(Self(PatternAdvice {
+            place: Place { device, processor, threads, allocator, cache },
+            pattern: read.pattern,
+            advice: advice(&read.advice)?,
+            best: read.best_variant,
+            variants: read.variants.into_iter().map(OfVariant::read).collect::<Result<_, _>>()?,
+        }))
+    }
+}
+
+impl OfVariant {
+    fn of(of: &VariantAdvice) -> Self {
+        let cases = |points: Vec<&Point>| points.into_iter().map(Case::of).collect();
+        Self {
+            variant: of.variant,
+            fuses: of.fuses,
+            same_product: of.same_product,
+            votes: of.votes(),
+            advice: of.word().to_owned(),
+            cases: of.cases,
+            cases_with_speedup: of.points.len(),
+            lowest: of.lowest().map(Case::of),
+            highest: of.highest().map(Case::of),
+            gaining: cases(of.gaining()),
+            losing: cases(of.losing()),
+            undecided: cases(of.undecided()),
+            over_control: of.over_control.iter().map(Over::of).collect(),
+            speedups: of.points.iter().map(Evidence::of).collect(),
+        }
+    }
+
+    fn read(self) -> Result<VariantAdvice, String> {
+        Ok(VariantAdvice {
+            variant: self.variant,
+            fuses: self.fuses,
+            same_product: self.same_product,
+            advice: advice(&self.advice)?,
+            cases: self.cases,
+            points: self.speedups.into_iter().map(Evidence::read).collect(),
+            over_control: self.over_control.into_iter().map(Over::read).collect(),
+        })
+    }
+}
+
+impl Over {
+    fn of(over: &OverControl) -> Self {
+        Self {
+            size: over.size.to_string(),
+            dtype: over.dtype,
+            speedup_low: over.interval.low,
+            speedup_high: over.interval.high,
+            dimensions: over.size,
+        }
+    }
+
+    fn read(self) -> OverControl {
+        let interval = Interval { low: self.speedup_low, high: self.speedup_high };
+        OverControl { dtype: self.dtype, size: self.dimensions, interval }
+    }
+}
+
+impl Case {
+    fn of(point: &Point) -> Self {
+        let Speedup { ratio, interval, .. } = point.speedup;
+        Self {
+            size: point.size.to_string(),
+            dtype: point.dtype,
+            speedup_factor: ratio,
+            speedup_low: interval.low,
+            speedup_high: interval.high,
+        }
+    }
+}
+
+impl Evidence {
+    fn of(point: &Point) -> Self {
+        let Speedup { confidence_level, blocks, batches_per_block, target, stopped, .. } =
+            point.speedup;
+        Self {
+            case: Case::of(point),
+            confidence_level,
+            blocks,
+            batches_per_block,
+            target,
+            stopped,
+            dimensions: point.size,
+        }
+    }
+
+    fn read(self) -> Point {
+        let Case { dtype, speedup_factor, speedup_low, speedup_high, .. } = self.case;
+        let speedup = Speedup {
+            ratio: speedup_factor,
+            interval: Interval { low: speedup_low, high: speedup_high },
+            confidence_level: self.confidence_level,
+            blocks: self.blocks,
+            batches_per_block: self.batches_per_block,
+            target: self.target,
+            stopped: self.stopped,
+        };
+        Point { dtype, size: self.dimensions, speedup }
+    }
+}
+
+/// The advice of a word; variants without a vote have words of their own.
+fn advice(word: &str) -> Result<Advice, String> {
+    let is_it = |advice: &Advice| [advice.word(), advice.word_of_speed()].contains(&word);
+    Advice::ALL.into_iter().find(is_it).ok_or_else(|| {
+        format!("advice `{word}` is none of {}", Advice::ALL.map(Advice::word).join(", "))
+    })
+}

@@ -1,0 +1,130 @@
+//! `calibration`: the profile of a machine, its file and its summary; and that the defects of the
+//! original are not in them.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod file;
+mod peaks;
+mod rows;
+mod summary;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{fixture, report};
+use criterion_report::model::calibration::{
+    FusionAdvice, FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource,
+    Preset, Profile, Request, calibrate,
+};
+use criterion_report::model::{Location, Report, Selection};
+use criterion_report::write::calibration::write;
+use insta::assert_snapshot;
+use plan::{Device, Dtype, PatternFamily, Probe};
+use serde_json::Value;
+
+const ALL: &[OperationKind] =
+    &[OperationKind::Matmul, OperationKind::Memory, OperationKind::Launch];
+
+const REQUEST: Request<'_> = Request {
+    hardware: "Bench One",
+    device: None,
+    peak_gflops: None,
+    peak_bandwidth: None,
+    preset: None,
+    operations: ALL,
+    patterns: PatternFamily::ALL,
+};
+
+fn profile(request: &Request<'_>) -> Profile {
+    calibrate(&report("calibration"), request).expect("a profile")
+}
+
+fn operation(probe: Probe, size: u64, threads: u32) -> OperationKey {
+    OperationKey { probe, size, dtype: Dtype::Float32, device: Device::Cpu, threads }
+}
+
+fn found(profile: &Profile, probe: Probe, size: u64) -> &OperationCalibration {
+    profile.operation(&operation(probe, size, 2)).expect("in the profile")
+}
+
+/// The fixture, its records of operations edited.
+fn edited(edit: impl Fn(&str) -> String) -> (tempfile::TempDir, Report) {
+    edited_in("calibration", edit)
+}
+
+/// The fixture, its records of a bench target edited.
+fn edited_in(target: &str, edit: impl Fn(&str) -> String) -> (tempfile::TempDir, Report) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    copy(&fixture("calibration"), folder.path());
+    let records = folder.path().join(format!("criterion-torch/new/{target}.jsonl"));
+    let text = fs::read_to_string(&records).expect("readable");
+    let lines: String = text.lines().map(|line| edit(line) + "\n").collect();
+    assert_ne!(lines, text, "the edit changes something");
+    fs::write(&records, lines).expect("written");
+    let location = Location::at(folder.path().join("criterion"));
+    let report = Report::read(&location, "new", Selection::default()).expect("readable");
+    (folder, report)
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let there = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            fs::create_dir_all(&there).expect("created");
+            copy(&entry.path(), &there);
+        } else {
+            fs::copy(entry.path(), there).expect("copied");
+        }
+    }
+}
+
+/// Equal, but for the last digit that the JSON parser may get wrong.
+fn alike(one: &Profile, other: &Profile) {
+    fn compare(one: &Value, other: &Value) {
+        match (one, other) {
+            (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+                one.iter().zip(other).for_each(|(one, other)| compare(one, other));
+            }
+            (Value::Object(one), Value::Object(other)) => {
+                assert!(one.keys().eq(other.keys()), "{one:?} and {other:?}");
+                one.values().zip(other.values()).for_each(|(one, other)| compare(one, other));
+            }
+            (Value::Number(a), Value::Number(b)) if a.is_f64() && b.is_f64() => {
+                let (a, b) = (a.as_f64().expect("a number"), b.as_f64().expect("a number"));
+                assert!((a - b).abs() <= 1e-15 * a.abs(), "{a} and {b}");
+            }
+            _ => assert_eq!(one, other),
+        }
+    }
+    let value = |profile: &Profile| serde_json::to_value(profile).expect("serialises");
+    compare(&value(one), &value(other));
+}
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .arg("calibration")
+        .args(args)
+        .env_remove("CRITERION_HOME")
+        .output()
+        .expect("the program starts")
+}
+
+fn on(fixture: &str, args: &[&str]) -> Output {
+    let folder = format!("tests/fixtures/{fixture}/criterion");
+    run(&[args, &["--criterion-dir", &folder]].concat())
+}
+
+fn out(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
+}
+
+fn old(name: &str) -> PathBuf {
+    PathBuf::from("tests/fixtures/profiles").join(name)
+}

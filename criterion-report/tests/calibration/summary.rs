@@ -1,0 +1,145 @@
+//! The summary for people, and the command.
+
+use super::*;
+
+#[test]
+fn the_summary_of_a_machine() {
+    assert_snapshot!("calibration-summary", write(&profile(&REQUEST), None, false));
+}
+
+#[test]
+fn the_summary_fits_eighty_columns_and_colour_changes_nothing_but_colour() {
+    let profile = profile(&REQUEST);
+    let plain = write(&profile, None, false);
+    assert!(plain.contains("mkldnn-unfused"), "the longest variant is there");
+    for (columns, width) in [(None, 80), (Some(20), 60), (Some(60), 60), (Some(120), 120)] {
+        let text = write(&profile, columns, false);
+        // The name of a place is as long as it is.
+        let place = |line: &&str| line.starts_with("strategy on ");
+        let wide = text.lines().filter(|line| line.chars().count() > width);
+        assert_eq!(wide.filter(|line| !place(line)).collect::<Vec<_>>(), [""; 0], "{columns:?}");
+        assert!(text.lines().filter(place).all(|line| line.chars().count() <= 80));
+        assert!(text.starts_with(&format!("{}\n", "=".repeat(width))), "{columns:?}");
+    }
+    let codes = regex::Regex::new("\x1b\\[[0-9]+m").expect("a valid pattern");
+    let coloured = write(&profile, None, true);
+    assert_ne!(coloured, plain);
+    assert_eq!(codes.replace_all(&coloured, ""), plain);
+}
+
+#[test]
+fn the_summary_of_an_old_file_is_without_its_lies() {
+    let output = run(&["--load", old("old-fusion.json").to_str().expect("text")]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_snapshot!("calibration-old-summary", out(&output));
+}
+
+#[test]
+fn cautions_are_in_the_file_and_below_the_tables() {
+    let noted = |line: &str| line.replace("\"notes\":[]", "\"notes\":[\"the fan was loud\"]");
+    for target in ["calibration", "fusion"] {
+        let (_folder, report) = edited_in(target, noted);
+        let profile = calibrate(&report, &REQUEST).expect("a profile");
+        let loud = |params: &serde_json::Map<String, Value>| {
+            let cautions = params["cautions"].as_array().expect("a list");
+            cautions.iter().any(|it| it == "the fan was loud")
+        };
+        let of_target = target == "calibration";
+        let operations = &profile.operation_profiles;
+        assert!(operations.values().all(|it| loud(&it.extra_params) == of_target));
+        let fusions = &profile.fusion_profiles;
+        assert!(fusions.values().all(|it| loud(&it.extra_params) != of_target));
+        let summary = write(&profile, None, false);
+        assert_eq!(summary.matches("the fan was loud").count(), 1, "{summary}");
+    }
+}
+
+#[test]
+fn paint_is_by_the_benefit_alone() {
+    let coloured = write(&profile(&REQUEST), None, true);
+    let line = |text: &str| {
+        let line = coloured.lines().find(|line| line.contains(text));
+        line.unwrap_or_else(|| panic!("{text} is not in {coloured}")).to_owned()
+    };
+    assert!(line("1.84× [1.80, 1.89]").contains("\u{1b}[32m1.84×"), "strong");
+    assert!(line("0.71× [0.70, 0.72]").contains("\u{1b}[31m0.71×"), "slower");
+    assert!(line("0.97× [0.92, 1.01]").contains("\u{1b}[33m0.97×"), "inconclusive");
+    // Its interval excludes 1, by less than upstream calls a benefit.
+    let minimal = line("1.003× [1.001, 1.075]");
+    assert!(minimal.contains("  1.003×") && minimal.contains("minimal"), "{minimal:?}");
+    assert!(!coloured.contains("faster"));
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    assert_snapshot!(err(&on("two-siblings", &["--hardware", "x"])), @r"
+    error: no calibration of matmul, memory, launch with a time: no operation that was recorded has one; measure first with `cargo bench --bench calibration`
+    ");
+    assert_snapshot!(err(&on("calibration", &["--preset", "h-100"])), @r"
+    error: unknown preset `h-100`: did you mean `h100`?
+    ");
+    assert_snapshot!(err(&on("calibration", &["--preset", "a100"])), @r"
+    error: preset `a100` is of a device cuda, the calibration of cpu: leave it out
+    ");
+    assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "0"])), @r"
+    error: invalid value '0' for '--peak-gflops <GFLOP/S>': a peak is above zero; leave it out to take what was measured
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--device", "cuda"])), @r"
+    error: no calibration of matmul, memory, launch on cuda with a time: 22 others have one (matmul on cpu, memory on cpu, launch on cpu); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
+    ");
+    assert_snapshot!(err(&on("probes", &["--hardware", "x", "--device", "cpu", "--operations", "launch"])), @r"
+    error: no calibration of launch on cpu with a time: 7 others have one (matmul on cpu, memory on cpu, launch on cuda); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
+    ");
+    assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "-3"])), @r"
+    error: invalid value '-3' for '--peak-gflops <GFLOP/S>': a peak is above zero; leave it out to take what was measured
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(err(&on("calibration", &["--hardware", " "])), @r"
+    error: invalid value ' ' for '--hardware <NAME>': a name has a letter at least
+
+    For more information, try '--help'.
+    ");
+    let mixed = ["--hardware", "x", "--fusion-patterns", "none,linear"];
+    assert_snapshot!(err(&on("calibration", &mixed)), @r"
+    error: --fusion-patterns: `none` stands alone; leave it or the others out
+    ");
+    assert_snapshot!(err(&run(&["--load", "profile.json", "--baseline", "x"])), @r"
+    error: --load prints a profile and reads no results: leave --baseline out
+    ");
+    assert_snapshot!(err(&run(&["--list-presets", "--criterion-dir", "x", "--strict"])), @r"
+    error: --list-presets prints the presets and reads no results: leave --strict, --criterion-dir out
+    ");
+    for args in [
+        &["--list-presets", "--peak-gflops", "3"][..],
+        &["--hardware", "x", "--peak-bandwidth=-3"],
+        &["--hardware", "x", "--peak-gflops", "inf"],
+        &["--load", "profile.json", "--hardware", "x"],
+        &["--load", "profile.json", "--latest"],
+        &[],
+    ] {
+        assert_eq!(run(args).status.code(), Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn the_profile_goes_to_the_file_and_the_summary_to_the_terminal() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("profile.json");
+    let path = file.to_str().expect("text");
+    let output = on("calibration", &["--hardware", "Bench One", "--output", path]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(out(&output), write(&profile(&REQUEST), None, false));
+    alike(&Profile::load(&file).expect("a profile"), &profile(&REQUEST));
+    let loaded = run(&["--load", path]);
+    assert_eq!(out(&loaded), out(&output), "the file has all that the summary says");
+}
+
+#[test]
+fn every_preset_is_listed_with_its_sources() {
+    let output = run(&["--list-presets"]);
+    assert_snapshot!("calibration-presets", out(&output));
+    assert_eq!(out(&output).lines().find(|line| line.chars().count() > 80), None);
+}
