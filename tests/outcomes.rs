@@ -5,6 +5,7 @@
 //! arguments. So it has no libtest `main`; it prints libtest's closing line itself.
 
 mod common;
+mod lost_bias;
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,7 +15,7 @@ use std::process::{Command, ExitCode};
 use criterion_torch::harness::{self, Criterion, GroupFn, Session};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
-use plan::{Accuracy, Case, Outcome, Record, RunManifest};
+use plan::{Accuracy, Case, Config, Outcome, Record, RunManifest, Work};
 use tch::{Device, Kind, TchError, Tensor};
 
 const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
@@ -80,6 +81,9 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     let log = std::env::var_os(PREPARED).expect("the parent sets it");
     let mut log = File::options().append(true).create(true).open(log).expect("writable");
     writeln!(log, "{}", case.full_id()).expect("writable");
+    if let Work::Fusion(work) = &case.work {
+        return lost_bias::prepare(case, work);
+    }
     let rows = rows_of(case);
     match rows {
         PANICS_IN_PREPARE => panic!("prepared badly"),
@@ -98,8 +102,9 @@ model_params:
 
 fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--bench") {
-        let config = plan::Config::parse(Path::new("wrong.yml"), CONFIG).expect("a valid config");
-        let plan = plan::expand(&[config]).expect("a valid plan");
+        let configs = [("wrong.yml", CONFIG), ("bias.yml", lost_bias::CONFIG)]
+            .map(|(name, text)| Config::parse(Path::new(name), text).expect("a valid config"));
+        let plan = plan::expand(&configs).expect("a valid plan");
         let json = serde_json::to_string(&plan).expect("a plan is JSON");
         const GROUPS: &[GroupFn] = &[
             |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
@@ -111,6 +116,7 @@ fn main() -> ExitCode {
             |criterion, session| session.group(criterion, 6),
             |criterion, session| session.group(criterion, 7),
             |criterion, session| session.group(criterion, 8),
+            |criterion, session| session.group(criterion, 9),
         ];
         return harness::main("outcomes", &json, GROUPS, prepare);
     }
@@ -125,7 +131,8 @@ fn main() -> ExitCode {
     test_mode_runs_every_case_once_and_saves_nothing();
     a_filter_prepares_what_it_selects_and_nothing_else();
     a_crash_has_a_name();
-    println!("test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    a_wrong_variant_has_no_time_and_no_speedup();
+    println!("test result: ok. 6 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
@@ -145,14 +152,9 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let (status, said) = bench(home.path(), &["--save-baseline", "before", SURVIVABLE]);
     assert_eq!(status, Some(1), "a failed case is a failed run: {said}");
-    let read = |baseline: &str| -> Vec<Record> {
-        let file = home.path().join("criterion-torch").join(baseline).join("outcomes.jsonl");
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{e}: {said}"));
-        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
-    };
-    let records = read("before");
+    let records = records(home.path(), "before", &said);
     assert_eq!(records.len(), 8, "{said}");
-    assert_eq!(records, read("new"));
+    assert_eq!(records, self::records(home.path(), "new", &said));
     let outcome = |rows: u64| {
         let record = records.iter().find(|record| rows_of(&record.case) == rows);
         record.expect("every selected case has a record").outcome.clone()
@@ -196,6 +198,13 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     missing_baselines_stop_nothing_and_overwrite_nothing(home.path(), &records);
 }
 
+/// The records of `home` under that name; `said` is what the run said.
+fn records(home: &Path, baseline: &str, said: &str) -> Vec<Record> {
+    let file = home.join("criterion-torch").join(baseline).join("outcomes.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{e}: {said}"));
+    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+}
+
 /// After the run above: `home` has its results under `before`, and `records` in `new`.
 fn missing_baselines_stop_nothing_and_overwrite_nothing(home: &Path, records: &[Record]) {
     let new = home.join("criterion-torch/new/outcomes.jsonl");
@@ -227,6 +236,58 @@ fn a_crash_has_a_name() {
     assert_eq!(running(home.path()).as_deref(), Some(id));
     assert!(manifest(home.path()).finished.is_none());
     println!("test a_crash_has_a_name ... ok");
+}
+
+fn a_wrong_variant_has_no_time_and_no_speedup() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let (status, said) = bench(home.path(), &["^fusion/"]);
+    assert_eq!(status, Some(1), "a failed case is a failed run: {said}");
+    let records = records(home.path(), "new", &said);
+    let variants = ["unfused", "fused", "addmm", "inplace"];
+    let ids: Vec<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
+    assert_eq!(ids, variants.map(lost_bias::id));
+    for (variant, record) in variants.iter().zip(&records) {
+        let estimates = home.path().join("criterion").join(record.case.id.directory());
+        let timed = estimates.join("new/estimates.json").exists() && record.last_sample.is_some();
+        match (&record.outcome, *variant) {
+            (Outcome::Failed { error }, "addmm") => {
+                assert!(error.contains("is below the gate of 100.0 dB"), "{error}");
+                assert!(!estimates.exists() && record.last_sample.is_none(), "it has no time");
+                assert!(record.pairs.is_empty() && record.no_pair.is_none());
+                assert_eq!((record.accuracy, record.measures.latency), (None, None));
+            }
+            // It comes before the wrong one and after it.
+            (Outcome::Measured, "unfused") => assert!(timed),
+            (Outcome::Measured, "fused" | "inplace") => {
+                assert!(timed && record.pairs.len() == 1, "{variant}: {:?}", record.no_pair);
+            }
+            (outcome, _) => panic!("{variant}: {outcome:?}: {said}"),
+        }
+    }
+    the_report_advises_nothing_wrong(home.path());
+    println!("test a_wrong_variant_has_no_time_and_no_speedup ... ok");
+}
+
+/// After the run above.
+fn the_report_advises_nothing_wrong(home: &Path) {
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--package", "criterion-report", "--"])
+        .args(["fusion", "--format", "json", "--criterion-dir"])
+        .arg(home.join("criterion"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("strict JSON");
+    let [fused, wrong, inplace] = [0, 1, 2].map(|index| &report["results"][index]);
+    assert!(fused["speedup_factor"].is_f64() && inplace["speedup_factor"].is_f64(), "{report}");
+    assert_eq!((&wrong["variant"], &wrong["outcome"]), (&"addmm".into(), &"failed".into()));
+    for key in ["fused_latency_ms", "fused_gflops", "speedup_factor", "speedup_low", "benefit"] {
+        assert!(wrong[key].is_null(), "{key}");
+    }
+    let strategy = &report["strategy"][0];
+    assert_ne!(strategy["best_variant"], "addmm");
+    assert_eq!(strategy["variants"][1]["cases_with_speedup"], 0, "{strategy}");
 }
 
 /// Which case was running when the only run of `home` ended.

@@ -50,14 +50,15 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
     let places = if value < 0.1 { decimals(value, 2) } else { decimals(value, 3).min(2) };
     match interval {
         Some(Interval { low, high }) => {
-            // A bound that looks like the value or the other bound needs another decimal.
+            // A bound that looks like the value or the other bound needs another decimal, and so
+            // does one that looks like 1: it decides whether that is faster or slower.
             let [low_text, text, high_text] = [low, value, high].map(|it| format!("{it:.places$}"));
-            // And so does one that looks like 1, on which side of it is the question.
+            let alike = low_text == text || text == high_text;
             let one = format!("{:.places$}", 1.0);
-            let is_one = |bound: f64, text: &str| bound != 1.0 && text == one;
-            let at_one = is_one(low, &low_text) || is_one(high, &high_text);
-            let alike = low_text == text || text == high_text || at_one;
-            let places = places + usize::from(alike);
+            let at_one = [(low, low_text), (high, high_text)]
+                .into_iter()
+                .any(|(bound, text)| text == one && bound != 1.0);
+            let places = places + usize::from(alike || at_one);
             format!("{value:.places$}× [{low:.places$}, {high:.places$}]")
         }
         None => format!("{value:.places$}×"),
@@ -114,12 +115,14 @@ pub fn percent(share: f64) -> String {
 /// A reduction as the change that it is: 0.498 becomes `−49.8%`.
 pub fn reduction(fraction: f64) -> String {
     let change = -fraction * 100.0;
+    let size = format!("{:.1}", change.abs());
+    // What rounds to nothing has no direction.
     let sign = match change {
+        _ if size == "0.0" => "±",
         change if change < 0.0 => "−",
-        change if change > 0.0 => "+",
-        _ => "±",
+        _ => "+",
     };
-    format!("{sign}{:.1}%", change.abs())
+    format!("{sign}{size}%")
 }
 
 /// Decibels; infinite means bit for bit equal.
@@ -204,10 +207,10 @@ mod tests {
         );
         assert_eq!(ratio(1.8412, bounds(1.7934, 1.8966)), "1.84× [1.79, 1.90]");
         assert_eq!(ratio(0.8297, bounds(0.8258, 0.8336)), "0.830× [0.826, 0.834]");
+        assert_eq!(ratio(1.0123, bounds(1.0031, 1.0249)), "1.012× [1.003, 1.025]");
+        assert_eq!(ratio(0.9821, bounds(0.9702, 0.9984)), "0.982× [0.970, 0.998]");
+        assert_eq!(ratio(1.02, bounds(1.0, 1.04)), "1.02× [1.00, 1.04]");
         assert_eq!(ratio(0.9702, bounds(0.9641, 0.9749)), "0.970× [0.964, 0.975]");
-        // On which side of 1 a bound lies, is seen.
-        assert_eq!(ratio(1.0241, bounds(1.0012, 1.0468)), "1.024× [1.001, 1.047]");
-        assert_eq!(ratio(1.0241, bounds(1.0, 1.0468)), "1.02× [1.00, 1.05]");
         for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
             assert_eq!(ratio(value, None), text);
         }
@@ -235,7 +238,9 @@ mod tests {
         assert_eq!(percent(0.5), "50.0 %");
         assert_eq!(reduction(0.498), "−49.8%");
         assert_eq!(reduction(-0.25), "+25.0%");
-        assert_eq!(reduction(0.0), "±0.0%");
+        for nothing in [0.0, 0.000_3, -0.000_3] {
+            assert_eq!(reduction(nothing), "±0.0%");
+        }
         assert_eq!(decibels(f64::INFINITY), "∞");
         assert_eq!(decibels(38.24), "38.2");
     }

@@ -2,8 +2,13 @@
 
 mod common;
 
-use common::{latest, report, try_report};
-use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Report, Speedup};
+use std::fs;
+
+use common::{fixture, latest, report, try_report};
+use criterion_report::model::{
+    Caution, Entry, Interval, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
+};
+use serde_json::Value;
 use statistics::Verdict;
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
@@ -26,6 +31,25 @@ fn a_candidate_is_compared_with_its_baseline() {
     assert_eq!(comparison.peak_reduction, Some(1.0 - peak(1_052_672.0) / peak(2_097_152.0)));
     assert_eq!(comparison.cautions, []);
     assert!(entry(&report, "baseline").comparison.is_none());
+}
+
+/// On a busy machine either may be wrong; that both are right is not to be believed.
+#[test]
+fn pairs_and_times_that_exclude_each_other_are_pointed_out() {
+    let report = report("two-siblings");
+    let (candidate, baseline) = (entry(&report, "int8wo"), entry(&report, "baseline"));
+    let comparison = candidate.comparison.expect("a candidate is compared");
+    let paired = comparison.speedup.clone().expect("there is a pair");
+    let times_off = |factor: f64| {
+        let Interval { low, high } = paired.interval;
+        let interval = Interval { low: low * factor, high: high * factor };
+        let speedup = Speedup { ratio: paired.ratio * factor, interval, ..paired.clone() };
+        Caution::of_times(&speedup, baseline.row, candidate.row)
+    };
+    assert_eq!(times_off(1.0), None);
+    assert_eq!(times_off(1.1), None, "other moments differ as much");
+    assert_eq!(times_off(1.3), Some(Caution::Disagrees));
+    assert_eq!(times_off(0.7), Some(Caution::Disagrees));
 }
 
 #[test]
@@ -76,8 +100,44 @@ fn without_a_pair_there_is_no_speedup_but_a_reason() {
     let reason = "baseline and candidate together do not fit into memory (1.20 GiB needed, 0.61 \
                   GiB free)";
     assert_eq!(speedup("int8wo"), Err(NoSpeedup::Recorded(reason.to_owned())));
-    let variant = "baseline".to_owned();
+    let variant = Some("baseline".to_owned());
     assert_eq!(speedup("int8dq"), Err(NoSpeedup::NoPair { variant }));
+}
+
+/// The candidate of the fixture `probes` without its baseline, which is `2-threads`, in a report of
+/// `change`d records.
+fn probe_alone(change: impl Fn(&mut Value)) -> Result<Speedup, NoSpeedup> {
+    let records = fixture("probes").join("criterion-torch/new/calibration.jsonl");
+    let text = fs::read_to_string(records).expect("readable").replace("1-thread", "2-threads");
+    let mut records = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut candidate: Value = records
+        .find(|record: &Value| record["case"]["role"] == "candidate")
+        .expect("the fixture has one");
+    change(&mut candidate);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let new = folder.path().join("criterion-torch/new");
+    fs::create_dir_all(&new).expect("created");
+    fs::write(new.join("calibration.jsonl"), candidate.to_string() + "\n").expect("written");
+    let location = Location::at(folder.path().join("criterion"));
+    let report = Report::read(&location, "new", Selection::default()).expect("readable");
+    let comparison = entry(&report, "all-threads").comparison.expect("a candidate is compared");
+    assert_eq!(comparison.baseline, None);
+    comparison.speedup.clone()
+}
+
+/// Which threads a probe's baseline has, the config says; a name must not be made up.
+#[test]
+fn a_probe_without_its_baselines_row_has_the_speedup_of_its_pair() {
+    let kept = probe_alone(|record| {
+        let against = record["pairs"][0]["against"].as_str().expect("a pair");
+        assert!(against.contains("/2-threads/"), "{against}");
+    });
+    assert!(kept.is_ok(), "{kept:?}");
+    let unpaired = probe_alone(|record| record["pairs"] = Value::Array(vec![])).expect_err("none");
+    assert_eq!(unpaired, NoSpeedup::NoPair { variant: None });
+    let text =
+        "it was not measured in pairs with its baseline; measure it again with `cargo bench`";
+    assert_eq!(unpaired.to_string(), text);
 }
 
 #[test]

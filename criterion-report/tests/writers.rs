@@ -6,6 +6,7 @@ use clap::ColorChoice;
 use common::{READABLE, report, try_report, write, write_on};
 use criterion_report::write::{Writer, dashboard, show};
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 fn show() -> Writer {
     Writer::Show(show::Options { color: ColorChoice::Auto, details: false })
@@ -237,4 +238,36 @@ fn unreadable_records_name_the_place_and_the_remedy() {
       measure first with `cargo bench`, or say where the results are with --criterion-dir
       baselines that have records: new (choose with --baseline)
     ");
+}
+
+/// A pattern is compared with its unfused operations and a probe with its baseline; torchao knows
+/// neither.
+#[test]
+fn a_record_says_what_it_is_compared_with_and_whose_it_is() {
+    let shares = |fixture: &str| -> (Vec<String>, Vec<Value>) {
+        let text = write(&dashboard(false, false, false), &report(fixture));
+        let records: Vec<Value> =
+            serde_json::from_str(&text[..=text.rfind(']').expect("a list")]).expect("strict JSON");
+        let names = records.iter().map(|it| it["metric"]["name"].as_str().expect("a name"));
+        let mut shares: Vec<String> =
+            names.filter(|it| it.contains("(% of ")).map(str::to_owned).collect();
+        shares.sort();
+        shares.dedup();
+        let mut origins: Vec<Value> =
+            records.iter().map(|it| it["model"]["origins"].clone()).collect();
+        origins.dedup();
+        (shares, origins)
+    };
+    for (fixture, whole, origins) in [
+        ("two-siblings", "unquantized", json!(["torchao"])),
+        ("fusion-products", "unfused", json!(["branes-ai/graphs"])),
+        ("probes", "baseline", json!([])),
+    ] {
+        let (names, found) = shares(fixture);
+        let other = names.iter().find(|name| !name.ends_with(&format!("(% of {whole})")));
+        assert_eq!((other, found), (None, vec![origins]), "{fixture}");
+        if fixture != "probes" {
+            assert!(!names.is_empty(), "{fixture}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use tch::{Kind, TchError, Tensor};
 
 use super::Site;
+use crate::inputs;
 
 /// ε of `torch.nn.BatchNorm2d`.
 const EPSILON: f64 = 1e-5;
@@ -32,19 +33,18 @@ impl BatchNorm {
         })
     }
 
+    /// Bytes of the four.
+    pub(super) fn bytes(&self) -> u64 {
+        let Self { weight, bias, mean, variance } = self;
+        [weight, bias, mean, variance].into_iter().map(inputs::bytes).sum()
+    }
+
     /// Of `y [b, channels, s, s]`.
     pub(super) fn apply(&self, y: &Tensor) -> Result<Tensor, TchError> {
         let Self { weight, bias, mean, variance } = self;
         let (training, momentum, cudnn_enabled) = (false, 0.0, true);
         let (weight, bias, mean, variance) = (Some(weight), Some(bias), Some(mean), Some(variance));
         y.f_batch_norm(weight, bias, mean, variance, training, momentum, EPSILON, cudnn_enabled)
-    }
-
-    /// [`Self::apply`] to `y` in TorchScript, where its tensors have their own names.
-    pub(super) fn script(y: &str) -> String {
-        format!(
-            "torch.batch_norm({y}, weight, bias, mean, variance, False, 0.0, {EPSILON:?}, True)"
-        )
     }
 
     /// Filters and bias of the convolution that equals one with these filters and no bias, followed

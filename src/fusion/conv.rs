@@ -10,6 +10,9 @@ use crate::inputs;
 use crate::native::onednn::{self, Convolution, PostOp};
 use crate::refusal::Refusal;
 
+/// oneDNN's convolution by name.
+const POINTWISE: &str = "mkldnn::_convolution_pointwise";
+
 /// Keeps height and width.
 const SAME: Convolution =
     Convolution { padding: [1, 1], stride: [1, 1], dilation: [1, 1], groups: 1 };
@@ -76,7 +79,15 @@ fn channels_last(tensor: &Tensor) -> Result<Tensor, TchError> {
 pub(super) fn check_with_relu(site: &Site) -> Result<(), String> {
     match (site.work.variant, site.device) {
         (FusionVariant::Fused, Device::Cuda) => Ok(()),
-        (FusionVariant::Fused | FusionVariant::Mkldnn | FusionVariant::OnednnGraph, _) => {
+        (FusionVariant::Fused, _) => mkldnn::check(site),
+        (variant, _) => check_onednn(site, variant),
+    }
+}
+
+/// Whether oneDNN can do it, where it is called by name.
+pub(super) fn check_onednn(site: &Site, variant: FusionVariant) -> Result<(), String> {
+    match variant {
+        FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph => {
             mkldnn::check(site)
         }
         _ => Ok(()),
@@ -94,61 +105,92 @@ pub(super) fn conv2d(
 }
 
 /// max(conv(x) + bias, 0) in one operation, with filters as they are.
-pub(super) fn with_relu(site: &Site, x: Tensor, filters: Tensor, bias: Tensor) -> Step {
+pub(super) fn with_relu(
+    site: &Site,
+    x: Tensor,
+    filters: Tensor,
+    bias: Tensor,
+) -> Result<Step, Refusal> {
     let Convolution { padding, stride, dilation, groups } = SAME;
-    match site.device {
-        Device::Cuda => Step::new(&["aten::cudnn_convolution_relu"], move || {
-            x.f_cudnn_convolution_relu(&filters, Some(&bias), stride, padding, dilation, groups)
-        }),
-        Device::Cpu | Device::Xpu | Device::Mps => {
-            Step::new(&["mkldnn::_convolution_pointwise"], move || {
-                Ok(onednn::convolution_pointwise(&x, &filters, Some(&bias), &SAME, PostOp::Relu)?)
-            })
+    Ok(match site.device {
+        Device::Cuda => {
+            let step = Step::new(&["aten::cudnn_convolution_relu"], move || {
+                x.f_cudnn_convolution_relu(&filters, Some(&bias), stride, padding, dilation, groups)
+            });
+            // Whether cuDNN has an engine for it, in full precision too, only cuDNN knows.
+            drop(tch::no_grad(|| step.run()).map_err(|error| site.refuse(error.to_string()))?);
+            step
         }
-    }
+        Device::Cpu | Device::Xpu | Device::Mps => {
+            let contiguous = x.is_contiguous();
+            let step = Step::new(&[POINTWISE], move || {
+                Ok(onednn::convolution_pointwise(&x, &filters, Some(&bias), &SAME, PostOp::Relu)?)
+            });
+            with_other_kernel(step, contiguous)
+        }
+    })
 }
 
-/// [`conv2d`] in TorchScript.
-pub(super) fn script(bias: &str) -> String {
-    let Convolution { padding, stride, .. } = SAME;
-    format!("torch.conv2d(x, filters, {bias}, {stride:?}, {padding:?})")
+/// The operations of [`conv2d`] with a bias: cuDNN's convolution has none, and libtorch adds it
+/// afterwards.
+pub(super) fn biased_kernels(device: Device, rest: &[&'static str]) -> Vec<&'static str> {
+    let add: &[&str] = if device == Device::Cuda { &["aten::add_"] } else { &[] };
+    ["aten::conv2d"].iter().chain(add).chain(rest).copied().collect()
 }
 
-/// Convolution, normalization and what `output` makes of both, fused by oneDNN Graph.
+/// The convolution with what `output` makes of it, fused by oneDNN Graph.
 pub(super) fn onednn_graph(
     site: &Site,
     x: Tensor,
     filters: Tensor,
-    norm: BatchNorm,
-    output: impl FnOnce(&str) -> String,
+    bias: Tensor,
+    output: &str,
 ) -> Result<Step, Refusal> {
-    let output = output(&BatchNorm::script(&script("None")));
+    let Convolution { padding, stride, .. } = SAME;
     let source = format!(
         "
-def pattern(x, filters, weight, bias, mean, variance):
+def pattern(x, filters, bias):
+    y = torch.conv2d(x, filters, bias, {stride:?}, {padding:?})
     return {output}"
     );
-    let BatchNorm { weight, bias, mean, variance } = norm;
-    let arguments = vec![x, filters, weight, bias, mean, variance];
-    torchscript::build_onednn_graph(site, &source, arguments)
+    let contiguous = x.is_contiguous();
+    let step = torchscript::build_onednn_graph(site, &source, vec![x, filters, bias])?;
+    Ok(with_other_kernel(step, contiguous))
 }
 
-/// oneDNN's convolution, its filters reordered for images of that size.
+/// A step whose convolution is oneDNN's by name, with what that means for its speed-up.
+fn with_other_kernel(step: Step, contiguous: bool) -> Step {
+    match contiguous {
+        false => step,
+        true => step.noting(
+            "of contiguous images it runs oneDNN's channels_last kernel, on copies, where `unfused` \
+             runs another of oneDNN's: not all of the difference is fusion's; with channels_last \
+             both run one kernel"
+                .to_owned(),
+        ),
+    }
+}
+
+/// oneDNN's convolution, its filters reordered for images of that size, and what `rest` does to its
+/// output by the operations `names`.
 pub(super) fn pointwise(
     x: Tensor,
     filters: &Tensor,
-    bias: Tensor,
+    bias: Option<Tensor>,
     post_op: PostOp,
+    names: &[&'static str],
+    rest: impl Fn(Tensor) -> Result<Tensor, TchError> + 'static,
 ) -> Result<Step, Refusal> {
     let (b, i, h, w) = x.size4()?;
     let reorder = || onednn::reorder_convolution_weight(filters, &SAME, [b, i, h, w]);
     let (filters, bytes) = mkldnn::reordered(reorder)?;
-    let stored = bytes + inputs::bytes(&bias);
+    let stored = bytes + bias.as_ref().map_or(0, inputs::bytes);
     let contiguous = x.is_contiguous();
-    let step = Step::new(&["mkldnn::_convolution_pointwise"], move || {
-        Ok(onednn::convolution_pointwise(&x, &filters, Some(&bias), &SAME, post_op)?)
+    let kernels: Vec<_> = [POINTWISE].iter().chain(names).collect();
+    let step = Step::new(&kernels, move || {
+        rest(onednn::convolution_pointwise(&x, &filters, bias.as_ref(), &SAME, post_op)?)
     });
-    let step = step.storing(stored);
+    let step = mkldnn::noting_reordered(step.storing(stored));
     Ok(match contiguous {
         false => step,
         true => step.noting(

@@ -1,10 +1,10 @@
 //! `conv2d_bn`: a convolution without bias, then batch normalization with fixed statistics.
 
 use plan::{Dtype, FusionVariant};
-use tch::TchError;
+use tch::{TchError, Tensor};
 
 use super::conv::{self, conv2d};
-use super::{Fusible, Inputs, Site, Step, mkldnn};
+use super::{Fusible, Inputs, Site, Step};
 use crate::inputs;
 use crate::native::onednn::PostOp;
 use crate::refusal::Refusal;
@@ -17,10 +17,7 @@ impl Fusible for Conv2dBn {
     }
 
     fn check(&self, site: &Site) -> Result<(), String> {
-        match site.work.variant {
-            FusionVariant::Mkldnn | FusionVariant::OnednnGraph => mkldnn::check(site),
-            _ => Ok(()),
-        }
+        conv::check_onednn(site, site.work.variant)
     }
 
     fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
@@ -32,15 +29,23 @@ impl Fusible for Conv2dBn {
             FusionVariant::Fused => {
                 let (filters, bias) = norm.fold(&filters)?;
                 let stored = inputs::bytes(&filters) + inputs::bytes(&bias);
-                Step::new(&["aten::conv2d"], move || conv2d(&x, &filters, Some(&bias)))
-                    .storing(stored)
+                let kernels = conv::biased_kernels(site.device, &[]);
+                Step::new(&kernels, move || conv2d(&x, &filters, Some(&bias))).storing(stored)
             }
             FusionVariant::Mkldnn => {
                 let (filters, bias) = norm.fold(&filters)?;
-                conv::pointwise(x, &filters, bias, PostOp::None)?
+                conv::pointwise(x, &filters, Some(bias), PostOp::None, &[], Ok)?
+            }
+            FusionVariant::MkldnnUnfused => {
+                let (stored, names) = (norm.bytes(), ["aten::batch_norm"]);
+                let normalize = move |y: Tensor| norm.apply(&y);
+                conv::pointwise(x, &filters, None, PostOp::None, &names, normalize)?
+                    .storing_also(stored)
             }
             FusionVariant::OnednnGraph => {
-                conv::onednn_graph(site, x, filters, norm, str::to_owned)?
+                let (filters, bias) = norm.fold(&filters)?;
+                let stored = inputs::bytes(&filters) + inputs::bytes(&bias);
+                conv::onednn_graph(site, x, filters, bias, "y")?.storing(stored)
             }
             _ => return Err(site.no_such_variant()),
         })

@@ -2,7 +2,7 @@
 //! max(·, 0).
 
 use plan::{Dtype, FusionVariant};
-use tch::TchError;
+use tch::{TchError, Tensor};
 
 use super::conv::{self, conv2d};
 use super::{Fusible, Inputs, Site, Step};
@@ -35,15 +35,14 @@ impl Fusible for Conv2dBnRelu {
             FusionVariant::Fused => {
                 let (filters, bias) = norm.fold(&filters)?;
                 let stored = inputs::bytes(&filters) + inputs::bytes(&bias);
-                conv::with_relu(site, x, filters, bias).storing(stored)
+                conv::with_relu(site, x, filters, bias)?.storing(stored)
             }
             FusionVariant::Folded => {
                 let (filters, bias) = norm.fold(&filters)?;
                 let stored = inputs::bytes(&filters) + inputs::bytes(&bias);
-                Step::new(&["aten::conv2d", "aten::relu"], move || {
-                    conv2d(&x, &filters, Some(&bias))?.f_relu()
-                })
-                .storing(stored)
+                let kernels = conv::biased_kernels(site.device, &["aten::relu"]);
+                Step::new(&kernels, move || conv2d(&x, &filters, Some(&bias))?.f_relu())
+                    .storing(stored)
             }
             // The normalization has no form in place.
             FusionVariant::Inplace => {
@@ -53,10 +52,24 @@ impl Fusible for Conv2dBnRelu {
             }
             FusionVariant::Mkldnn => {
                 let (filters, bias) = norm.fold(&filters)?;
-                conv::pointwise(x, &filters, bias, PostOp::Relu)?
+                conv::pointwise(x, &filters, Some(bias), PostOp::Relu, &[], Ok)?
+            }
+            FusionVariant::MkldnnUnfused => {
+                let (stored, names) = (norm.bytes(), ["aten::batch_norm", "aten::relu"]);
+                let rest = move |y: Tensor| {
+                    let y = {
+                        // Frees the convolution before ReLU, as a variable of Python's would.
+                        let convolution = y;
+                        norm.apply(&convolution)?
+                    };
+                    y.f_relu()
+                };
+                conv::pointwise(x, &filters, None, PostOp::None, &names, rest)?.storing_also(stored)
             }
             FusionVariant::OnednnGraph => {
-                conv::onednn_graph(site, x, filters, norm, |y| format!("torch.relu({y})"))?
+                let (filters, bias) = norm.fold(&filters)?;
+                let stored = inputs::bytes(&filters) + inputs::bytes(&bias);
+                conv::onednn_graph(site, x, filters, bias, "torch.relu(y)")?.storing(stored)
             }
             _ => return Err(site.no_such_variant()),
         })

@@ -1,10 +1,10 @@
 //! `conv2d_relu`: max(conv(x) + b, 0).
 
 use plan::{Dtype, FusionVariant};
-use tch::TchError;
+use tch::{TchError, Tensor};
 
 use super::conv::{self, conv2d};
-use super::{Fusible, Inputs, Site, Step, torchscript};
+use super::{Fusible, Inputs, Site, Step};
 use crate::native::onednn::PostOp;
 use crate::refusal::Refusal;
 
@@ -22,22 +22,26 @@ impl Fusible for Conv2dRelu {
     fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x], [filters, bias]) = inputs.into_parts()?;
         Ok(match site.work.variant {
-            FusionVariant::Unfused => Step::new(&["aten::conv2d", "aten::relu"], move || {
-                conv2d(&x, &filters, Some(&bias))?.f_relu()
-            }),
-            FusionVariant::Fused => conv::with_relu(site, x, filters, bias),
-            FusionVariant::Inplace => Step::new(&["aten::conv2d", "aten::relu_"], move || {
-                conv2d(&x, &filters, Some(&bias))?.f_relu_()
-            }),
-            FusionVariant::Mkldnn => conv::pointwise(x, &filters, bias, PostOp::Relu)?,
+            FusionVariant::Unfused => {
+                Step::new(&conv::biased_kernels(site.device, &["aten::relu"]), move || {
+                    conv2d(&x, &filters, Some(&bias))?.f_relu()
+                })
+            }
+            FusionVariant::Fused => conv::with_relu(site, x, filters, bias)?,
+            FusionVariant::Inplace => {
+                Step::new(&conv::biased_kernels(site.device, &["aten::relu_"]), move || {
+                    conv2d(&x, &filters, Some(&bias))?.f_relu_()
+                })
+            }
+            FusionVariant::Mkldnn => {
+                conv::pointwise(x, &filters, Some(bias), PostOp::Relu, &[], Ok)?
+            }
+            FusionVariant::MkldnnUnfused => {
+                let relu = |y: Tensor| y.f_relu();
+                conv::pointwise(x, &filters, Some(bias), PostOp::None, &["aten::relu"], relu)?
+            }
             FusionVariant::OnednnGraph => {
-                let convolution = conv::script("bias");
-                let source = format!(
-                    "
-def pattern(x, filters, bias):
-    return torch.relu({convolution})"
-                );
-                torchscript::build_onednn_graph(site, &source, vec![x, filters, bias])?
+                conv::onednn_graph(site, x, filters, bias, "torch.relu(y)")?
             }
             _ => return Err(site.no_such_variant()),
         })

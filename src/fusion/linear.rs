@@ -95,7 +95,7 @@ pub(super) fn pointwise(
     let step = Step::new(&[POINTWISE], move || {
         Ok(onednn::linear_pointwise(&x, &weight, Some(&bias), post_op)?)
     });
-    Ok(mkldnn::with_own_product(step.storing(stored), site.dtype))
+    Ok(mkldnn::with_own_product(mkldnn::noting_reordered(step.storing(stored)), site.dtype))
 }
 
 /// The operations one by one, the product by oneDNN as in [`pointwise`]; `activate` is the last of
@@ -118,7 +118,7 @@ pub(super) fn pointwise_unfused(
             None => Ok(y),
         }
     });
-    Ok(mkldnn::with_own_product(step.storing(stored), site.dtype))
+    Ok(mkldnn::with_own_product(mkldnn::noting_reordered(step.storing(stored)), site.dtype))
 }
 
 /// The weight in oneDNN's layout, and the bytes that are stored with the bias.

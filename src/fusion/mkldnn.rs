@@ -28,6 +28,11 @@ pub(super) fn reordered(
     Ok((weight?, report.cpu.live_bytes.unsigned_abs()))
 }
 
+/// A step whose weights were reordered, with what that means for its speed-up.
+pub(super) fn noting_reordered(step: Step) -> Step {
+    step.noting("its weights are reordered beforehand; `unfused` has them as they come".to_owned())
+}
+
 /// A step whose product is oneDNN's, with what that means for its speed-up: libtorch leaves products in
 /// float32 to the BLAS library that it was built with, those in half precision to oneDNN.
 pub(super) fn with_own_product(step: Step, dtype: Dtype) -> Step {

@@ -65,8 +65,8 @@ impl Site {
 /// What a pattern computes with.
 #[derive(Debug)]
 pub struct Inputs {
-    /// Each has one example per place of its first dimension, and no example influences another: x, or
-    /// Q, K and V.
+    /// x, or Q, K and V. No place of the first dimension influences another, nor does a head of
+    /// attention.
     pub examples: Vec<Tensor>,
     /// Weights, bias, statistics, in the pattern's own order.
     pub parameters: Vec<Tensor>,

@@ -31,6 +31,13 @@ impl Step {
         Self { parameter_bytes: Some(bytes), ..self }
     }
 
+    /// The same, holding so many bytes more.
+    #[must_use]
+    pub fn storing_also(self, bytes: u64) -> Self {
+        let before = self.parameter_bytes.unwrap_or_default();
+        self.storing(before + bytes)
+    }
+
     /// The same with a note.
     #[must_use]
     pub fn noting(mut self, note: String) -> Self {

@@ -188,13 +188,19 @@ fn outputs_of_convolutions_lie_as_their_images_do() {
                     let Ok(step) = prepared(&site) else { continue };
                     let output = tch::no_grad(|| step.run()).unwrap();
                     let contiguous = memory_format == MemoryFormat::Contiguous;
-                    let reordered = variant == FusionVariant::Mkldnn;
+                    let reordered =
+                        matches!(variant, FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused);
                     let label = format!("{:?} {dtype}", site.work);
                     assert_eq!(is_channels_last(&output), reordered || !contiguous, "{label}");
                     assert_eq!(output.is_contiguous(), contiguous && !reordered, "{label}");
                     // What differs is said.
-                    let noted = step.notes.iter().any(|note| note.contains("channels_last"));
+                    let noted =
+                        step.notes.iter().any(|note| note.contains("the output stays in it"));
                     assert_eq!(noted, reordered && contiguous, "{label}");
+                    // So is another kernel than that of `unfused`.
+                    let by_name = step.kernels[0] != "aten::conv2d";
+                    let other = step.notes.iter().any(|note| note.contains("channels_last"));
+                    assert_eq!(other, by_name && contiguous, "{label}");
                 }
             }
         }
@@ -212,10 +218,15 @@ fn parameters_are_counted_as_they_are_stored() {
             let stored = prepared(&site).unwrap().parameter_bytes;
             let folds = pattern != Pattern::Conv2dRelu;
             match variant {
-                FusionVariant::Fused | FusionVariant::Folded if folds => {
+                FusionVariant::Fused | FusionVariant::Folded | FusionVariant::OnednnGraph
+                    if folds =>
+                {
                     assert_eq!(stored, Some(filters + vector), "{:?}", site.work);
                 }
-                FusionVariant::Mkldnn => {
+                FusionVariant::MkldnnUnfused if folds => {
+                    assert!(stored >= Some(filters + 4 * vector), "{:?}: {stored:?}", site.work);
+                }
+                FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused => {
                     assert!(stored >= Some(filters + vector), "{:?}: {stored:?}", site.work);
                 }
                 _ => assert_eq!(stored, None, "{:?}", site.work),

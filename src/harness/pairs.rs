@@ -37,6 +37,13 @@ const BACK: f64 = 1.02;
 const HARDLY: f64 = 0.98;
 /// Most steps that are spent on it at once.
 const MOST_UNCOUNTED: usize = 16;
+/// Seconds of batches of a side that has no pilot, to find out how long they are: several where they
+/// are as short as what other programs take the processor for.
+const TRIED_S: f64 = 0.01;
+/// Wall seconds that the fewest blocks may take whatever the budget.
+const GRANTED_S: f64 = 2.0;
+/// How much longer blocks take with the steps that do not count.
+const SETTLING: f64 = 2.5;
 /// Fewest blocks that give an interval, each taken for two.
 const FEWEST_BLOCKS: f64 = MIN_BLOCKS as f64 / 2.0;
 
@@ -101,8 +108,14 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let a = Gauge::of(sides, Baseline, a)?;
     let b = Gauge::of(sides, Candidate, b)?;
     let settles = a.wall_s.max(b.wall_s) < LONG_STEP_S;
+    let fewest_s = FEWEST_BLOCKS * 2.0 * (a.batch_s() + b.batch_s());
+    let with_settling_s = fewest_s * if settles { SETTLING } else { 1.0 };
+    // A speed-up is what the case was measured for: what gives one soon is always given the time.
+    let tried_s = sides.wall() - start;
+    let granted_s = if with_settling_s <= GRANTED_S { tried_s + with_settling_s } else { 0.0 };
+    let budget_s = goal.budget_s.max(granted_s);
     // Not even begun where it cannot end well.
-    let hopeless = FEWEST_BLOCKS * 2.0 * (a.batch_s() + b.batch_s()) > goal.budget_s;
+    let hopeless = fewest_s > budget_s;
     let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
     let mut stopping = Stopping::new(goal.target);
     let (mut halves, mut log_ratios, mut reached) = (Vec::new(), Vec::new(), false);
@@ -110,7 +123,7 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     while !reached && !hopeless {
         let now = blocks.sides.wall();
         let per_block = (now - first) / log_ratios.len().max(1) as f64;
-        if !log_ratios.is_empty() && now - start + per_block > goal.budget_s {
+        if !log_ratios.is_empty() && now - start + per_block > budget_s {
             break;
         }
         let [left, right] = blocks.take(log_ratios.len() % 2 == 1)?;
@@ -144,10 +157,12 @@ struct Gauge {
 }
 
 impl Gauge {
-    /// How many steps of a side make a batch: by its pilot, or tried.
+    /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
+    /// processor for milliseconds at a time, and the side with the longer batches would meet them
+    /// more often; so batches are made equally long by what each side takes undisturbed.
     fn of(sides: &mut dyn Sides, side: Side, pilot: Option<Pilot>) -> Result<Self, Refusal> {
-        if let Some(Pilot { step_ns, wall_ns, .. }) = pilot {
-            let (iters, wall_s) = (sample_iters(wall_ns), wall_ns / 1e9);
+        if let Some(Pilot { step_ns, wall_ns, fastest_wall_ns, .. }) = pilot {
+            let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
             return Ok(Self { iters, wall_s, steps_ns: vec![step_ns] });
         }
         let before = sides.wall();
@@ -156,11 +171,15 @@ impl Gauge {
         let iters = sample_iters(wall_s * 1e9);
         let mut gauge = Self { iters, wall_s, steps_ns: Vec::new() };
         if wall_s < LONG_STEP_S {
-            // A batch says better than single steps how long one is.
-            let before = sides.wall();
-            gauge.batch(sides, side)?;
-            gauge.wall_s = (sides.wall() - before) / iters as f64;
-            gauge.iters = sample_iters(gauge.wall_s * 1e9);
+            // Batches say better than single steps how long one is.
+            let (start, mut walls) = (sides.wall(), Vec::new());
+            while walls.is_empty() || sides.wall() - start < TRIED_S {
+                let before = sides.wall();
+                gauge.batch(sides, side)?;
+                walls.push((sides.wall() - before) / iters as f64);
+            }
+            gauge.wall_s = median(&walls);
+            gauge.iters = sample_iters(walls.into_iter().fold(f64::INFINITY, f64::min) * 1e9);
         }
         Ok(gauge)
     }

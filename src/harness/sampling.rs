@@ -118,7 +118,8 @@ mod tests {
         let mut settings = Settings::default();
         settings.sampling.samples = samples;
         let args = Args::read(["bench", "--bench"].map(str::to_owned)).expect("valid arguments");
-        let pilot = Pilot { step_ns, wall_ns: step_ns, noise, batches: 12 };
+        let pilot =
+            Pilot { step_ns, wall_ns: step_ns, fastest_wall_ns: step_ns, noise, batches: 12 };
         let SamplePlan { samples, iters, .. } = plan(&settings, &args, pilot, 2.0);
         (samples, iters)
     }
@@ -149,7 +150,8 @@ mod tests {
         let limit = |noise: f64, batches: u64| {
             let args = ["bench", "--bench"].map(str::to_owned);
             let args = Args::read(args).expect("valid arguments");
-            let pilot = Pilot { step_ns: 10e6, wall_ns: 10e6, noise, batches };
+            let pilot =
+                Pilot { step_ns: 10e6, wall_ns: 10e6, fastest_wall_ns: 10e6, noise, batches };
             plan(&Settings::default(), &args, pilot, 2.0).limited_by
         };
         assert_eq!(limit(0.001, 12), Limit::Target);

@@ -5,8 +5,9 @@
 //! an unfused copy of the same operations, and nothing tells (the results are right).
 //!
 //! Which fuser there is depends on the device. On CUDA it is TensorExpr, which is on by default and takes chains of
-//! elementwise operations and reductions. On the CPU it would need an LLVM that PyTorch's own builds are without, so
-//! there nothing is fused ([`Function::optimized_graph`] shows it) unless [`Fuser::OnednnGraph`] is asked for.
+//! elementwise operations; reductions only when asked, and nothing here asks. On the CPU it would need an LLVM that
+//! PyTorch's own builds are without, so there nothing is fused ([`Function::optimized_graph`] shows it) unless
+//! [`Fuser::OnednnGraph`] is asked for.
 
 use ::native as shim;
 use tch::Tensor;

@@ -1,6 +1,6 @@
 //! The float64 reference of a case, within bounded work and memory.
 
-use plan::cost::REFERENCE_ROWS;
+use plan::cost::{REFERENCE_ELEMENTS, REFERENCE_ROWS};
 use plan::{Accuracy, ModelWork};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -9,10 +9,8 @@ use crate::models::{self, Parameters};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
-/// Work that a reference may cost: about half a second of one core.
+/// Work that a reference may cost, unless [`REFERENCE_ROWS`] cost more: about half a second of one core.
 const MAX_FLOPS: u64 = 1 << 32;
-/// Elements of the reference's largest activation.
-const MAX_ELEMENTS: u64 = 1 << 24;
 /// Elements of a weight that are in float64 at one time: 128 MiB.
 const BLOCK_ELEMENTS: i64 = 1 << 24;
 
@@ -76,7 +74,7 @@ impl Reference {
 /// Rows to compare, out of `all`: all where that is cheap, else as many as the bounds allow, evenly
 /// spaced from the first to the last. A row costs `flops`, and its largest activation has `elements`.
 pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
-    let affordable = (MAX_FLOPS / flops.max(1)).min(MAX_ELEMENTS / elements.max(1));
+    let affordable = (MAX_FLOPS / flops.max(1)).min(REFERENCE_ELEMENTS / elements.max(1));
     evenly_spaced(all, affordable.max(REFERENCE_ROWS))
 }
 

@@ -1,6 +1,6 @@
 //! A pattern, fused or not: the workload of fusion.
 
-use plan::{Accuracy, Case, FusionWork};
+use plan::{Accuracy, Case, FusionShape, FusionVariant, FusionWork};
 use tch::{TchError, Tensor};
 
 use super::{Refusal, Workload};
@@ -10,6 +10,7 @@ use crate::{device, inputs};
 
 pub(super) struct Fusion {
     step: Step,
+    size: FusionShape,
     inputs_bytes: u64,
     parameters_bytes: u64,
     reference: Reference,
@@ -30,22 +31,42 @@ impl Fusion {
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let step = fusion::build(&site, inputs)?;
         let parameters_bytes = step.parameter_bytes.unwrap_or(drawn_bytes);
-        Ok(Self { step, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
+        Ok(Self { step, size: work.size, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
     }
 }
 
 /// Some examples through the operations one by one, in float64.
 fn reference(site: &Site, inputs: &Inputs) -> Result<Reference, Refusal> {
-    let all = inputs.examples.first().map_or(0, |tensor| tensor.size()[0].cast_unsigned());
-    let operations = site.work.operations(site.dtype, site.device).unwrap_or_default();
-    let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
-    let (flops, elements) = (site.work.flops(), largest.unwrap_or(0));
-    let rows = verify::rows(all, flops / all.max(1), elements / all.max(1));
-    let rows = Tensor::f_from_slice(&rows)?;
+    let rows = Tensor::f_from_slice(&rows(site))?;
     let host = Site { device: plan::Device::Cpu, place: tch::Device::Cpu, ..*site };
-    let unfused = fusion::build_unfused(&host, inputs.in_float64(&rows)?)?;
+    let unfused = fusion::build_unfused(&host, cut(site, inputs)?.in_float64(&rows)?)?;
     let output = tch::no_grad(|| unfused.run())?;
     Ok(Reference::new(rows.f_to_device(site.place)?, output))
+}
+
+/// Which examples it has. Whatever the variant, the unfused operations compute them.
+fn rows(site: &Site) -> Vec<i64> {
+    let unfused = FusionWork { variant: FusionVariant::Unfused, ..site.work };
+    let operations = unfused.operations(site.dtype, site.device).unwrap_or_default();
+    let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
+    let (all, flops, elements) = (unfused.parts(), unfused.flops(), largest.unwrap_or(0));
+    verify::rows(all, flops / all.max(1), elements / all.max(1))
+}
+
+/// The inputs, an example to each place of the first dimension.
+fn cut(site: &Site, inputs: &Inputs) -> Result<Inputs, TchError> {
+    let examples = inputs.examples.iter().map(|it| examples(site.work.size, it));
+    let parameters = inputs.parameters.iter().map(Tensor::shallow_clone).collect();
+    Ok(Inputs { examples: examples.collect::<Result<_, _>>()?, parameters })
+}
+
+/// Every head of a sequence is one: `[b·heads, 1, s, ·]` of `[b, heads, s, ·]`. A view, except of
+/// an output that lies in memory as `[b, s, heads, ·]`, which some kernels on CUDA leave. Rows and
+/// images are examples as they are.
+fn examples(size: FusionShape, tensor: &Tensor) -> Result<Tensor, TchError> {
+    let FusionShape::Attention { .. } = size else { return Ok(tensor.shallow_clone()) };
+    let (b, heads, s, last) = tensor.size4()?;
+    tensor.f_reshape([b * heads, 1, s, last])
 }
 
 impl Workload for Fusion {
@@ -54,7 +75,8 @@ impl Workload for Fusion {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        self.reference.judge(&tch::no_grad(|| self.step())?, self.min_sqnr_db)
+        let output = tch::no_grad(|| self.step())?;
+        self.reference.judge(&examples(self.size, &output)?, self.min_sqnr_db)
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -74,6 +96,9 @@ impl Workload for Fusion {
     }
 }
 
+#[cfg(test)]
+#[path = "attention_memory_tests.rs"]
+mod attention_memory_tests;
 #[cfg(test)]
 #[path = "attention_tests.rs"]
 mod attention_tests;

@@ -71,7 +71,7 @@ fn memory(case: &Case) -> Result<(), Refusal> {
     // the host's kernel would kill the process.
     let needed = match case.device {
         Device::Cpu => cost::memory_bytes(case),
-        Device::Cuda | Device::Xpu | Device::Mps => cost::drawing_bytes(case),
+        Device::Cuda | Device::Xpu | Device::Mps => cost::host_bytes(case),
     };
     match device::available_bytes() {
         Some(available) => fits(needed, available),

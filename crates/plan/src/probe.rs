@@ -21,14 +21,15 @@ pub struct ProbeWork {
 }
 
 impl ProbeWork {
-    /// The probe at a size. Of STREAM's, on the CPU, a step goes over an array for 64 MiB, which takes a
-    /// first cache half a millisecond, so that the work is long against waking threads and waiting
-    /// for them; on a device, whose sizes are larger, once.
+    /// The probe at a size. Of STREAM's, on the CPU, a step goes over an array that fits a cache for
+    /// 512 MiB, which takes a first cache some milliseconds, so that the work is long against waking
+    /// threads and waiting for them, and over a larger one for 64 MiB; on a device, once.
     pub fn new(probe: Probe, size: u64, threads: Threads, device: Device) -> Self {
-        const STEP: u64 = 64 << 20;
+        const CACHED: u64 = 8 << 20;
+        let step: u64 = if size <= CACHED { 512 << 20 } else { 64 << 20 };
         let passes = match (probe, device) {
             (Probe::Matmul | Probe::MatmulOnednn | Probe::Launch, _) => 1,
-            (_, Device::Cpu) => STEP.div_ceil(size.max(1)),
+            (_, Device::Cpu) => step.div_ceil(size.max(1)),
             (_, Device::Cuda | Device::Xpu | Device::Mps) => 1,
         };
         Self { probe, size, threads, passes }
@@ -133,10 +134,10 @@ mod tests {
             assert_eq!(work.bytes(Dtype::Float32), arrays * (64 << 20), "{probe}");
             assert_eq!(work.flops(Dtype::Float32), flops * (16 << 20), "{probe}");
         }
-        // 16 KiB go 4096 times into 64 MiB.
+        // 16 KiB go 32768 times into 512 MiB.
         let small = of(Probe::Copy, 16 << 10);
-        assert_eq!(small.passes, 4096);
-        assert_eq!(small.bytes(Dtype::Float32), 128 << 20);
+        assert_eq!(small.passes, 32_768);
+        assert_eq!(small.bytes(Dtype::Float32), 1 << 30);
         let device = ProbeWork::new(Probe::Copy, 16 << 10, Threads::Count(1), Device::Cuda);
         assert_eq!(device.bytes(Dtype::Float32), 32 << 10);
     }

@@ -48,7 +48,7 @@ impl Threads {
     /// As what distinguishes siblings: `1-thread`, `8-threads`, `all-threads`.
     pub fn variant(self) -> String {
         match self {
-            Self::Count(1) => ONE_THREAD.to_owned(),
+            Self::Count(1) => "1-thread".to_owned(),
             _ => format!("{self}-threads"),
         }
     }
@@ -62,9 +62,6 @@ impl fmt::Display for Threads {
         }
     }
 }
-
-/// One of them as a variant.
-pub(crate) const ONE_THREAD: &str = "1-thread";
 
 /// [`Threads::All`] in configs and files.
 pub(crate) const ALL_THREADS: &str = "all";

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::fusion::FusionWork;
 use crate::id::Variant;
 use crate::probe::ProbeWork;
-use crate::settings::ONE_THREAD;
 use crate::shape::Shape;
 use crate::words::{FusionVariant, ModelKind, Recipe};
 
@@ -44,13 +43,13 @@ impl Work {
         }
     }
 
-    /// The variant of a group's baseline, where no row says it.
-    pub fn baseline(&self) -> &'static str {
+    /// The variant of a group's baseline. `None` of a probe, whose baseline is the number of
+    /// threads that the config lists first.
+    pub fn baseline(&self) -> Option<&'static str> {
         match self {
-            Self::Model(_) => Recipe::BASELINE,
-            Self::Fusion(_) => FusionVariant::Unfused.as_str(),
-            // The first that the config lists; one thread, as a rule.
-            Self::Probe(_) => ONE_THREAD,
+            Self::Model(_) => Some(Recipe::BASELINE),
+            Self::Fusion(_) => Some(FusionVariant::Unfused.as_str()),
+            Self::Probe(_) => None,
         }
     }
 

@@ -191,3 +191,36 @@ fn mistakes_of_calibration() {
         .join("\n");
     insta::assert_snapshot!(text);
 }
+
+/// A mistake in what an entry measures hides none in the rest of it.
+#[test]
+fn mistakes_beside_a_wrong_word_are_reported_too() {
+    let said = |text: &str, parts: &[&str]| {
+        let errors = errors(text);
+        for part in parts {
+            assert!(errors.contains(part), "{part}\n{errors}");
+        }
+    };
+    said(
+        "benchmark_mode: fusion\nfusion_params: { patterns: [lineer], variants: [fuzed], \
+         sizes: [[64, 0, 64]], heads: [0], causal: [maybe], name: [x] }",
+        &["`lineer`", "`fuzed`", "sizes[0][1]", "heads[0]", "causal[0]", "name"],
+    );
+    said(
+        "benchmark_mode: fusion\nfusion_params: { patterns: [lineer], sizes: quik, heads: [x] }",
+        &["`lineer`", "`quik`", "heads[0]"],
+    );
+    said(
+        "benchmark_mode: fusion\nfusion_params: { patterns: [linear], heads: [0], sizes: quik }",
+        &["has a use for `heads`", "heads[0]", "`quik`"],
+    );
+    said(
+        "benchmark_mode: calibration\ncalibration_params: { probes: [matmul, copy], \
+         sizes: [16KB, 0], dtypes: [torch.int3], threads: some, name: [x] }",
+        &["do not mean the same", "`16KB`", "sizes[1]", "torch.int3", "threads", "name"],
+    );
+    said(
+        "benchmark_mode: calibration\ncalibration_params: { probes: [matmull], sizes: quik }",
+        &["`matmull`", "`quik`"],
+    );
+}

@@ -194,8 +194,8 @@ fn estimates_are_of_the_device() {
         let case = plan.cases().find(|case| case.device == device).expect("asked for");
         (plan::cost::moved_bytes(case), case.dtype)
     };
-    // 64 MiB of an array in a step on the host, one pass on a device.
-    assert_eq!(moved(Device::Cpu), (Some(128 << 20), Dtype::Float32));
+    // 512 MiB of an array in a step on the host, one pass on a device.
+    assert_eq!(moved(Device::Cpu), (Some(1 << 30), Dtype::Float32));
     assert_eq!(moved(Device::Cuda), (Some(128 << 10), Dtype::Float32));
 }
 

@@ -13,6 +13,9 @@ const WIDE: f64 = 0.02;
 /// A clock whose highest reading is this much above its lowest, relatively, is pointed out.
 const CLOCK_MOVED: f64 = 0.05;
 
+/// Two moments differ by this much on machines that are not quiet; more is pointed out.
+const DISAGREEMENT: f64 = 0.15;
+
 /// What qualifies a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Caution {
@@ -42,6 +45,8 @@ pub enum Caution {
         /// Half-width that was asked for, relative to the ratio.
         target: f64,
     },
+    /// The speed-up's interval and the quotient of the two times exclude each other.
+    Disagrees,
     /// The baseline's record is of another process: machine state may differ.
     DifferentRuns,
     /// A circumstance differs between the records of the two sides.
@@ -79,7 +84,8 @@ impl fmt::Display for Caution {
                  device's work alone, a caller waits about the `host` time of `show --details`",
             ),
             Self::HalvedBlocks => f.write_str(
-                "the time sufficed for few blocks of the speed-up: each was taken for two",
+                "few alternations of both sides fitted into the time of the speed-up, so that each \
+                 counts as two for its interval; `sampling.measurement_s` gives it more",
             ),
             Self::OutOfTime { target } => {
                 let percent = (target * 1e4).round() / 1e2;
@@ -89,6 +95,11 @@ impl fmt::Display for Caution {
                      ±{percent} % asked for; `sampling.measurement_s` gives it more"
                 )
             }
+            // What the times say differs from row to row, and rows share this text.
+            Self::Disagrees => f.write_str(
+                "the speed-up, from pairs, and the two times, from other moments, exclude each \
+                 other: other programs had a part in one of them; measure again on a quiet machine",
+            ),
             Self::DifferentRuns => f.write_str(
                 "the baseline's time and memory are of another run (the speed-up is not made of \
                  them)",
@@ -127,6 +138,20 @@ impl Caution {
         let late = speedup.fell_short().then_some(Self::OutOfTime { target: speedup.target });
         let halved = speedup.has_halved_blocks().then_some(Self::HalvedBlocks);
         late.into_iter().chain(halved).collect()
+    }
+
+    /// Whether the pairs and the two times, of one run, cannot both be right.
+    pub fn of_times(speedup: &Speedup, baseline: &Row, candidate: &Row) -> Option<Self> {
+        if baseline.record.run_id != candidate.record.run_id {
+            return None;
+        }
+        let (own, others) = (candidate.time.as_ref().ok()?, baseline.time.as_ref().ok()?);
+        let (own_interval, others_interval) = (own.interval?, others.interval?);
+        let (low, high) =
+            (others_interval.low / own_interval.high, others_interval.high / own_interval.low);
+        let apart = speedup.interval.high < low || high < speedup.interval.low;
+        let factor = (others.median_ns / own.median_ns / speedup.ratio).ln().abs();
+        (apart && factor > DISAGREEMENT.ln_1p()).then_some(Self::Disagrees)
     }
 
     /// What qualifies the time and memory of a baseline beside those of a candidate.

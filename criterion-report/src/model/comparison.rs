@@ -23,12 +23,16 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares a candidate with the case `other`. Its row, given with its place among the rows,
-    /// is needed for what is not measured in pairs: the reductions of memory.
-    pub fn of(other: &CaseId, baseline: Option<(usize, &Row)>, candidate: &Row) -> Self {
+    /// Compares a candidate with the case `other`, or with its group's baseline where that one's id
+    /// is not known. Its row, given with its place among the rows, is needed for what is not
+    /// measured in pairs: the reductions of memory.
+    pub fn of(other: Option<&CaseId>, baseline: Option<(usize, &Row)>, candidate: &Row) -> Self {
         let speedup = Speedup::over(other, &candidate.record);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
+        if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
+            cautions.extend(Caution::of_times(speedup, row, candidate));
+        }
         let memory = baseline
             .and_then(|(_, row)| row.record.measures.memory)
             .zip(candidate.record.measures.memory);

@@ -239,10 +239,10 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
                 return [None, None];
             }
             let siblings = &groups[&siblings_key(row)];
-            let against = |variant: &str, is_it: &dyn Fn(&Row) -> bool| {
+            let against = |variant: Option<&str>, is_it: &dyn Fn(&Row) -> bool| {
                 let mut rows = siblings.iter().map(|&place| (place, &rows[place]));
                 let other = rows.find(|(_, sibling)| is_it(sibling));
-                Comparison::of(&id(other, variant, row), other, row)
+                Comparison::of(id(other, variant, row).as_ref(), other, row)
             };
             let comparison = against(row.record.case.work.baseline(), &Row::is_baseline);
             let compile = row.variant().and_then(|variant| variant.compile);
@@ -253,7 +253,7 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
             } else {
                 let unquantized = Variant { compile, ..Variant::BASELINE };
                 let alike = |other: &Row| other.variant() == Some(unquantized);
-                Some(against(&unquantized.to_string(), &alike))
+                Some(against(Some(&unquantized.to_string()), &alike))
             };
             [Some(comparison), quantization]
         })
@@ -267,11 +267,11 @@ fn siblings_key(row: &Row) -> (&str, &str) {
 }
 
 /// The id of the case that `row` is compared with. One that was not selected has no row; its id
-/// follows from its variant.
-fn id(other: Option<(usize, &Row)>, variant: &str, row: &Row) -> CaseId {
+/// follows from its variant, where that is known.
+fn id(other: Option<(usize, &Row)>, variant: Option<&str>, row: &Row) -> Option<CaseId> {
     let id = &row.record.case.id;
     match other {
-        Some((_, other)) => other.record.case.id.clone(),
-        None => plan::case_id(&id.group, variant, &id.parameter),
+        Some((_, other)) => Some(other.record.case.id.clone()),
+        None => variant.map(|variant| plan::case_id(&id.group, variant, &id.parameter)),
     }
 }

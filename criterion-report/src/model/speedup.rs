@@ -30,16 +30,20 @@ pub struct Speedup {
 }
 
 impl Speedup {
-    /// The speed-up of a record's case over `other`. The pair is in the record itself: neither
-    /// criterion's estimates nor a record of the other case are needed.
-    pub fn over(other: &CaseId, record: &Record) -> Result<Self, NoSpeedup> {
+    /// The speed-up of a record's case over `other`; without an id over its group's baseline, with
+    /// which the first pair is. The pair is in the record itself: neither criterion's estimates nor
+    /// a record of the other case are needed.
+    pub fn over(other: Option<&CaseId>, record: &Record) -> Result<Self, NoSpeedup> {
         if record.outcome != Outcome::Measured {
             return Err(NoSpeedup::NotMeasured);
         }
-        let pair = record.pair_with(&other.to_string());
+        let pair = match other {
+            Some(other) => record.pair_with(&other.to_string()),
+            None => record.pairs.first(),
+        };
         pair.map(Self::of).ok_or_else(|| match &record.no_pair {
             Some(reason) => NoSpeedup::Recorded(reason.clone()),
-            None => NoSpeedup::NoPair { variant: other.variant.clone() },
+            None => NoSpeedup::NoPair { variant: other.map(|other| other.variant.clone()) },
         })
     }
 
@@ -75,6 +79,11 @@ impl Speedup {
         Ratio { ratio: self.ratio, low, high }
     }
 
+    /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.
+    pub fn gflops_improvement(&self) -> f64 {
+        self.ratio - 1.0
+    }
+
     /// Whether the time ran out before the interval was as narrow as was asked for.
     pub fn fell_short(&self) -> bool {
         self.stopped == Stop::Budget && self.half_width() > self.target
@@ -95,8 +104,8 @@ pub enum NoSpeedup {
     Recorded(String),
     /// Its record has no pair with the other case, and no reason.
     NoPair {
-        /// The other case's variant.
-        variant: String,
+        /// The other case's variant; not known of a probe's baseline without a row.
+        variant: Option<String>,
     },
 }
 
@@ -105,10 +114,14 @@ impl fmt::Display for NoSpeedup {
         match self {
             Self::NotMeasured => f.write_str("it is not measured"),
             Self::Recorded(reason) => f.write_str(reason),
-            Self::NoPair { variant } => write!(
-                f,
-                "it was not measured in pairs with `{variant}`; measure it again with `cargo bench`"
-            ),
+            Self::NoPair { variant } => {
+                f.write_str("it was not measured in pairs with ")?;
+                match variant {
+                    Some(variant) => write!(f, "`{variant}`")?,
+                    None => f.write_str("its baseline")?,
+                }
+                f.write_str("; measure it again with `cargo bench`")
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod fusion;
 pub(crate) mod python_json;
 pub mod show;
 mod table;
+mod verdict;
 
 use std::path::Path;
 
@@ -80,15 +81,18 @@ pub enum Writer {
     /// operations of the variant, each operand read once and each result written once; `upstream` is
     /// what branes-ai/graphs calls memory_reduction. Those headed `measured` are what a step was
     /// seen to allocate: at its `peak`, the output included, and in `total`. The line of `unfused`
-    /// has bytes, the others have the change against it. What a terminal has no room for is left out:
-    /// `total`, `upstream`, `GFLOP/s`, `bytes`, `peak`, in this order.
+    /// has bytes, the others have the change against it. What a terminal has no room for is left out,
+    /// and named at the end: `total`, `upstream`, `GFLOP/s`, `bytes`, `peak`, in this order.
     ///
     /// Below the tables stands the strategy: `fuse` where a variant gains in some case (its whole
     /// interval is at least 1.1) and loses in none (each is at least 0.95); `fuse conditionally`
     /// where it gains in some and loses in others, or may; `avoid` where it loses (the whole interval
     /// is below 0.95) and gains nowhere; `indifferent` where it neither gains nor loses; else
     /// `inconclusive`. A pattern has the advice of its best variant among those that run fewer
-    /// operations than `unfused`.
+    /// operations than `unfused` with the product of the same library. What another library's product
+    /// is worth, as `mkldnn` has it in float32, stands below as a question of its own; it and what
+    /// does not fuse is `faster`, `slower` or `depends` in the place of `fuse`, `avoid` and
+    /// `fuse conditionally`.
     Fusion(fusion::Options),
 }
 

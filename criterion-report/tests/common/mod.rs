@@ -61,6 +61,7 @@ pub const READABLE: &[&str] = &[
     "every-outcome",
     "foreign-benchmark",
     "fusion",
+    "fusion-products",
     "host-bound",
     "interleaved",
     "mixed-estimate",

@@ -93,6 +93,7 @@ mod tests {
             assert_eq!(end, items);
         }
     }
+
     #[test]
     fn a_part_stays_with_its_thread() {
         let name = || std::thread::current().name().map(str::to_owned);

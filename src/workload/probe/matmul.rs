@@ -45,12 +45,20 @@ impl Matmul {
         Ok(Self { a, b, reordered, reference: Reference::new(rows, output), min_sqnr_db })
     }
 
-    /// Why oneDNN, to which torch leaves products in half precision where it can, leaves this one to
-    /// ATen. Those in float32 are the BLAS library's.
-    fn left_by_onednn(&self) -> Option<String> {
+    /// Whose product it is where it is not oneDNN's, to which torch leaves those in half precision
+    /// where it can, and none in float32.
+    fn whose(&self) -> Option<String> {
         let kind = self.a.kind();
-        match self.a.device() {
-            Device::Cpu if kind != Kind::Float => onednn::supports(kind).err(),
+        match (self.a.device(), &self.reordered) {
+            (Device::Cpu, None) if kind == Kind::Float => Some(
+                "the product is that of the BLAS library which libtorch was built with; \
+                 `matmul_onednn` is oneDNN's"
+                    .to_owned(),
+            ),
+            (Device::Cpu, None) => {
+                let note = |reason| format!("the product is ATen's own, not oneDNN's: {reason}");
+                onednn::supports(kind).err().map(note)
+            }
             _ => None,
         }
     }
@@ -102,7 +110,6 @@ impl Workload for Matmul {
     }
 
     fn notes(&self) -> Vec<String> {
-        let note = |reason| format!("the product is ATen's own, not oneDNN's: {reason}");
-        self.left_by_onednn().map(note).into_iter().collect()
+        self.whose().into_iter().collect()
     }
 }

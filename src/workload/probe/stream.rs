@@ -6,14 +6,11 @@ use plan::{Accuracy, Case, Probe, ProbeWork};
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::{MIN_SQNR_DB, min_sqnr_db};
-use crate::kernels::cpu::stream::Stream;
+use crate::kernels::cpu::stream::{self, SCALAR, Stream};
 use crate::refusal::Refusal;
 use crate::verify::{self, Distance, Reference};
 use crate::workload::Workload;
 use crate::{inputs, native};
-
-/// STREAM's scalar.
-const SCALAR: f64 = 3.0;
 
 /// Several passes over arrays in the host's memory.
 pub(super) struct HostStream {
@@ -92,23 +89,17 @@ impl DeviceStream {
             (Tensor::f_rand(size, options)?, Tensor::f_rand(size, options)?)
         };
         let rows = Tensor::f_from_slice(&verify::rows(elements, 2, 1))?.f_to_device(place)?;
-        let reference = {
-            let double = |array: &Tensor| {
-                array.f_index_select(0, &rows)?.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double)
-            };
-            let (x, y) = (double(&x)?, double(&y)?);
-            match work.probe {
-                Probe::Scale => x.f_mul_scalar(SCALAR)?,
-                Probe::Add => x.f_add(&y)?,
-                Probe::Triad => x.f_add(&y.f_mul_scalar(SCALAR)?)?,
-                _ => x,
-            }
-        };
+        let some = |array: &Tensor| Vec::<f32>::try_from(array.f_index_select(0, &rows)?);
+        let (some_x, some_y) = (some(&x)?, some(&y)?);
+        let float64 = stream::float64(work.probe)?;
+        let pairs = some_x.iter().zip(&some_y);
+        let results: Vec<f64> = pairs.map(|(x, y)| float64((*x).into(), (*y).into())).collect();
+        let reference = Tensor::f_from_slice(&results)?;
         Ok(Self {
             operation: work.probe,
             x,
             y,
-            scalar: Tensor::f_scalar_tensor(SCALAR, (Kind::Float, Device::Cpu))?,
+            scalar: Tensor::f_scalar_tensor(f64::from(SCALAR), (Kind::Float, Device::Cpu))?,
             // An element that is not written fails the check.
             output: Tensor::f_full(size, f64::NAN, options)?,
             reference: Reference::new(rows, reference),
@@ -124,7 +115,7 @@ impl Workload for DeviceStream {
         match self.operation {
             Probe::Scale => drop(x.f_mul_out(&output, scalar)?),
             Probe::Add => drop(x.f_add_out(&output, y)?),
-            Probe::Triad => native::triad::triad(&mut output, x, y, SCALAR)
+            Probe::Triad => native::triad::triad(&mut output, x, y, SCALAR.into())
                 .map_err(|error| TchError::Torch(error.to_string()))?,
             _ => output.f_copy_(x)?,
         }

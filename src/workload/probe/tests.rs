@@ -44,13 +44,21 @@ fn a_product_is_that_of_float64() {
             assert_eq!(accuracy.rows_checked, size);
             assert_eq!(matmul.inputs_bytes(), 2 * size * size * dtype.bytes());
             assert_eq!(matmul.kernels(), ["aten::mm"]);
+            if crate::native::onednn::supports(inputs::kind(dtype)).is_err() {
+                continue;
+            }
+            let onednn = prepared(Probe::MatmulOnednn, size, dtype);
+            onednn.check().unwrap_or_else(|it| panic!("oneDNN {dtype} {size}: {it}"));
+            assert_eq!(onednn.kernels(), ["mkldnn::_linear_pointwise"]);
         }
     }
 }
 
 #[test]
 fn a_product_that_onednn_leaves_to_aten_is_noted() {
-    assert!(prepared(Probe::Matmul, 4, Dtype::Float32).notes().is_empty());
+    let float32 = prepared(Probe::Matmul, 4, Dtype::Float32).notes();
+    assert!(float32.len() == 1 && float32[0].contains("BLAS library"), "{float32:?}");
+    assert!(prepared(Probe::MatmulOnednn, 4, Dtype::Float32).notes().is_empty());
     for (dtype, kind) in [(Dtype::BFloat16, Kind::BFloat16), (Dtype::Float16, Kind::Half)] {
         let notes = prepared(Probe::Matmul, 4, dtype).notes();
         match crate::native::onednn::supports(kind) {
@@ -102,6 +110,21 @@ fn what_a_device_would_run_is_stream_too() {
             assert_eq!(report.cpu.total_bytes, 0, "{probe}: one pass, written where it belongs");
         }
     }
+}
+
+/// Here the arrays, and which of their elements are compared, lie on the host, too.
+#[test]
+fn checking_stream_on_a_device_takes_of_the_host_what_was_asked_for() {
+    let (case, work) = case(Probe::Triad, 4 << 20, Dtype::Float32, Device::Cuda);
+    let (checked, report) = memory::track(|| {
+        DeviceStream::prepare(&case, &work, tch::Device::Cpu).and_then(|stream| stream.check())
+    })
+    .expect("nothing else tracks");
+    assert_eq!(checked.expect("exact").rows_checked, 1 << 20);
+    let (arrays, rows) = (3 * work.size, 8 * (1 << 20));
+    // Besides, tensors of single numbers.
+    let numbers = report.cpu.peak_bytes - arrays - rows - plan::cost::host_bytes(&case);
+    assert!(numbers < 64, "{report:?}");
 }
 
 #[test]

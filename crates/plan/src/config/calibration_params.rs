@@ -52,17 +52,19 @@ fn read_entry(node: &Node<'_>, outer: &Own, threads: &[Threads]) -> Option<Calib
     let dtypes = fields.words("dtypes");
     let devices = fields.words("devices");
     let threads = read_threads(&fields, threads);
-    let probes = probes?;
-    let sizes = read_sizes(&fields, probes[0]);
-    if !probes[0].is_product()
+    let name = fields.read("name", Node::string);
+    let kind = probes.as_deref().map(|probes| probes[0]);
+    let sizes = read_sizes(&fields, kind);
+    if let Some(probe) = kind
+        && !probe.is_product()
         && let Some(node) = fields.get("dtypes")
     {
-        let message = format!("`{}` is measured in float32 only", probes[0]);
+        let message = format!("`{probe}` is measured in float32 only");
         node.report(message, "delete the key, or give `matmul` an entry of its own");
     }
     Some(CalibrationParams {
-        name: fields.read("name", Node::string),
-        probes,
+        name,
+        probes: probes?,
         sizes: sizes?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
         devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
@@ -118,22 +120,25 @@ fn probe_or_stream(node: &Node<'_>) -> Option<Vec<Probe>> {
     }
 }
 
-/// `full`, `quick`, or a list.
-fn read_sizes(fields: &Fields<'_>, probe: Probe) -> Option<Vec<(String, u64)>> {
+/// `full`, `quick`, or a list. Of unknown probes, or of several kinds, only what is wrong for every
+/// kind is an error.
+fn read_sizes(fields: &Fields<'_>, probe: Option<Probe>) -> Option<Vec<(String, u64)>> {
     let named = |name: String, sizes: Vec<u64>| {
         Some(sizes.into_iter().map(|size| (name.clone(), size)).collect())
     };
-    let set = |set: SizeSet| named(set.to_string(), ProbeWork::sizes(probe, set));
+    let set = |set: SizeSet| named(set.to_string(), ProbeWork::sizes(probe?, set));
     let Some(node) = fields.get("sizes") else { return set(SizeSet::Full) };
-    if probe == Probe::Launch {
+    if probe == Some(Probe::Launch) {
         return node.error("`launch` has one size only".to_owned(), "delete the key");
     }
     if node.as_text().is_some() {
         return set(node.word()?);
     }
     let size = |node: &Node<'_>| match probe {
-        Probe::Matmul | Probe::MatmulOnednn => read_rows(node),
-        _ => read_bytes(node),
+        Some(probe) if probe.is_product() => read_rows(node),
+        Some(_) => read_bytes(node),
+        None if node.as_integer().is_some() => read_rows(node),
+        None => read_bytes(node),
     };
     named("custom".to_owned(), fields.items("sizes", size)??)
 }

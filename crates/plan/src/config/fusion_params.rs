@@ -69,21 +69,22 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<FusionParams> {
     let layouts = fields.words("memory_formats");
     let heads = fields.items("heads", |node| node.integer(1..=LARGEST));
     let causal = fields.items("causal", Node::boolean);
-    let patterns = patterns?;
-    belong(&fields, &patterns);
+    let name = fields.read("name", Node::string);
+    let sizes = read_sizes(&fields, patterns.as_deref());
+    if let Some(patterns) = &patterns {
+        belong(&fields, patterns);
+        existing(&fields, patterns, variants.as_ref().and_then(|it| it.as_deref()));
+    }
     let axes = Axes {
         memory_formats: layouts?.unwrap_or_else(|| vec![MemoryFormat::Contiguous]),
         heads: heads?.unwrap_or_else(|| vec![1]),
         causal: causal?.unwrap_or_else(|| vec![false]),
     };
-    let variants = variants?;
-    existing(&fields, &patterns, variants.as_deref());
-    let sizes = read_sizes(&fields, &patterns, &axes)?;
     Some(FusionParams {
-        name: fields.read("name", Node::string),
-        sizes,
-        patterns,
-        variants,
+        name,
+        sizes: axes.spread_all(sizes?),
+        patterns: patterns?,
+        variants: variants?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
         devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
         settings: own.settings,
@@ -173,6 +174,14 @@ struct Axes {
 }
 
 impl Axes {
+    /// All of `sizes`, with the names of their sets.
+    fn spread_all(&self, sizes: Vec<(String, FusionShape)>) -> Vec<(String, FusionShape)> {
+        let spread = |(name, size): (String, FusionShape)| {
+            self.spread(size).into_iter().map(move |size| (name.clone(), size))
+        };
+        sizes.into_iter().flat_map(spread).collect()
+    }
+
     /// `size` with every combination that its family has.
     fn spread(&self, size: FusionShape) -> Vec<FusionShape> {
         match size {
@@ -191,14 +200,14 @@ impl Axes {
     }
 }
 
-/// `full`, `quick`, or lists of numbers; upstream's full sizes when absent.
+/// `full`, `quick`, or lists of numbers; upstream's full sizes when absent. Of unknown patterns only
+/// what is wrong for every family is an error.
 fn read_sizes(
     fields: &Fields<'_>,
-    patterns: &[Pattern],
-    axes: &Axes,
+    patterns: Option<&[Pattern]>,
 ) -> Option<Vec<(String, FusionShape)>> {
     let mut families: Vec<PatternFamily> = Vec::new();
-    for family in patterns.iter().map(|pattern| pattern.family()) {
+    for family in patterns.into_iter().flatten().map(|pattern| pattern.family()) {
         if !families.contains(&family) {
             families.push(family);
         }
@@ -215,6 +224,12 @@ fn read_sizes(
             .flat_map(|&family| fusion::sizes(family, set))
             .map(|size| (set.to_string(), size))
             .collect(),
+        (None, Some(node), &[]) => {
+            for item in node.list()? {
+                read_numbers(&item);
+            }
+            return None;
+        }
         (None, Some(node), &[family]) => {
             let read: Vec<_> = node.list()?.iter().map(|item| read_size(item, family)).collect();
             let sizes = read.into_iter().collect::<Option<Vec<_>>>()?;
@@ -228,20 +243,22 @@ fn read_sizes(
             return node?.error(message, "write `full` or `quick`, or one entry for each family");
         }
     };
-    let spread = |(name, size): (String, FusionShape)| {
-        axes.spread(size).into_iter().map(move |size| (name.clone(), size))
-    };
-    Some(sizes.into_iter().flat_map(spread).collect())
+    Some(sizes)
 }
 
-fn read_size(node: &Node<'_>, family: PatternFamily) -> Option<FusionShape> {
+/// The dimensions of a size.
+fn read_numbers(node: &Node<'_>) -> Option<Vec<u64>> {
     if !node.is_list() {
         let example = "each size in brackets, e.g. `[[64, 64, 64], [128, 128, 128]]`";
         return node.wrong_type("a size", example);
     }
     let items = node.list()?;
     let numbers: Vec<_> = items.iter().map(|item| item.integer(1..=LARGEST)).collect();
-    let numbers = numbers.into_iter().collect::<Option<Vec<u64>>>()?;
+    numbers.into_iter().collect()
+}
+
+fn read_size(node: &Node<'_>, family: PatternFamily) -> Option<FusionShape> {
+    let numbers = read_numbers(node)?;
     let wrong = |names: &str| {
         let message = format!("{} numbers are no size of the family `{family}`", numbers.len());
         node.error(message, format!("write {names}"))

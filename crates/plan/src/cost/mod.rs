@@ -2,6 +2,7 @@
 //! worked example in its tests.
 
 mod model;
+mod probe;
 
 use crate::case::{Case, Role};
 use crate::settings::Sampling;
@@ -22,12 +23,19 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
-/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations
-/// are bounded.
-pub(crate) const REFERENCE_BYTES: u64 = 384 << 20;
+/// Elements of a float64 reference's largest activation, unless [`REFERENCE_ROWS`] have more.
+pub const REFERENCE_ELEMENTS: u64 = 1 << 24;
 
 /// Rows, or examples, that a float64 reference has however much they cost.
 pub const REFERENCE_ROWS: u64 = 4;
+
+/// Bytes of an element while it is compared: as it was computed, in float32 at most; and in float64
+/// as it should be, the difference, and that without its sign.
+pub(crate) const COMPARED_BYTES: u64 = 4 + 3 * 8;
+
+/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations
+/// are bounded.
+pub(crate) const REFERENCE_BYTES: u64 = COMPARED_BYTES * REFERENCE_ELEMENTS;
 
 /// The product of all factors, or `u64::MAX` beyond it.
 pub(crate) fn product(factors: &[u64]) -> u64 {
@@ -73,19 +81,20 @@ pub fn memory_bytes(case: &Case) -> u64 {
     own.saturating_add(flush)
 }
 
-/// The bytes of the host's memory that drawing parameters and inputs takes at once, on whatever
-/// device they end.
-pub fn drawing_bytes(case: &Case) -> u64 {
+/// An estimate, in bytes and rather high than low, of the host's memory that building and checking
+/// a case on another device takes at once: for what is drawn on the host, and for a reference that
+/// is computed there.
+pub fn host_bytes(case: &Case) -> u64 {
     match &case.work {
         Work::Model(work) => model::drawing_bytes(work, case.dtype),
-        Work::Fusion(work) => work.drawing_bytes(case.dtype),
-        Work::Probe(work) => work.memory_bytes(case.dtype),
+        Work::Fusion(work) => work.host_bytes(case.dtype),
+        Work::Probe(work) => probe::host_bytes(work, case.dtype),
     }
 }
 
 /// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
-/// assumed 50 GFLOP/s per thread and 20 GB/s on a CPU and 50 TFLOP/s and 1 TB/s on a GPU. Real machines are faster or
-/// slower; the estimate is for telling minutes from days.
+/// assumed 50 GFLOP/s per thread and 20 GB/s on a CPU and 50 TFLOP/s and 1 TB/s on a GPU. Real
+/// machines are faster or slower; the estimate is for telling minutes from days.
 pub fn seconds(case: &Case) -> f64 {
     /// Seconds of a batch of short steps.
     const BATCH: f64 = 0.002;
@@ -107,11 +116,12 @@ pub fn seconds(case: &Case) -> f64 {
         None => (SAMPLES * batch).min(measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S)),
     };
     // Building and checking are about four steps' worth of work.
-    let own = PASSES + 4.0 * step + warm_up + sampling.max(MIN_SAMPLES as f64 * step);
+    let sampling = sampling.max(MIN_SAMPLES as f64 * step);
+    let own = PASSES + 4.0 * step + warm_up + sampling;
     match case.role {
         Role::Baseline => own,
-        // Its pairs take as long again.
-        Role::Candidate => 2.0 * own,
+        // Its pairs take as long as its samples: they are alternated until as narrow an interval.
+        Role::Candidate => own + sampling,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::{Config, ModelWork, expand};
+use crate::settings::Threads;
+use crate::words::{Dtype, Probe};
+use crate::{Config, ModelWork, ProbeWork, expand};
 
 fn first_case(model: &str, shape: &str) -> Case {
     let text = format!(
@@ -113,10 +115,33 @@ fn a_step_may_take_more_than_building() {
 #[test]
 fn drawing_takes_one_weight_at_a_time() {
     // 64·32 weights in float32 and bfloat16; of the block the largest is 64·256.
-    assert_eq!(drawing_bytes(&first_case("linear", "[10, 64, 32]")), 64 * 32 * 6);
-    assert_eq!(drawing_bytes(&first_case("transformer_block", "[2, 64, 64]")), 64 * 256 * 6);
+    assert_eq!(host_bytes(&first_case("linear", "[10, 64, 32]")), 64 * 32 * 6);
+    assert_eq!(host_bytes(&first_case("transformer_block", "[2, 64, 64]")), 64 * 256 * 6);
     // Or the input: 10 000 rows of 64.
-    assert_eq!(drawing_bytes(&first_case("linear", "[10000, 64, 32]")), 10_000 * 64 * 2);
+    assert_eq!(host_bytes(&first_case("linear", "[10000, 64, 32]")), 10_000 * 64 * 2);
+}
+
+fn on_cuda(probe: Probe, size: u64) -> Case {
+    let (device, dtype) = (Device::Cuda, Dtype::Float32);
+    let work = Work::Probe(ProbeWork::new(probe, size, Threads::Count(1), device));
+    Case { work, device, dtype, ..first_case("linear", "[1, 1, 1]") }
+}
+
+#[test]
+fn of_stream_on_a_device_the_host_has_what_is_compared() {
+    // A thousand elements are all compared.
+    assert_eq!(host_bytes(&on_cuda(Probe::Triad, 4000)), 1000 * 28);
+    // Of 64 GiB in each array 2²⁴ elements are; the device holds the arrays.
+    let large = on_cuda(Probe::Copy, 64 << 30);
+    assert_eq!(host_bytes(&large), (1 << 24) * 28);
+    assert_eq!(memory_bytes(&large), 3 * (64 << 30));
+}
+
+#[test]
+fn of_a_product_on_a_device_the_host_has_one_matrix_and_some_rows() {
+    assert_eq!(host_bytes(&on_cuda(Probe::Matmul, 100)), 100 * 100 * (4 + 8 + 16));
+    let large = host_bytes(&on_cuda(Probe::Matmul, 32768));
+    assert_eq!(large, 32768 * 32768 * (4 + 8) + (1 << 24) * 16);
 }
 
 #[test]
@@ -133,11 +158,11 @@ fn a_preallocated_output_is_held_beside_the_rest() {
 
 #[test]
 fn seconds_of_the_worked_example() {
-    // 2·10·64·32 operations are nothing: 0.2 + 17·0.002 + 30·0.002, and as much for pairs.
+    // 2·10·64·32 operations are nothing: 0.2 + 17·0.002 + 30·0.002, and the last again for pairs.
     let baseline = first_case("linear", "[10, 64, 32]");
     let candidate = Case { role: Role::Candidate, ..baseline.clone() };
     assert!((seconds(&baseline) - 0.294).abs() < 1e-4, "{}", seconds(&baseline));
-    assert!((seconds(&candidate) - 0.588).abs() < 1e-4, "{}", seconds(&candidate));
+    assert!((seconds(&candidate) - 0.354).abs() < 1e-4, "{}", seconds(&candidate));
     // 2·2¹⁵·2¹⁵·2¹⁵ operations take 1407 s: four for the check, three to warm up, ten samples.
     let large = seconds(&first_case("linear", "[32768, 32768, 32768]"));
     assert!((large / 1407.4 - 17.0).abs() < 1e-2, "{large}");

@@ -211,7 +211,7 @@ impl Formulas for Attention {
     }
 
     fn parts(&self) -> u64 {
-        self.b
+        product(&[self.b, self.heads])
     }
 
     fn output_size(&self) -> Vec<u64> {

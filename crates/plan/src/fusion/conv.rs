@@ -49,6 +49,11 @@ impl Conv {
     }
 }
 
+/// libtorch's convolution.
+const CONV2D: &str = "aten::conv2d";
+/// oneDNN's, by name.
+const POINTWISE: &str = "mkldnn::_convolution_pointwise";
+
 impl Formulas for Conv {
     /// 2·3²·i for each element of the output, and 2 where it is normalized; nothing for the bias.
     fn flops(&self) -> u64 {
@@ -109,38 +114,40 @@ impl Formulas for Conv {
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
         let with_bias = |name| run(name, &[x, filters, self.o]);
         let relu = |name| run(name, &[y]);
-        let unfused = |relu: Option<Operation>| {
-            let first = match self.normalized {
-                true => run("aten::conv2d", &[x, filters]),
-                false => with_bias("aten::conv2d"),
-            };
+        // cuDNN's convolution has no bias: libtorch adds it afterwards.
+        let conv2d = || match device {
+            Device::Cuda => vec![run(CONV2D, &[x, filters]), run("aten::add_", &[y, self.o])],
+            Device::Cpu | Device::Xpu | Device::Mps => vec![with_bias(CONV2D)],
+        };
+        let one_by_one = |first: Vec<Operation>, relu: Option<Operation>| {
             let statistics = product(&[STATISTICS, self.o]);
             let normalize = self.normalized.then(|| run("aten::batch_norm", &[y, statistics]));
-            [first].into_iter().chain(normalize).chain(relu).collect()
+            first.into_iter().chain(normalize).chain(relu).collect()
         };
+        let unfused = |relu| match self.normalized {
+            true => one_by_one(vec![run(CONV2D, &[x, filters])], relu),
+            false => one_by_one(conv2d(), relu),
+        };
+        let last = self.relu.then(|| relu("aten::relu"));
         Some(match (variant, self.normalized, self.relu) {
-            (Unfused, _, _) => unfused(self.relu.then(|| relu("aten::relu"))),
+            (Unfused, _, _) => unfused(last),
             // The normalization has no form in place.
             (Inplace, _, true) => unfused(Some(relu("aten::relu_"))),
-            (Fused, _, false) => vec![with_bias("aten::conv2d")],
+            (Fused, _, false) => conv2d(),
             (Fused, _, true) => match device {
                 Device::Cuda => vec![with_bias("aten::cudnn_convolution_relu")],
-                Device::Cpu | Device::Xpu | Device::Mps => {
-                    vec![with_bias("mkldnn::_convolution_pointwise")]
-                }
+                Device::Cpu | Device::Xpu | Device::Mps => vec![with_bias(POINTWISE)],
             },
-            (Folded, true, true) => vec![with_bias("aten::conv2d"), relu("aten::relu")],
-            // It normalizes what the convolution gives with the statistics as they are.
-            (OnednnGraph, true, _) => {
-                vec![run(ONEDNN_GROUP, &[x, filters, product(&[STATISTICS, self.o])])]
-            }
-            (OnednnGraph, false, _) => vec![with_bias(ONEDNN_GROUP)],
-            (Mkldnn, _, _) => vec![with_bias("mkldnn::_convolution_pointwise")],
+            (Folded, true, true) => conv2d().into_iter().chain(last).collect(),
+            (Mkldnn, _, _) => vec![with_bias(POINTWISE)],
+            (MkldnnUnfused, true, _) => one_by_one(vec![run(POINTWISE, &[x, filters])], last),
+            (MkldnnUnfused, false, _) => one_by_one(vec![with_bias(POINTWISE)], last),
+            (OnednnGraph, _, _) => vec![with_bias(ONEDNN_GROUP)],
             (Inplace, _, false)
             | (Folded, _, _)
             | (
-                Addmm | Baddbmm | MkldnnUnfused | TorchScript | Sdpa3d | SdpaMath | SdpaFlash
-                | SdpaEfficient | SdpaCudnn,
+                Addmm | Baddbmm | TorchScript | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient
+                | SdpaCudnn,
                 _,
                 _,
             ) => return None,

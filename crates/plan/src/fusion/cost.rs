@@ -12,7 +12,7 @@ use super::attention::Attention;
 use super::conv::Conv;
 use super::linear::Linear;
 use super::{FusionShape, FusionWork};
-use crate::cost::{REFERENCE_BYTES, REFERENCE_ROWS, product};
+use crate::cost::{COMPARED_BYTES, REFERENCE_BYTES, REFERENCE_ROWS, product};
 use crate::words::{Device, Dtype, FusionVariant};
 
 /// One operation of a variant, and its traffic in the consistent accounting.
@@ -58,7 +58,7 @@ pub(super) trait Formulas {
     fn workspace(&self) -> u64 {
         0
     }
-    /// Into how many independent parts the reference may be cut.
+    /// Examples, each computed without the others.
     fn parts(&self) -> u64;
     /// The size of the output.
     fn output_size(&self) -> Vec<u64>;
@@ -192,33 +192,39 @@ impl FusionWork {
         self.shape(|formulas| formulas.output_shape())
     }
 
+    /// Examples, each computed without the others: rows of x, images, heads of sequences.
+    pub fn parts(&self) -> u64 {
+        self.count(|formulas| formulas.parts())
+    }
+
     /// An estimate, in bytes and rather high than low, of the memory that building, checking and
     /// running takes at once, without what a cold step is flushed with. The reference, the unfused
     /// operations in float64, is taken to be bounded as [`crate::cost::memory_bytes`]'s is, and to
-    /// compute no fewer than [`REFERENCE_ROWS`] rows, images or sequences.
+    /// compute no fewer than [`REFERENCE_ROWS`] examples ([`Self::parts`]).
     pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
         let Some(formulas) = self.formulas() else { return 0 };
         let element = dtype.bytes();
         let (inputs, parameters) = (sum(&formulas.inputs()), sum(&formulas.parameters()));
         let held = sum(&[inputs, parameters]);
         let working = sum(&[held, formulas.workspace()]);
-        // Folded in float64, then rounded; or reordered.
+        // Folded in float64, then rounded; or reordered. The reference's own are gone by then.
         let prepared = product(&[8 + element, parameters]);
         // Every result at once, and what operations make of their operands.
         let results = written(&*formulas, self.variant, dtype);
         let running = sum(&[prepared, results, product(&[element, working])]);
         let drawing = product(&[4, self.largest()]);
-        let unfused = written(&*formulas, FusionVariant::Unfused, Dtype::Float32);
-        let whole = sum(&[product(&[8, working]), product(&[2, unfused])]);
-        let fewest = product(&[REFERENCE_ROWS, whole / formulas.parts().max(1)]);
-        let reference = whole.min(REFERENCE_BYTES.max(fewest));
-        sum(&[product(&[element, held]), drawing.max(running), reference])
+        sum(&[product(&[element, held]), drawing.max(running), referred(&*formulas)])
     }
 
-    /// The bytes of the host's memory that drawing parameters and inputs takes at once, on whatever
-    /// device they end: one tensor at a time, in float32 and in the case's dtype.
-    pub fn drawing_bytes(&self, dtype: Dtype) -> u64 {
-        product(&[4 + dtype.bytes(), self.largest()])
+    /// The bytes of the host's memory that a case on another device takes at once: one tensor at a
+    /// time in the case's dtype, and beside it the same in float32, while it is drawn, or the
+    /// reference, which is computed on the host whole.
+    pub fn host_bytes(&self, dtype: Dtype) -> u64 {
+        let Some(formulas) = self.formulas() else { return 0 };
+        let parameters = product(&[8, sum(&formulas.parameters())]);
+        let reference = sum(&[parameters, referred(&*formulas)]);
+        let drawing = product(&[4, self.largest()]);
+        sum(&[product(&[dtype.bytes(), self.largest()]), drawing.max(reference)])
     }
 
     /// Elements of the largest input or parameter.
@@ -232,6 +238,21 @@ impl FusionWork {
 fn written(formulas: &dyn Formulas, variant: FusionVariant, dtype: Dtype) -> u64 {
     let operations = formulas.operations(variant, dtype, Device::Cpu).unwrap_or_default();
     operations.iter().fold(0, |bytes, it| sum(&[bytes, it.writes]))
+}
+
+/// Bytes of the examples that the reference computes, in float64, with all results at once; or
+/// while they are compared.
+fn referred(formulas: &dyn Formulas) -> u64 {
+    let inputs = sum(&[sum(&formulas.inputs()), formulas.workspace()]);
+    let results = written(formulas, FusionVariant::Unfused, Dtype::Float32);
+    let computing = sum(&[product(&[8, inputs]), product(&[2, results])]);
+    let comparing = product(&[COMPARED_BYTES, product(&formulas.output_size())]);
+    let all = computing.max(comparing);
+    if all == u64::MAX {
+        return all;
+    }
+    let fewest = product(&[REFERENCE_ROWS, all / formulas.parts().max(1)]);
+    all.min(REFERENCE_BYTES.max(fewest))
 }
 
 #[cfg(test)]

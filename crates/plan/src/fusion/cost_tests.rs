@@ -213,10 +213,29 @@ fn memory_of_the_worked_example() {
     let work = work(Pattern::LinearBias, FusionVariant::Unfused, linear(3, 5, 7));
     let prepared = (8 + 2) * 42;
     let running = prepared + 2 * (21 + 21) + 2 * 57;
-    let reference = 8 * (57 + 21 + 21);
+    // x, the product and y in float64 are 456 bytes; comparing y takes more.
+    let reference = 28 * 21;
     assert_eq!(work.memory_bytes(Dtype::BFloat16), 2 * 57 + running + reference);
-    assert_eq!(work.drawing_bytes(Dtype::BFloat16), (4 + 2) * 35);
-    assert_eq!(work.drawing_bytes(Dtype::Float32), (4 + 4) * 35);
+    // For a device the host draws the weight, then has the parameters in float64, too.
+    assert_eq!(work.host_bytes(Dtype::BFloat16), 2 * 35 + 8 * 42 + reference);
+    assert_eq!(work.host_bytes(Dtype::Float32), 4 * 35 + 8 * 42 + reference);
+}
+
+/// One sequence of 16 heads, 4096 tokens of 128 features: the scores of all in float64 are 2 GiB,
+/// those of a head 128 MiB, and there are three results of them.
+#[test]
+fn the_reference_of_attention_has_four_heads_at_least() {
+    let size = attention(1, 16, 4096, 128, false);
+    let work = work(Pattern::FullAttention, FusionVariant::Fused, size);
+    assert_eq!(work.parts(), 16);
+    let (q, scores) = (8 * 4096 * 128, 8 * 4096 * 4096);
+    let reference = 4 * (4 * q + 3 * scores);
+    let largest = 16 * 4096 * 128;
+    assert_eq!(work.host_bytes(Dtype::BFloat16), 2 * largest + reference);
+    let drawing = 4 * largest;
+    let running = 2 * largest + 2 * 3 * largest;
+    assert!(running > drawing);
+    assert_eq!(work.memory_bytes(Dtype::BFloat16), 2 * 3 * largest + running + reference);
 }
 
 #[test]
@@ -229,11 +248,11 @@ fn the_reference_is_bounded_but_for_one_image() {
         let running = 12 * parameters + 4 * x + 4 * (11 * x + parameters);
         work.memory_bytes(Dtype::Float32) - held - running
     };
-    assert_eq!(memory(64, 56), 384 << 20);
-    let (x, parameters) = (64 * 1024 * 1024, 64 * 64 * 9 + 64);
-    let image = 8 * (11 * x + parameters + 2 * x);
+    assert_eq!(memory(64, 56), 448 << 20);
+    let x = 64 * 1024 * 1024;
+    let image = 8 * (11 * x + 2 * x);
     assert_eq!(memory(1, 1024), image);
-    assert!(image > 384 << 20);
+    assert!(image > 448 << 20);
 }
 
 #[test]
@@ -256,7 +275,7 @@ fn what_is_no_work_has_no_operations() {
             assert_eq!(strange.operations(Dtype::Float32, Device::Cpu), None);
             assert_eq!(strange.upstream_bytes(Dtype::Float32), None);
             assert_eq!((strange.flops(), strange.memory_bytes(Dtype::Float32)), (0, 0));
-            assert_eq!((strange.drawing_bytes(Dtype::Float32), strange.output_size()), (0, vec![]));
+            assert_eq!((strange.host_bytes(Dtype::Float32), strange.output_size()), (0, vec![]));
         }
     }
 }
@@ -336,7 +355,7 @@ proptest! {
                         work.upstream_bytes(dtype).unwrap_or(0),
                         work.minimal_bytes(dtype),
                         work.bytes(dtype, Device::Cpu).unwrap_or(0),
-                        work.drawing_bytes(dtype),
+                        work.host_bytes(dtype),
                     ]
                 };
                 let pairs = costs(numbers).into_iter().zip(costs(more));
@@ -357,7 +376,7 @@ fn absurd_sizes_saturate() {
             assert_eq!(work.bytes(Dtype::BFloat16, Device::Cuda), Some(u64::MAX));
             assert_eq!(work.minimal_bytes(Dtype::BFloat16), u64::MAX);
             assert_eq!(work.memory_bytes(Dtype::BFloat16), u64::MAX);
-            assert_eq!(work.drawing_bytes(Dtype::BFloat16), u64::MAX);
+            assert_eq!(work.host_bytes(Dtype::BFloat16), u64::MAX);
         }
     }
 }

@@ -57,8 +57,8 @@ closed_set! {
         Folded = "folded",
         /// oneDNN's operation with what follows it as a post-op, its weights reordered beforehand.
         Mkldnn = "mkldnn",
-        /// The operations of `unfused`, the product by oneDNN as in `mkldnn`: what that gains by its
-        /// product alone.
+        /// The operations of `unfused`, the product or convolution by oneDNN as in `mkldnn`: what that
+        /// gains by its kernel and its layout alone.
         MkldnnUnfused = "mkldnn-unfused",
         /// As a TorchScript function, which is what upstream calls fused.
         TorchScript = "torchscript",
@@ -139,9 +139,11 @@ impl Pattern {
             Self::LinearBiasRelu | Self::LinearBiasGelu => {
                 &[Unfused, Fused, Addmm, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, TorchScript]
             }
-            Self::Conv2dRelu => &[Unfused, Fused, Inplace, Mkldnn, OnednnGraph],
-            Self::Conv2dBn => &[Unfused, Fused, Mkldnn, OnednnGraph],
-            Self::Conv2dBnRelu => &[Unfused, Fused, Folded, Inplace, Mkldnn, OnednnGraph],
+            Self::Conv2dRelu => &[Unfused, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph],
+            Self::Conv2dBn => &[Unfused, Fused, Mkldnn, MkldnnUnfused, OnednnGraph],
+            Self::Conv2dBnRelu => {
+                &[Unfused, Fused, Folded, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph]
+            }
             Self::QkScores => &[Unfused, Fused, Inplace, OnednnGraph, TorchScript],
             Self::QkSoftmax => &[Unfused, Fused, Inplace, OnednnGraph, TorchScript],
             Self::FullAttention => &[

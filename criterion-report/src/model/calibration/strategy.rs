@@ -6,7 +6,9 @@ use plan::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Advice, Interval, PatternAdvice, Place, Point, Speedup, VariantAdvice};
+use crate::model::{
+    Advice, Interval, OverControl, PatternAdvice, Place, Point, Speedup, VariantAdvice,
+};
 
 /// What to do with a pattern at a place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,8 @@ struct OfPattern {
     fusion_pattern: String,
     advice: String,
     best_variant: Option<FusionVariant>,
+    other_product_advice: Option<String>,
+    other_product_variant: Option<FusionVariant>,
     variants: Vec<OfVariant>,
 }
 
@@ -33,6 +37,8 @@ struct OfPattern {
 struct OfVariant {
     variant: FusionVariant,
     fuses: bool,
+    same_product: Option<bool>,
+    votes: bool,
     advice: String,
     cases: usize,
     cases_with_speedup: usize,
@@ -41,6 +47,7 @@ struct OfVariant {
     gaining: Vec<Case>,
     losing: Vec<Case>,
     undecided: Vec<Case>,
+    over_control: Vec<Over>,
     speedups: Vec<Evidence>,
 }
 
@@ -50,6 +57,15 @@ struct Case {
     size: String,
     dtype: Dtype,
     speedup_factor: f64,
+    speedup_low: f64,
+    speedup_high: f64,
+}
+
+/// What fusing adds over the control of the same product: derived, not measured.
+#[derive(Serialize, Deserialize)]
+struct Over {
+    size: String,
+    dtype: Dtype,
     speedup_low: f64,
     speedup_high: f64,
 }
@@ -69,6 +85,9 @@ struct Evidence {
 
 impl From<FusionAdvice> for OfPattern {
     fn from(FusionAdvice(advice): FusionAdvice) -> Self {
+        let other = advice.best_of_other_product();
+        let other_product_advice = other.map(|other| other.word().to_owned());
+        let other_product_variant = other.map(|other| other.variant);
         let Place { device, processor, threads, allocator, cache } = advice.place;
         Self {
             device,
@@ -80,6 +99,8 @@ impl From<FusionAdvice> for OfPattern {
             fusion_pattern: advice.pattern.upstream().to_owned(),
             advice: advice.advice.to_string(),
             best_variant: advice.best,
+            other_product_advice,
+            other_product_variant,
             variants: advice.variants.iter().map(OfVariant::of).collect(),
         }
     }
@@ -106,7 +127,9 @@ impl OfVariant {
         Self {
             variant: of.variant,
             fuses: of.fuses,
-            advice: of.advice.to_string(),
+            same_product: of.same_product,
+            votes: of.votes(),
+            advice: of.word().to_owned(),
             cases: of.cases,
             cases_with_speedup: of.points.len(),
             lowest: of.lowest().map(Case::of),
@@ -114,17 +137,23 @@ impl OfVariant {
             gaining: cases(of.gaining()),
             losing: cases(of.losing()),
             undecided: cases(of.undecided()),
+            over_control: of.over_control.iter().map(Over::of).collect(),
             speedups: of.points.iter().map(Evidence::of).collect(),
         }
     }
 
     fn read(self) -> Result<VariantAdvice, String> {
+        let points: Vec<Point> = self.speedups.into_iter().map(Evidence::read).collect();
+        let over = |over: &Over| over.read(&points);
+        let over_control = self.over_control.iter().map(over).collect::<Result<_, _>>()?;
         Ok(VariantAdvice {
             variant: self.variant,
             fuses: self.fuses,
+            same_product: self.same_product,
             advice: advice(&self.advice)?,
             cases: self.cases,
-            points: self.speedups.into_iter().map(Evidence::read).collect(),
+            points,
+            over_control,
         })
     }
 }
@@ -172,10 +201,31 @@ impl Evidence {
     }
 }
 
+impl Over {
+    fn of(over: &OverControl) -> Self {
+        Self {
+            size: over.size.to_string(),
+            dtype: over.dtype,
+            speedup_low: over.interval.low,
+            speedup_high: over.interval.high,
+        }
+    }
+
+    /// Its dimensions are those of the speed-up that it was derived from.
+    fn read(&self, points: &[Point]) -> Result<OverControl, String> {
+        let Self { size, dtype, speedup_low, speedup_high } = self;
+        let mut points = points.iter().filter(|it| it.dtype == *dtype);
+        let of = points.find(|it| it.size.to_string() == *size);
+        let of = of.ok_or_else(|| format!("`over_control` at {size}, which has no speed-up"))?;
+        let interval = Interval { low: *speedup_low, high: *speedup_high };
+        Ok(OverControl { dtype: *dtype, size: of.size, interval })
+    }
+}
+
 /// The advice of a word.
 fn advice(word: &str) -> Result<Advice, String> {
-    use Advice::{Avoid, Conditional, Fuse, Inconclusive, Indifferent};
-    let all = [Avoid, Indifferent, Inconclusive, Conditional, Fuse];
-    let named = all.into_iter().find(|advice| advice.word() == word);
-    named.ok_or_else(|| format!("advice `{word}` is none of {}", all.map(Advice::word).join(", ")))
+    Advice::of_word(word).ok_or_else(|| {
+        let words = Advice::ALL.map(|it| format!("{} ({})", it.word(), it.word_of_speed()));
+        format!("advice `{word}` is none of {}", words.join(", "))
+    })
 }

@@ -13,6 +13,13 @@
 //!
 //! So an advice stands wherever in their intervals the true speed-ups lie. A case without a
 //! speed-up is no evidence; how many there are is said beside the advice.
+//!
+//! Whether to fuse a pattern is for the variants to say that fuse and whose product is computed by
+//! the library of the unfused operations' ([`FusionResult::same_product`]). The cases of a variant
+//! by another product are judged by themselves: they are faster or slower for two reasons at once,
+//! and answer whether to take that product. Where the control `mkldnn-unfused` ran at the same size,
+//! what fusing adds to `mkldnn` is derived and said ([`VariantAdvice::over_control`]), without a
+//! vote: it is no measured pair. Variants without a vote are `faster`, `slower`, `depends`.
 
 use std::fmt;
 
@@ -22,6 +29,7 @@ use statistics::{Band, Benefit};
 use super::place::Place;
 use super::result::FusionResult;
 use crate::model::speedup::Speedup;
+use crate::model::time::Interval;
 
 /// What to do with a variant, or with a pattern. The later, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +47,15 @@ pub enum Advice {
 }
 
 impl Advice {
+    /// All of them, the worst first.
+    pub const ALL: [Self; 5] =
+        [Self::Avoid, Self::Indifferent, Self::Inconclusive, Self::Conditional, Self::Fuse];
+
+    /// The one that is called so, whether of fusing or of speed.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| [it.word(), it.word_of_speed()].contains(&word))
+    }
+
     /// `fuse`, `fuse conditionally`, `indifferent`, `avoid`, `inconclusive`.
     pub const fn word(self) -> &'static str {
         match self {
@@ -47,6 +64,17 @@ impl Advice {
             Self::Indifferent => "indifferent",
             Self::Avoid => "avoid",
             Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// The same of what does not fuse, or not only: `faster`, `depends`, `indifferent`, `slower`,
+    /// `inconclusive`.
+    pub const fn word_of_speed(self) -> &'static str {
+        match self {
+            Self::Fuse => "faster",
+            Self::Conditional => "depends",
+            Self::Avoid => "slower",
+            Self::Indifferent | Self::Inconclusive => self.word(),
         }
     }
 
@@ -101,23 +129,70 @@ impl fmt::Display for Point {
     }
 }
 
-/// What to do with a variant at a place, and on which evidence.
+/// What fusing adds where its product is oneDNN's: `mkldnn` over `mkldnn-unfused`, the quotient of
+/// two speed-ups over `unfused`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OverControl {
+    /// Dtype of inputs and parameters.
+    pub dtype: Dtype,
+    /// Size.
+    pub size: FusionShape,
+    /// From the lowest of the one over the highest of the other to the highest over the lowest:
+    /// wherever in their intervals the two speed-ups lie, their quotient lies in here.
+    pub interval: Interval,
+}
+
+impl OverControl {
+    fn of(fused: &Point, control: &Point) -> Option<Self> {
+        let (own, base) = (fused.speedup.interval, control.speedup.interval);
+        let same = fused.dtype == control.dtype && fused.size == control.size;
+        same.then(|| Self {
+            dtype: fused.dtype,
+            size: fused.size,
+            interval: Interval { low: own.low / base.high, high: own.high / base.low },
+        })
+    }
+}
+
+/// What to do with a variant at a place, and on which evidence: of its cases by the product of
+/// the unfused operations, or of those by another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariantAdvice {
     /// The variant.
     pub variant: FusionVariant,
     /// Whether it fuses at all ([`FusionResult::fuses`]).
     pub fuses: bool,
+    /// Whether its product is that of `unfused` in all these cases
+    /// ([`FusionResult::same_product`]).
+    pub same_product: Option<bool>,
     /// What to do with it.
     pub advice: Advice,
     /// Its cases, measured or not.
     pub cases: usize,
     /// Those with a speed-up, in the report's order.
     pub points: Vec<Point>,
+    /// Of `mkldnn` by another product, where its control ran, too.
+    pub over_control: Vec<OverControl>,
 }
 
 impl VariantAdvice {
-    fn of(variant: FusionVariant, results: &[&FusionResult<'_>]) -> Self {
+    /// One for the cases by each kind of product.
+    fn all(variant: FusionVariant, results: &[&FusionResult<'_>]) -> Vec<Self> {
+        let of = |same_product: Option<bool>| {
+            let own = |it: &&FusionResult<'_>| {
+                it.key.variant == variant && it.same_product() == same_product
+            };
+            let own: Vec<&FusionResult<'_>> = results.iter().copied().filter(own).collect();
+            (!own.is_empty()).then(|| Self::of(variant, same_product, &own))
+        };
+        [Some(true), Some(false), None].into_iter().filter_map(of).collect()
+    }
+
+    fn of(
+        variant: FusionVariant,
+        same_product: Option<bool>,
+        results: &[&FusionResult<'_>],
+    ) -> Self {
         let points: Vec<Point> = results
             .iter()
             .filter_map(|result| {
@@ -128,10 +203,27 @@ impl VariantAdvice {
         Self {
             variant,
             fuses: results.iter().any(|result| result.fuses()),
+            same_product,
             advice: Advice::of(points.iter().map(|point| point.speedup.benefit())),
             cases: results.len(),
             points,
+            over_control: Vec::new(),
         }
+    }
+
+    /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
+    pub fn votes(&self) -> bool {
+        self.fuses && self.same_product == Some(true)
+    }
+
+    /// Whether it says what another product is worth.
+    pub fn is_other_product(&self) -> bool {
+        self.same_product == Some(false)
+    }
+
+    /// The word for its advice, which of what has no vote does not speak of fusing.
+    pub fn word(&self) -> &'static str {
+        if self.votes() { self.advice.word() } else { self.advice.word_of_speed() }
     }
 
     /// The case of the lowest speed-up.
@@ -171,9 +263,9 @@ impl VariantAdvice {
     }
 }
 
-/// What to do with a pattern at a place: what its best variant is worth, of those that fuse. A
-/// variant that runs as many operations as the unfused side, or more, says nothing about fusing;
-/// its own line says what it is worth.
+/// What to do with a pattern at a place: what its best variant is worth, of those that fuse by the
+/// product of the unfused operations. A variant that runs as many operations as the unfused side,
+/// or more, or another product, says nothing about fusing; its own line says what it is worth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatternAdvice {
     /// Where.
@@ -182,10 +274,10 @@ pub struct PatternAdvice {
     pub pattern: Pattern,
     /// What to do: the advice of `best`; inconclusive without one.
     pub advice: Advice,
-    /// The variant with the best advice among those that fuse and have a speed-up; of several the
+    /// The variant with the best advice among those that have a vote and a speed-up; of several the
     /// one with the most speed-ups, then the one with the highest geometric mean.
     pub best: Option<FusionVariant>,
-    /// Every variant, in the pattern's order.
+    /// Every variant, in the pattern's order; one twice whose product is another in some cases.
     pub variants: Vec<VariantAdvice>,
 }
 
@@ -206,16 +298,13 @@ impl PatternAdvice {
     }
 
     fn of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) -> Self {
-        let variants: Vec<VariantAdvice> = pattern
+        let mut variants: Vec<VariantAdvice> = pattern
             .variants()
             .iter()
-            .filter_map(|&variant| {
-                let own: Vec<&FusionResult<'_>> =
-                    results.iter().copied().filter(|it| it.key.variant == variant).collect();
-                (!own.is_empty()).then(|| VariantAdvice::of(variant, &own))
-            })
+            .flat_map(|&variant| VariantAdvice::all(variant, results))
             .collect();
-        let best = variants.iter().filter(|it| it.fuses && !it.points.is_empty()).reduce(better);
+        compare_with_control(&mut variants);
+        let best = best(&variants, VariantAdvice::votes);
         Self {
             place: place.clone(),
             pattern,
@@ -224,6 +313,31 @@ impl PatternAdvice {
             variants,
         }
     }
+
+    /// The line of `best`.
+    pub fn best_variant(&self) -> Option<&VariantAdvice> {
+        best(&self.variants, VariantAdvice::votes)
+    }
+
+    /// The best of those with another product than `unfused`, by the same order.
+    pub fn best_of_other_product(&self) -> Option<&VariantAdvice> {
+        best(&self.variants, VariantAdvice::is_other_product)
+    }
+}
+
+/// Derives what fusing adds to `mkldnn` over its control.
+fn compare_with_control(variants: &mut [VariantAdvice]) {
+    let is = |it: &VariantAdvice, variant| it.variant == variant && it.is_other_product();
+    let control = variants.iter().find(|it| is(it, FusionVariant::MkldnnUnfused));
+    let Some(control) = control.map(|control| control.points.clone()) else { return };
+    if let Some(fused) = variants.iter_mut().find(|it| is(it, FusionVariant::Mkldnn)) {
+        let of = |point| control.iter().find_map(|control| OverControl::of(point, control));
+        fused.over_control = fused.points.iter().filter_map(of).collect();
+    }
+}
+
+fn best(variants: &[VariantAdvice], counts: fn(&VariantAdvice) -> bool) -> Option<&VariantAdvice> {
+    variants.iter().filter(|it| counts(it) && !it.points.is_empty()).reduce(better)
 }
 
 /// The first, unless the second is better.

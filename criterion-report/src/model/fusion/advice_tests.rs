@@ -1,7 +1,6 @@
 use plan::{Allocator, CacheMode, Device, Stop, Threads};
 
 use super::*;
-use crate::model::time::Interval;
 
 const STRONG: Benefit = Benefit::Of(Band::Strong);
 const GAIN: Benefit = Benefit::Of(Band::Moderate);
@@ -97,7 +96,15 @@ fn variant(variant: FusionVariant, speedups: &[(f64, f64, f64)]) -> VariantAdvic
         })
         .collect();
     let advice = Advice::of(points.iter().map(|point| point.speedup.benefit()));
-    VariantAdvice { variant, fuses: true, advice, cases: speedups.len(), points }
+    VariantAdvice {
+        variant,
+        fuses: true,
+        same_product: Some(true),
+        advice,
+        cases: speedups.len(),
+        points,
+        over_control: Vec::new(),
+    }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 mod advice;
 mod dispatch;
 mod place;
+mod product;
 mod result;
 
-pub use advice::{Advice, PatternAdvice, Point, VariantAdvice};
+pub use advice::{Advice, OverControl, PatternAdvice, Point, VariantAdvice};
 pub use dispatch::{SdpaDispatch, sdpa_dispatch};
 pub use place::Place;
+pub use product::{OtherProducts, other_products};
 pub use result::{FusionKey, FusionResult, Side};

@@ -10,9 +10,10 @@ use super::{ABSENT, clear, fit, heading, number, strings, text};
 use crate::model::Interval;
 use crate::model::calibration::{FusionCalibration, Profile};
 use crate::units;
-use crate::write::fusion::{strategy as advice, table::paint};
+use crate::write::fusion::strategy as advice;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, GAP, Line, Paint, render, table_width, wrap};
+use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment. Changes of bytes by upstream's formula
 /// are of files that have no others.
@@ -136,7 +137,7 @@ fn line(fusion: &FusionCalibration, footnotes: &mut Footnotes) -> Line {
     let interval = bounds.map(|(low, high)| Interval { low, high });
     let ratio = fusion.speedup_factor;
     let benefit = interval.map(|Interval { low, high }| Benefit::of(&Ratio { ratio, low, high }));
-    let paint = benefit.map_or(Paint::Plain, paint);
+    let paint = benefit.map_or(Paint::Plain, verdict::of_benefit);
     let own = params.contains_key("consistent_reduction");
     let change = |reduction: Option<f64>, there: bool| {
         let text = reduction.map_or_else(|| ABSENT.to_owned(), units::reduction);

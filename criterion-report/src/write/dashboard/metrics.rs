@@ -83,7 +83,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// Memory, and how much of the unquantized model's it is.
+/// Memory, and how much it is of what the case is compared with.
 fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
     if let Some(memory) = entry.row.record.measures.memory {
@@ -96,13 +96,18 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
         megabytes("Weights Memory", memory.weights_bytes);
     }
     // Ratios, not reductions: a geometric mean takes logarithms, and a reduction may be zero.
+    let whole = match &entry.row.record.case.work {
+        Work::Model(_) => "unquantized",
+        Work::Fusion(_) => "unfused",
+        Work::Probe(_) => "baseline",
+    };
     if let Some(comparison) = entry.quantization {
         for (name, reduction) in [
             ("Allocated Memory", comparison.peak_reduction),
             ("Weights Memory", comparison.weights_reduction),
         ] {
             metrics.extend(reduction.map(|reduction| {
-                let name = format!("{name} (% of unquantized)");
+                let name = format!("{name} (% of {whole})");
                 metric(name, "%", (1.0 - reduction) * 100.0, None)
             }));
         }

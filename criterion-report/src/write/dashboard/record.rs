@@ -84,7 +84,7 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<&'static str>,
     /// Where the model comes from.
-    pub origins: [&'static str; 1],
+    pub origins: &'static [&'static str],
     /// The model in detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_info: Option<Info>,

@@ -102,7 +102,7 @@ fn record(
             name: model,
             r#type: LAYER,
             backend: None,
-            origins: [ORIGIN],
+            origins: &[ORIGIN],
             extra_info: None,
         },
         metric: Metric {

@@ -120,8 +120,17 @@ fn model(case: &Case) -> Model {
         name: series_name(case),
         r#type: LAYER,
         backend: Some("libtorch"),
-        origins: [ORIGIN],
+        origins: origins(&case.work),
         extra_info: Some(Info(info)),
+    }
+}
+
+/// Whose it is: models are torchao's, patterns are of branes-ai/graphs, probes are of nobody else.
+const fn origins(work: &Work) -> &'static [&'static str] {
+    match work {
+        Work::Model(_) => &[ORIGIN],
+        Work::Fusion(_) => &["branes-ai/graphs"],
+        Work::Probe(_) => &[],
     }
 }
 

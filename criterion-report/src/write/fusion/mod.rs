@@ -1,8 +1,10 @@
 //! `fusion`: what fusing gains, as a table for people or as a document for programs.
 
-mod json;
+pub(crate) mod json;
 pub(super) mod strategy;
-pub(super) mod table;
+mod table;
+
+use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use clap::ColorChoice;
@@ -11,6 +13,7 @@ use super::Target;
 use super::show::{NARROWEST, WIDTH, footer, header};
 use crate::model::{FusionResult, PatternAdvice, Report};
 use crate::units;
+use crate::write::table::wrap;
 
 /// What `fusion` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -65,10 +68,21 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
                 ColorChoice::Never => false,
                 ColorChoice::Auto => target.colour_terminal,
             };
-            let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
-            tables(report, &results, &advice, width, colour)
+            let terminal = target.width.map(|columns| columns.max(NARROWEST));
+            let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
+            tables(report, &results, &advice, room)
         }
     })
+}
+
+/// What there is to write on.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Columns of a terminal, for tables: elsewhere they have all their columns.
+    terminal: Option<usize>,
+    /// Columns that text keeps to.
+    width: usize,
+    colour: bool,
 }
 
 /// Circumstances, a table per pattern, what to do, and how the cases ended.
@@ -76,18 +90,28 @@ fn tables(
     report: &Report,
     results: &[FusionResult<'_>],
     advice: &[PatternAdvice],
-    width: usize,
-    colour: bool,
+    Room { terminal, width, colour }: Room,
 ) -> String {
     let mut out = header::header(report, width, colour);
+    let mut left_out = BTreeSet::new();
     for block in blocks(results) {
         out.push('\n');
-        out.push_str(&table::table(&block, width, colour));
+        let table = table::table(&block, terminal, width, colour);
+        out.push_str(&table.text);
+        left_out.extend(table.left_out);
     }
     out.push('\n');
     out.push_str(&strategy::strategy(advice, width, colour));
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.iter().map(|name| format!("`{name}`")).collect();
+        let text = format!(
+            "left out for want of room: {}; a wider terminal, or a file, has all columns",
+            names.join(", ")
+        );
+        out.extend(wrap(&text, width).iter().map(|line| format!("{line}\n")));
+    }
     out
 }
 

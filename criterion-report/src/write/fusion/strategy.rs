@@ -1,8 +1,9 @@
 //! What to do on each device, with its evidence.
 
-use crate::model::{Advice, PatternAdvice, Place, Point, VariantAdvice};
+use crate::model::{Advice, Interval, OverControl, PatternAdvice, Place, Point, VariantAdvice};
 use crate::units;
 use crate::write::table::{Paint, glued, wrap};
+use crate::write::verdict;
 
 /// Characters that the evidence needs to stand beside an advice; with fewer it stands below.
 const EVIDENCE: usize = 50;
@@ -29,25 +30,30 @@ pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String 
 }
 
 fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
-    let word = paint(advice.advice).on(advice.advice.word(), colour);
+    let word = verdict::of_advice(advice.advice).on(advice.advice.word(), colour);
     let measured = advice.variants.iter().any(|variant| !variant.points.is_empty());
     let by = match advice.best {
         Some(best) => format!("best: `{best}`"),
-        None if measured => "none that fuses measured in pairs".to_owned(),
+        None if measured => "none that only fuses measured in pairs".to_owned(),
         None => "nothing measured in pairs".to_owned(),
     };
-    let mut out = format!("  {}: {word} ({by})\n", advice.pattern);
+    let mut out = format!("  {}\n    fuse?             {word} ({by})\n", advice.pattern);
+    if let Some(best) = advice.best_of_other_product() {
+        let word = verdict::of_advice(best.advice).on(best.word(), colour);
+        let variant = best.variant;
+        out.push_str(&format!("    another product?  {word} (best: `{variant}`, by oneDNN)\n"));
+    }
     if !measured {
         return out;
     }
     let names = advice.variants.iter().map(|it| it.variant.as_str().len()).max().unwrap_or(0);
-    let words = advice.variants.iter().map(|it| it.advice.word().len()).max().unwrap_or(0);
+    let words = advice.variants.iter().map(|it| it.word().len()).max().unwrap_or(0);
     let beside = 4 + names + 2 + words + 2;
     let below = width < beside + EVIDENCE;
     let (indent, words) = if below { (6, 0) } else { (beside, words) };
     for variant in &advice.variants {
-        let word = format!("{:words$}", variant.advice.word());
-        let word = paint(variant.advice).on(&word, colour);
+        let word = format!("{:words$}", variant.word());
+        let word = verdict::of_advice(variant.advice).on(&word, colour);
         out.push_str(&format!("    {:names$}  {word}", variant.variant.as_str()));
         for (line, part) in wrap(&evidence(variant), width - indent).iter().enumerate() {
             if line == 0 && !below {
@@ -59,15 +65,6 @@ fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
         out.push('\n');
     }
     out
-}
-
-fn paint(advice: Advice) -> Paint {
-    match advice {
-        Advice::Fuse => Paint::Good,
-        Advice::Indifferent => Paint::Plain,
-        Advice::Avoid => Paint::Bad,
-        Advice::Conditional | Advice::Inconclusive => Paint::Warn,
-    }
 }
 
 /// `3 of 4 cases: 0.71× [0.70, 0.72] (f32 4x256x64) to …; fuse at …; not at …`
@@ -87,12 +84,12 @@ fn evidence(of: &VariantAdvice) -> String {
     };
     match of.advice {
         Advice::Conditional => {
-            say("fuse at", of.gaining());
-            say("not at", of.losing());
+            say(if of.votes() { "fuse at" } else { "faster at" }, of.gaining());
+            say(if of.votes() { "not at" } else { "slower at" }, of.losing());
             say("open at", of.undecided());
         }
         Advice::Inconclusive => {
-            say("loses at", of.losing());
+            say("slower at", of.losing());
             say("open at", of.undecided());
         }
         Advice::Fuse | Advice::Indifferent | Advice::Avoid => {}
@@ -100,7 +97,23 @@ fn evidence(of: &VariantAdvice) -> String {
     if !of.fuses {
         parts.push("no fusion: it runs no fewer operations than `unfused`".to_owned());
     }
+    match of.same_product {
+        Some(true) => {}
+        Some(false) => parts.push("by another library's product than `unfused`".to_owned()),
+        None if of.points.is_empty() => {}
+        None => parts.push("whose product it runs is not recorded".to_owned()),
+    }
+    let over: Vec<String> = of.over_control.iter().map(over_control).collect();
+    if !over.is_empty() {
+        parts.push(format!("by fusing, derived over `mkldnn-unfused`: {}", over.join(", ")));
+    }
     parts.join("; ")
+}
+
+/// `0.970× to 1.064× (f32 128x512x512)`
+fn over_control(over: &OverControl) -> String {
+    let Interval { low, high } = over.interval;
+    glued(&format!("{low:.3}× to {high:.3}× ({} {})", over.dtype.short(), over.size))
 }
 
 /// How many of its cases are evidence.

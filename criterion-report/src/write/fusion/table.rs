@@ -2,13 +2,14 @@
 
 use statistics::{Band, Benefit};
 
-use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, sdpa_dispatch};
+use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, other_products, sdpa_dispatch};
 use crate::units;
 use crate::write::failures;
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
 use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
+use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment.
 const COLUMNS: [(&str, &str, Align); 10] = [
@@ -30,12 +31,25 @@ const SPEEDUP: usize = 2;
 const GIVE_WAY: [usize; 5] = [8, 6, 4, 5, 7];
 const INDENT: usize = 4;
 
-/// Heading, one line per size and variant, footnotes, and what the kernels explain.
-pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+/// A table, and which columns it had no room for.
+pub struct Table {
+    pub text: String,
+    pub left_out: Vec<String>,
+}
+
+/// Heading, one line per size and variant, footnotes, and what the kernels explain. Only a terminal
+/// has no room for a column; text keeps to `width`.
+pub fn table(
+    results: &[&FusionResult<'_>],
+    room: Option<usize>,
+    width: usize,
+    colour: bool,
+) -> Table {
     let case = &results[0].row.record.case;
     let mut out = format!("{}\n", Paint::Bold.on(&case.id.group, colour));
     if let Some(text) = failures::common(results.iter().map(|result| result.row)) {
-        return out + &failures::render(&text, width, colour);
+        let text = out + &failures::render(&text, width, colour);
+        return Table { text, left_out: Vec::new() };
     }
     let mut footnotes = Footnotes::default();
     let below = COLUMNS.map(|(_, below, _)| Cell::new(below, Paint::Dim));
@@ -58,9 +72,13 @@ pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> Strin
             clear(column, &mut lines);
         }
     }
+    let mut left_out = Vec::new();
     for column in GIVE_WAY {
-        if table_width(&columns, &lines, INDENT) > width {
+        let is_there = !is_empty(column, &lines);
+        if is_there && room.is_some_and(|room| table_width(&columns, &lines, INDENT) > room) {
             clear(column, &mut lines);
+            let (heading, below, _) = COLUMNS[column];
+            left_out.push(format!("{heading} {below}").trim_end().to_owned());
         }
     }
     if let Line::Cells(below) = &lines[0]
@@ -70,7 +88,9 @@ pub fn table(results: &[&FusionResult<'_>], width: usize, colour: bool) -> Strin
     }
     out.push_str(&render(&columns, &lines, INDENT, width, colour));
     out.push_str(&footnotes.render(width, colour));
-    out + &dispatch(results, width, colour)
+    out += &products(results, width, colour);
+    out += &dispatch(results, width, colour);
+    Table { text: out, left_out }
 }
 
 fn id(row: &Row) -> &str {
@@ -164,7 +184,7 @@ fn speedup(result: &FusionResult<'_>) -> Cell {
     match &result.speedup {
         Ok(speedup) => {
             let text = units::ratio(speedup.ratio, Some(speedup.interval));
-            Cell::new(text, paint(speedup.benefit()))
+            Cell::new(text, verdict::of_benefit(speedup.benefit()))
         }
         Err(NoSpeedup::NotMeasured) => Cell::default(),
         Err(_) => Cell::new(ABSENT, Paint::Warn),
@@ -172,18 +192,8 @@ fn speedup(result: &FusionResult<'_>) -> Cell {
 }
 
 fn benefit(result: &FusionResult<'_>) -> Cell {
-    let cell = |benefit: Benefit| Cell::new(benefit.word(), paint(benefit));
+    let cell = |benefit: Benefit| Cell::new(benefit.word(), verdict::of_benefit(benefit));
     result.benefit().map(cell).unwrap_or_default()
-}
-
-/// How a benefit stands out.
-pub fn paint(benefit: Benefit) -> Paint {
-    match benefit {
-        Benefit::Of(Band::Strong | Band::Moderate) => Paint::Good,
-        Benefit::Of(Band::Minimal) => Paint::Plain,
-        Benefit::Of(Band::Slower) => Paint::Bad,
-        Benefit::Inconclusive { .. } => Paint::Warn,
-    }
 }
 
 /// What the reader must know of the line's numbers.
@@ -214,6 +224,24 @@ fn dispatch(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String
          heads, and {} for those with one: that is a matter of the kernel, not of fusing.",
         kernels.without_heads, kernels.with_heads,
     );
-    let lines = wrap(&text, width - INDENT);
+    explanation(&text, width, colour)
+}
+
+/// Who has another product than `unfused`, and so is not faster or slower by fusing alone.
+fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+    let Some(others) = other_products(results) else { return String::new() };
+    let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();
+    let text = format!(
+        "In float32 the product of {} is oneDNN's ({}), that of `unfused` ({}) the BLAS library's \
+         that libtorch was built with: such a speed-up is not fusion's alone.",
+        names.join(", "),
+        others.kernels.join(", "),
+        others.unfused.join(", "),
+    );
+    explanation(&text, width, colour)
+}
+
+fn explanation(text: &str, width: usize, colour: bool) -> String {
+    let lines = wrap(text, width - INDENT);
     lines.iter().map(|part| format!("    {}\n", Paint::Dim.on(part, colour))).collect()
 }

@@ -20,6 +20,8 @@ use super::Capability;
 use super::parallel::for_each_part;
 use passes::{Kernel, Part};
 
+pub use passes::SCALAR;
+
 /// Elements in a cache line. Arrays and the threads' parts begin with one.
 const LINE: usize = 16;
 /// Elements in a page, at whose distance processors take a load for one of what was just stored.
@@ -31,6 +33,22 @@ const OFFSET: usize = 21 * LINE;
 
 /// More elements than any machine has room for, and fewer than what sizes in bytes can count.
 const MOST: usize = 1 << 56;
+
+/// What an operation makes of an element of each array that can be read, in float64.
+///
+/// # Errors
+/// For a probe that is none of STREAM's operations.
+pub fn float64(operation: Probe) -> Result<fn(f64, f64) -> f64, TchError> {
+    Ok(kernel(operation, Capability::Default)?.float64)
+}
+
+fn kernel(operation: Probe, capability: Capability) -> Result<Kernel, TchError> {
+    passes::kernel(operation, capability).ok_or_else(|| {
+        TchError::Kind(format!(
+            "`{operation}` is none of STREAM's operations: copy, scale, add, triad"
+        ))
+    })
+}
 
 /// Three arrays of float32 values, spread over as many threads as torch's operators use, and what
 /// is done with them.
@@ -65,11 +83,7 @@ impl Stream {
         if !capability.is_available() {
             return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
         }
-        let kernel = passes::kernel(operation, capability).ok_or_else(|| {
-            TchError::Kind(format!(
-                "`{operation}` is none of STREAM's operations: copy, scale, add, triad"
-            ))
-        })?;
+        let kernel = kernel(operation, capability)?;
         if !(1..=MOST).contains(&elements) {
             return Err(TchError::Shape(format!(
                 "arrays of {elements} elements, which have to be 1 to {MOST}"
@@ -140,12 +154,6 @@ impl Stream {
         let float64 = self.kernel.float64;
         let inputs = self.values(0).iter().zip(self.values(1));
         inputs.map(move |(x, y)| float64((*x).into(), (*y).into()))
-    }
-
-    /// Bytes that a pass reads and writes as STREAM counts them: two arrays for copy and scale,
-    /// three for add and triad.
-    pub fn bytes_per_pass(&self) -> u64 {
-        self.kernel.arrays * (self.elements * size_of::<f32>()) as u64
     }
 
     /// The name of what runs.

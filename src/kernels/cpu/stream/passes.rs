@@ -59,8 +59,6 @@ pub struct Kernel {
     pub passes: Passes,
     /// What a record calls it.
     pub names: &'static [&'static str],
-    /// Arrays that it reads and writes.
-    pub arrays: u64,
     /// Its result on elements of the two arrays that can be read, in float64.
     pub float64: fn(f64, f64) -> f64,
 }
@@ -84,7 +82,7 @@ fn with<O: Operation>(capability: Capability) -> Kernel {
         Capability::Avx512 | Capability::Avx512Bf16 => (avx512::<O>, O::NAMES[2]),
         _ => (default::<O>, O::NAMES[0]),
     };
-    Kernel { passes, names, arrays: O::ARRAYS, float64: O::float64 }
+    Kernel { passes, names, float64: O::float64 }
 }
 
 unsafe fn default<O: Operation>(part: Part, passes: u64) {
@@ -157,8 +155,6 @@ type Names = [&'static [&'static str]; 3];
 /// One of STREAM's operations.
 trait Operation {
     const NAMES: Names;
-    /// Arrays that are read and written.
-    const ARRAYS: u64;
 
     /// The result on what lies at `x` and `y`.
     ///
@@ -178,7 +174,6 @@ impl Operation for Copy {
         &["criterion_torch::stream_copy_avx2"],
         &["criterion_torch::stream_copy_avx512"],
     ];
-    const ARRAYS: u64 = 2;
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, _: *const f32, _: V) -> V {
@@ -199,7 +194,6 @@ impl Operation for Scale {
         &["criterion_torch::stream_scale_avx2"],
         &["criterion_torch::stream_scale_avx512"],
     ];
-    const ARRAYS: u64 = 2;
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, _: *const f32, scalar: V) -> V {
@@ -222,7 +216,6 @@ impl Operation for Add {
         &["criterion_torch::stream_add_avx2"],
         &["criterion_torch::stream_add_avx512"],
     ];
-    const ARRAYS: u64 = 3;
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, y: *const f32, _: V) -> V {
@@ -245,7 +238,6 @@ impl Operation for Triad {
         &["criterion_torch::stream_triad_avx2"],
         &["criterion_torch::stream_triad_avx512"],
     ];
-    const ARRAYS: u64 = 3;
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V {

@@ -101,12 +101,6 @@ fn arrays_begin_at_lines_and_apart_from_one_another() {
 }
 
 #[test]
-fn bytes_are_counted_as_stream_does() {
-    let bytes = OPERATIONS.map(|operation| Stream::new(operation, 10).unwrap().bytes_per_pass());
-    assert_eq!(bytes, [80, 80, 120, 120]);
-}
-
-#[test]
 fn what_runs_is_named() {
     for capability in Capability::available() {
         for operation in OPERATIONS {

@@ -1,7 +1,7 @@
 //! The document: upstream's result dictionary under its own names, then what it lacks.
 
 mod result;
-mod strategy;
+pub(crate) mod strategy;
 
 use std::collections::BTreeSet;
 

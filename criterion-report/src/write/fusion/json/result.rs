@@ -130,6 +130,7 @@ struct Key<'a> {
     pattern: Pattern,
     variant: FusionVariant,
     fuses: bool,
+    same_product: Option<bool>,
     size: String,
     dtype: Dtype,
     #[serde(flatten)]
@@ -144,6 +145,7 @@ impl<'a> Key<'a> {
             pattern: result.key.pattern,
             variant: result.key.variant,
             fuses: result.fuses(),
+            same_product: result.same_product(),
             size: result.key.size.to_string(),
             dtype: result.key.dtype,
             place: Where::of(&result.key.place),

@@ -1,109 +1,31 @@
-//! From a YAML file through a real `cargo bench` to CSV and dashboard JSON, as a user would.
+//! Models: to records, to a saved baseline, to CSV and dashboard JSON.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-const CONFIG: &str = r#"
-quantization_config_recipe_names: ["int8wo", "int8dq"]
-sampling: { samples: 10, warm_up_s: 0.02, measurement_s: 10, target: 0.5 }
-model_params:
-  - name: "tiny"
-    matrix_shapes:
-      - name: "custom"
-        shapes: [[16, 64, 32]]
-    use_torch_compile: false
-    device: "cpu"
-    model_type: "linear"
-  - name: "elsewhere"
-    matrix_shapes:
-      - name: "custom"
-        shapes: [[32, 64, 32]]
-    device: "mps"
-  - name: "enormous"
-    matrix_shapes:
-      - name: "custom"
-        shapes: [[16777216, 16777216, 16777216]]
-    device: "cpu"
-"#;
-
-/// A folder with the config, and with criterion's and our own files of the runs.
-struct Lab {
-    folder: tempfile::TempDir,
-}
-
-impl Lab {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::write(folder.path().join("tiny.yml"), CONFIG).expect("writable");
-        Self { folder }
-    }
-
-    fn path(&self, inside: &str) -> PathBuf {
-        self.folder.path().join(inside)
-    }
-
-    fn cargo(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO"))
-            .args(arguments)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .env("BENCH_CONFIG", self.path("tiny.yml"))
-            .env("CRITERION_HOME", self.path("criterion"))
-            .output()
-            .expect("cargo can be started")
-    }
-
-    /// `cargo bench -- <arguments>`; what it printed.
-    fn bench(&self, arguments: &[&str]) -> String {
-        let start = ["bench", "--quiet", "--bench", "inference", "--"];
-        succeeded(&self.cargo(&[&start, arguments].concat()))
-    }
-
-    fn report(&self, arguments: &[&str]) -> String {
-        let start = ["run", "--quiet", "--package", "criterion-report", "--"];
-        succeeded(&self.cargo(&[&start, arguments].concat()))
-    }
-}
-
-fn succeeded(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}\n{said}", output.status);
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
+use crate::lab::Lab;
 
 fn id(variant: &str) -> String {
     format!("inference/tiny/linear/cpu/{variant}/bf16-16x64x32")
 }
 
-/// One test, because each step stands on the one before, and each `cargo bench` compiles.
+/// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_csv_and_json() {
     let lab = Lab::new();
 
     // The list is the plan, and nothing but the plan.
-    let listed: Vec<String> = lab
-        .bench(&["--list", "--format", "terse"])
-        .lines()
-        .filter(|line| !line.is_empty())
-        .map(|line| line.trim_end_matches(": benchmark").to_owned())
-        .collect();
-    let config = lab.path("tiny.yml");
-    let planned = lab.report(&["plan", "--format", "json", config.to_str().expect("UTF-8")]);
-    let planned: Vec<serde_json::Value> = serde_json::from_str(&planned).expect("a JSON list");
-    let planned: Vec<&str> =
-        planned.iter().map(|case| case["full_id"].as_str().expect("an id")).collect();
-    assert_eq!(listed, planned);
+    let listed = lab.listed("inference");
+    assert_eq!(listed, lab.planned("tiny.yml"));
     assert_eq!(listed.len(), 12);
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.
-    lab.bench(&["--exact", &id("int8wo")]);
-    let only = records(&lab.path("criterion-torch/new/inference.jsonl"));
+    lab.bench("inference", &["--exact", &id("int8wo")]);
+    let only = lab.records("new", "inference");
     assert_eq!(statuses(&only), [(id("int8wo"), "measured".to_owned())]);
 
     // Everything, saved as a baseline: what cannot run is written down.
-    let printed = lab.bench(&["--save-baseline", "main"]);
+    let printed = lab.bench("inference", &["--save-baseline", "main"]);
     assert!(printed.contains("time:"), "criterion's own output: {printed}");
-    let all = records(&lab.path("criterion-torch/main/inference.jsonl"));
+    let all: Vec<serde_json::Value> = lab.records("main", "inference");
     let mut expected = Vec::new();
     for (rest, status) in [
         ("linear/cpu/VARIANT/bf16-16x64x32", "measured"),
@@ -122,17 +44,13 @@ fn from_yaml_to_csv_and_json() {
     check_dashboard(&lab.report(&["dashboard", "--baseline", "main"]));
 
     // Against the saved baseline: the skipped and the enormous cases have none, and stop nothing.
-    let compared = lab.bench(&["--baseline", "main", "16x64x32"]);
+    let compared = lab.bench("inference", &["--baseline", "main", "16x64x32"]);
     assert!(compared.contains("change:"), "{compared}");
-    assert_eq!(records(&lab.path("criterion-torch/main/inference.jsonl")), all, "left alone");
+    let still: Vec<serde_json::Value> = lab.records("main", "inference");
+    assert_eq!(still, all, "left alone");
 
     // As tests, all that can run does.
-    lab.bench(&["--test", "bf16-16x64x32"]);
-}
-
-fn records(file: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    lab.bench("inference", &["--test", "bf16-16x64x32"]);
 }
 
 fn statuses(records: &[serde_json::Value]) -> Vec<(String, String)> {

@@ -1,0 +1,6 @@
+//! From YAML files through a real `cargo bench` to what `criterion-report` writes, as a user would.
+
+mod calibration;
+mod fusion;
+mod inference;
+mod lab;
