@@ -211,6 +211,9 @@ mod tests {
         assert_eq!(ratio(0.9821, bounds(0.9702, 0.9984)), "0.982× [0.970, 0.998]");
         assert_eq!(ratio(1.02, bounds(1.0, 1.04)), "1.02× [1.00, 1.04]");
         assert_eq!(ratio(0.9702, bounds(0.9641, 0.9749)), "0.970× [0.964, 0.975]");
+        // On which side of 1 a bound lies, is seen.
+        assert_eq!(ratio(1.0241, bounds(1.0012, 1.0468)), "1.024× [1.001, 1.047]");
+        assert_eq!(ratio(1.0241, bounds(1.0, 1.0468)), "1.02× [1.00, 1.05]");
         for (value, text) in [(12.04, "12.0×"), (0.942, "0.94×"), (0.0421, "0.042×")] {
             assert_eq!(ratio(value, None), text);
         }

@@ -39,11 +39,11 @@ fn pairs_and_times_that_exclude_each_other_are_pointed_out() {
     let report = report("two-siblings");
     let (candidate, baseline) = (entry(&report, "int8wo"), entry(&report, "baseline"));
     let comparison = candidate.comparison.expect("a candidate is compared");
-    let paired = comparison.speedup.clone().expect("there is a pair");
+    let paired = *comparison.speedup.as_ref().expect("there is a pair");
     let times_off = |factor: f64| {
         let Interval { low, high } = paired.interval;
         let interval = Interval { low: low * factor, high: high * factor };
-        let speedup = Speedup { ratio: paired.ratio * factor, interval, ..paired.clone() };
+        let speedup = Speedup { ratio: paired.ratio * factor, interval, ..paired };
         Caution::of_times(&speedup, baseline.row, candidate.row)
     };
     assert_eq!(times_off(1.0), None);
