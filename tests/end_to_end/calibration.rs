@@ -75,7 +75,8 @@ fn head(profile: &Map<String, Value>, probes: &[Record]) {
     assert_eq!(metadata["cpu_count"], environment.host.cpus);
     assert_eq!(metadata["pytorch_version"], environment.torch.libtorch.as_str());
     assert_eq!(metadata["num_measurement_runs"], 10);
-    assert_eq!(profile["schema"], json!({ "name": "criterion-torch-calibration", "version": 1 }));
+    assert_eq!(profile["schema"], "criterion-torch/calibration");
+    assert_eq!(profile["version"], 1);
 }
 
 /// Every operation at every size on either number of threads, at criterion's median.
@@ -89,7 +90,7 @@ fn operations(lab: &Lab, profiles: &Value, probes: &[Record]) {
     for (key, profile) in profiles {
         let Step { word, flops, bytes, .. } = *expected[key];
         let extra = &profile["extra_params"];
-        let record = probes.iter().find(|record| extra["id"] == record.full_id.as_str());
+        let record = probes.iter().find(|record| extra["full_id"] == record.full_id.as_str());
         let record = record.expect("what it was made of");
         assert_eq!(record.outcome, Outcome::Measured, "{key}");
         assert!(key.ends_with(&format!("_threads={}", record.environment.torch.threads)), "{key}");
@@ -142,7 +143,7 @@ fn fusions(lab: &Lab, profiles: &Value, patterns: &[Record]) {
         let record = |id: &str| {
             patterns.iter().find(|record| record.full_id == id).expect("what it was made of")
         };
-        let fused = record(profile["extra_params"]["id"].as_str().expect("an id"));
+        let fused = record(profile["extra_params"]["full_id"].as_str().expect("an id"));
         let [pair] = &fused.pairs[..] else { panic!("{:?}", fused.no_pair) };
         near(&profile["speedup_factor"], pair.speedup);
         assert_eq!(profile["num_trials"], pair.log_ratios.len());

@@ -143,3 +143,15 @@ fn every_preset_is_listed_with_its_sources() {
     assert_snapshot!("calibration-presets", out(&output));
     assert_eq!(out(&output).lines().find(|line| line.chars().count() > 80), None);
 }
+
+#[test]
+fn records_that_are_not_understood_are_named_beside_the_error() {
+    let (folder, _) = edited(|line| line.replace("\"probe\":", "\"prob\":"));
+    let criterion = folder.path().join("criterion");
+    let output = run(&["--hardware", "x", "--criterion-dir", criterion.to_str().expect("text")]);
+    let lines: Vec<&str> = err(&output).lines().collect();
+    let (last, warnings) = lines.split_last().expect("there is an error");
+    assert!(last.starts_with("error: no calibration of "), "{last}");
+    assert_eq!(warnings.len(), 22, "as many as there are records");
+    assert!(warnings.iter().all(|line| line.starts_with("warning: ")), "{warnings:?}");
+}

@@ -51,22 +51,21 @@ struct OfVariant {
     speedups: Vec<Evidence>,
 }
 
-/// What fusing adds over the control of the same product: derived, not measured.
-#[derive(Serialize, Deserialize)]
-struct Over {
-    size: String,
-    dtype: Dtype,
-    speedup_low: f64,
-    speedup_high: f64,
-    dimensions: FusionShape,
-}
-
 /// The speed-up of a case.
 #[derive(Serialize, Deserialize)]
 struct Case {
     size: String,
     dtype: Dtype,
     speedup_factor: f64,
+    speedup_low: f64,
+    speedup_high: f64,
+}
+
+/// What fusing adds over the control of the same product: derived, not measured.
+#[derive(Serialize, Deserialize)]
+struct Over {
+    size: String,
+    dtype: Dtype,
     speedup_low: f64,
     speedup_high: f64,
 }
@@ -87,8 +86,8 @@ struct Evidence {
 impl From<FusionAdvice> for OfPattern {
     fn from(FusionAdvice(advice): FusionAdvice) -> Self {
         let other = advice.best_of_other_product();
-        let (other_product_advice, other_product_variant) =
-            (other.map(|it| it.word().to_owned()), other.map(|it| it.variant));
+        let other_product_advice = other.map(|other| other.word().to_owned());
+        let other_product_variant = other.map(|other| other.variant);
         let Place { device, processor, threads, allocator, cache } = advice.place;
         Self {
             device,
@@ -144,32 +143,18 @@ impl OfVariant {
     }
 
     fn read(self) -> Result<VariantAdvice, String> {
+        let points: Vec<Point> = self.speedups.into_iter().map(Evidence::read).collect();
+        let over = |over: &Over| over.read(&points);
+        let over_control = self.over_control.iter().map(over).collect::<Result<_, _>>()?;
         Ok(VariantAdvice {
             variant: self.variant,
             fuses: self.fuses,
             same_product: self.same_product,
             advice: advice(&self.advice)?,
             cases: self.cases,
-            points: self.speedups.into_iter().map(Evidence::read).collect(),
-            over_control: self.over_control.into_iter().map(Over::read).collect(),
+            points,
+            over_control,
         })
-    }
-}
-
-impl Over {
-    fn of(over: &OverControl) -> Self {
-        Self {
-            size: over.size.to_string(),
-            dtype: over.dtype,
-            speedup_low: over.interval.low,
-            speedup_high: over.interval.high,
-            dimensions: over.size,
-        }
-    }
-
-    fn read(self) -> OverControl {
-        let interval = Interval { low: self.speedup_low, high: self.speedup_high };
-        OverControl { dtype: self.dtype, size: self.dimensions, interval }
     }
 }
 
@@ -216,10 +201,31 @@ impl Evidence {
     }
 }
 
-/// The advice of a word; variants without a vote have words of their own.
+impl Over {
+    fn of(over: &OverControl) -> Self {
+        Self {
+            size: over.size.to_string(),
+            dtype: over.dtype,
+            speedup_low: over.interval.low,
+            speedup_high: over.interval.high,
+        }
+    }
+
+    /// Its dimensions are those of the speed-up that it was derived from.
+    fn read(&self, points: &[Point]) -> Result<OverControl, String> {
+        let Self { size, dtype, speedup_low, speedup_high } = self;
+        let mut points = points.iter().filter(|it| it.dtype == *dtype);
+        let of = points.find(|it| it.size.to_string() == *size);
+        let of = of.ok_or_else(|| format!("`over_control` at {size}, which has no speed-up"))?;
+        let interval = Interval { low: *speedup_low, high: *speedup_high };
+        Ok(OverControl { dtype: *dtype, size: of.size, interval })
+    }
+}
+
+/// The advice of a word.
 fn advice(word: &str) -> Result<Advice, String> {
-    let is_it = |advice: &Advice| [advice.word(), advice.word_of_speed()].contains(&word);
-    Advice::ALL.into_iter().find(is_it).ok_or_else(|| {
-        format!("advice `{word}` is none of {}", Advice::ALL.map(Advice::word).join(", "))
+    Advice::of_word(word).ok_or_else(|| {
+        let words = Advice::ALL.map(|it| format!("{} ({})", it.word(), it.word_of_speed()));
+        format!("advice `{word}` is none of {}", words.join(", "))
     })
 }

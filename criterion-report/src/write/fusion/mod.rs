@@ -2,7 +2,7 @@
 
 pub(crate) mod json;
 pub(super) mod strategy;
-pub(super) mod table;
+mod table;
 
 use std::collections::BTreeSet;
 
