@@ -9,7 +9,8 @@ use crate::models::{self, Parameters};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
-/// Work that a reference may cost, unless [`REFERENCE_ROWS`] cost more: about half a second of one core.
+/// Work that a reference may cost, about half a second of one core, unless [`REFERENCE_ROWS`] cost
+/// more.
 const MAX_FLOPS: u64 = 1 << 32;
 /// Elements of a weight that are in float64 at one time: 128 MiB.
 const BLOCK_ELEMENTS: i64 = 1 << 24;
