@@ -98,14 +98,17 @@ pub(super) fn pointwise(
     Ok(mkldnn::with_own_product(mkldnn::noting_reordered(step.storing(stored)), site.dtype))
 }
 
-/// The operations one by one, the product by oneDNN as in [`pointwise`]; `activate` is the last of
-/// them, named `activation`, if there is one.
+/// An operation on the output of a layer: its name, and itself.
+pub(super) type Activation = (&'static str, fn(&Tensor) -> Result<Tensor, TchError>);
+
+/// The operations one by one, the product by oneDNN as in [`pointwise`]; `activation` is the last of
+/// them, if there is one.
 pub(super) fn pointwise_unfused(
     site: &Site,
     x: Tensor,
     weight: &Tensor,
     bias: Tensor,
-    activation: Option<(&'static str, fn(&Tensor) -> Result<Tensor, TchError>)>,
+    activation: Option<Activation>,
 ) -> Result<Step, Refusal> {
     let (weight, stored) = reordered(&x, weight, &bias)?;
     let kernels = [POINTWISE, "aten::add"].into_iter().chain(activation.map(|(name, _)| name));
