@@ -109,13 +109,10 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let b = Gauge::of(sides, Candidate, b)?;
     let settles = a.wall_s.max(b.wall_s) < LONG_STEP_S;
     let fewest_s = FEWEST_BLOCKS * 2.0 * (a.batch_s() + b.batch_s());
-    let with_settling_s = fewest_s * if settles { SETTLING } else { 1.0 };
     // A speed-up is what the case was measured for: what gives one soon is always given the time.
-    let tried_s = sides.wall() - start;
-    let granted_s = if with_settling_s <= GRANTED_S { tried_s + with_settling_s } else { 0.0 };
-    let budget_s = goal.budget_s.max(granted_s);
+    let soon = fewest_s * SETTLING <= GRANTED_S;
     // Not even begun where it cannot end well.
-    let hopeless = fewest_s > budget_s;
+    let hopeless = fewest_s > goal.budget_s && !soon;
     let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
     let mut stopping = Stopping::new(goal.target);
     let (mut halves, mut log_ratios, mut reached) = (Vec::new(), Vec::new(), false);
@@ -123,7 +120,11 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     while !reached && !hopeless {
         let now = blocks.sides.wall();
         let per_block = (now - first) / log_ratios.len().max(1) as f64;
-        if !log_ratios.is_empty() && now - start + per_block > budget_s {
+        let limit_s = match (log_ratios.len() as f64) < FEWEST_BLOCKS && soon {
+            true => goal.budget_s.max(GRANTED_S),
+            false => goal.budget_s,
+        };
+        if !log_ratios.is_empty() && now - start + per_block > limit_s {
             break;
         }
         let [left, right] = blocks.take(log_ratios.len() % 2 == 1)?;

@@ -17,14 +17,14 @@ struct Step {
     bytes: u64,
 }
 
-/// Arrays of 4 KiB are gone over until that makes 64 MiB, 2²⁴ elements.
+/// Arrays of 4 KiB are gone over until that makes 512 MiB, 2²⁷ elements.
 const STEPS: [Step; 6] = [
     Step { word: "matmul", size: "16", flops: 2 * 16 * 16 * 16, bytes: 3 * 16 * 16 * 4 },
     Step { word: "matmul", size: "32", flops: 2 * 32 * 32 * 32, bytes: 3 * 32 * 32 * 4 },
-    Step { word: "copy", size: "4KiB", flops: 0, bytes: 2 << 26 },
-    Step { word: "scale", size: "4KiB", flops: 1 << 24, bytes: 2 << 26 },
-    Step { word: "add", size: "4KiB", flops: 1 << 24, bytes: 3 << 26 },
-    Step { word: "triad", size: "4KiB", flops: 2 << 24, bytes: 3 << 26 },
+    Step { word: "copy", size: "4KiB", flops: 0, bytes: 2 << 29 },
+    Step { word: "scale", size: "4KiB", flops: 1 << 27, bytes: 2 << 29 },
+    Step { word: "add", size: "4KiB", flops: 1 << 27, bytes: 3 << 29 },
+    Step { word: "triad", size: "4KiB", flops: 2 << 27, bytes: 3 << 29 },
 ];
 
 impl Step {
