@@ -1,6 +1,6 @@
 //! What the reader must know after the tables.
 
-use plan::Outcome;
+use plan::{Mode, Outcome};
 
 use crate::model::Report;
 use crate::units;
@@ -48,6 +48,23 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
         for (line, part) in wrap(&note, width - 2).iter().enumerate() {
             let mark = if line == 0 { "!" } else { " " };
             out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
+        }
+    }
+    out
+}
+
+/// The commands that say more than a table of times, of the modes that are shown.
+pub fn more(report: &Report) -> String {
+    let mut out = String::new();
+    for (mode, command) in [
+        (Mode::Fusion, "`criterion-report fusion` says what fusing gained, and whether to"),
+        (
+            Mode::Calibration,
+            "`criterion-report calibration` makes a profile of the machine of them",
+        ),
+    ] {
+        if report.entries().any(|entry| entry.row.record.case.mode == mode) {
+            out.push_str(&format!("{command}\n"));
         }
     }
     out

@@ -61,6 +61,7 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
     }
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
+    out.push_str(&footer::more(report));
     out
 }
 
