@@ -125,9 +125,12 @@ fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration 
 
 fn launch(operation: &Operation<'_>) -> Option<LaunchLatency> {
     let Operation { key, row, time, .. } = operation;
+    let measures = &row.record.measures;
     (key.probe == Probe::Launch).then(|| LaunchLatency {
         device: key.device,
         threads: key.threads,
+        queue_us: measures.clocks.map(|clocks| clocks.queue_ns / 1e3),
+        round_trip_us: measures.latency.map(|latency| latency.p50_ns / 1e3),
         median_us: time.median_ns / 1e3,
         low_us: time.interval.map(|it| it.low / 1e3),
         high_us: time.interval.map(|it| it.high / 1e3),

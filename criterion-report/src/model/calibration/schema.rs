@@ -231,7 +231,11 @@ pub struct LaunchLatency {
     pub device: Device,
     /// Intra-op threads.
     pub threads: u32,
-    /// Median, in microseconds.
+    /// What queueing it takes the host, in microseconds: the latency of a launch where work is queued.
+    pub queue_us: Option<f64>,
+    /// From the call until the host knows that it is done, in microseconds.
+    pub round_trip_us: Option<f64>,
+    /// Median of the time that it takes the device, in microseconds; the harness hides queueing.
     pub median_us: f64,
     /// Lower bound of it; null in quick mode.
     pub low_us: Option<f64>,

@@ -4,7 +4,7 @@ use super::{ABSENT, dtype, efficiency, fit, heading, rate};
 use crate::model::Interval;
 use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render};
+use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
 
 /// What efficiencies are relative to, and where it is from.
 pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
@@ -143,17 +143,29 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
         .collect();
     fit(&columns, &mut lines, &[INTERVAL], 2, width);
     out.push_str(&render(&columns, &lines, 2, width, colour));
-    profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it)));
+    profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it, width)));
     out
 }
 
-/// `launch of a kernel, cpu, 1 thread: 412.0 ns [411.2, 412.8]`
-fn launch(latency: &LaunchLatency) -> String {
+/// `launch of a kernel, cuda, 1 thread: 2.100 µs to queue, 9.800 µs round trip, 1.500 µs [1.4, 1.6]
+/// on the device`
+fn launch(latency: &LaunchLatency, width: usize) -> String {
     let bounds = latency.low_us.zip(latency.high_us);
     let bounds = bounds.map(|(low, high)| Interval { low: low * 1e3, high: high * 1e3 });
     let time = units::time_with_interval(latency.median_us * 1e3, bounds);
     let threads = units::count(latency.threads as usize, "thread");
-    format!("  launch of a kernel, {}, {threads}: {time}\n", latency.device)
+    let said = |us: Option<f64>, what| us.map(|us| format!("{} {what}, ", units::time(us * 1e3)));
+    let queue = said(latency.queue_us, "to queue").unwrap_or_default();
+    let round_trip = said(latency.round_trip_us, "round trip").unwrap_or_default();
+    let device = latency.device;
+    let text =
+        format!("launch of a kernel, {device}, {threads}: {queue}{round_trip}{time} on the device");
+    let lines = wrap(&text, width - 4);
+    let indented = lines.iter().enumerate().map(|(place, line)| {
+        let indent = if place == 0 { 2 } else { 4 };
+        format!("{:indent$}{line}\n", "")
+    });
+    indented.collect()
 }
 
 fn interval(best: &Best) -> String {
