@@ -261,7 +261,7 @@ impl<'d> Fields<'d> {
         let Some(node) = self.get(key) else { return Some(None) };
         let read: Vec<Option<T>> = node.list()?.iter().map(read).collect();
         if read.is_empty() {
-            return node.error("the list is empty".to_owned(), "list something, or delete the key");
+            return node.error("the list is empty".to_owned(), "list at least one");
         }
         Some(Some(read.into_iter().collect::<Option<Vec<T>>>()?))
     }
