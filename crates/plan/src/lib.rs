@@ -16,6 +16,7 @@ mod probe;
 mod record;
 mod settings;
 mod shape;
+mod variant;
 mod words;
 mod work;
 
@@ -26,7 +27,7 @@ pub use config::{
 };
 pub use expand::{expand, load};
 pub use fusion::{FusionShape, FusionWork};
-pub use id::{MAX_ID, MAX_PART, Variant, case_id, fnv1a};
+pub use id::{MAX_ID, MAX_PART, case_id, fnv1a};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use probe::ProbeWork;
 pub use record::{
@@ -38,5 +39,6 @@ pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
 };
 pub use shape::Shape;
+pub use variant::Variant;
 pub use words::*;
 pub use work::{ModelWork, Work};

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fusion::FusionWork;
-use crate::id::Variant;
 use crate::probe::ProbeWork;
 use crate::shape::Shape;
+use crate::variant::Variant;
 use crate::words::{FusionVariant, ModelKind, Recipe};
 
 /// What a case runs. In files its fields stand among those of the case; which kind it is shows in

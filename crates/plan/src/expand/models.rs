@@ -4,8 +4,8 @@
 use super::{Common, Expansion};
 use crate::case::Role;
 use crate::config::{Config, ModelParams, ModelSuite};
-use crate::id::Variant;
 use crate::shape::Shape;
+use crate::variant::Variant;
 use crate::words::{Mode, ModelKind, Recipe, Sparsity};
 use crate::work::{ModelWork, Work};
 

@@ -5,7 +5,7 @@
 //! added after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told
 //! by a flag.
 
-use super::cost::{Formulas, ONEDNN_GROUP, Operation, sum};
+use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 

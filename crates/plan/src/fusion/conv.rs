@@ -2,7 +2,7 @@
 //! and width. How images lie in memory changes no count.
 
 use super::KERNEL_SIZE;
-use super::cost::{Formulas, ONEDNN_GROUP, Operation, sum};
+use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 

@@ -1,6 +1,6 @@
 //! Patterns around `x [m, k]` times a weight `[n, k]`, given to the product transposed as a view.
 
-use super::cost::{Formulas, ONEDNN_GROUP, Operation, sum};
+use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 

@@ -3,6 +3,7 @@
 mod attention;
 mod conv;
 mod cost;
+mod formulas;
 mod linear;
 mod sizes;
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::{FusionVariant, MemoryFormat, Pattern, PatternFamily};
 
-pub use cost::Operation;
+pub use formulas::Operation;
 pub use sizes::sizes;
 
 /// The size of a pattern's inputs, in its family's own dimensions.

@@ -1,0 +1,70 @@
+//! What distinguishes a model's case from its siblings.
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::{CompileMode, Recipe, Sparsity};
+
+/// What distinguishes a model's case from its siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Quantization.
+    pub recipe: Recipe,
+    /// Sparse layout, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparsity: Option<Sparsity>,
+    /// `torch.compile` mode, if compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile: Option<CompileMode>,
+    /// Whether libtorch's packed op stands in for the several that upstream's eager mode runs.
+    #[serde(default)]
+    pub packed: bool,
+    /// Whether the output is written into a tensor that is allocated beforehand, once.
+    #[serde(default)]
+    pub preallocated: bool,
+}
+
+impl Variant {
+    /// The recipe, unsparsified and eager, with an output of its own at every step.
+    pub const fn eager(recipe: Recipe) -> Self {
+        Self { recipe, sparsity: None, compile: None, packed: false, preallocated: false }
+    }
+
+    /// What the others are compared with.
+    pub const BASELINE: Self = Self::eager(Recipe::Baseline);
+}
+
+impl std::fmt::Display for Variant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.recipe)?;
+        if let Some(sparsity) = self.sparsity {
+            write!(f, "+{sparsity}")?;
+        }
+        if self.packed {
+            f.write_str("+packed")?;
+        }
+        if let Some(compile) = self.compile {
+            write!(f, "+{}", compile.suffix())?;
+        }
+        if self.preallocated {
+            f.write_str("+out")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_says_what_it_has() {
+        let int8dq = Variant::eager(Recipe::INT8DQ);
+        let sparse = Variant { sparsity: Some(Sparsity::SemiSparse), ..int8dq };
+        let compiled = Variant { compile: Some(CompileMode::Default), ..sparse };
+        assert_eq!(int8dq.to_string(), "int8dq");
+        let packed = Variant { packed: true, ..Variant::eager(Recipe::INT8WO) };
+        assert_eq!(packed.to_string(), "int8wo+packed");
+        assert_eq!(Variant { preallocated: true, ..int8dq }.to_string(), "int8dq+out");
+        assert_eq!(compiled.to_string(), "int8dq+semi-sparse+compile");
+    }
+}
