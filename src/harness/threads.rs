@@ -1,11 +1,17 @@
 //! Threads inside one operator, which siblings may differ in.
 
+use once_cell::sync::Lazy;
 use plan::Threads;
+
+/// Asked once: the answer is read from files, and it is wanted before every batch that is timed.
+static CPUS: Lazy<u32> = Lazy::new(|| {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(cpus).unwrap_or(u32::MAX)
+});
 
 /// How many these are on this machine.
 pub fn count(threads: Threads) -> u32 {
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    threads.resolve(u32::try_from(cpus).unwrap_or(u32::MAX))
+    threads.resolve(*CPUS)
 }
 
 /// Lets torch's operators use so many, from now on.
