@@ -19,8 +19,9 @@ pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
 pub use criterion_files::{CriterionFiles, CriterionResult};
 pub use fusion::{
-    Advice, FusionKey, FusionResult, OtherProducts, OverControl, PatternAdvice, Place, Point,
-    SdpaDispatch, Side, VariantAdvice, other_products, sdpa_dispatch,
+    Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Place,
+    Point, SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products,
+    sdpa_dispatch,
 };
 pub use location::Location;
 pub use records::{Records, RecordsError, read_runs};

@@ -1,13 +1,12 @@
 //! Whether to fuse, as a file holds it: the structure of `fusion`'s document, and the speed-ups
 //! that it was made of, from which it is made anew when it is read.
 
-use plan::{
-    Allocator, CacheMode, Device, Dtype, FusionShape, FusionVariant, Pattern, Stop, Threads,
-};
+use plan::{Allocator, CacheMode, Device, FusionShape, FusionVariant, Pattern, Stop, Threads};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Advice, Interval, OverControl, PatternAdvice, Place, Point, Speedup, VariantAdvice,
+    Advice, Interval, OverCase, OverControl, PatternAdvice, Place, Point, Speedup, SpeedupCase,
+    VariantAdvice, VariantEntry,
 };
 
 /// What to do with a pattern at a place.
@@ -35,46 +34,16 @@ struct OfPattern {
 /// One of its variants.
 #[derive(Serialize, Deserialize)]
 struct OfVariant {
-    variant: FusionVariant,
-    fuses: bool,
-    same_product: Option<bool>,
-    votes: bool,
-    advice: String,
-    cases: usize,
-    cases_with_speedup: usize,
-    lowest: Option<Case>,
-    highest: Option<Case>,
-    gaining: Vec<Case>,
-    losing: Vec<Case>,
-    undecided: Vec<Case>,
-    over_control: Vec<Over>,
+    #[serde(flatten)]
+    entry: VariantEntry,
     speedups: Vec<Evidence>,
-}
-
-/// The speed-up of a case.
-#[derive(Serialize, Deserialize)]
-struct Case {
-    size: String,
-    dtype: Dtype,
-    speedup_factor: f64,
-    speedup_low: f64,
-    speedup_high: f64,
-}
-
-/// What fusing adds over the control of the same product: derived, not measured.
-#[derive(Serialize, Deserialize)]
-struct Over {
-    size: String,
-    dtype: Dtype,
-    speedup_low: f64,
-    speedup_high: f64,
 }
 
 /// All that is known of the speed-up of a case.
 #[derive(Serialize, Deserialize)]
 struct Evidence {
     #[serde(flatten)]
-    case: Case,
+    case: SpeedupCase,
     confidence_level: f64,
     blocks: usize,
     batches_per_block: u64,
@@ -123,51 +92,24 @@ impl TryFrom<OfPattern> for FusionAdvice {
 
 impl OfVariant {
     fn of(of: &VariantAdvice) -> Self {
-        let cases = |points: Vec<&Point>| points.into_iter().map(Case::of).collect();
-        Self {
-            variant: of.variant,
-            fuses: of.fuses,
-            same_product: of.same_product,
-            votes: of.votes(),
-            advice: of.word().to_owned(),
-            cases: of.cases,
-            cases_with_speedup: of.points.len(),
-            lowest: of.lowest().map(Case::of),
-            highest: of.highest().map(Case::of),
-            gaining: cases(of.gaining()),
-            losing: cases(of.losing()),
-            undecided: cases(of.undecided()),
-            over_control: of.over_control.iter().map(Over::of).collect(),
-            speedups: of.points.iter().map(Evidence::of).collect(),
-        }
+        let speedups = of.points.iter().map(Evidence::of).collect();
+        Self { entry: VariantEntry::of(of), speedups }
     }
 
     fn read(self) -> Result<VariantAdvice, String> {
-        let points: Vec<Point> = self.speedups.into_iter().map(Evidence::read).collect();
-        let over = |over: &Over| over.read(&points);
-        let over_control = self.over_control.iter().map(over).collect::<Result<_, _>>()?;
+        let Self { entry, speedups } = self;
+        let points: Vec<Point> = speedups.into_iter().map(Evidence::read).collect();
+        let over = |over: &OverCase| read_over(over, &points);
+        let over_control = entry.over_control.iter().map(over).collect::<Result<_, _>>()?;
         Ok(VariantAdvice {
-            variant: self.variant,
-            fuses: self.fuses,
-            same_product: self.same_product,
-            advice: advice(&self.advice)?,
-            cases: self.cases,
+            variant: entry.variant,
+            fuses: entry.fuses,
+            same_product: entry.same_product,
+            advice: advice(&entry.advice)?,
+            cases: entry.cases,
             points,
             over_control,
         })
-    }
-}
-
-impl Case {
-    fn of(point: &Point) -> Self {
-        let Speedup { ratio, interval, .. } = point.speedup;
-        Self {
-            size: point.size.to_string(),
-            dtype: point.dtype,
-            speedup_factor: ratio,
-            speedup_low: interval.low,
-            speedup_high: interval.high,
-        }
     }
 }
 
@@ -176,7 +118,7 @@ impl Evidence {
         let Speedup { confidence_level, blocks, batches_per_block, target, stopped, .. } =
             point.speedup;
         Self {
-            case: Case::of(point),
+            case: SpeedupCase::of(point),
             confidence_level,
             blocks,
             batches_per_block,
@@ -187,7 +129,7 @@ impl Evidence {
     }
 
     fn read(self) -> Point {
-        let Case { dtype, speedup_factor, speedup_low, speedup_high, .. } = self.case;
+        let SpeedupCase { dtype, speedup_factor, speedup_low, speedup_high, .. } = self.case;
         let speedup = Speedup {
             ratio: speedup_factor,
             interval: Interval { low: speedup_low, high: speedup_high },
@@ -201,25 +143,14 @@ impl Evidence {
     }
 }
 
-impl Over {
-    fn of(over: &OverControl) -> Self {
-        Self {
-            size: over.size.to_string(),
-            dtype: over.dtype,
-            speedup_low: over.interval.low,
-            speedup_high: over.interval.high,
-        }
-    }
-
-    /// Its dimensions are those of the speed-up that it was derived from.
-    fn read(&self, points: &[Point]) -> Result<OverControl, String> {
-        let Self { size, dtype, speedup_low, speedup_high } = self;
-        let mut points = points.iter().filter(|it| it.dtype == *dtype);
-        let of = points.find(|it| it.size.to_string() == *size);
-        let of = of.ok_or_else(|| format!("`over_control` at {size}, which has no speed-up"))?;
-        let interval = Interval { low: *speedup_low, high: *speedup_high };
-        Ok(OverControl { dtype: *dtype, size: of.size, interval })
-    }
+/// Its dimensions are those of the speed-up that it was derived from.
+fn read_over(over: &OverCase, points: &[Point]) -> Result<OverControl, String> {
+    let OverCase { size, dtype, speedup_low, speedup_high } = over;
+    let mut points = points.iter().filter(|it| it.dtype == *dtype);
+    let of = points.find(|it| it.size.to_string() == *size);
+    let of = of.ok_or_else(|| format!("`over_control` at {size}, which has no speed-up"))?;
+    let interval = Interval { low: *speedup_low, high: *speedup_high };
+    Ok(OverControl { dtype: *dtype, size: of.size, interval })
 }
 
 /// The advice of a word.
