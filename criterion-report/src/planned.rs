@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Case, FusionWork, ModelWork, ProbeWork, Shape, Variant, Work, cost};
+use plan::{Case, FusionWork, ModelWork, OperatorWork, ProbeWork, Shape, Variant, Work, cost};
 use serde::Serialize;
 
 use crate::units;
@@ -65,6 +65,10 @@ enum PlannedWork {
         pattern: plan::Pattern,
         size: plan::FusionShape,
     },
+    Operator {
+        operator: plan::Operator,
+        size: plan::OperatorShape,
+    },
     Probe {
         probe: plan::Probe,
         size: u64,
@@ -79,6 +83,9 @@ impl From<&Work> for PlannedWork {
                 Self::Model { model, recipe, sparsity, compile, packed, preallocated, m, k, n }
             }
             Work::Fusion(FusionWork { pattern, size, .. }) => Self::Fusion { pattern, size },
+            Work::Operator(OperatorWork { operator, size, .. }) => {
+                Self::Operator { operator, size }
+            }
             Work::Probe(ProbeWork { probe, size, .. }) => Self::Probe { probe, size },
         }
     }

@@ -81,6 +81,7 @@ impl Distance {
             relative_error: Stat(relative_error),
             min_sqnr_db,
             rows_checked,
+            gates: vec![],
         }
     }
 }

@@ -12,6 +12,7 @@ mod expand;
 pub mod fusion;
 mod id;
 mod linears;
+mod operator;
 mod probe;
 mod record;
 mod settings;
@@ -23,15 +24,16 @@ mod work;
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use config::{
     CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, ModelParams, ModelSuite,
-    Suite,
+    OperatorParams, Suite,
 };
 pub use expand::{expand, load};
 pub use fusion::{FusionShape, FusionWork};
 pub use id::{MAX_ID, MAX_PART, case_id, fnv1a};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
+pub use operator::{OperatorShape, OperatorWork, Traffic};
 pub use probe::ProbeWork;
 pub use record::{
-    Accuracy, Cache, Check, CheckStatus, Clocks, Conditions, Counters, Energy, Environment,
+    Accuracy, Cache, Check, CheckStatus, Clocks, Conditions, Counters, Energy, Environment, Gate,
     HostFacts, LastSample, Latency, Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record,
     RunManifest, Stat, StepMemory, Stop, TorchFacts, Weights,
 };

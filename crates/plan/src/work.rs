@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fusion::FusionWork;
+use crate::operator::OperatorWork;
 use crate::probe::ProbeWork;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{FusionVariant, ModelKind, Recipe};
+use crate::words::{FusionVariant, Implementation, ModelKind, Recipe};
 
 /// What a case runs. In files its fields stand among those of the case; which kind it is shows in
 /// them.
@@ -17,6 +18,8 @@ pub enum Work {
     Model(ModelWork),
     /// A pattern, fused or not.
     Fusion(FusionWork),
+    /// An operator by one of its implementations.
+    Operator(OperatorWork),
     /// A limit of the machine.
     Probe(ProbeWork),
 }
@@ -39,6 +42,7 @@ impl Work {
         match self {
             Self::Model(work) => work.variant.to_string(),
             Self::Fusion(work) => work.variant.to_string(),
+            Self::Operator(work) => work.implementation.to_string(),
             Self::Probe(work) => work.threads.variant(),
         }
     }
@@ -49,6 +53,7 @@ impl Work {
         match self {
             Self::Model(_) => Some(Recipe::BASELINE),
             Self::Fusion(_) => Some(FusionVariant::Unfused.as_str()),
+            Self::Operator(_) => Some(Implementation::Aten.as_str()),
             Self::Probe(_) => None,
         }
     }
@@ -57,7 +62,7 @@ impl Work {
     pub const fn model(&self) -> Option<&ModelWork> {
         match self {
             Self::Model(work) => Some(work),
-            Self::Fusion(_) | Self::Probe(_) => None,
+            Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) => None,
         }
     }
 
@@ -65,7 +70,7 @@ impl Work {
     pub const fn fusion(&self) -> Option<&FusionWork> {
         match self {
             Self::Fusion(work) => Some(work),
-            Self::Model(_) | Self::Probe(_) => None,
+            Self::Model(_) | Self::Operator(_) | Self::Probe(_) => None,
         }
     }
 
@@ -73,7 +78,15 @@ impl Work {
     pub const fn probe(&self) -> Option<&ProbeWork> {
         match self {
             Self::Probe(work) => Some(work),
-            Self::Model(_) | Self::Fusion(_) => None,
+            Self::Model(_) | Self::Fusion(_) | Self::Operator(_) => None,
+        }
+    }
+
+    /// Of an operator.
+    pub const fn operator(&self) -> Option<&OperatorWork> {
+        match self {
+            Self::Operator(work) => Some(work),
+            Self::Model(_) | Self::Fusion(_) | Self::Probe(_) => None,
         }
     }
 }

@@ -220,3 +220,90 @@ fn the_suites_of_calibration_are_valid_and_pair_threads_on_the_host_only() {
     let dtypes = |case: &&Case| case.dtype != Dtype::Float32;
     assert!(cuda.cases().filter(dtypes).all(|case| case.full_id().contains("/matmul/")));
 }
+
+fn operators(entry: &str) -> Plan {
+    plan_of(&format!("benchmark_mode: operators\noperator_params: {entry}"))
+}
+
+fn errors_of(entry: &str) -> String {
+    try_plan(&format!("benchmark_mode: operators\noperator_params: {entry}"))
+        .unwrap_err()
+        .to_string()
+}
+
+const SIZE: &str = "batch_sizes: [2], sequence_lengths: [3], tensor_dimensions: [8]";
+
+#[test]
+fn implementations_of_an_operator_are_siblings_of_aten() {
+    let plan = operators(&format!("{{ operators: [gelu, rms_norm], {SIZE} }}"));
+    let gelu = ["aten", "aten-out", "aten-composed", "rust", "stream"];
+    let rms_norm = ["aten", "aten-composed", "rust", "stream"];
+    let id = |operator, it| format!("operators/test/{operator}/cpu/{it}/f32-2x3x8");
+    let expected: Vec<String> = gelu
+        .iter()
+        .map(|it| id("gelu", it))
+        .chain(rms_norm.iter().map(|it| id("rms_norm", it)))
+        .collect();
+    assert_eq!(ids(&plan), expected);
+    one_baseline_per_group(&plan);
+}
+
+#[test]
+fn a_device_has_the_implementations_made_for_it_unless_others_are_listed() {
+    let of = |rest: &str| -> Vec<String> {
+        let plan = operators(&format!("{{ operators: [silu], {SIZE}, {rest} }}"));
+        plan.cases().map(|case| case.id.variant.clone()).collect()
+    };
+    let usual = ["aten", "aten-out", "aten-composed", "cuda", "triton", "stream"];
+    assert_eq!(of("devices: [cuda]"), usual);
+    assert_eq!(of("devices: [mps]"), ["aten", "aten-out", "aten-composed"]);
+    assert_eq!(of("implementations: [cuda]"), ["aten", "cuda"], "to be refused, by name");
+}
+
+#[test]
+fn sizes_are_the_documents_unless_listed() {
+    let plan = operators("{ operators: [softmax], implementations: [aten] }");
+    assert_eq!(plan.groups.len(), 4 * 4 * 7);
+    let last = plan.cases().last().unwrap();
+    assert_eq!(last.id.parameter, "f32-128x2048x512");
+    let work = last.work.operator().unwrap();
+    assert!(work.size.elements() > work.max_elements, "a case that will be skipped is written");
+    assert_eq!(work.max_elements, 50_000_000);
+    let all = operators(&format!("{{ operators: [all, gelu], {SIZE}, max_elements: 7 }}"));
+    assert_eq!(all.groups.len(), plan::Operator::ALL.len());
+    assert!(all.cases().all(|case| case.work.operator().unwrap().max_elements == 7));
+}
+
+#[test]
+fn upstreams_names_of_operators_are_translated() {
+    for (name, remedy) in [
+        ("Swish", "write `silu`"),
+        ("LayerNorm", "write `layer_norm`"),
+        ("Loss", "write `mse_loss`, `cross_entropy`"),
+        ("swish", "write `silu`"),
+        ("layernorm", "write `layer_norm`"),
+        ("softmx", "did you mean `softmax`?"),
+    ] {
+        let errors = errors_of(&format!("{{ operators: [{name}], {SIZE} }}"));
+        assert!(errors.contains(remedy), "{errors}");
+        assert!(errors.contains(&format!("unknown operator `{name}`")), "{errors}");
+    }
+}
+
+#[test]
+fn what_operators_cannot_be_is_told() {
+    for (entry, message) in [
+        ("{ operators: [] }", "the list is empty"),
+        ("{}", "no `operators`"),
+        ("{ operators: [gelu], batch_sizes: [0] }", "a whole number from 1"),
+        ("{ operators: [gelu], max_elements: -1 }", "a whole number from 1"),
+        (
+            "{ operators: [rms_norm], implementations: [aten-out] }",
+            "none of the entry's operators has the implementation `aten-out`",
+        ),
+        ("{ operators: [gelu], benchmark_mode: operators }", "it belongs at the top"),
+    ] {
+        let errors = errors_of(entry);
+        assert!(errors.contains(message), "{entry}: {errors}");
+    }
+}

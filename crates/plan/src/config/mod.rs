@@ -9,6 +9,7 @@ mod diagnostic;
 mod fusion_params;
 mod model_params;
 mod node;
+mod operator_params;
 mod own_keys;
 mod positions;
 pub(crate) mod shape_set;
@@ -23,6 +24,7 @@ pub use calibration_params::CalibrationParams;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use fusion_params::FusionParams;
 pub use model_params::{ModelParams, ModelSuite};
+pub use operator_params::OperatorParams;
 
 use crate::id;
 use crate::words::Mode;
@@ -51,6 +53,8 @@ pub enum Suite {
     Models(ModelSuite),
     /// `fusion_params`
     Fusion(Vec<FusionParams>),
+    /// `operator_params`
+    Operators(Vec<OperatorParams>),
     /// `calibration_params`
     Calibration(Vec<CalibrationParams>),
 }
@@ -123,6 +127,7 @@ fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<
             model_params::read(node, mode, folder).map(Suite::Models)
         }
         Mode::Fusion => fusion_params::read(node).map(Suite::Fusion),
+        Mode::Operators => operator_params::read(node).map(Suite::Operators),
         Mode::Calibration => calibration_params::read(node).map(Suite::Calibration),
     };
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
@@ -132,6 +137,8 @@ fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<
 fn apparent_mode(node: &Node<'_>) -> Mode {
     if node.get(fusion_params::KEY).is_some() {
         Mode::Fusion
+    } else if node.get(operator_params::KEY).is_some() {
+        Mode::Operators
     } else if node.get(calibration_params::KEY).is_some() {
         Mode::Calibration
     } else {
@@ -158,6 +165,7 @@ fn top<'d>(
     let modes: Vec<(&str, String)> = [
         (model_params::KEY, "inference"),
         (fusion_params::KEY, "fusion"),
+        (operator_params::KEY, "operators"),
         (calibration_params::KEY, "calibration"),
     ]
     .map(|(key, mode)| {

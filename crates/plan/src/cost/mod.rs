@@ -50,20 +50,25 @@ pub fn reduction(baseline: u64, candidate: u64) -> Option<f64> {
 
 /// Floating-point operations of one step, a multiply and an add counted as two. Of a model, matrix
 /// products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention
-/// of the transformer block); of a pattern and of a probe, what [`crate::FusionWork::flops`] and
-/// [`crate::ProbeWork::flops`] count. Saturates at `u64::MAX`, beyond anything that can be run.
+/// of the transformer block); of the others, what
+/// [`crate::FusionWork::flops`], [`crate::OperatorWork::flops`] and [`crate::ProbeWork::flops`] count. Saturates at `u64::MAX`, beyond anything that can be run.
 pub fn flops(case: &Case) -> u64 {
     match &case.work {
         Work::Model(work) => model::flops(work),
         Work::Fusion(work) => work.flops(),
+        Work::Operator(work) => work.flops(),
         Work::Probe(work) => work.flops(case.dtype),
     }
 }
 
-/// Bytes that a step of a probe moves ([`crate::ProbeWork::bytes`]); of models and patterns none is
-/// counted.
+/// Bytes that a step of an operator ([`crate::OperatorWork::bytes`]) or of a probe
+/// ([`crate::ProbeWork::bytes`]) moves; of models and patterns none is counted.
 pub fn moved_bytes(case: &Case) -> Option<u64> {
-    case.work.probe().map(|work| work.bytes(case.dtype))
+    match &case.work {
+        Work::Model(_) | Work::Fusion(_) => None,
+        Work::Operator(work) => Some(work.bytes(case.dtype)),
+        Work::Probe(work) => Some(work.bytes(case.dtype)),
+    }
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
@@ -72,6 +77,7 @@ pub fn memory_bytes(case: &Case) -> u64 {
     let own = match &case.work {
         Work::Model(work) => model::memory_bytes(work, case.dtype, case.device),
         Work::Fusion(work) => work.memory_bytes(case.dtype),
+        Work::Operator(work) => work.memory_bytes(case.dtype),
         Work::Probe(work) => work.memory_bytes(case.dtype),
     };
     let flush = match case.settings.cache {
@@ -88,6 +94,7 @@ pub fn host_bytes(case: &Case) -> u64 {
     match &case.work {
         Work::Model(work) => model::drawing_bytes(work, case.dtype),
         Work::Fusion(work) => work.host_bytes(case.dtype),
+        Work::Operator(work) => work.host_bytes(case.dtype),
         Work::Probe(work) => probe::host_bytes(work, case.dtype),
     }
 }

@@ -3,6 +3,7 @@
 mod calibration;
 mod fusion;
 mod models;
+mod operators;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,9 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
             }
             Suite::Fusion(entries) => {
                 entries.iter().for_each(|entry| fusion::expand(&mut expansion, config, entry));
+            }
+            Suite::Operators(entries) => {
+                entries.iter().for_each(|entry| operators::expand(&mut expansion, config, entry));
             }
             Suite::Calibration(entries) => {
                 entries.iter().for_each(|entry| calibration::expand(&mut expansion, config, entry));

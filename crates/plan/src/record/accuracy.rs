@@ -32,8 +32,20 @@ impl<'de> Deserialize<'de> for Stat {
     }
 }
 
+/// An output on one kind of inputs against its high-precision reference, value by value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// What is special about the inputs, e.g. `denormal`.
+    pub inputs: String,
+    /// The size of the inputs.
+    pub size: Vec<u64>,
+    /// Largest |ref − out| of a value over what is allowed for that value: 1 is the most that passes.
+    /// NaN and infinity have to stand where the reference has them.
+    pub worst: Stat,
+}
+
 /// An output against its high-precision reference.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
     pub sqnr_db: Stat,
@@ -45,4 +57,7 @@ pub struct Accuracy {
     pub min_sqnr_db: f64,
     /// Rows of the output that were compared.
     pub rows_checked: u64,
+    /// Further inputs that it had to pass; none of models, patterns and probes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
 }

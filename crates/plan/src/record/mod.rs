@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use accuracy::{Accuracy, Stat};
+pub use accuracy::{Accuracy, Gate, Stat};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range};

@@ -11,6 +11,8 @@ closed_set! {
         Training = "training",
         /// A pattern of operations, fused or not.
         Fusion = "fusion",
+        /// An operator by one of its implementations.
+        Operators = "operators",
         /// A limit of the machine.
         Calibration = "calibration",
     }

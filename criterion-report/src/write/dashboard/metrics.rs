@@ -37,6 +37,7 @@ fn sides(case: &Case) -> (String, String) {
     match &case.work {
         Work::Model(_) => (dtype_name(case.dtype).to_owned(), "Quantized".to_owned()),
         Work::Fusion(work) => ("Unfused".to_owned(), work.variant.to_string()),
+        Work::Operator(work) => ("ATen".to_owned(), work.implementation.to_string()),
         Work::Probe(work) => ("Baseline".to_owned(), work.threads.variant()),
     }
 }
@@ -54,7 +55,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
         return metrics;
     }
     let pass = match case.mode {
-        Mode::Inference | Mode::Fusion => "Fwd",
+        Mode::Inference | Mode::Fusion | Mode::Operators => "Fwd",
         Mode::Training => "Fwd+Bwd",
         Mode::Calibration => "Step",
     };
@@ -76,7 +77,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     }
     metrics.extend(measures(pass, row));
     metrics.extend(memory(entry));
-    let sqnr = row.record.accuracy.map(|accuracy| accuracy.sqnr_db.0);
+    let sqnr = row.record.accuracy.as_ref().map(|accuracy| accuracy.sqnr_db.0);
     metrics.extend(
         sqnr.filter(|db| db.is_finite()).map(|db| metric("SQNR (dB)".to_owned(), "dB", db, None)),
     );
@@ -99,6 +100,7 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     let whole = match &entry.row.record.case.work {
         Work::Model(_) => "unquantized",
         Work::Fusion(_) => "unfused",
+        Work::Operator(_) => "aten",
         Work::Probe(_) => "baseline",
     };
     if let Some(comparison) = entry.quantization {

@@ -110,6 +110,9 @@ fn model(case: &Case) -> Model {
         Work::Fusion(work) => {
             vec![("pattern", work.pattern.to_string()), ("size", work.size.to_string())]
         }
+        Work::Operator(work) => {
+            vec![("operator", work.operator.to_string()), ("size", work.size.to_string())]
+        }
         Work::Probe(work) => {
             vec![("probe", work.probe.to_string()), ("size", work.probe.size_name(work.size))]
         }
@@ -125,12 +128,12 @@ fn model(case: &Case) -> Model {
     }
 }
 
-/// Whose it is: models are torchao's, patterns are of branes-ai/graphs, probes are of nobody else.
+/// Whose it is: models are torchao's, patterns are of branes-ai/graphs, the rest is of nobody else.
 const fn origins(work: &Work) -> &'static [&'static str] {
     match work {
         Work::Model(_) => &[ORIGIN],
         Work::Fusion(_) => &["branes-ai/graphs"],
-        Work::Probe(_) => &[],
+        Work::Operator(_) | Work::Probe(_) => &[],
     }
 }
 
@@ -143,6 +146,9 @@ fn series_name(case: &Case) -> String {
             format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n)
         }
         Work::Fusion(work) => format!("{}-{}-{}", work.pattern, work.variant, work.size),
+        Work::Operator(work) => {
+            format!("{}-{}-{}", work.operator, work.implementation, work.size)
+        }
         Work::Probe(work) => format!("{}-{}", work.probe, work.probe.size_name(work.size)),
     };
     let mut qualify = |applies: bool, word: String| {

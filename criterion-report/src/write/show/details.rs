@@ -220,8 +220,8 @@ const fn weights(row: &Row) -> Option<Weights> {
     row.record.weights
 }
 
-const fn accuracy(row: &Row) -> Option<Accuracy> {
-    row.record.accuracy
+const fn accuracy(row: &Row) -> Option<&Accuracy> {
+    row.record.accuracy.as_ref()
 }
 
 const fn counters(row: &Row) -> Option<Counters> {

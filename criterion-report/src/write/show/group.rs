@@ -82,7 +82,7 @@ struct Sizes {
 enum Rate {
     /// Of operations: patterns, products.
     Flops,
-    /// Of bytes: STREAM.
+    /// Of bytes: operators, STREAM.
     Bytes,
     /// Time to queue a step: launches.
     Queueing,
@@ -94,6 +94,7 @@ impl Rate {
         match &entry.row.record.case.work {
             Work::Model(_) => None,
             Work::Fusion(_) => Some(Self::Flops),
+            Work::Operator(_) => Some(Self::Bytes),
             Work::Probe(work) => Some(match work.probe {
                 Probe::Matmul | Probe::MatmulOnednn => Self::Flops,
                 Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
@@ -210,7 +211,7 @@ fn line(
     let memory = record.measures.memory.filter(|_| beyond_speed);
     let step = memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
     let bits = record.weights.map(|weights| units::significant(weights.bits_per_weight, 3));
-    let accuracy = record.accuracy.filter(|_| beyond_speed);
+    let accuracy = record.accuracy.as_ref().filter(|_| beyond_speed);
     let sqnr = accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![

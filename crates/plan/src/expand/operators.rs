@@ -1,0 +1,56 @@
+//! Operators: operator × size × dtype × device × implementation.
+
+use super::{Common, Expansion};
+use crate::case::Role;
+use crate::config::{Config, OperatorParams};
+use crate::operator::OperatorWork;
+use crate::settings::Profiling;
+use crate::words::{Device, Implementation, Operator};
+use crate::work::Work;
+
+/// The name of sizes that a config gives by their dimensions.
+const SIZE_NAME: &str = "custom";
+
+pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &OperatorParams) {
+    for &operator in &params.operators {
+        for &device in &params.devices {
+            for &dtype in &params.dtypes {
+                for &size in &params.sizes {
+                    let common = Common {
+                        config,
+                        name: params.name.as_deref(),
+                        workload: operator.to_string(),
+                        size_name: SIZE_NAME,
+                        dtype,
+                        device,
+                        profiling: Profiling::default(),
+                        settings: &params.settings,
+                    };
+                    for implementation in implementations(params, operator, device) {
+                        let role = match implementation {
+                            Implementation::Aten => Role::Baseline,
+                            _ => Role::Candidate,
+                        };
+                        let max_elements = params.max_elements;
+                        let work = OperatorWork { operator, implementation, size, max_elements };
+                        let work = Work::Operator(work);
+                        expansion.add(config, common.case(work, &size.to_string(), role));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Those that the entry lists and the operator has, or the usual ones; the baseline always, first.
+fn implementations(
+    params: &OperatorParams,
+    operator: Operator,
+    device: Device,
+) -> Vec<Implementation> {
+    let wanted = |it: &Implementation| match &params.implementations {
+        Some(listed) => listed.contains(it) || *it == Implementation::Aten,
+        None => it.is_usual(device),
+    };
+    operator.implementations().iter().copied().filter(wanted).collect()
+}
