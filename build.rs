@@ -4,7 +4,12 @@ use std::env;
 use std::process::Command;
 
 fn main() {
-    plan::build::main(&[plan::Mode::Inference, plan::Mode::Fusion, plan::Mode::Calibration]);
+    plan::build::main(&[
+        plan::Mode::Inference,
+        plan::Mode::Fusion,
+        plan::Mode::Operators,
+        plan::Mode::Calibration,
+    ]);
     link();
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
 }

@@ -43,8 +43,25 @@ pub fn random(
     dtype: Dtype,
     device: Device,
 ) -> Result<Tensor, TchError> {
-    let size = dimensions(plan::input_size(model, shape))?;
-    Tensor::f_randn(&size, (kind(dtype), Device::Cpu))?.f_to_device(device)
+    normal(&plan::input_size(model, shape), dtype, device)
+}
+
+/// Normally distributed values, drawn on the host from torch's default generator directly in the
+/// dtype, then moved: every device sees the same numbers.
+pub fn normal(size: &[u64], dtype: Dtype, device: Device) -> Result<Tensor, TchError> {
+    let size = dimensions(size)?;
+    Tensor::f_randn(size, (kind(dtype), Device::Cpu))?.f_to_device(device)
+}
+
+/// Values uniform from `low` to `high`, drawn on the host in float32, then converted, then moved.
+pub fn between(
+    size: &[u64],
+    (low, high): (f64, f64),
+    dtype: Dtype,
+    device: Device,
+) -> Result<Tensor, TchError> {
+    let mut values = Tensor::f_empty(dimensions(size)?, (Kind::Float, Device::Cpu))?;
+    values.f_uniform_(low, high)?.f_to_kind(kind(dtype))?.f_to_device(device)
 }
 
 /// A tensor of the model's output size for a step to write into. It holds NaN, so that an element
@@ -55,10 +72,67 @@ pub fn unwritten_output(
     dtype: Dtype,
     device: Device,
 ) -> Result<Tensor, TchError> {
-    let size = dimensions(plan::output_size(model, shape))?;
+    let size = dimensions(&plan::output_size(model, shape))?;
     Tensor::f_full(&size, f64::NAN, (kind(dtype), device))
 }
 
-fn dimensions(size: Vec<u64>) -> Result<Vec<i64>, TchError> {
-    size.into_iter().map(dimension).collect()
+/// What a pattern or an operator computes with.
+#[derive(Debug)]
+pub struct Inputs {
+    /// x and its like, or Q, K and V. No place of the first dimension influences another, nor does a
+    /// head of attention; of a loss, not beyond its part in the mean.
+    pub examples: Vec<Tensor>,
+    /// Weights, bias, statistics, in the own order of the pattern or operator.
+    pub parameters: Vec<Tensor>,
+}
+
+impl Inputs {
+    /// Examples and parameters by name, for who knows how many there are.
+    ///
+    /// # Errors
+    /// There are more or fewer.
+    pub fn into_parts<const EXAMPLES: usize, const PARAMETERS: usize>(
+        self,
+    ) -> Result<([Tensor; EXAMPLES], [Tensor; PARAMETERS]), TchError> {
+        let wrong = |found: Vec<Tensor>| {
+            TchError::Shape(format!("inputs of something else: {} tensors", found.len()))
+        };
+        let examples = self.examples.try_into().map_err(wrong)?;
+        let parameters = self.parameters.try_into().map_err(wrong)?;
+        Ok((examples, parameters))
+    }
+
+    /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
+    ///
+    /// # Errors
+    /// What libtorch refuses.
+    pub fn in_float64(&self, rows: &Tensor) -> Result<Self, TchError> {
+        let double = |tensor: &Tensor| {
+            let tensor = tensor.f_to_device(Device::Cpu)?;
+            // Classes stay whole numbers.
+            if tensor.f_is_floating_point()? { tensor.f_to_kind(Kind::Double) } else { Ok(tensor) }
+        };
+        let select = |tensor: &Tensor| {
+            let rows = rows.f_to_device(tensor.device())?;
+            double(&tensor.f_index_select(0, &rows)?)
+        };
+        Ok(Self {
+            examples: self.examples.iter().map(select).collect::<Result<_, _>>()?,
+            parameters: self.parameters.iter().map(double).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Bytes of the examples.
+    pub fn example_bytes(&self) -> u64 {
+        self.examples.iter().map(bytes).sum()
+    }
+
+    /// Bytes of the parameters before anything is folded or reordered.
+    pub fn parameter_bytes(&self) -> u64 {
+        self.parameters.iter().map(bytes).sum()
+    }
+}
+
+fn dimensions(size: &[u64]) -> Result<Vec<i64>, TchError> {
+    size.iter().map(|&size| dimension(size)).collect()
 }

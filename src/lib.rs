@@ -5,8 +5,8 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`], [`refusal`], [`device`], [`inputs`] |
-//! | 3 | [`measurement`], [`kernels`] |
+//! | 2 | [`native`], [`refusal`], [`device`], [`inputs`], [`step`] |
+//! | 3 | [`measurement`], [`kernels`], [`operators`] |
 //! | 4 | [`recipes`], [`fusion`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
@@ -19,9 +19,11 @@ pub mod refusal;
 
 pub mod device;
 pub mod inputs;
+pub mod step;
 
 pub mod kernels;
 pub mod measurement;
+pub mod operators;
 
 pub mod fusion;
 pub mod recipes;

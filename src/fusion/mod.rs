@@ -19,16 +19,16 @@ mod mkldnn;
 mod qk_scores;
 mod qk_softmax;
 mod site;
-mod step;
 mod torchscript;
 
-pub use site::{Inputs, Site};
-pub use step::Step;
+pub use site::Site;
 
 use plan::{Dtype, FusionVariant, Pattern};
 use tch::TchError;
 
+use crate::inputs::Inputs;
 use crate::refusal::Refusal;
+use crate::step::Step;
 
 /// A pattern's implementation.
 pub trait Fusible {

@@ -1,7 +1,7 @@
 //! Where a variant runs, and on what.
 
 use plan::{Device, Dtype, FusionWork};
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 use crate::inputs;
 use crate::refusal::Refusal;
@@ -20,14 +20,12 @@ pub struct Site {
 }
 
 impl Site {
-    /// Normally distributed values, drawn on the host from torch's default generator directly in the
-    /// dtype, then moved: every device sees the same numbers.
+    /// [`inputs::normal`]
     ///
     /// # Errors
     /// What libtorch refuses.
     pub fn normal(&self, size: &[u64]) -> Result<Tensor, TchError> {
-        let size = size.iter().map(|&it| inputs::dimension(it)).collect::<Result<Vec<_>, _>>()?;
-        Tensor::f_randn(size, (inputs::kind(self.dtype), tch::Device::Cpu))?.f_to_device(self.place)
+        inputs::normal(size, self.dtype, self.place)
     }
 
     /// Values uniform in ±1/√`fan_in`, as `torch.nn` initializes weights and biases: drawn on the host
@@ -40,14 +38,12 @@ impl Site {
         self.between(size, -bound, bound)
     }
 
-    /// Values uniform from `low` to `high`, drawn as [`Self::uniform`]'s.
+    /// [`inputs::between`]
     ///
     /// # Errors
     /// What libtorch refuses.
     pub fn between(&self, size: &[u64], low: f64, high: f64) -> Result<Tensor, TchError> {
-        let size = size.iter().map(|&it| inputs::dimension(it)).collect::<Result<Vec<_>, _>>()?;
-        let mut values = Tensor::f_empty(size, (Kind::Float, tch::Device::Cpu))?;
-        values.f_uniform_(low, high)?.f_to_kind(inputs::kind(self.dtype))?.f_to_device(self.place)
+        inputs::between(size, (low, high), self.dtype, self.place)
     }
 
     /// The refusal of a variant that the pattern has not.
@@ -59,59 +55,5 @@ impl Site {
     pub fn refuse(&self, constraint: String) -> Refusal {
         let FusionWork { pattern, variant, .. } = self.work;
         Refusal::Unsupported(format!("pattern `{pattern}`, variant `{variant}`: {constraint}"))
-    }
-}
-
-/// What a pattern computes with.
-#[derive(Debug)]
-pub struct Inputs {
-    /// x, or Q, K and V. No place of the first dimension influences another, nor does a head of
-    /// attention.
-    pub examples: Vec<Tensor>,
-    /// Weights, bias, statistics, in the pattern's own order.
-    pub parameters: Vec<Tensor>,
-}
-
-impl Inputs {
-    /// Examples and parameters by name, for a pattern that knows how many it has.
-    ///
-    /// # Errors
-    /// There are more or fewer.
-    pub fn into_parts<const EXAMPLES: usize, const PARAMETERS: usize>(
-        self,
-    ) -> Result<([Tensor; EXAMPLES], [Tensor; PARAMETERS]), TchError> {
-        let wrong = |found: Vec<Tensor>| {
-            TchError::Shape(format!("inputs of another pattern: {} tensors", found.len()))
-        };
-        let examples = self.examples.try_into().map_err(wrong)?;
-        let parameters = self.parameters.try_into().map_err(wrong)?;
-        Ok((examples, parameters))
-    }
-
-    /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
-    pub fn in_float64(&self, rows: &Tensor) -> Result<Self, TchError> {
-        let double =
-            |tensor: &Tensor| tensor.f_to_device(tch::Device::Cpu)?.f_to_kind(Kind::Double);
-        let select = |tensor: &Tensor| {
-            let rows = rows.f_to_device(tensor.device())?;
-            double(&tensor.f_index_select(0, &rows)?)
-        };
-        Ok(Self {
-            examples: self.examples.iter().map(select).collect::<Result<_, _>>()?,
-            parameters: self.parameters.iter().map(double).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Bytes of the examples.
-    pub fn example_bytes(&self) -> u64 {
-        self.examples.iter().map(inputs::bytes).sum()
-    }
-
-    /// Bytes of the parameters before anything is folded or reordered.
-    pub fn parameter_bytes(&self) -> u64 {
-        self.parameters.iter().map(inputs::bytes).sum()
     }
 }

@@ -81,7 +81,7 @@ impl CaseRun {
         findings.kernels = self.subject.workload.kernels();
         findings.weights = self.subject.workload.weights();
         findings.notes.extend(self.subject.workload.notes());
-        findings.accuracy = Some(self.accuracy);
+        findings.accuracy = Some(self.accuracy.clone());
         findings.measures.first_call_ns = Some(self.first_call_ns);
         findings.measures.memory = Some(self.memory);
     }

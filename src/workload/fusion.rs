@@ -4,7 +4,9 @@ use plan::{Accuracy, Case, FusionShape, FusionVariant, FusionWork};
 use tch::{TchError, Tensor};
 
 use super::{Refusal, Workload};
-use crate::fusion::{self, Inputs, Site, Step};
+use crate::fusion::{self, Site};
+use crate::inputs::Inputs;
+use crate::step::Step;
 use crate::verify::{self, Reference};
 use crate::{device, inputs};
 

@@ -4,6 +4,7 @@
 
 mod forward;
 mod fusion;
+mod operator;
 mod preflight;
 mod probe;
 
@@ -13,6 +14,7 @@ pub use crate::refusal::Refusal;
 
 use forward::Forward;
 use fusion::Fusion;
+use operator::Operator;
 use plan::{Accuracy, Case, Weights, Work};
 use tch::{TchError, Tensor};
 
@@ -66,6 +68,7 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     Ok(match &case.work {
         Work::Model(work) => Box::new(Forward::prepare(case, work)?),
         Work::Fusion(work) => Box::new(Fusion::prepare(case, work)?),
+        Work::Operator(work) => Box::new(Operator::prepare(case, work)?),
         Work::Probe(work) => probe::prepare(case, work)?,
     })
 }

@@ -1,10 +1,10 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, FusionWork, Mode, ModelKind, ModelWork, Work, cost};
+use plan::{Case, Device, FusionWork, Mode, ModelKind, ModelWork, OperatorWork, Work, cost};
 
 use super::{Refusal, probe};
 use crate::fusion::{self, Site};
-use crate::{device, models, recipes};
+use crate::{device, models, operators, recipes};
 
 /// Whether the case can be built and run here. Builds nothing, and allocates nothing but the small
 /// matrices that a recipe may try its products on.
@@ -16,6 +16,7 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
     match &case.work {
         Work::Model(work) => model(case, work)?,
         Work::Fusion(work) => pattern(case, work)?,
+        Work::Operator(work) => operator(case, work)?,
         Work::Probe(work) => probe::check(work, case.device, case.dtype)?,
     }
     device::resolve(case.device)?;
@@ -36,6 +37,17 @@ fn pattern(case: &Case, work: &FusionWork) -> Result<(), Refusal> {
     // Where it will run does not matter yet: an absent device is a skip, a constraint comes first.
     let place = tch::Device::Cpu;
     fusion::check(&Site { work: *work, dtype: case.dtype, device: case.device, place })
+}
+
+fn operator(case: &Case, work: &OperatorWork) -> Result<(), Refusal> {
+    // As of a pattern.
+    let place = tch::Device::Cpu;
+    operators::check(&operators::Site {
+        work: *work,
+        dtype: case.dtype,
+        device: case.device,
+        place,
+    })
 }
 
 fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {

@@ -76,19 +76,18 @@ impl Operator {
         matches!(self, Self::MseLoss | Self::CrossEntropy)
     }
 
-    /// Who implements it, the baseline first. ATen has no operation with a preallocated output for
-    /// RMSNorm.
+    /// Who implements it, the baseline first. Of ATen's operations, RMSNorm's has no form with a
+    /// preallocated output, and that of the squared error's mean resizes it to the size of x.
     pub const fn implementations(self) -> &'static [Implementation] {
         use Implementation::{Aten, AtenComposed, AtenOut, Cuda, Rust, Stream, Triton};
         match self {
-            Self::RmsNorm => &[Aten, AtenComposed, Rust, Cuda, Triton, Stream],
+            Self::RmsNorm | Self::MseLoss => &[Aten, AtenComposed, Rust, Cuda, Triton, Stream],
             Self::LayerNorm
             | Self::LayerNormNoAffine
             | Self::Gelu
             | Self::GeluTanh
             | Self::Silu
             | Self::Softmax
-            | Self::MseLoss
             | Self::CrossEntropy
             | Self::BiasGelu
             | Self::AddLayerNorm => &[Aten, AtenOut, AtenComposed, Rust, Cuda, Triton, Stream],

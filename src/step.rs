@@ -1,10 +1,12 @@
-//! A variant, ready to run.
+//! A variant of a pattern or an implementation of an operator, ready to run.
 
 use tch::{TchError, Tensor};
 
+use crate::inputs;
+
 type Run = Box<dyn Fn() -> Result<Tensor, TchError>>;
 
-/// A variant, ready to run.
+/// Operations on tensors that it holds, ready to run.
 pub struct Step {
     run: Run,
     /// The operations that `run` consists of, in order, views left out.
@@ -13,6 +15,8 @@ pub struct Step {
     pub notes: Vec<String>,
     /// Bytes of the parameters that it holds, where these are not the ones that were drawn.
     pub parameter_bytes: Option<u64>,
+    /// Bytes of outputs that are allocated beforehand.
+    pub output_bytes: u64,
 }
 
 impl Step {
@@ -22,7 +26,13 @@ impl Step {
         run: impl Fn() -> Result<Tensor, TchError> + 'static,
     ) -> Self {
         let kernels = kernels.iter().map(|kernel| kernel.as_ref().to_owned()).collect();
-        Self { run: Box::new(run), kernels, notes: Vec::new(), parameter_bytes: None }
+        Self {
+            run: Box::new(run),
+            kernels,
+            notes: Vec::new(),
+            parameter_bytes: None,
+            output_bytes: 0,
+        }
     }
 
     /// The same, holding so many bytes of other parameters than those drawn: folded, or reordered.
@@ -36,6 +46,17 @@ impl Step {
     pub fn storing_also(self, bytes: u64) -> Self {
         let before = self.parameter_bytes.unwrap_or_default();
         self.storing(before + bytes)
+    }
+
+    /// A step that consists of the operations `kernels` and writes into `outputs`, which are
+    /// allocated beforehand.
+    pub fn writing_into<O: AsRef<[Tensor]> + 'static>(
+        outputs: O,
+        kernels: &[impl AsRef<str>],
+        run: impl Fn(&O) -> Result<Tensor, TchError> + 'static,
+    ) -> Self {
+        let output_bytes = outputs.as_ref().iter().map(inputs::bytes).sum();
+        Self { output_bytes, ..Self::new(kernels, move || run(&outputs)) }
     }
 
     /// The same with a note.

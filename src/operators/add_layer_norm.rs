@@ -1,0 +1,56 @@
+//! `add_layer_norm`: LayerNorm(x + r), what follows a residual branch.
+
+use plan::Implementation;
+use tch::{TchError, Tensor};
+
+use super::layer_norm::{self, EPS};
+use super::site::unwritten_like;
+use super::{Compute, Site, row};
+use crate::inputs::Inputs;
+use crate::refusal::Refusal;
+use crate::step::Step;
+
+pub(super) struct AddLayerNorm;
+
+impl Compute for AddLayerNorm {
+    fn composed(&self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        let sum = inputs.examples[0].f_add(&inputs.examples[1])?;
+        layer_norm::composed(&sum, &inputs.parameters)
+    }
+
+    fn composition(&self) -> &'static [&'static str] {
+        &[
+            "aten::add",
+            "aten::mean",
+            "aten::sub",
+            "aten::square",
+            "aten::mean",
+            "aten::add",
+            "aten::rsqrt",
+            "aten::mul",
+            "aten::mul",
+            "aten::add",
+        ]
+    }
+
+    fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
+        let ([x, residual], [weight, bias]) = inputs.into_parts()?;
+        let row = row(&x)?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => Step::new(&["aten::add", "aten::layer_norm"], move || {
+                x.f_add(&residual)?.f_layer_norm([row], Some(&weight), Some(&bias), EPS, true)
+            }),
+            Implementation::AtenOut => {
+                let parameters = [weight, bias];
+                let [out, mean, rstd] = layer_norm::outputs(&x, &parameters)?;
+                let kernels = ["aten::add.out", "aten::native_layer_norm.out"];
+                let outputs = [unwritten_like(&x)?, out, mean, rstd];
+                Step::writing_into(outputs, &kernels, move |[sum, out, mean, rstd]| {
+                    let sum = x.f_add_out(sum, &residual)?;
+                    layer_norm::write([out, mean, rstd], &sum, &parameters)
+                })
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! `bias_gelu`: GELU(x + b), with erf: what follows a product.
+
+use plan::Implementation;
+use tch::{TchError, Tensor};
+
+use super::gelu::{self, EXACT};
+use super::site::unwritten_like;
+use super::{Compute, Site};
+use crate::inputs::Inputs;
+use crate::refusal::Refusal;
+use crate::step::Step;
+
+pub(super) struct BiasGelu;
+
+impl Compute for BiasGelu {
+    fn composed(&self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        gelu::composed(&inputs.examples[0].f_add(&inputs.parameters[0])?)
+    }
+
+    fn composition(&self) -> &'static [&'static str] {
+        &["aten::add", "aten::mul", "aten::erf", "aten::add", "aten::mul", "aten::mul"]
+    }
+
+    fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
+        let ([x], [bias]) = inputs.into_parts()?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => {
+                Step::new(&["aten::add", "aten::gelu"], move || x.f_add(&bias)?.f_gelu(EXACT))
+            }
+            Implementation::AtenOut => {
+                let outputs = [unwritten_like(&x)?, unwritten_like(&x)?];
+                let kernels = ["aten::add.out", "aten::gelu.out"];
+                Step::writing_into(outputs, &kernels, move |[sum, out]| {
+                    x.f_add_out(sum, &bias)?.f_gelu_out(out, EXACT)
+                })
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+}

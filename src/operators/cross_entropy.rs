@@ -1,0 +1,76 @@
+//! `cross_entropy`: the mean over rows of log Σ exp(x) − x[t], from logits.
+
+use plan::Implementation;
+use tch::{Kind, Reduction, TchError, Tensor};
+
+use super::site::{unwritten_like, unwritten_loss};
+use super::{Compute, Site, row};
+use crate::inputs::Inputs;
+use crate::refusal::Refusal;
+use crate::step::Step;
+
+/// torch's defaults: no class is left out, none is smoothed.
+const IGNORE_INDEX: i64 = -100;
+const SMOOTHING: f64 = 0.0;
+
+pub(super) struct CrossEntropy;
+
+impl Compute for CrossEntropy {
+    /// With the maximum taken out, so that no exponential overflows.
+    fn composed(&self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        let (x, classes) = rows(&inputs.examples[0], &inputs.examples[1])?;
+        let centred = x.f_sub(&x.f_amax([-1_i64], true)?)?;
+        let sum = centred.f_exp()?.f_sum_dim_intlist([-1_i64].as_slice(), false, None::<Kind>)?;
+        let chosen = centred.f_gather(-1, &classes.f_unsqueeze(-1)?, false)?.f_squeeze_dim(-1)?;
+        sum.f_log()?.f_sub(&chosen)?.f_mean(None::<Kind>)
+    }
+
+    fn composition(&self) -> &'static [&'static str] {
+        &[
+            "aten::amax",
+            "aten::sub",
+            "aten::exp",
+            "aten::sum",
+            "aten::gather",
+            "aten::log",
+            "aten::sub",
+            "aten::mean",
+        ]
+    }
+
+    fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
+        let ([x, classes], []) = inputs.into_parts()?;
+        let (x, classes) = rows(&x, &classes)?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => Step::new(&["aten::cross_entropy_loss"], move || {
+                x.f_cross_entropy_loss(
+                    &classes,
+                    None::<Tensor>,
+                    Reduction::Mean,
+                    IGNORE_INDEX,
+                    SMOOTHING,
+                )
+            }),
+            Implementation::AtenOut => {
+                let outputs = [unwritten_like(&x)?, unwritten_loss(&x)?];
+                let kernels = ["aten::_log_softmax.out", "aten::nll_loss.out"];
+                Step::writing_into(outputs, &kernels, move |[logarithms, out]| {
+                    let logarithms = x.f_internal_log_softmax_out(logarithms, -1, false)?;
+                    logarithms.f_nll_loss_out(
+                        out,
+                        &classes,
+                        None::<Tensor>,
+                        Reduction::Mean,
+                        IGNORE_INDEX,
+                    )
+                })
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+}
+
+/// `[rows, dim]` and `[rows]`: views.
+fn rows(x: &Tensor, classes: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+    Ok((x.f_reshape([-1, row(x)?])?, classes.f_reshape([-1])?))
+}

@@ -1,0 +1,98 @@
+//! `layer_norm` and `layer_norm_no_affine`: (x − mean)/√(variance + ε)·w + b over rows, and without w
+//! and b.
+
+use plan::Implementation;
+use tch::{Kind, TchError, Tensor};
+
+use super::site::unwritten_like;
+use super::{Compute, Site, row};
+use crate::inputs::Inputs;
+use crate::refusal::Refusal;
+use crate::step::Step;
+
+/// torch's default.
+pub(super) const EPS: f64 = 1e-5;
+
+/// Whether ATen may use cuDNN, which it has no LayerNorm of: torch's default.
+const CUDNN: bool = true;
+
+pub(super) struct LayerNorm {
+    /// Whether there are w and b.
+    pub(super) affine: bool,
+}
+
+impl Compute for LayerNorm {
+    fn composed(&self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        composed(&inputs.examples[0], &inputs.parameters)
+    }
+
+    fn composition(&self) -> &'static [&'static str] {
+        if self.affine { COMPOSITION } else { &COMPOSITION[..COMPOSITION.len() - 2] }
+    }
+
+    fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
+        let Inputs { mut examples, parameters } = inputs;
+        let x = examples.remove(0);
+        let row = row(&x)?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => Step::new(&["aten::layer_norm"], move || {
+                x.f_layer_norm([row], parameters.first(), parameters.get(1), EPS, CUDNN)
+            }),
+            Implementation::AtenOut => {
+                let outputs = outputs(&x, &parameters)?;
+                let kernels = ["aten::native_layer_norm.out"];
+                Step::writing_into(outputs, &kernels, move |[out, mean, rstd]| {
+                    write([out, mean, rstd], &x, &parameters)
+                })
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+}
+
+/// The output, and the means and reciprocal deviations that ATen leaves beside it, to be written.
+pub(super) fn outputs(x: &Tensor, parameters: &[Tensor]) -> Result<[Tensor; 3], TchError> {
+    let (weight, bias) = (parameters.first(), parameters.get(1));
+    let (_, mean, rstd) = x.f_native_layer_norm([row(x)?], weight, bias, EPS)?;
+    Ok([unwritten_like(x)?, mean, rstd])
+}
+
+/// Writes them; returns the first.
+pub(super) fn write(
+    [out, mean, rstd]: [&Tensor; 3],
+    x: &Tensor,
+    parameters: &[Tensor],
+) -> Result<Tensor, TchError> {
+    let (weight, bias) = (parameters.first(), parameters.get(1));
+    Ok(x.f_native_layer_norm_out(out, mean, rstd, [row(x)?], weight, bias, EPS)?.0)
+}
+
+/// Operations of [`composed`].
+pub(super) const COMPOSITION: &[&str] = &[
+    "aten::mean",
+    "aten::sub",
+    "aten::square",
+    "aten::mean",
+    "aten::add",
+    "aten::rsqrt",
+    "aten::mul",
+    "aten::mul",
+    "aten::add",
+];
+
+/// The formula; without parameters, without the last two operations.
+pub(super) fn composed(x: &Tensor, parameters: &[Tensor]) -> Result<Tensor, TchError> {
+    let centred = x.f_sub(&mean(x)?)?;
+    let variance = mean(&centred.f_square()?)?;
+    let mut y = centred.f_mul(&variance.f_add_scalar(EPS)?.f_rsqrt()?)?;
+    if let [weight, bias] = parameters {
+        y = y.f_mul(weight)?;
+        y = y.f_add(bias)?;
+    }
+    Ok(y)
+}
+
+/// Of each row.
+pub(super) fn mean(x: &Tensor) -> Result<Tensor, TchError> {
+    x.f_mean_dim([-1_i64].as_slice(), true, None::<Kind>)
+}

@@ -1,0 +1,34 @@
+//! `mse_loss`: mean((x − t)²).
+
+use plan::Implementation;
+use tch::{Kind, Reduction, TchError, Tensor};
+
+use super::{Compute, Site};
+use crate::inputs::Inputs;
+use crate::refusal::Refusal;
+use crate::step::Step;
+
+pub(super) struct MseLoss;
+
+impl Compute for MseLoss {
+    fn composed(&self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        let (x, target) = (&inputs.examples[0], &inputs.examples[1]);
+        let mut y = x.f_sub(target)?;
+        y = y.f_square()?;
+        y.f_mean(None::<Kind>)
+    }
+
+    fn composition(&self) -> &'static [&'static str] {
+        &["aten::sub", "aten::square", "aten::mean"]
+    }
+
+    fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
+        let ([x, target], []) = inputs.into_parts()?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => {
+                Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+}
