@@ -26,8 +26,13 @@ fn build() -> Result<(), String> {
     // torch-sys may have found it without LIBTORCH, so what it found is looked at, not the variable.
     Libtorch::inspect(lib.parent().unwrap_or(&lib))
         .map_err(|error| format!("{error}; {REMEDY}"))?;
-    compile(&include_dir(&lib))?;
+    let include = include_dir(&lib);
+    let openmp = has_openmp(&include)?;
+    compile(&include, openmp)?;
     link(&lib);
+    if openmp {
+        link_openmp(&lib)?;
+    }
     Ok(())
 }
 
@@ -39,7 +44,15 @@ fn include_dir(lib: &Path) -> PathBuf {
         .join("include")
 }
 
-fn compile(include: &Path) -> Result<(), String> {
+/// Whether libtorch's threads are those of OpenMP; else it has a pool of its own.
+fn has_openmp(include: &Path) -> Result<bool, String> {
+    let config = include.join("ATen/Config.h");
+    let text = fs::read_to_string(&config)
+        .map_err(|error| format!("cannot read {}: {error}; {REMEDY}", config.display()))?;
+    Ok(text.lines().any(|line| line.trim_end() == "#define AT_PARALLEL_OPENMP 1"))
+}
+
+fn compile(include: &Path, openmp: bool) -> Result<(), String> {
     println!("cargo::rerun-if-env-changed=LIBTORCH_CXX11_ABI");
     let abi = env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".to_owned());
     let mut shim = cc::Build::new();
@@ -47,6 +60,14 @@ fn compile(include: &Path) -> Result<(), String> {
     // As system headers, so that only the shim's own warnings are shown.
     for dir in [include.to_owned(), include.join("torch/csrc/api/include")] {
         shim.flag("-isystem").flag(dir.as_os_str());
+    }
+    if openmp {
+        shim.flag("-fopenmp");
+        if shim.get_compiler().is_like_clang() {
+            return Err("the C++ compiler is clang, whose OpenMP would bring other threads than \
+                 libtorch's; set CXX to a GCC, such as `g++`"
+                .to_owned());
+        }
     }
     shim.try_compile("criterion_torch_native").map_err(|error| {
         format!("the C++ shim did not compile against {}: {error}", include.display())
@@ -64,6 +85,27 @@ fn sources() -> Result<Vec<PathBuf>, String> {
     }
     sources.sort();
     Ok(sources)
+}
+
+/// Links the OpenMP that libtorch links, so that the program has one, with one set of threads: the
+/// file beside libtorch, whose name can bear a hash, or else the system's.
+fn link_openmp(lib: &Path) -> Result<(), String> {
+    let unreadable = |error: io::Error| format!("cannot list {}: {error}", lib.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(lib).map_err(unreadable)? {
+        names.push(entry.map_err(unreadable)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    // GCC's runtime, and Intel's, which takes the same calls.
+    let beside = |it: &&String| it.starts_with("libgomp") || it.starts_with("libiomp5");
+    match names.iter().find(beside) {
+        Some(name) => {
+            println!("cargo::rustc-link-search=native={}", lib.display());
+            println!("cargo::rustc-link-lib=dylib:+verbatim={name}");
+        }
+        None => println!("cargo::rustc-link-lib=dylib=gomp"),
+    }
+    Ok(())
 }
 
 fn link(lib: &Path) {

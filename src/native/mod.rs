@@ -11,6 +11,7 @@ pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
 pub mod onednn;
+pub mod parallel;
 pub mod runtime;
 pub mod script;
 pub mod sdpa;

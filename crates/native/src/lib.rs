@@ -331,6 +331,14 @@ unsafe extern "C" {
         out: *mut *mut C_tensor,
     ) -> Status;
 
+    /// Calls `work` with `context` and each number below `parts`, on torch's intra-op threads, and returns when all
+    /// calls have. `work` must not unwind.
+    pub fn ctn_parallel_for(
+        parts: i64,
+        work: unsafe extern "C" fn(context: *mut c_void, part: i64),
+        context: *mut c_void,
+    ) -> Status;
+
     /// Writes b + scale · c into the tensor `a`.
     pub fn ctn_triad(
         a: *const C_tensor,

@@ -1,5 +1,5 @@
 //! Kernels for the CPU. Each exists for several instruction sets ([`Capability`]), one of which is
-//! chosen at run time and in its name, and runs on as many threads as torch's own operators
+//! chosen at run time and in its name, and runs on the threads of torch's own operators
 //! ([`parallel`]), unless it says otherwise.
 
 mod capability;

@@ -1,10 +1,11 @@
 //! Work on as many threads as torch's operators use.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use tch::TchError;
+
+use crate::native::parallel::parallel_for;
 
 /// Calls `work` for consecutive parts of `0..items`, each beginning at a multiple of `step`: one
 /// part for each of torch's intra-op threads, if there are items enough. The calling thread does
@@ -12,30 +13,21 @@ use tch::TchError;
 /// its caches; with one thread there is no other, and no synchronization.
 ///
 /// # Errors
-/// When threads cannot be started.
+/// When libtorch throws.
 pub fn for_each_part(
     items: usize,
     step: usize,
     work: impl Fn(Range<usize>) + Sync,
 ) -> Result<(), TchError> {
     let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1);
-    let parts = threads.min(items.div_ceil(step));
+    let steps = items.div_ceil(step);
+    let parts = threads.min(steps);
     if parts <= 1 {
         work(0..items);
         return Ok(());
     }
-    let bound = |part: usize| (items.div_ceil(step) * part / parts * step).min(items);
-    let work = &work;
-    pool(threads - 1)?.in_place_scope(|scope| {
-        scope.spawn_broadcast(move |_, other| {
-            let part = 1 + other.index();
-            if part < parts {
-                work(bound(part)..bound(part + 1));
-            }
-        });
-        work(0..bound(1));
-    });
-    Ok(())
+    let bound = |part: usize| (steps * part / parts * step).min(items);
+    Ok(parallel_for(parts, |part| work(bound(part)..bound(part + 1)))?)
 }
 
 /// Calls `work` with the number and the elements of every row of `data [.., width]`.
@@ -54,24 +46,6 @@ pub fn for_each_row<T: Send>(
             work(index, &mut rows[index].lock().unwrap_or_else(PoisonError::into_inner));
         }
     })
-}
-
-/// The threads besides the caller's, kept for as long as their number is asked for.
-fn pool(threads: usize) -> Result<Arc<ThreadPool>, TchError> {
-    static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
-    // A panic in here leaves the last pool, which still works.
-    let mut kept = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*kept {
-        Some(pool) if pool.current_num_threads() == threads => Ok(Arc::clone(pool)),
-        _ => {
-            let pool = ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .thread_name(|index| format!("kernel-{index}"))
-                .build()
-                .map_err(|error| TchError::Kind(format!("{threads} threads: {error}")))?;
-            Ok(Arc::clone(kept.insert(Arc::new(pool))))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -96,20 +70,22 @@ mod tests {
 
     #[test]
     fn a_part_stays_with_its_thread() {
-        let name = || std::thread::current().name().map(str::to_owned);
         let threads = tch::get_num_threads();
-        for _ in 0..20 {
+        tch::set_num_threads(3);
+        let of_parts = || {
             let parts = Mutex::new(Vec::new());
-            tch::set_num_threads(3);
-            for_each_part(300, 1, |part| parts.lock().unwrap().push((part.start, name()))).unwrap();
-            tch::set_num_threads(threads);
+            let id = || std::thread::current().id();
+            for_each_part(300, 1, |part| parts.lock().unwrap().push((part.start, id()))).unwrap();
             let mut parts = parts.into_inner().unwrap();
-            parts.sort();
-            // Tests beside this one may have set another number of threads.
-            for (index, (_, thread)) in parts.into_iter().enumerate() {
-                let own = if index == 0 { name() } else { Some(format!("kernel-{}", index - 1)) };
-                assert_eq!(thread, own, "part {index}");
-            }
-        }
+            parts.sort_by_key(|(start, _)| *start);
+            parts
+        };
+        let first = of_parts();
+        let repeated: Vec<_> = (0..20).map(|_| of_parts()).collect();
+        tch::set_num_threads(threads);
+        assert_eq!(first.iter().map(|(start, _)| *start).collect::<Vec<_>>(), [0, 100, 200]);
+        assert_eq!(first[0].1, std::thread::current().id());
+        assert!(first[1].1 != first[0].1 && first[2].1 != first[0].1 && first[1].1 != first[2].1);
+        assert!(repeated.iter().all(|parts| *parts == first));
     }
 }
