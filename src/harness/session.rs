@@ -17,7 +17,7 @@ use super::saved;
 use super::target_dir::Folders;
 use super::threads;
 use crate::measurement::{page_fault, preflight};
-use crate::native::numerics;
+use crate::native::{constants, numerics};
 use crate::workload::{self, Prepare};
 
 /// A run in progress.
@@ -60,6 +60,7 @@ impl Session {
         let ids = selected.into_iter().filter(owed).map(Case::full_id).collect();
         let mut journal = Journal::new(target, &args, records, ids, measures);
         if measures && let Some(threads) = threads {
+            constants::map();
             // Measured now, so that every record has it.
             if let Err(reason) = page_fault::cost() {
                 eprintln!("note: the cost of a page fault is not known: {reason}");

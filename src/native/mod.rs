@@ -4,6 +4,7 @@
 
 pub mod addmm;
 pub mod allocator;
+pub mod constants;
 pub mod cuda;
 mod error;
 pub mod event;
