@@ -60,7 +60,6 @@ impl Session {
         let ids = selected.into_iter().filter(owed).map(Case::full_id).collect();
         let mut journal = Journal::new(target, &args, records, ids, measures);
         if measures && let Some(threads) = threads {
-            constants::map();
             // Measured now, so that every record has it.
             if let Err(reason) = page_fault::cost() {
                 eprintln!("note: the cost of a page fault is not known: {reason}");
@@ -132,6 +131,10 @@ impl Session {
     fn run(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case]) {
         let selected = |case: &&Case| self.args.selects(&case.full_id());
         let selected: Vec<&Case> = cases.iter().filter(selected).collect();
+        if self.args.mode == Mode::Measure && !selected.is_empty() {
+            // Again for every group: memory that ran short meanwhile may have taken them away.
+            constants::map();
+        }
         let wanted = self.args.mode == Mode::Measure
             && selected.iter().any(|case| case.role == Role::Candidate);
         let mut run = GroupRun::new(&cases[0], wanted, Rc::clone(&self.args), self.prepare);
