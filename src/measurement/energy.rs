@@ -45,7 +45,8 @@ struct Window {
 /// when the settings ask for idle power to be subtracted.
 ///
 /// The window is filled with steps whatever becomes of the counter: it is not the only one that reads
-/// over them. `step` must be done when it returns: on a device that works beside the host, it has to wait for it.
+/// over them. `step` must be done when it returns: on a device that works beside the host, it has to
+/// wait for it.
 ///
 /// Within: the energy, or why the counter gave none.
 ///
@@ -255,6 +256,45 @@ mod tests {
             let settings = EnergyPass { subtract_idle: true, ..EnergyPass::default() };
             let found = measure(&mut Broken(joules), settings, time, &mut step);
             assert_eq!((found, steps), (Ok(Err(reason.to_owned())), 2), "the window is full");
+        }
+    }
+
+    /// Fails at one reading and works again.
+    struct Shaky {
+        reads: u64,
+        fails_at: u64,
+    }
+
+    impl EnergyCounter for Shaky {
+        fn joules(&mut self) -> Result<f64, String> {
+            self.reads += 1;
+            let fails = self.reads == self.fails_at;
+            if fails { Err("lost for a moment".to_owned()) } else { Ok(self.reads as f64) }
+        }
+
+        fn describe(&self) -> String {
+            "a shaky meter".to_owned()
+        }
+    }
+
+    #[test]
+    fn one_reading_that_fails_takes_the_energy_and_not_the_window() {
+        // At the start, in the middle, at the end, and after that.
+        for (fails_at, is_there) in [(1, false), (3, false), (5, false), (6, true)] {
+            let (mut now_s, mut steps) = (0.0, 0);
+            let settings = EnergyPass { window_s: 100.0, ..EnergyPass::default() };
+            let mut clock = || {
+                now_s += 1.0;
+                now_s
+            };
+            let time = Time { clock: &mut clock, idle: &mut |_| () };
+            let mut step = || {
+                steps += 1;
+                Ok(())
+            };
+            let mut counter = Shaky { reads: 0, fails_at };
+            let found = measure(&mut counter, settings, time, &mut step).expect("no step fails");
+            assert_eq!((found.is_ok(), steps), (is_there, 100), "{fails_at}: {found:?}");
         }
     }
 
