@@ -177,6 +177,8 @@ fn a_candidate_is_paired_with_its_baseline() {
         assert!(measures.first_call_ns.is_some() && measures.memory.is_some());
         assert!(measures.counters.is_some_and(|counters| counters.iters > 0));
         assert!(measures.energy.is_none() && measures.absent.contains_key("energy"));
+        assert!(measures.utilization.is_none());
+        assert_eq!(measures.absent["utilization"], measures.absent["energy"], "one window");
         assert!(measures.clocks.is_none() && measures.absent.contains_key("clocks"));
         assert!(record.environment.quiet.is_some());
         assert_eq!(record.planned.map(|planned| planned.samples), Some(60));

@@ -150,6 +150,8 @@ fn threads_are_the_candidates_where_its_baseline_fails_beside_it() {
     println!("test threads_are_the_candidates_where_its_baseline_fails_beside_it ... ok");
 }
 
+const NO_GPU: &str = "it is read of CUDA devices, and this is cpu";
+
 fn measured_on_its_own_threads(record: &Record) {
     let id = &record.full_id;
     assert_eq!(record.outcome, Outcome::Measured, "{id}");
@@ -158,6 +160,9 @@ fn measured_on_its_own_threads(record: &Record) {
     assert!(measures.latency.is_some() && measures.counters.is_some(), "{id}: {measures:?}");
     let complaint = measures.absent.values().find(|reason| reason.contains("threads instead of"));
     assert_eq!(complaint, None, "{id}");
+    // On a CPU even where its energy is measured.
+    let reason = measures.absent.get("utilization").map(String::as_str);
+    assert_eq!((&measures.utilization, reason), (&None, Some(NO_GPU)), "{id}");
 }
 
 /// Runs this program as a benchmark; the records in the order in which they were written.

@@ -1,11 +1,13 @@
 //! What is measured after criterion has sampled: each measure in a pass of its own, so that none
 //! touches a timed sample or another.
 
-use plan::{Case, Counters, Device, Energy, Latency, Measures};
+use plan::{Case, Counters, Device, Energy, Latency, Measures, Utilization};
 
 use super::clock::Stopwatch;
 use super::timer::{Subject, Timer};
-use crate::measurement::{counters, energy, latency, probes};
+use crate::measurement::energy::{self, EnergyCounter};
+use crate::measurement::utilization::{self, Span};
+use crate::measurement::{counters, latency, probes};
 use crate::native::cuda;
 use crate::workload::Refusal;
 
@@ -22,7 +24,7 @@ const COUNTERS_S: f64 = 0.02;
 const COUNTED: (f64, f64) = (3.0, 10_000.0);
 /// Seconds of work that may be queued on a device while its energy is read.
 const QUEUED_S: f64 = 0.005;
-/// Why a cold case has neither counters nor energy.
+/// Why a cold case has neither counters nor energy nor utilization.
 const FLUSHED: &str = "every step of a cold case follows a flush, which would be counted with it";
 
 /// The passes of one case.
@@ -57,8 +59,9 @@ impl Passes<'_> {
         self.subject.settle();
         let counters = self.counters();
         self.measures.counters = self.or_absent("counters", counters);
-        let energy = self.energy();
+        let (energy, utilization) = self.energy_and_utilization();
         self.measures.energy = self.or_absent("energy", energy);
+        self.measures.utilization = self.or_absent("utilization", utilization);
     }
 
     /// The measure, or its reason among those that are absent.
@@ -92,18 +95,46 @@ impl Passes<'_> {
         counters::count(steps, &mut || self.step(true)).map_err(|refusal| refusal.to_string())
     }
 
-    fn energy(&mut self) -> Result<Energy, String> {
+    /// Both are read over one window of steps back to back.
+    fn energy_and_utilization(&self) -> (Result<Energy, String>, Result<Utilization, String>) {
+        let neither = |reason: String| (Err(reason.clone()), Err(reason));
+        if let Err(reason) = self.has_a_window() {
+            return neither(reason.to_owned());
+        }
+        let device = self.case.device;
+        let meter = probes::utilization_meter(device);
+        let mut counter = match probes::energy_counter(device) {
+            Ok(counter) => counter,
+            Err(reason) => return (Err(reason.clone()), meter.and(Err(reason))),
+        };
+        let mut span = Span::default();
+        let energy = match self.energy(counter.as_mut(), &mut span) {
+            Ok(energy) => energy,
+            Err(refusal) => return neither(refusal.to_string()),
+        };
         let settings = self.case.settings.energy;
-        if !settings.enabled {
-            return Err("the config has `energy: false`".to_owned());
+        (energy, meter.and_then(|meter| utilization::over(meter.as_ref(), settings, span)))
+    }
+
+    /// Whether steps are run for what is read over a window of them, or why not.
+    fn has_a_window(&self) -> Result<(), &'static str> {
+        if !self.case.settings.energy.enabled {
+            Err("the config has `energy: false`")
+        } else if self.quick {
+            Err("quick mode has no time for it")
+        } else if !self.timer.is_hot() {
+            Err(FLUSHED)
+        } else {
+            Ok(())
         }
-        if self.quick {
-            return Err("quick mode has no time for it".to_owned());
-        }
-        if !self.timer.is_hot() {
-            return Err(FLUSHED.to_owned());
-        }
-        let mut counter = probes::energy_counter(self.case.device)?;
+    }
+
+    /// Within: the energy, or why `counter` gave none; `span` is the time of the steps.
+    fn energy(
+        &self,
+        counter: &mut dyn EnergyCounter,
+        span: &mut Span,
+    ) -> Result<Result<Energy, String>, Refusal> {
         let queued = self.steps_in(QUEUED_S, COUNTED);
         let wall = Stopwatch::start();
         let time = energy::Time {
@@ -113,10 +144,15 @@ impl Passes<'_> {
         let mut steps = 0;
         let mut step = || {
             steps += 1;
-            self.step(steps % queued == 0)
+            let waits = steps % queued == 0;
+            span.begin();
+            self.step(waits)?;
+            if waits {
+                span.extend();
+            }
+            Ok(())
         };
-        energy::measure(counter.as_mut(), settings, time, &mut step)
-            .unwrap_or_else(|refusal| Err(refusal.to_string()))
+        energy::measure(counter, self.case.settings.energy, time, &mut step)
     }
 
     /// A step outside any clock; a device has done it when the call returns, if `waits`.
@@ -137,8 +173,17 @@ impl Passes<'_> {
 
 /// Gives every null measure a reason.
 pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
-    let Measures { first_call_ns, memory, latency, counters, energy, conditions, clocks, absent } =
-        measures;
+    let Measures {
+        first_call_ns,
+        memory,
+        latency,
+        counters,
+        energy,
+        utilization,
+        conditions,
+        clocks,
+        absent,
+    } = measures;
     let reason = cut_short.unwrap_or("it was not taken");
     for (name, is_there) in [
         ("first_call_ns", first_call_ns.is_some()),
@@ -146,6 +191,7 @@ pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
         ("latency", latency.is_some()),
         ("counters", counters.is_some()),
         ("energy", energy.is_some()),
+        ("utilization", utilization.is_some()),
         ("conditions", conditions.is_some()),
         ("clocks", clocks.is_some()),
     ] {
@@ -167,6 +213,6 @@ mod tests {
         assert_eq!(measures.absent["energy"], "no counter");
         assert_eq!(measures.absent["latency"], "a step panicked");
         assert!(!measures.absent.contains_key("first_call_ns"));
-        assert_eq!(measures.absent.len(), 6);
+        assert_eq!(measures.absent.len(), 7);
     }
 }

@@ -107,7 +107,8 @@ impl ConditionsProbe {
     }
 }
 
-fn range(mut values: Vec<f64>) -> Option<Range> {
+/// Lowest, median and highest; `None` of nothing.
+pub(super) fn range(mut values: Vec<f64>) -> Option<Range> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
     Some(Range { min, median: quantile(&values, 0.5), max })

@@ -44,7 +44,9 @@ struct Window {
 /// Reads `counter` over a window of steps back to back; over an idle one of the same length first,
 /// when the settings ask for idle power to be subtracted.
 ///
-/// `step` must be done when it returns: on a device that works beside the host, it has to wait for it.
+/// The window is filled with steps whatever becomes of the counter: it is not the only one that reads
+/// over them. `step` must be done when it returns: on a device that works beside the host, it has to
+/// wait for it.
 ///
 /// Within: the energy, or why the counter gave none.
 ///
@@ -57,16 +59,12 @@ pub fn measure(
     step: &mut dyn FnMut() -> Result<(), Refusal>,
 ) -> Result<Result<Energy, String>, Refusal> {
     let window_s = settings.window_s.max(SHORTEST_WINDOW_S);
-    let idle_watts = if settings.subtract_idle {
-        match idle(counter, window_s, &mut time) {
-            Ok(window) => Some(window.joules / window.seconds),
-            Err(reason) => return Ok(Err(reason)),
-        }
-    } else {
-        None
-    };
-    Ok(busy(counter, window_s, &mut time, step)?
-        .and_then(|window| energy(&window, idle_watts, counter.describe())))
+    let idle = settings.subtract_idle.then(|| idle(counter, window_s, &mut time)).transpose();
+    let busy = busy(counter, window_s, &mut time, step)?;
+    Ok(idle.and_then(|idle| {
+        let idle_watts = idle.map(|window| window.joules / window.seconds);
+        energy(&busy?, idle_watts, counter.describe())
+    }))
 }
 
 /// A window in which nothing is done.
@@ -94,10 +92,7 @@ fn busy(
     time: &mut Time<'_>,
     step: &mut dyn FnMut() -> Result<(), Refusal>,
 ) -> Result<Result<Window, String>, Refusal> {
-    let first = match counter.joules() {
-        Ok(joules) => joules,
-        Err(reason) => return Ok(Err(reason)),
-    };
+    let mut first = counter.joules();
     let start = (time.clock)();
     let (mut iters, mut now, mut read) = (0, start, start);
     while now - start < window_s {
@@ -105,14 +100,13 @@ fn busy(
         iters += 1;
         now = (time.clock)();
         if now - read > LONGEST_GAP_S {
-            if let Err(reason) = counter.joules() {
-                return Ok(Err(reason));
-            }
+            first = first.and_then(|first| counter.joules().map(|_| first));
             read = now;
         }
     }
-    let last = counter.joules();
-    Ok(last.map(|last| Window { joules: last - first, seconds: now - start, iters }))
+    Ok(first.and_then(|first| {
+        Ok(Window { joules: counter.joules()? - first, seconds: now - start, iters })
+    }))
 }
 
 fn energy(window: &Window, idle_watts: Option<f64>, method: String) -> Result<Energy, String> {
@@ -253,9 +247,54 @@ mod tests {
                 seconds += 0.5;
                 seconds
             };
+            let mut steps = 0;
+            let mut step = || {
+                steps += 1;
+                Ok(())
+            };
             let time = Time { clock: &mut clock, idle: &mut |_| () };
-            let found = measure(&mut Broken(joules), EnergyPass::default(), time, &mut || Ok(()));
-            assert_eq!(found, Ok(Err(reason.to_owned())));
+            let settings = EnergyPass { subtract_idle: true, ..EnergyPass::default() };
+            let found = measure(&mut Broken(joules), settings, time, &mut step);
+            assert_eq!((found, steps), (Ok(Err(reason.to_owned())), 2), "the window is full");
+        }
+    }
+
+    /// Fails at one reading and works again.
+    struct Shaky {
+        reads: u64,
+        fails_at: u64,
+    }
+
+    impl EnergyCounter for Shaky {
+        fn joules(&mut self) -> Result<f64, String> {
+            self.reads += 1;
+            let fails = self.reads == self.fails_at;
+            if fails { Err("lost for a moment".to_owned()) } else { Ok(self.reads as f64) }
+        }
+
+        fn describe(&self) -> String {
+            "a shaky meter".to_owned()
+        }
+    }
+
+    #[test]
+    fn one_reading_that_fails_takes_the_energy_and_not_the_window() {
+        // At the start, in the middle, at the end, and after that.
+        for (fails_at, is_there) in [(1, false), (3, false), (5, false), (6, true)] {
+            let (mut now_s, mut steps) = (0.0, 0);
+            let settings = EnergyPass { window_s: 100.0, ..EnergyPass::default() };
+            let mut clock = || {
+                now_s += 1.0;
+                now_s
+            };
+            let time = Time { clock: &mut clock, idle: &mut |_| () };
+            let mut step = || {
+                steps += 1;
+                Ok(())
+            };
+            let mut counter = Shaky { reads: 0, fails_at };
+            let found = measure(&mut counter, settings, time, &mut step).expect("no step fails");
+            assert_eq!((found.is_ok(), steps), (is_there, 100), "{fails_at}: {found:?}");
         }
     }
 

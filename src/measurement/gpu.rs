@@ -1,16 +1,17 @@
-//! The state of a GPU: energy, clocks, temperature, and why it slowed itself down.
+//! The state of a GPU: energy, utilization, clocks, temperature, and why it slowed itself down.
 
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 
 use super::conditions::{Reading, Readings};
 use super::energy::EnergyCounter;
+use super::utilization::{Sample, Samples, UtilizationMeter};
 
-/// A clock of a GPU.
+/// A part of a GPU, with a clock of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
-    /// The multiprocessors'.
+    /// The multiprocessors.
     Sm,
-    /// The memory's.
+    /// The memory.
     Memory,
 }
 
@@ -46,6 +47,17 @@ pub trait Gpu {
     /// # Errors
     /// When the driver does not count them.
     fn slowed_ns(&self) -> Result<u64, String>;
+    /// Samples of how busy a part was, of those still held that end after `since_us`, in microseconds
+    /// since the epoch.
+    ///
+    /// # Errors
+    /// When the driver takes none of this device.
+    fn utilization(&self, domain: Domain, since_us: u64) -> Result<Vec<Sample>, String>;
+    /// Processes that compute on it now.
+    ///
+    /// # Errors
+    /// The driver's.
+    fn compute_processes(&self) -> Result<u32, String>;
 }
 
 /// Limits that are a slow-down, in the words of `nvidia-smi`. The others are none: an idle GPU, and
@@ -198,6 +210,28 @@ impl<G: Gpu> EnergyCounter for GpuProbe<G> {
     }
 }
 
+impl<G: Gpu> UtilizationMeter for GpuProbe<G> {
+    fn samples(&self, since_us: u64) -> Result<Samples, String> {
+        Ok(Samples {
+            sm: self.gpu.utilization(Domain::Sm, since_us)?,
+            memory: self.gpu.utilization(Domain::Memory, since_us)?,
+        })
+    }
+
+    /// A driver's samples do not tell processes apart.
+    fn method(&self) -> String {
+        let processes = match self.gpu.compute_processes() {
+            Ok(count) => format!("it sees {count} computing"),
+            Err(reason) => format!("how many compute is not known: {reason}"),
+        };
+        format!(
+            "NVML's samples of {}: time with a kernel running, and with memory read or written, of \
+             all processes together; {processes}",
+            self.name
+        )
+    }
+}
+
 impl<G: Gpu> Readings for GpuProbe<G> {
     fn clock_method(&self) -> String {
         match self.clock_mhz() {
@@ -221,138 +255,5 @@ impl<G: Gpu> Readings for GpuProbe<G> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    /// A device whose readings a test sets.
-    struct Fake {
-        mj: Cell<u64>,
-        limits: Cell<ThrottleReasons>,
-        slowed: Cell<Option<u64>>,
-    }
-
-    impl Gpu for &Fake {
-        fn energy_mj(&self) -> Result<u64, String> {
-            Ok(self.mj.get())
-        }
-        fn clock_mhz(&self, domain: Domain) -> Result<u32, String> {
-            Ok(if domain == Domain::Sm { 1980 } else { 3201 })
-        }
-        fn max_clock_mhz(&self, _: Domain) -> Result<u32, String> {
-            Ok(2100)
-        }
-        fn temperature_c(&self) -> Result<u32, String> {
-            Err("temperature: not supported".to_owned())
-        }
-        fn limits(&self) -> Result<ThrottleReasons, String> {
-            Ok(self.limits.get())
-        }
-        fn slowed_ns(&self) -> Result<u64, String> {
-            self.slowed.get().ok_or_else(|| "not counted".to_owned())
-        }
-    }
-
-    fn fake() -> Fake {
-        Fake {
-            mj: Cell::new(0),
-            limits: Cell::new(ThrottleReasons::NONE),
-            slowed: Cell::new(Some(0)),
-        }
-    }
-
-    fn probe(fake: &Fake) -> GpuProbe<&Fake> {
-        GpuProbe::new(fake, "GPU X".to_owned(), "580.1".to_owned())
-    }
-
-    #[test]
-    fn energy_is_joules_and_never_runs_backwards_unnoticed() {
-        let fake = fake();
-        let mut probe = probe(&fake);
-        // Beyond what 32 bits of millijoules hold.
-        fake.mj.set(5_000_000_001);
-        assert_eq!(probe.joules(), Ok(5_000_000.001));
-        assert_eq!(probe.joules(), Ok(5_000_000.001), "no update yet is no error");
-        fake.mj.set(7);
-        let error = probe.joules().unwrap_err();
-        assert!(error.contains("GPU X went back from 5000000001 mJ to 7 mJ"), "{error}");
-        fake.mj.set(1007);
-        assert_eq!(probe.joules(), Ok(1.007), "differences from here on are sound again");
-        assert!(probe.describe().contains("GPU X"));
-    }
-
-    #[test]
-    fn idleness_and_settings_are_no_slow_down() {
-        let fake = fake();
-        let probe = probe(&fake);
-        let harmless = ThrottleReasons::GPU_IDLE
-            | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING
-            | ThrottleReasons::SYNC_BOOST
-            | ThrottleReasons::DISPLAY_CLOCK_SETTING;
-        assert_eq!(probe.is_idle(), Ok(false));
-        fake.limits.set(harmless);
-        assert_eq!(probe.is_idle(), Ok(true));
-        assert_eq!(probe.slow_downs(), Ok(vec![]));
-        assert_eq!(probe.is_throttled(), Ok(false));
-        fake.limits.set(ThrottleReasons::all());
-        assert_eq!(probe.slow_downs().unwrap().len(), SLOW_DOWNS.len());
-        fake.limits.set(harmless | ThrottleReasons::SW_POWER_CAP | ThrottleReasons::HW_SLOWDOWN);
-        assert_eq!(
-            probe.slow_downs(),
-            Ok(vec!["HW Slowdown".to_owned(), "SW Power Cap".to_owned()])
-        );
-        assert_eq!(probe.is_throttled(), Ok(true));
-    }
-
-    #[test]
-    fn a_slow_down_that_came_and_went_is_seen_where_the_driver_counts() {
-        let fake = fake();
-        let mut probe = probe(&fake);
-        fake.slowed.set(Some(100));
-        probe.watch();
-        assert_eq!(probe.slowed_since(), Ok(false));
-        fake.slowed.set(Some(101));
-        assert_eq!(probe.slowed_since(), Ok(true));
-        probe.watch();
-        assert_eq!(probe.slowed_since(), Ok(false), "watched anew");
-        // A driver that does not count: the reasons alone.
-        fake.slowed.set(None);
-        probe.watch();
-        assert_eq!(probe.slowed_since(), Ok(false));
-        for _ in 0..2 {
-            fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
-            assert_eq!(probe.slowed_since(), Ok(true));
-        }
-        let seen = probe.throttle_reasons();
-        assert_eq!(seen, ["power or heat, for a moment", "HW Thermal Slowdown"]);
-    }
-
-    #[test]
-    fn a_reading_covers_the_time_since_the_last_one() {
-        let fake = fake();
-        let mut probe = probe(&fake);
-        let quiet = Reading { clock_mhz: Some(1980.0), temperature_c: None };
-        assert_eq!(probe.read(), quiet);
-        fake.slowed.set(Some(5));
-        assert_eq!(probe.read(), quiet);
-        assert_eq!(probe.throttle_reasons(), ["power or heat, for a moment"]);
-        assert_eq!(probe.read(), quiet);
-        // The counter is lost between two readings: said, and not taken for a slow-down.
-        fake.slowed.set(None);
-        assert_eq!(probe.read(), quiet);
-        let seen = probe.throttle_reasons();
-        assert_eq!(seen, ["power or heat, for a moment", "not known: not counted"]);
-        assert!(probe.clock_method().starts_with("NVML"));
-    }
-
-    #[test]
-    fn readings_are_of_their_domain_and_errors_are_passed_on() {
-        let fake = fake();
-        let probe = probe(&fake);
-        assert_eq!((probe.clock_mhz(), probe.memory_clock_mhz()), (Ok(1980.0), Ok(3201.0)));
-        assert_eq!(probe.max_clock_mhz(), Ok(2100.0));
-        assert_eq!(probe.temperature_c(), Err("temperature: not supported".to_owned()));
-        assert_eq!(probe.driver_version(), "580.1");
-    }
-}
+#[path = "gpu_tests.rs"]
+mod tests;

@@ -21,6 +21,7 @@ pub mod quiet;
 mod rapl;
 pub mod stopwatch;
 mod usage;
+pub mod utilization;
 mod variables;
 
 pub use environment::{allocator_label, environment};

@@ -4,11 +4,13 @@
 use std::ffi::OsStr;
 
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, PerformancePolicy, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, PerformancePolicy, Sampling, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
 use once_cell::sync::Lazy;
 
 use super::gpu::{Domain, Gpu, GpuProbe};
+use super::utilization::Sample;
 use crate::native::cuda;
 
 /// The driver's own name for it, without the link that only development packages bring.
@@ -66,6 +68,34 @@ impl From<Domain> for Clock {
     }
 }
 
+impl From<Domain> for Sampling {
+    fn from(domain: Domain) -> Self {
+        match domain {
+            Domain::Sm => Self::GpuUtilization,
+            Domain::Memory => Self::MemoryUtilization,
+        }
+    }
+}
+
+fn sample(sample: &nvml_wrapper::struct_wrappers::device::Sample) -> Result<Sample, String> {
+    match sample.value {
+        SampleValue::U32(percent) => Ok(Sample { at_us: sample.timestamp, percent }),
+        ref other => Err(format!("NVML gave a utilization of {other:?}, no unsigned int")),
+    }
+}
+
+impl NvmlGpu<'_> {
+    /// Whether the GPU is cut into slices (MIG); one too old for that is not.
+    fn is_sliced(&self) -> Result<bool, String> {
+        // NVML_DEVICE_MIG_ENABLE
+        const ON: u32 = 1;
+        match self.0.mig_mode() {
+            Err(NvmlError::NotSupported | NvmlError::FailedToLoadSymbol(_)) => Ok(false),
+            mode => Ok(mode.map_err(reason("whether MIG is on"))?.current == ON),
+        }
+    }
+}
+
 impl Gpu for NvmlGpu<'_> {
     fn energy_mj(&self) -> Result<u64, String> {
         self.0.total_energy_consumption().map_err(reason("the energy"))
@@ -94,6 +124,22 @@ impl Gpu for NvmlGpu<'_> {
         };
         Ok(slowed(PerformancePolicy::Power)? + slowed(PerformancePolicy::Thermal)?)
     }
+
+    /// Of a GPU in slices NVML reads none of a slice's.
+    fn utilization(&self, domain: Domain, since_us: u64) -> Result<Vec<Sample>, String> {
+        if self.is_sliced()? {
+            return Err("MIG is on: NVML reads no utilization of a slice".to_owned());
+        }
+        match self.0.samples(domain.into(), since_us) {
+            // None is newer.
+            Err(NvmlError::NotFound) => Ok(vec![]),
+            samples => samples.map_err(reason("the utilization"))?.iter().map(sample).collect(),
+        }
+    }
+
+    fn compute_processes(&self) -> Result<u32, String> {
+        self.0.running_compute_processes_count().map_err(reason("who computes"))
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -103,6 +149,7 @@ mod tests {
 
     use super::*;
     use crate::measurement::energy::EnergyCounter;
+    use crate::measurement::utilization::{self, Samples, Span, UtilizationMeter};
 
     #[test]
     fn without_a_device_it_says_why() {
@@ -128,7 +175,7 @@ mod tests {
         }
     }
 
-    /// A library with two GPUs, compiled from `tests/fakes/nvml.c`.
+    /// A library with three GPUs, compiled from `tests/fakes/nvml.c`.
     fn fake(folder: &tempfile::TempDir) -> nvml_wrapper::Nvml {
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fakes/nvml.c");
         let library = folder.path().join("libnvidia-ml.so.1");
@@ -166,8 +213,55 @@ mod tests {
         let energy = first.joules().unwrap_err();
         assert!(energy.starts_with("NVML cannot read the energy: "), "{energy}");
         assert_eq!(first.clock_mhz(), Ok(1600.0));
+        let samples = first.samples(0).unwrap_err();
+        assert!(samples.starts_with("NVML cannot read the utilization: "), "{samples}");
         // Slowed time is not in this library at all.
         first.watch();
         assert_eq!(first.slowed_since(), Ok(false));
+    }
+
+    /// The fake's GPU at 41:00.0 samples from second 10 to second 15, every 0.2 s.
+    fn between(from_us: u64, until_us: u64) -> Result<plan::Utilization, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let nvml = fake(&folder);
+        let probe = at(&nvml, "0000:41:00.0").unwrap();
+        let settings = plan::EnergyPass { window_s: 2.0, ..plan::EnergyPass::default() };
+        utilization::over(&probe, settings, Span::between(from_us, until_us))
+    }
+
+    #[test]
+    fn only_samples_within_the_steps_make_the_utilization() {
+        let found = between(11_000_000, 13_250_000).unwrap();
+        // Those of seconds 12, 12.2, ... 13.2; before, a period may have begun outside.
+        assert_eq!(found.sm, plan::Range { min: 0.60, median: 0.63, max: 0.66 });
+        assert_eq!(found.memory, plan::Range { min: 0.10, median: 0.13, max: 0.16 });
+        assert_eq!((found.window_s, found.samples), (2.25, 7));
+        assert!(found.method.contains("Fake 1 at 0000:41:00.0"), "{}", found.method);
+        assert!(found.method.ends_with("it sees 2 computing"), "{}", found.method);
+        // The steps outlast the samples.
+        let found = between(13_500_000, 16_000_000).unwrap();
+        assert_eq!((found.sm.min, found.sm.max, found.samples), (0.73, 0.75, 3));
+    }
+
+    #[test]
+    fn a_time_without_samples_has_no_utilization() {
+        // Too short by a hair for the next sample; later than all of them.
+        for (from_us, until_us) in [(11_050_000, 12_150_000), (16_000_000, 19_000_000)] {
+            let reason = between(from_us, until_us).unwrap_err();
+            assert!(reason.contains("samples of the multiprocessors"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_gpu_in_slices_has_no_utilization() {
+        let folder = tempfile::tempdir().unwrap();
+        let nvml = fake(&folder);
+        let sliced = at(&nvml, "0000:81:00.0").unwrap();
+        let reason = "MIG is on: NVML reads no utilization of a slice";
+        assert_eq!(sliced.samples(0), Err(reason.to_owned()));
+        // The others are whole, or too old for slices.
+        let whole = at(&nvml, "0000:41:00.0").unwrap();
+        let Samples { sm, memory } = whole.samples(14_900_000).unwrap();
+        assert_eq!((sm.len(), memory.len()), (1, 1));
     }
 }

@@ -7,6 +7,7 @@ use super::energy::EnergyCounter;
 use super::host_readings::HostReadings;
 use super::nvml;
 use super::rapl::Rapl;
+use super::utilization::UtilizationMeter;
 
 /// What knows the clock and the temperature of the processor that `device` means.
 pub fn readings(device: Device) -> Box<dyn Readings> {
@@ -36,6 +37,19 @@ pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> 
     }
 }
 
+/// What samples how busy `device` is.
+///
+/// # Errors
+/// Why nothing does.
+pub fn utilization_meter(device: Device) -> Result<Box<dyn UtilizationMeter>, String> {
+    match device {
+        Device::Cuda => Ok(Box::new(nvml::open(0)?)),
+        Device::Cpu | Device::Xpu | Device::Mps => {
+            Err(format!("it is read of CUDA devices, and this is {device}"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +62,14 @@ mod tests {
         match energy_counter(Device::Cpu) {
             Ok(mut counter) => assert!(counter.joules().is_ok()),
             Err(reason) => assert!(reason.contains("/sys/class/powercap"), "{reason}"),
+        }
+    }
+
+    #[test]
+    fn only_cuda_devices_are_asked_how_busy_they_are() {
+        for device in [Device::Cpu, Device::Xpu, Device::Mps] {
+            let reason = utilization_meter(device).err().unwrap();
+            assert_eq!(reason, format!("it is read of CUDA devices, and this is {device}"));
         }
     }
 }

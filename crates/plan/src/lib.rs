@@ -35,7 +35,7 @@ pub use probe::ProbeWork;
 pub use record::{
     Accuracy, Cache, Check, CheckStatus, Clocks, Conditions, Counters, Energy, Environment, Gate,
     HostFacts, LastSample, Latency, Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record,
-    RunManifest, Stat, StepMemory, Stop, TorchFacts, Weights,
+    RunManifest, Stat, StepMemory, Stop, TorchFacts, Utilization, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

@@ -3,6 +3,7 @@ use plan::CheckStatus::{self, Failed, Passed, Skipped, Warning};
 
 use super::*;
 use crate::measurement::gpu::{Domain, Gpu, GpuProbe};
+use crate::measurement::utilization::Sample;
 
 /// A machine on which every check can be made, and passes.
 fn calm() -> (Facts, Quiet) {
@@ -319,6 +320,12 @@ impl Gpu for Fake {
         Ok(ThrottleReasons::GPU_IDLE | ThrottleReasons::SW_POWER_CAP)
     }
     fn slowed_ns(&self) -> Result<u64, String> {
+        Ok(0)
+    }
+    fn utilization(&self, _: Domain, _: u64) -> Result<Vec<Sample>, String> {
+        Ok(vec![])
+    }
+    fn compute_processes(&self) -> Result<u32, String> {
         Ok(0)
     }
 }

@@ -19,6 +19,8 @@ pub struct Measures {
     pub counters: Option<Counters>,
     /// Energy of a step.
     pub energy: Option<Energy>,
+    /// How busy a GPU was, in the window of `energy`.
+    pub utilization: Option<Utilization>,
     /// Clock, temperature and throttling while criterion sampled.
     pub conditions: Option<Conditions>,
     /// Both clocks of a device that works beside the host.
@@ -85,6 +87,23 @@ pub struct Energy {
     /// Steps in the window.
     pub iters: u64,
     /// Counter, and what it covers.
+    pub method: String,
+}
+
+/// Shares of the time in which a GPU was at work while steps ran back to back, each between 0 and 1,
+/// from samples of which the whole period lies within the steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Utilization {
+    /// Time in which at least one kernel ran on the multiprocessors: how long they were in use, not
+    /// how many of them, nor how full.
+    pub sm: Range,
+    /// Time in which the device's memory was read or written: not the share of its bandwidth.
+    pub memory: Range,
+    /// Length of the window, in seconds.
+    pub window_s: f64,
+    /// Samples that `sm` and `memory` each sum up; of the two numbers the smaller one.
+    pub samples: u64,
+    /// Whose samples, of what.
     pub method: String,
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use accuracy::{Accuracy, Gate, Stat};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
-pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range};
+pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use memory::{Memory, StepMemory};
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};

@@ -2,6 +2,7 @@
 
 use plan::{
     Conditions, Counters, Energy, Latency, ModelWork, Planned, Quiet, Range, StepMemory, Stop,
+    Utilization,
 };
 use statistics::Verdict;
 
@@ -125,6 +126,15 @@ pub const OURS: &[Column] = &[
     ("energy_idle_subtracted", |e| python_bool(energy(e)?.idle_subtracted)),
     ("energy_window_s", |e| text(energy(e)?.window_s)),
     ("energy_method", |e| text(&energy(e)?.method)),
+    ("sm_utilization_min", |e| text(utilization(e)?.sm.min)),
+    ("sm_utilization_median", |e| text(utilization(e)?.sm.median)),
+    ("sm_utilization_max", |e| text(utilization(e)?.sm.max)),
+    ("memory_utilization_min", |e| text(utilization(e)?.memory.min)),
+    ("memory_utilization_median", |e| text(utilization(e)?.memory.median)),
+    ("memory_utilization_max", |e| text(utilization(e)?.memory.max)),
+    ("utilization_samples", |e| text(utilization(e)?.samples)),
+    ("utilization_window_s", |e| text(utilization(e)?.window_s)),
+    ("utilization_method", |e| text(&utilization(e)?.method)),
     ("clock_mhz_min", |e| text(clock(e)?.min)),
     ("clock_mhz_median", |e| text(clock(e)?.median)),
     ("clock_mhz_max", |e| text(clock(e)?.max)),
@@ -208,6 +218,10 @@ fn counters(entry: &Entry<'_>) -> Option<Counters> {
 
 fn energy<'a>(entry: &Entry<'a>) -> Option<&'a Energy> {
     entry.row.record.measures.energy.as_ref()
+}
+
+fn utilization<'a>(entry: &Entry<'a>) -> Option<&'a Utilization> {
+    entry.row.record.measures.utilization.as_ref()
 }
 
 fn conditions<'a>(entry: &Entry<'a>) -> Option<&'a Conditions> {

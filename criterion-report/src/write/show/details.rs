@@ -1,7 +1,8 @@
 //! The second tables: what is measured besides time, speed-up and accuracy.
 
 use plan::{
-    Accuracy, Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range, Weights,
+    Accuracy, Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range, Utilization,
+    Weights,
 };
 
 use super::footnotes::Footnotes;
@@ -35,7 +36,7 @@ const SECTIONS: &[Section] = &[
     Section { title: "counted per step", columns: COUNTED, optional: false },
     Section { title: "energy, clock", columns: CONDITIONS, optional: false },
     // Only a device that works beside the host has two.
-    Section { title: "two clocks", columns: CLOCKS, optional: true },
+    Section { title: "two clocks, in use", columns: CLOCKS, optional: true },
 ];
 
 const LATENCY: &[Column] = &[
@@ -124,6 +125,8 @@ const CLOCKS: &[Column] = &[
     Column("device", "clocks", |r| ok(units::time(m(r).clocks?.device_ns))),
     Column("host", "clocks", |r| ok(units::time(m(r).clocks?.host_ns))),
     Column("queueing", "clocks", |r| ok(units::time(m(r).clocks?.queue_ns))),
+    Column("SM", "utilization", |r| ok(percents(utilization(r)?.sm))),
+    Column("memory", "utilization", |r| ok(percents(utilization(r)?.memory))),
 ];
 
 const FEW_CALLS: &str = "too few calls: p90 takes 50 calls and p99 500, so that five lie beyond it";
@@ -232,6 +235,10 @@ const fn energy(row: &Row) -> Option<&Energy> {
     m(row).energy.as_ref()
 }
 
+const fn utilization(row: &Row) -> Option<&Utilization> {
+    m(row).utilization.as_ref()
+}
+
 const fn conditions(row: &Row) -> Option<&Conditions> {
     m(row).conditions.as_ref()
 }
@@ -255,4 +262,9 @@ fn count(per_step: f64) -> String {
 /// `2450 [2441, 2450]`: median, lowest and highest.
 fn range(Range { min, median, max }: Range) -> String {
     format!("{median:.0} [{min:.0}, {max:.0}]")
+}
+
+/// `98 % [97, 99]`: median, lowest and highest share, which NVML gives in whole percents.
+fn percents(Range { min, median, max }: Range) -> String {
+    format!("{:.0} % [{:.0}, {:.0}]", median * 100.0, min * 100.0, max * 100.0)
 }
