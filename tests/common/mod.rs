@@ -11,5 +11,6 @@ pub fn exact() -> Accuracy {
         relative_error: zero,
         min_sqnr_db: 45.0,
         rows_checked: 1,
+        gates: vec![],
     }
 }

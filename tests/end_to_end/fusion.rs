@@ -225,7 +225,7 @@ fn measured(lab: &Lab, records: &BTreeMap<String, Record>, result: &Value, kerne
         assert_eq!(value("peak_allocation_bytes"), step.peak_bytes);
         assert_eq!(value("total_allocation_bytes"), step.total_bytes);
         assert_eq!(*value("kernels"), json!(record.kernels));
-        let accuracy = record.accuracy.expect("checked");
+        let accuracy = record.accuracy.as_ref().expect("checked");
         near(&value("accuracy")["sqnr_db"], accuracy.sqnr_db.0);
     }
     assert_eq!(fused.kernels, kernels);
