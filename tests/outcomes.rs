@@ -254,7 +254,7 @@ fn a_wrong_variant_has_no_time_and_no_speedup() {
                 assert!(error.contains("is below the gate of 100.0 dB"), "{error}");
                 assert!(!estimates.exists() && record.last_sample.is_none(), "it has no time");
                 assert!(record.pairs.is_empty() && record.no_pair.is_none());
-                assert_eq!((record.accuracy, record.measures.latency), (None, None));
+                assert_eq!((&record.accuracy, record.measures.latency), (&None, None));
             }
             // It comes before the wrong one and after it.
             (Outcome::Measured, "unfused") => assert!(timed),

@@ -1,9 +1,10 @@
 //! A pattern that one of its variants computes wrong: the bias is lost on the way to it. Reference,
 //! gate and operations are the library's, and the same for the variants that have their bias.
 
-use criterion_torch::fusion::{self, Site, Step};
+use criterion_torch::fusion::{self, Site};
 use criterion_torch::inputs;
 use criterion_torch::refusal::Refusal;
+use criterion_torch::step::Step;
 use criterion_torch::verify::Reference;
 use criterion_torch::workload::Workload;
 use plan::{Accuracy, Case, FusionVariant, FusionWork};
