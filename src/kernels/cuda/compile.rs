@@ -25,14 +25,15 @@ impl Source {
     }
 }
 
-/// The [`Source`] of a `.cu` file in this folder.
+/// The [`Source`] of a `.cu` file in this folder, and of what it needs beside the prelude.
 macro_rules! source {
-    ($name:literal) => {
+    ($name:literal $(, $shared:literal)*) => {
         $crate::kernels::cuda::Source {
             name: $name,
             text: concat!(
                 "#line 1 \"prelude.cuh\"\n",
                 include_str!("prelude.cuh"),
+                $("#line 1 \"", $shared, "\"\n", include_str!($shared),)*
                 "#line 1 \"",
                 $name,
                 "\"\n",

@@ -5,7 +5,8 @@
 //   emulate NAME BLOCKS_X BLOCKS_Y THREADS ARGUMENT…
 //
 // ARGUMENT is `int:VALUE`, `in:BYTES` (an array, read from standard input), `out:BYTES` (an array,
-// all ones before, written to standard output after) or `null`.
+// all ones before, written to standard output after), `inout:BYTES` (both) or `null`. After an array
+// may stand `@OFFSET`: what the kernel gets begins so many bytes into it.
 #include <dlfcn.h>
 #include <ucontext.h>
 
@@ -22,15 +23,16 @@
 #define __global__
 #define __device__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
+using std::max;
 using std::min;
 
 struct Index {
   unsigned x, y;
 };
-static Index threadIdx, blockIdx;
+static Index threadIdx, blockIdx, blockDim, gridDim;
 
 struct alignas(8) uint2 {
   unsigned x, y;
@@ -43,11 +45,16 @@ namespace emulation {
 
 constexpr unsigned kWarp = 32;
 
+constexpr size_t kStack = 1 << 18;
+
 struct Fiber {
   ucontext_t context;
-  std::vector<char> stack = std::vector<char>(1 << 18);
+  std::unique_ptr<char[]> stack{new char[kStack]};
   bool done = false;
 };
+
+// Whether anything has happened since it was last set back: a thread that ends, or a meeting.
+static bool moved;
 
 // Where a number of threads wait for each other.
 struct Meeting {
@@ -63,7 +70,7 @@ struct Warp {
 };
 
 static ucontext_t scheduler;
-static std::vector<std::unique_ptr<Fiber>> fibers;
+static std::vector<Fiber> fibers;
 static std::vector<Warp> warps;
 static Meeting block;
 
@@ -72,10 +79,16 @@ static void wait(Meeting& meeting, size_t count) {
   if (++meeting.arrived == count) {
     meeting.arrived = 0;
     ++meeting.round;
+    moved = true;
   }
   while (meeting.round == round) {
-    swapcontext(&fibers[threadIdx.x]->context, &scheduler);
+    swapcontext(&fibers[threadIdx.x].context, &scheduler);
   }
+}
+
+[[noreturn]] static void fail(const std::string& what) {
+  std::fprintf(stderr, "emulate: %s\n", what.c_str());
+  std::exit(2);
 }
 
 static Warp& warp() {
@@ -164,6 +177,10 @@ static void from_float(float value, Half& out) {
   out.bits = (is_up ? high : low) | (std::signbit(value) ? 0x8000 : 0);
 }
 
+static float reciprocal(float value) {
+  return 1.0f / value;
+}
+
 // As the PTX manual gives the fragments of mma.m16n8k16: element i of a, b and d.
 template <class T>
 static void multiply_add(
@@ -204,7 +221,8 @@ static Word words[12];
 static void run_fiber() {
   const Word* w = words;
   kernel(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
-  fibers[threadIdx.x]->done = true;
+  fibers[threadIdx.x].done = true;
+  moved = true;
 }
 
 // Until all its threads wait for other warps: as far ahead of them as a device might run it, so that
@@ -215,37 +233,38 @@ static void run_warp(unsigned first) {
   do {
     round = meeting.round;
     for (unsigned thread = first; thread < first + kWarp; ++thread) {
-      if (!fibers[thread]->done) {
+      if (!fibers[thread].done) {
         threadIdx = {thread, 0};
-        swapcontext(&scheduler, &fibers[thread]->context);
+        swapcontext(&scheduler, &fibers[thread].context);
       }
     }
   } while (meeting.round != round);
 }
 
 static void run_block(unsigned threads) {
-  fibers.clear();
+  fibers.resize(threads);
   warps = std::vector<Warp>(threads / kWarp);
   block = Meeting();
-  for (unsigned thread = 0; thread < threads; ++thread) {
-    fibers.push_back(std::make_unique<Fiber>());
-    Fiber& fiber = *fibers.back();
+  for (Fiber& fiber : fibers) {
+    fiber.done = false;
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStack;
     fiber.context.uc_link = &scheduler;
     makecontext(&fiber.context, run_fiber, 0);
   }
-  while (std::any_of(fibers.begin(), fibers.end(), [](auto& fiber) { return !fiber->done; })) {
-    for (unsigned first = 0; first < threads; first += kWarp) {
-      run_warp(first);
+  // Now the first warp is ahead of the others, now the last.
+  bool is_forward = blockIdx.x % 2 == 0;
+  while (std::any_of(fibers.begin(), fibers.end(), [](auto& fiber) { return !fiber.done; })) {
+    moved = false;
+    for (unsigned i = 0; i < threads; i += kWarp) {
+      run_warp(is_forward ? i : threads - kWarp - i);
+    }
+    is_forward = !is_forward;
+    if (!moved) {
+      fail("threads wait for others that do not come");
     }
   }
-}
-
-[[noreturn]] static void fail(const std::string& what) {
-  std::fprintf(stderr, "emulate: %s\n", what.c_str());
-  std::exit(2);
 }
 
 } // namespace emulation
@@ -265,30 +284,35 @@ int main(int count, char** arguments) {
     const std::string argument = arguments[i];
     const size_t colon = argument.find(':');
     const std::string kind = argument.substr(0, colon);
-    const long long value =
-        colon == std::string::npos ? 0 : std::atoll(argument.c_str() + colon + 1);
+    const size_t at = argument.find('@');
+    const auto number = [&argument](size_t before) {
+      return before == std::string::npos ? 0 : std::atoll(argument.c_str() + before + 1);
+    };
+    const long long value = number(colon);
     Word& word = words[i - 5];
     if (kind == "int") {
       word = static_cast<Word>(value);
-    } else if (kind == "in" || kind == "out") {
+    } else if (kind == "in" || kind == "out" || kind == "inout") {
       std::vector<char>& array = arrays.emplace_back(static_cast<size_t>(value), '\xFF');
-      if (kind == "in" && std::fread(array.data(), 1, array.size(), stdin) != array.size()) {
+      if (kind != "out" && std::fread(array.data(), 1, array.size(), stdin) != array.size()) {
         fail("standard input is short");
       }
-      if (kind == "out") {
+      if (kind != "in") {
         outputs.push_back(arrays.size() - 1);
       }
-      word = reinterpret_cast<Word>(array.data());
+      word = reinterpret_cast<Word>(array.data() + number(at));
     } else if (kind == "null") {
       word = 0;
     } else {
       fail("what is " + argument);
     }
   }
-  for (blockIdx.y = 0; blockIdx.y < static_cast<unsigned>(std::atoi(arguments[3])); ++blockIdx.y) {
-    for (blockIdx.x = 0; blockIdx.x < static_cast<unsigned>(std::atoi(arguments[2]));
-         ++blockIdx.x) {
-      run_block(static_cast<unsigned>(std::atoi(arguments[4])));
+  const auto size = [arguments](int i) { return static_cast<unsigned>(std::atoi(arguments[i])); };
+  gridDim = {size(2), size(3)};
+  blockDim = {size(4), 1};
+  for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y) {
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+      run_block(blockDim.x);
     }
   }
   for (const size_t output : outputs) {

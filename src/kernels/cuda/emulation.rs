@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use tch::{Kind, Tensor};
 
-use super::{Grid, Source};
+use super::operator::Launch;
+use super::{Grid, Source, module};
 
 /// A source built with the host's C++ compiler, the one that builds the shim.
 pub(super) struct Emulation {
@@ -16,6 +17,10 @@ pub(super) struct Emulation {
 pub(super) enum Argument<'t> {
     In(&'t Tensor),
     Out(&'t mut Tensor),
+    /// From so many bytes on.
+    InAt(&'t Tensor, usize),
+    /// As above, and what the kernel leaves there is put into the tensor.
+    InOutAt(&'t mut Tensor, usize),
     Null,
     Int(i64),
 }
@@ -27,7 +32,8 @@ impl Emulation {
         std::fs::write(&file, include_str!("emulation.h").to_owned() + source.text).unwrap();
         let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
         let output = Command::new(compiler)
-            .args(["-std=c++20", "-O1", "-g", "-rdynamic", "-ffp-contract=off"])
+            // Compiling takes longer than running what comes out.
+            .args(["-std=c++20", "-O0", "-g1", "-rdynamic", "-ffp-contract=off"])
             // Kernels read a pair of values as one word, as CUDA allows.
             .args(["-fno-strict-aliasing", "-fsanitize=address,undefined"])
             .args(["-fno-sanitize-recover=all", "-w", "-o"])
@@ -49,10 +55,10 @@ impl Emulation {
         let mut input = Vec::new();
         for argument in arguments.iter() {
             command.arg(match argument {
-                Argument::In(tensor) => {
-                    let bytes = bytes(tensor);
-                    input.extend_from_slice(&bytes);
-                    format!("in:{}", bytes.len())
+                Argument::In(tensor) => format!("in:{}", feed(&mut input, tensor)),
+                Argument::InAt(tensor, at) => format!("in:{}@{at}", feed(&mut input, tensor)),
+                Argument::InOutAt(tensor, at) => {
+                    format!("inout:{}@{at}", feed(&mut input, tensor))
                 }
                 Argument::Out(tensor) => format!("out:{}", bytes(tensor).len()),
                 Argument::Null => "null".to_owned(),
@@ -66,13 +72,63 @@ impl Emulation {
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         let mut rest = output.stdout.as_slice();
         for argument in arguments {
-            if let Argument::Out(tensor) = argument {
+            if let Argument::Out(tensor) | Argument::InOutAt(tensor, _) = argument {
                 let (own, others) = rest.split_at(bytes(tensor).len());
                 rest = others;
-                **tensor = Tensor::from_data_size(own, &tensor.size(), tensor.kind());
+                // Into the same memory, of which there may be views.
+                tensor.copy_(&Tensor::from_data_size(own, &tensor.size(), tensor.kind()));
             }
         }
     }
+
+    /// Runs an operator's launches, one after another. What their pointers lead into is given as
+    /// whole tensors: what is read, and what is also written.
+    pub fn launch(
+        &self,
+        entries: &[String],
+        launches: &[Launch],
+        read: &[&Tensor],
+        written: &mut [&mut Tensor],
+    ) {
+        for launch in launches {
+            let mut read: Vec<&Tensor> = read.to_vec();
+            let mut written: Vec<&mut Tensor> = written.iter_mut().map(|it| &mut **it).collect();
+            let mut arguments: Vec<Argument> = Vec::new();
+            for argument in &launch.arguments {
+                arguments.push(match argument {
+                    module::Argument::Int(value) => Argument::Int(i64::from(*value)),
+                    module::Argument::Long(value) => Argument::Int(*value),
+                    module::Argument::Pointer(address) if address.is_null() => Argument::Null,
+                    module::Argument::Pointer(address) => {
+                        let address = *address as usize;
+                        if let Some(index) = read.iter().position(|it| holds(it, address)) {
+                            let tensor = read.swap_remove(index);
+                            Argument::InAt(tensor, address - tensor.data_ptr() as usize)
+                        } else {
+                            let index = written.iter().position(|it| holds(it, address));
+                            let tensor = written.swap_remove(index.expect("memory of a test"));
+                            let at = address - tensor.data_ptr() as usize;
+                            Argument::InOutAt(tensor, at)
+                        }
+                    }
+                });
+            }
+            self.run(&entries[launch.kernel], launch.grid, &mut arguments);
+        }
+    }
+}
+
+/// Whether the address is in the tensor, or right behind it.
+fn holds(tensor: &Tensor, address: usize) -> bool {
+    let start = tensor.data_ptr() as usize;
+    (start..=start + bytes(tensor).len()).contains(&address)
+}
+
+/// Appends the memory of a contiguous tensor; its length.
+fn feed(input: &mut Vec<u8>, tensor: &Tensor) -> usize {
+    let bytes = bytes(tensor);
+    input.extend_from_slice(&bytes);
+    bytes.len()
 }
 
 /// The memory of a contiguous tensor.

@@ -5,8 +5,8 @@
 //! libraries are loaded when they are asked for: where one is missing, `Refusal::Skipped` says how
 //! to get it.
 //!
-//! A kernel is one `.cu` file, which sees what `ptx.cuh` and `prelude.cuh` offer, and one Rust file that names
-//! its entry functions and knows what they accept:
+//! A kernel is one `.cu` file, which sees what `ptx.cuh` and `prelude.cuh` offer, and one Rust file
+//! that names its entry functions and knows what they accept:
 //!
 //! ```text
 //! const SOURCE: Source = source!("name.cu");
@@ -20,6 +20,16 @@
 //! | source → cubin | `compile.rs` |
 //! | cubins on disk | `cache.rs` |
 //! | cubin → functions, launch | `module.rs` |
+//! | tensors as rows, alignment, grids | `operator.rs` |
+//!
+//! | operators | files |
+//! |---|---|
+//! | products with quantized weights | `gemlite` |
+//! | gelu, gelu_tanh, silu, bias_gelu | `pointwise` |
+//! | layer_norm with and without weights, rms_norm, add_layer_norm | `normalization` |
+//! | softmax | `softmax` |
+//! | mse_loss, cross_entropy | `losses` |
+//! | memory read and written, and nothing computed | `traffic` |
 //!
 //! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
 //! and 10.0 and executed thread by thread on the CPU in tests; the test that runs them on a device
@@ -29,12 +39,20 @@ mod cache;
 mod compile;
 pub mod gemlite;
 mod libraries;
+pub mod losses;
 mod module;
+pub mod normalization;
+mod operator;
+pub mod pointwise;
+pub mod softmax;
+pub mod traffic;
 
 use compile::{Capability, Source, source};
 use module::{Argument, Function, Grid, Module};
 
 #[cfg(test)]
 mod emulation;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;

@@ -115,6 +115,8 @@ pub(super) enum Argument {
     Pointer(*mut c_void),
     /// `int`.
     Int(i32),
+    /// `long long`.
+    Long(i64),
 }
 
 impl Argument {
@@ -127,6 +129,7 @@ impl Argument {
         match self {
             Self::Pointer(value) => ptr::from_mut(value).cast(),
             Self::Int(value) => ptr::from_mut(value).cast(),
+            Self::Long(value) => ptr::from_mut(value).cast(),
         }
     }
 }

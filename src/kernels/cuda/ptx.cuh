@@ -30,6 +30,13 @@ __device__ inline void from_float(float value, Half& out) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
 }
 
+// 1 / value, off by one unit in the last place at most. Less than 2⁻¹²⁶ in or out is 0.
+__device__ inline float reciprocal(float value) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
 // d[16, 8] += a[16, 16] · b[16, 8] by the 32 threads of a warp: products exact, sums in float32.
 // With row = lane / 4 and pair = 2 · (lane % 4), a thread holds
 //   a: [row, pair..], [row + 8, pair..], [row, pair + 8..], [row + 8, pair + 8..], two values each

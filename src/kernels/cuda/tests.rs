@@ -1,12 +1,28 @@
 //! With the real NVRTC; without it these tests say so and check nothing.
 
+use tch::Device;
+
 use super::compile::compile;
-use super::{Capability, Source, gemlite, libraries};
+use super::operator::Place;
+use super::{
+    samples, Capability, Source, gemlite, libraries, losses, normalization, pointwise, softmax, traffic,
+};
 use crate::refusal::Refusal;
 
 /// Every source of this folder, with its entry functions.
-fn sources() -> [(Source, Vec<String>); 1] {
-    [(gemlite::SOURCE, gemlite::entries())]
+fn sources() -> [(Source, Vec<String>); 6] {
+    let places = samples::KINDS.map(|kind| Place { kind, device: Device::Cpu });
+    let of_norm = |norm| places.iter().flat_map(move |it| normalization::entries(norm, *it));
+    let of_pointwise = |it| places.iter().flat_map(move |place| pointwise::entries(it, *place));
+    let of_loss = |it| places.iter().flat_map(move |place| losses::entries(it, *place));
+    [
+        (gemlite::SOURCE, gemlite::entries()),
+        (losses::SOURCE, ["mse_loss", "cross_entropy"].into_iter().flat_map(of_loss).collect()),
+        (normalization::SOURCE, normalization::Norm::ALL.into_iter().flat_map(of_norm).collect()),
+        (pointwise::SOURCE, pointwise::Operation::ALL.into_iter().flat_map(of_pointwise).collect()),
+        (softmax::SOURCE, places.iter().flat_map(|it| softmax::entries(*it)).collect()),
+        (traffic::SOURCE, traffic::entries().to_vec()),
+    ]
 }
 
 const CAPABILITIES: [Capability; 3] = [
