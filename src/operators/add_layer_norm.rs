@@ -4,9 +4,10 @@ use plan::Implementation;
 use tch::{TchError, Tensor};
 
 use super::layer_norm::{self, EPS};
-use super::site::unwritten_like;
-use super::{Compute, Site, row};
+use super::output::unwritten_like;
+use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
+use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -49,6 +50,10 @@ impl Compute for AddLayerNorm {
                     let sum = x.f_add_out(sum, &residual)?;
                     layer_norm::write([out, mean, rstd], &sum, &parameters)
                 })
+            }
+            Implementation::Cuda => {
+                let parameters = vec![weight, bias];
+                normalization::cuda(site, Norm::AddLayer, x, Some(residual), parameters)?
             }
             _ => return Err(site.no_such_implementation()),
         })

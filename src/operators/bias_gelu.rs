@@ -4,9 +4,10 @@ use plan::Implementation;
 use tch::{TchError, Tensor};
 
 use super::gelu::{self, EXACT};
-use super::site::unwritten_like;
-use super::{Compute, Site};
+use super::output::unwritten_like;
+use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
+use crate::kernels::cuda::pointwise::Operation;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -34,6 +35,7 @@ impl Compute for BiasGelu {
                     x.f_add_out(sum, &bias)?.f_gelu_out(out, EXACT)
                 })
             }
+            Implementation::Cuda => pointwise::cuda(site, Operation::BiasGelu, x, Some(bias))?,
             _ => return Err(site.no_such_implementation()),
         })
     }

@@ -3,9 +3,10 @@
 use plan::Implementation;
 use tch::{Kind, Reduction, TchError, Tensor};
 
-use super::site::{unwritten_like, unwritten_loss};
+use super::output::{filling_loss, unwritten_like, unwritten_loss};
 use super::{Compute, Site, row};
 use crate::inputs::Inputs;
+use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -64,6 +65,11 @@ impl Compute for CrossEntropy {
                         IGNORE_INDEX,
                     )
                 })
+            }
+            Implementation::Cuda => {
+                let kernels = cuda::losses::CrossEntropy::load(x.f_kind()?, site.cuda()?)?;
+                let names = kernels.kernels(&x, &classes, &unwritten_loss(&x)?)?;
+                filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
             }
             _ => return Err(site.no_such_implementation()),
         })

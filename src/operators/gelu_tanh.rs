@@ -3,9 +3,10 @@
 use plan::Implementation;
 use tch::{TchError, Tensor};
 
-use super::site::unwritten_like;
-use super::{Compute, Site};
+use super::output::unwritten_like;
+use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
+use crate::kernels::cuda::pointwise::Operation;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -53,6 +54,7 @@ impl Compute for GeluTanh {
                     x.f_gelu_out(out, TANH)
                 })
             }
+            Implementation::Cuda => pointwise::cuda(site, Operation::GeluTanh, x, None)?,
             _ => return Err(site.no_such_implementation()),
         })
     }

@@ -4,9 +4,10 @@
 use plan::Implementation;
 use tch::{Kind, TchError, Tensor};
 
-use super::site::unwritten_like;
-use super::{Compute, Site, row};
+use super::output::unwritten_like;
+use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
+use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -44,6 +45,10 @@ impl Compute for LayerNorm {
                 Step::writing_into(outputs, &kernels, move |[out, mean, rstd]| {
                     write([out, mean, rstd], &x, &parameters)
                 })
+            }
+            Implementation::Cuda => {
+                let norm = if self.affine { Norm::Layer } else { Norm::LayerNoAffine };
+                normalization::cuda(site, norm, x, None, parameters)?
             }
             _ => return Err(site.no_such_implementation()),
         })

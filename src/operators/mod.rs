@@ -11,10 +11,14 @@ mod gelu;
 mod gelu_tanh;
 mod layer_norm;
 mod mse_loss;
+mod normalization;
+mod output;
+mod pointwise;
 mod rms_norm;
 mod silu;
 mod site;
 mod softmax;
+mod stream;
 
 pub use site::Site;
 
@@ -94,12 +98,12 @@ pub fn build(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
         Implementation::AtenComposed => {
             Ok(Step::new(operator.composition(), move || operator.composed(&inputs)))
         }
+        Implementation::Stream => stream::build(site, inputs),
         Implementation::Aten
         | Implementation::AtenOut
         | Implementation::Rust
         | Implementation::Cuda
-        | Implementation::Triton
-        | Implementation::Stream => operator.build(site, inputs),
+        | Implementation::Triton => operator.build(site, inputs),
     }
 }
 

@@ -3,8 +3,10 @@
 use plan::Implementation;
 use tch::{Kind, Reduction, TchError, Tensor};
 
+use super::output::{filling_loss, unwritten_loss};
 use super::{Compute, Site};
 use crate::inputs::Inputs;
+use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -27,6 +29,11 @@ impl Compute for MseLoss {
         Ok(match site.work.implementation {
             Implementation::Aten => {
                 Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
+            }
+            Implementation::Cuda => {
+                let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;
+                let names = kernels.kernels(&x, &target, &unwritten_loss(&x)?)?;
+                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
             }
             _ => return Err(site.no_such_implementation()),
         })

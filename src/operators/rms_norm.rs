@@ -4,8 +4,9 @@ use plan::Implementation;
 use tch::{TchError, Tensor};
 
 use super::layer_norm::{EPS, mean};
-use super::{Compute, Site, row};
+use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
+use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -30,6 +31,7 @@ impl Compute for RmsNorm {
             Implementation::Aten => {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], Some(&weight), EPS))
             }
+            Implementation::Cuda => normalization::cuda(site, Norm::Rms, x, None, vec![weight])?,
             _ => return Err(site.no_such_implementation()),
         })
     }

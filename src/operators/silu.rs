@@ -3,9 +3,10 @@
 use plan::Implementation;
 use tch::{TchError, Tensor};
 
-use super::site::unwritten_like;
-use super::{Compute, Site};
+use super::output::unwritten_like;
+use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
+use crate::kernels::cuda::pointwise::Operation;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -31,6 +32,7 @@ impl Compute for Silu {
                     x.f_silu_out(out)
                 })
             }
+            Implementation::Cuda => pointwise::cuda(site, Operation::Silu, x, None)?,
             _ => return Err(site.no_such_implementation()),
         })
     }

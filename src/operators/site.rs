@@ -73,6 +73,17 @@ impl Site {
             .f_to_device(self.place)
     }
 
+    /// The number of the CUDA device.
+    ///
+    /// # Errors
+    /// Another device.
+    pub(super) fn cuda(&self) -> Result<usize, Refusal> {
+        match self.place {
+            tch::Device::Cuda(device) => Ok(device),
+            other => Err(self.refuse(&format!("a CUDA kernel on {other:?}"))),
+        }
+    }
+
     /// The refusal of an implementation that the operator has not.
     pub fn no_such_implementation(&self) -> Refusal {
         self.refuse("the operator has no such implementation")
@@ -85,15 +96,4 @@ impl Site {
             "operator `{operator}`, implementation `{implementation}`: {constraint}"
         ))
     }
-}
-
-/// A tensor like `x` for a step to write into. It holds NaN, so that an element that is not written
-/// fails the check, and its pages are mapped before anything is timed.
-pub(super) fn unwritten_like(x: &Tensor) -> Result<Tensor, TchError> {
-    x.f_full_like(f64::NAN)
-}
-
-/// The same for the one number of a loss of x.
-pub(super) fn unwritten_loss(x: &Tensor) -> Result<Tensor, TchError> {
-    Tensor::f_full([0_i64; 0], f64::NAN, (x.f_kind()?, x.device()))
 }

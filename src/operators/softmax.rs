@@ -3,9 +3,10 @@
 use plan::Implementation;
 use tch::{Kind, TchError, Tensor};
 
-use super::site::unwritten_like;
+use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site};
 use crate::inputs::Inputs;
+use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -34,6 +35,11 @@ impl Compute for Softmax {
                 Step::writing_into([unwritten_like(&x)?], &["aten::_softmax.out"], move |[out]| {
                     x.f_internal_softmax_out(out, -1, false)
                 })
+            }
+            Implementation::Cuda => {
+                let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;
+                let names = kernels.kernels(&x, &unwritten_like(&x)?)?;
+                filling_like(x, names, move |x, out| kernels.run(x, out))
             }
             _ => return Err(site.no_such_implementation()),
         })

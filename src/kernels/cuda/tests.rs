@@ -5,7 +5,8 @@ use tch::Device;
 use super::compile::compile;
 use super::operator::Place;
 use super::{
-    samples, Capability, Source, gemlite, libraries, losses, normalization, pointwise, softmax, traffic,
+    Capability, Source, gemlite, libraries, losses, normalization, pointwise, samples, softmax,
+    traffic,
 };
 use crate::refusal::Refusal;
 
