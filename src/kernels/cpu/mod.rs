@@ -8,6 +8,7 @@ mod fp6;
 pub mod parallel;
 mod slices;
 pub mod stream;
+pub mod vector;
 pub mod weight_mm;
 
 pub use capability::Capability;
