@@ -31,6 +31,7 @@ impl Vector for __m256 {
         min(self: Self, other: Self) -> Self = _mm256_min_ps(self, other);
         max(self: Self, other: Self) -> Self = _mm256_max_ps(self, other);
         abs(self: Self) -> Self = _mm256_andnot_ps(_mm256_set1_ps(-0.0), self);
+        xor(self: Self, other: Self) -> Self = _mm256_xor_ps(self, other);
         negative(self: Self) -> Self = _mm256_or_ps(_mm256_set1_ps(-0.0), self);
         mul_add(self: Self, factor: Self, term: Self) -> Self = _mm256_fmadd_ps(self, factor, term);
         mul_exact(self: Self, factor: Self) -> (Self, Self) = {

@@ -31,6 +31,7 @@ impl Vector for __m512 {
         min(self: Self, other: Self) -> Self = _mm512_min_ps(self, other);
         max(self: Self, other: Self) -> Self = _mm512_max_ps(self, other);
         abs(self: Self) -> Self = _mm512_andnot_ps(_mm512_set1_ps(-0.0), self);
+        xor(self: Self, other: Self) -> Self = _mm512_xor_ps(self, other);
         negative(self: Self) -> Self = _mm512_or_ps(_mm512_set1_ps(-0.0), self);
         mul_add(self: Self, factor: Self, term: Self) -> Self = _mm512_fmadd_ps(self, factor, term);
         mul_exact(self: Self, factor: Self) -> (Self, Self) = {

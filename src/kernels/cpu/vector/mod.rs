@@ -63,6 +63,8 @@ pub trait Vector: Copy {
     unsafe fn max(self, other: Self) -> Self;
     /// `|self|`.
     unsafe fn abs(self) -> Self;
+    /// The exclusive or of the bits.
+    unsafe fn xor(self, other: Self) -> Self;
     /// `−|self|`.
     unsafe fn negative(self) -> Self;
     /// `self · factor + term`, rounded once where the instructions can.

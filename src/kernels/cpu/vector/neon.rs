@@ -32,6 +32,10 @@ impl Vector for float32x4_t {
         min(self: Self, other: Self) -> Self = vbslq_f32(vcltq_f32(self, other), self, other);
         max(self: Self, other: Self) -> Self = vbslq_f32(vcgtq_f32(self, other), self, other);
         abs(self: Self) -> Self = vabsq_f32(self);
+        xor(self: Self, other: Self) -> Self = vreinterpretq_f32_u32(veorq_u32(
+            vreinterpretq_u32_f32(self),
+            vreinterpretq_u32_f32(other),
+        ));
         negative(self: Self) -> Self = vnegq_f32(vabsq_f32(self));
         mul_add(self: Self, factor: Self, term: Self) -> Self = vfmaq_f32(term, self, factor);
         mul_exact(self: Self, factor: Self) -> (Self, Self) = {

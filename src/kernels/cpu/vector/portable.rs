@@ -34,6 +34,8 @@ impl<const N: usize> Vector for [f32; N] {
         min(self: Self, other: Self) -> Self = Self::select(self.less(other), self, other);
         max(self: Self, other: Self) -> Self = Self::select(other.less(self), self, other);
         abs(self: Self) -> Self = self.map(f32::abs);
+        xor(self: Self, other: Self) -> Self =
+            from_fn(|lane| f32::from_bits(self[lane].to_bits() ^ other[lane].to_bits()));
         negative(self: Self) -> Self = self.map(|value| -value.abs());
         mul_add(self: Self, factor: Self, term: Self) -> Self =
             from_fn(|lane| self[lane] * factor[lane] + term[lane]);

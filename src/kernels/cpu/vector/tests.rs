@@ -94,6 +94,7 @@ fn arithmetic_is_that_of_scalars() {
     function!(Max, |x: V| V::splat(0.5).max(x));
     function!(MaxOther, |x: V| x.max(V::splat(0.5)));
     function!(Abs, |x: V| x.abs());
+    function!(Xor, |x: V| x.xor(V::splat(f32::from_bits(0x8123_4567))));
     function!(Negative, |x: V| x.negative());
     let all = patterns();
     check("add", Add, |x| x + 0.3, &all);
@@ -106,6 +107,7 @@ fn arithmetic_is_that_of_scalars() {
     check("max", Max, |x| if 0.5 > x { 0.5 } else { x }, &all);
     check("max", MaxOther, |x| if x > 0.5 { x } else { 0.5 }, &all);
     check("abs", Abs, f32::abs, &all);
+    check("xor", Xor, |x| f32::from_bits(x.to_bits() ^ 0x8123_4567), &all);
     check("negative", Negative, |x| -x.abs(), &all);
 }
 
