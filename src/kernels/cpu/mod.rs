@@ -6,8 +6,10 @@ mod capability;
 mod expand;
 mod fp6;
 pub mod parallel;
+pub mod rows;
 mod slices;
 pub mod stream;
+pub mod traffic;
 pub mod vector;
 pub mod weight_mm;
 
