@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-/// Demands that a kernel's output shares no memory with what it reads, all contiguous: it writes
-/// while it reads.
+/// Demands that a kernel's output shares no memory with what it reads: it writes while it reads.
+/// Of a tensor with gaps, they count as its memory, too.
 ///
 /// # Errors
 /// Where it does.
@@ -18,16 +18,23 @@ pub(super) fn refuse_overlap<'t>(
         let read = bytes(operand)?;
         // A tensor without elements has no bytes to share, wherever it points.
         if written.start.max(read.start) < written.end.min(read.end) {
-            return Err(TchError::Shape(format!("out {out:?} shares memory with {operand:?}")));
+            return Err(TchError::Shape(format!(
+                "out {out:?} shares memory with {operand:?}, or lies in its gaps"
+            )));
         }
     }
     Ok(())
 }
 
-/// The addresses of a contiguous tensor.
+/// The addresses from a tensor's first element to its last.
 fn bytes(tensor: &Tensor) -> Result<Range<usize>, TchError> {
     let start = tensor.data_ptr() as usize;
-    Ok(start..start + tensor.numel() * tensor.f_kind()?.elt_size_in_bytes())
+    if tensor.numel() == 0 {
+        return Ok(start..start);
+    }
+    let (size, stride) = (tensor.size(), tensor.stride());
+    let last: i64 = size.iter().zip(stride).map(|(size, stride)| (size - 1) * stride).sum();
+    Ok(start..start + (last as usize + 1) * tensor.f_kind()?.elt_size_in_bytes())
 }
 
 #[cfg(test)]
@@ -52,6 +59,18 @@ mod tests {
         for (out, operand) in [((0, 16), (16, 4)), ((16, 4), (0, 16)), ((8, 0), (0, 64))] {
             let text = shares(&part(out.0, out.1), &part(operand.0, operand.1));
             assert_eq!(text, None, "{out:?} {operand:?}");
+        }
+    }
+
+    #[test]
+    fn gaps_count_and_what_follows_the_last_element_does_not() {
+        let memory = Tensor::zeros([4, 16], (Kind::Float, Device::Cpu));
+        let left = memory.narrow(1, 0, 8);
+        let flat = memory.view(-1);
+        for (start, length, shares) in [(0, 1, true), (8, 8, true), (55, 1, true), (56, 8, false)] {
+            let part = flat.narrow(0, start, length);
+            assert_eq!(refuse_overlap(&part, [&left]).is_err(), shares, "{start}");
+            assert_eq!(refuse_overlap(&left, [&part]).is_err(), shares, "{start}");
         }
     }
 }

@@ -5,7 +5,9 @@
 mod capability;
 mod expand;
 mod fp6;
+pub mod math;
 pub mod parallel;
+pub mod pointwise;
 pub mod rows;
 mod slices;
 pub mod stream;
