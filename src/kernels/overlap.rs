@@ -5,7 +5,7 @@ use std::ops::Range;
 use tch::{TchError, Tensor};
 
 /// Demands that a kernel's output shares no memory with what it reads: it writes while it reads.
-/// Memory goes from a tensor's first element to its last, also where strides leave gaps.
+/// Of a tensor with gaps, they count as its memory, too.
 ///
 /// # Errors
 /// Where it does.
@@ -18,7 +18,9 @@ pub(super) fn refuse_overlap<'t>(
         let read = bytes(operand)?;
         // A tensor without elements has no bytes to share, wherever it points.
         if written.start.max(read.start) < written.end.min(read.end) {
-            return Err(TchError::Shape(format!("out {out:?} shares memory with {operand:?}")));
+            return Err(TchError::Shape(format!(
+                "out {out:?} shares memory with {operand:?}, or lies in its gaps"
+            )));
         }
     }
     Ok(())
@@ -55,13 +57,21 @@ mod tests {
         }
         let bytes = part(15, 1).view_dtype(Kind::Uint8).narrow(0, 3, 1);
         assert!(shares(&part(0, 16), &bytes).is_some(), "in bytes, whatever the dtypes");
-        // Every second row of eight: the last ends at 56.
-        let rows = memory.view([8, 8]).slice(0, 0, 7, 2);
-        assert!(shares(&part(55, 1), &rows).is_some() && shares(&rows, &part(8, 1)).is_some());
-        assert_eq!(shares(&part(56, 8), &rows), None);
         for (out, operand) in [((0, 16), (16, 4)), ((16, 4), (0, 16)), ((8, 0), (0, 64))] {
             let text = shares(&part(out.0, out.1), &part(operand.0, operand.1));
             assert_eq!(text, None, "{out:?} {operand:?}");
+        }
+    }
+
+    #[test]
+    fn gaps_count_and_what_follows_the_last_element_does_not() {
+        let memory = Tensor::zeros([4, 16], (Kind::Float, Device::Cpu));
+        let left = memory.narrow(1, 0, 8);
+        let flat = memory.view(-1);
+        for (start, length, shares) in [(0, 1, true), (8, 8, true), (55, 1, true), (56, 8, false)] {
+            let part = flat.narrow(0, start, length);
+            assert_eq!(refuse_overlap(&part, [&left]).is_err(), shares, "{start}");
+            assert_eq!(refuse_overlap(&left, [&part]).is_err(), shares, "{start}");
         }
     }
 }

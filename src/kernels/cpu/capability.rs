@@ -1,11 +1,13 @@
 //! The instruction set that a kernel runs with.
 
 /// Instruction sets that kernels are written for, as `torch.backends.cpu.get_cpu_capability` names
-/// them; each includes those before it.
+/// them; each includes those of its architecture before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Capability {
     /// What every CPU of the architecture has.
     Default,
+    /// Arm of 64 bits, all of which have NEON.
+    Neon,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ and VL.
@@ -15,7 +17,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    const ALL: [Self; 4] = [Self::Default, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
+    const ALL: [Self; 5] = [Self::Default, Self::Neon, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
 
     /// Whether this CPU and its operating system have it.
     pub fn is_available(self) -> bool {
@@ -27,6 +29,7 @@ impl Capability {
                 avx2 && has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
             match self {
                 Self::Default => true,
+                Self::Neon => false,
                 Self::Avx2 => avx2,
                 Self::Avx512 => avx512,
                 Self::Avx512Bf16 => avx512 && has!("avx512bf16"),
@@ -34,7 +37,7 @@ impl Capability {
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            self == Self::Default
+            self == Self::Default || cfg!(target_arch = "aarch64") && self == Self::Neon
         }
     }
 

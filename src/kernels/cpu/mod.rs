@@ -5,9 +5,14 @@
 mod capability;
 mod expand;
 mod fp6;
+pub mod math;
 pub mod parallel;
+pub mod pointwise;
+pub mod rows;
 mod slices;
 pub mod stream;
+pub mod traffic;
+pub mod vector;
 pub mod weight_mm;
 
 pub use capability::Capability;

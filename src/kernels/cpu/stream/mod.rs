@@ -11,7 +11,6 @@
 //! second as they are counted. But they bypass the caches, whose bandwidth is asked for here, too.
 
 mod passes;
-mod vectors;
 
 use plan::Probe;
 use tch::{Device, Kind, TchError, Tensor};
@@ -118,11 +117,11 @@ impl Stream {
     /// # Errors
     /// When threads cannot be started.
     pub fn run(&mut self, passes: u64) -> Result<(), TchError> {
-        let function = self.kernel.passes;
+        let kernel = self.kernel;
         self.for_each_part(|part, _| {
             // SAFETY: the capability is available, as `with` has checked; the part is within the
             // arrays, which `fill` has written, and no other thread has it.
-            unsafe { function(part, passes) };
+            unsafe { kernel.run(part, passes) };
         })
     }
 

@@ -1,22 +1,16 @@
 //! Passes over a part of the arrays, one function for each operation and instruction set.
 
 use std::hint::black_box;
+use std::marker::PhantomData;
 use std::ops::Range;
-
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m128 as Default, __m256, __m512};
 
 use plan::Probe;
 
-use super::vectors::Vector;
 use crate::kernels::cpu::Capability;
+use crate::kernels::cpu::vector::{self, Names, Vector};
 
 /// STREAM's scalar.
 pub const SCALAR: f32 = 3.0;
-
-/// What every CPU of the architecture has.
-#[cfg(not(target_arch = "x86_64"))]
-type Default = [f32; 4];
 
 /// Vectors that are loaded before they are stored: enough for the loop's own instructions not to
 /// stand in the way of one store a cycle.
@@ -34,7 +28,7 @@ pub struct Part {
     pub elements: usize,
 }
 
-// SAFETY: addresses; what may be done with them, `Passes` says.
+// SAFETY: addresses; what may be done with them, `Run` says.
 unsafe impl Sync for Part {}
 
 impl Part {
@@ -48,19 +42,31 @@ impl Part {
 /// Makes so many passes over a part.
 ///
 /// # Safety
-/// The CPU has the capability that the function was found for. `x` and `y` can be read and `output`
-/// be written as far as the part says, and nobody else writes there meanwhile.
-pub type Passes = unsafe fn(Part, u64);
+/// The CPU has the capability. `x` and `y` can be read and `output` be written as far as the part
+/// says, and nobody else writes there meanwhile.
+type Run = unsafe fn(Capability, Part, u64);
 
 /// An operation with the instructions of a capability.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
-    /// What runs.
-    pub passes: Passes,
+    capability: Capability,
+    run: Run,
     /// What a record calls it.
     pub names: &'static [&'static str],
     /// Its result on elements of the two arrays that can be read, in float64.
     pub float64: fn(f64, f64) -> f64,
+}
+
+impl Kernel {
+    /// Makes so many passes over a part.
+    ///
+    /// # Safety
+    /// The CPU has the capability that the kernel was found for. `x` and `y` can be read and
+    /// `output` be written as far as the part says, and nobody else writes there meanwhile.
+    pub unsafe fn run(self, part: Part, passes: u64) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.run)(self.capability, part, passes) }
+    }
 }
 
 /// The kernel for an operation; none for what is none of STREAM's.
@@ -75,60 +81,50 @@ pub fn kernel(operation: Probe, capability: Capability) -> Option<Kernel> {
 }
 
 fn with<O: Operation>(capability: Capability) -> Kernel {
-    let (passes, names): (Passes, _) = match capability {
-        #[cfg(target_arch = "x86_64")]
-        Capability::Avx2 => (avx2::<O>, O::NAMES[1]),
-        #[cfg(target_arch = "x86_64")]
-        Capability::Avx512 | Capability::Avx512Bf16 => (avx512::<O>, O::NAMES[2]),
-        _ => (default::<O>, O::NAMES[0]),
-    };
-    Kernel { passes, names, float64: O::float64 }
+    let names = O::NAMES.of(capability);
+    Kernel { capability, run: run::<O>, names, float64: O::float64 }
 }
 
-unsafe fn default<O: Operation>(part: Part, passes: u64) {
-    // SAFETY: every CPU has it; the rest is the caller's promise.
-    unsafe { repeat::<Default, O>(part, passes) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<O: Operation>(part: Part, passes: u64) {
-    // SAFETY: the caller's promise.
-    unsafe { repeat::<__m256, O>(part, passes) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn avx512<O: Operation>(part: Part, passes: u64) {
-    // SAFETY: the caller's promise.
-    unsafe { repeat::<__m512, O>(part, passes) }
-}
-
-/// The passes. What the compiler knows of the arrays ends with each: it can neither drop one, nor
-/// make one of several. And as the arrays could overlap for all it knows, no copy becomes a call of
-/// `memcpy`, which writes large arrays past the cache.
-///
 /// # Safety
-/// That of [`Passes`].
-#[inline(always)]
-unsafe fn repeat<V: Vector, O: Operation>(part: Part, passes: u64) {
-    for _ in 0..passes {
-        let part = black_box(part);
-        // SAFETY: the caller's promise, and a part from its beginning.
-        let done = unsafe { sweep::<V, O, UNROLL>(part, 0) };
-        // SAFETY: the caller's promise, and from where the last one ended.
-        let done = unsafe { sweep::<V, O, 1>(part, done) };
-        // SAFETY: as above.
-        unsafe { sweep::<[f32; 1], O, 1>(part, done) };
+/// That of [`Run`].
+unsafe fn run<O: Operation>(capability: Capability, part: Part, passes: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { capability.run(Repeated::<O> { part, passes, operation: PhantomData }) }
+}
+
+/// The passes of an operation over a part.
+struct Repeated<O> {
+    part: Part,
+    passes: u64,
+    operation: PhantomData<O>,
+}
+
+/// What the compiler knows of the arrays ends with each pass: it can neither drop one, nor make one
+/// of several. And as the arrays could overlap for all it knows, no copy becomes a call of
+/// `memcpy`, which writes large arrays past the cache.
+impl<O: Operation> vector::Kernel for Repeated<O> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        for _ in 0..self.passes {
+            let part = black_box(self.part);
+            // SAFETY: the caller's promise, and a part from its beginning.
+            let done = unsafe { sweep::<V, O, UNROLL>(part, 0) };
+            // SAFETY: the caller's promise, and from where the last one ended.
+            let done = unsafe { sweep::<V, O, 1>(part, done) };
+            // SAFETY: as above.
+            unsafe { sweep::<[f32; 1], O, 1>(part, done) };
+        }
+        black_box(self.part);
     }
-    black_box(part);
 }
 
 /// Goes over the part from the element `done` on, by `N` vectors at a time as long as there are so
 /// many; returns where it ended.
 ///
 /// # Safety
-/// That of [`Passes`]; `done` is at most the number of elements.
+/// That of [`Run`]; `done` is at most the number of elements.
 #[inline(always)]
 unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: usize) -> usize {
     // SAFETY: the caller has the instructions.
@@ -149,9 +145,6 @@ unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: u
     done
 }
 
-/// Names of a kernel: default, AVX2, AVX-512.
-type Names = [&'static [&'static str]; 3];
-
 /// One of STREAM's operations.
 trait Operation {
     const NAMES: Names;
@@ -169,11 +162,7 @@ trait Operation {
 struct Copy;
 
 impl Operation for Copy {
-    const NAMES: Names = [
-        &["criterion_torch::stream_copy_default"],
-        &["criterion_torch::stream_copy_avx2"],
-        &["criterion_torch::stream_copy_avx512"],
-    ];
+    const NAMES: Names = vector::names!("stream_copy");
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, _: *const f32, _: V) -> V {
@@ -189,11 +178,7 @@ impl Operation for Copy {
 struct Scale;
 
 impl Operation for Scale {
-    const NAMES: Names = [
-        &["criterion_torch::stream_scale_default"],
-        &["criterion_torch::stream_scale_avx2"],
-        &["criterion_torch::stream_scale_avx512"],
-    ];
+    const NAMES: Names = vector::names!("stream_scale");
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, _: *const f32, scalar: V) -> V {
@@ -211,11 +196,7 @@ impl Operation for Scale {
 struct Add;
 
 impl Operation for Add {
-    const NAMES: Names = [
-        &["criterion_torch::stream_add_default"],
-        &["criterion_torch::stream_add_avx2"],
-        &["criterion_torch::stream_add_avx512"],
-    ];
+    const NAMES: Names = vector::names!("stream_add");
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, y: *const f32, _: V) -> V {
@@ -233,11 +214,7 @@ impl Operation for Add {
 struct Triad;
 
 impl Operation for Triad {
-    const NAMES: Names = [
-        &["criterion_torch::stream_triad_default"],
-        &["criterion_torch::stream_triad_avx2"],
-        &["criterion_torch::stream_triad_avx512"],
-    ];
+    const NAMES: Names = vector::names!("stream_triad");
 
     #[inline(always)]
     unsafe fn at<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V {

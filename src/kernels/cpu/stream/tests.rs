@@ -64,7 +64,7 @@ fn every_pass_is_made() {
             let x = values.as_mut_ptr();
             let kernel = passes::kernel(Probe::Scale, capability).unwrap();
             // SAFETY: available; a hundred elements, which nobody else has.
-            unsafe { (kernel.passes)(Part { x, y: x, output: x, elements: 100 }, passes) };
+            unsafe { kernel.run(Part { x, y: x, output: x, elements: 100 }, passes) };
             assert_eq!(values, [3_f32.powi(passes as i32); 100], "{capability:?}");
         }
     }

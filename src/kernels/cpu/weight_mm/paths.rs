@@ -29,11 +29,15 @@ pub fn used(bits: Bits, kind: Kind, capability: Capability) -> Capability {
 /// What a record calls the kernel.
 pub fn names(bits: Bits, capability: Capability) -> &'static [&'static str] {
     match (bits, capability) {
-        (Bits::Four, Capability::Default) => &["criterion_torch::weight_int4_mm_default"],
+        (Bits::Four, Capability::Default | Capability::Neon) => {
+            &["criterion_torch::weight_int4_mm_default"]
+        }
         (Bits::Four, Capability::Avx2) => &["criterion_torch::weight_int4_mm_avx2"],
         (Bits::Four, Capability::Avx512) => &["criterion_torch::weight_int4_mm_avx512"],
         (Bits::Four, Capability::Avx512Bf16) => &["criterion_torch::weight_int4_mm_avx512_bf16"],
-        (Bits::Eight, Capability::Default) => &["criterion_torch::weight_int8_mm_default"],
+        (Bits::Eight, Capability::Default | Capability::Neon) => {
+            &["criterion_torch::weight_int8_mm_default"]
+        }
         (Bits::Eight, Capability::Avx2) => &["criterion_torch::weight_int8_mm_avx2"],
         (Bits::Eight, _) => &["criterion_torch::weight_int8_mm_avx512"],
     }

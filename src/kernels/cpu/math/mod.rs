@@ -1,0 +1,42 @@
+//! Functions of real numbers in a [`Vector`], as exact as the elements that their results go to
+//! need.
+//!
+//! Results for float32 are within a few units in the last place (ulp) of the exact ones over the
+//! whole range, subnormal results included: nothing cancels in the tails. Those for bfloat16 and
+//! float16 are cheaper, and within 1 ulp of that dtype after rounding to it; half of it is that of
+//! rounding. What each function guarantees is in its text, and tests hold it to that: for bfloat16
+//! and float16 on every element, for float32 on every bit pattern if asked to (`-- --ignored`).
+
+mod exp;
+mod gelu;
+mod logistic;
+#[cfg(test)]
+mod tests;
+
+pub use exp::exp;
+pub use gelu::gelu;
+pub use logistic::{gelu_tanh, silu};
+
+use super::vector::{Element, Vector};
+
+/// Whether results that are rounded to this element need all of a float32's precision.
+const fn is_float32<E: Element>() -> bool {
+    E::PRECISION == f32::MANTISSA_DIGITS
+}
+
+/// A polynomial, of coefficients that begin with the constant one.
+///
+/// # Safety
+/// The CPU has the instructions.
+#[inline(always)]
+unsafe fn polynomial<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) -> V {
+    // SAFETY: the caller's promise.
+    let mut sum = unsafe { V::splat(coefficients[N - 1]) };
+    for coefficient in coefficients.into_iter().rev().skip(1) {
+        // SAFETY: the caller's promise.
+        let coefficient = unsafe { V::splat(coefficient) };
+        // SAFETY: the caller's promise.
+        sum = unsafe { sum.mul_add(x, coefficient) };
+    }
+    sum
+}

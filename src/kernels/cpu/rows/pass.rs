@@ -1,0 +1,242 @@
+//! Passes over the vectors of a row.
+
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "the same promise covers the instructions and the elements of a vector"
+)]
+
+use std::array::from_fn;
+use std::ops::Range;
+
+use crate::kernels::cpu::vector::{Element, Vector};
+
+/// Folds that go on beside one another, so that none has to wait for its own last instruction.
+const CHAINS: usize = 4;
+
+/// Vectors of a chain whose sum is kept in float32 before it goes to float64.
+const CHUNK: usize = 64;
+
+/// Where a vector lies in a row.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its first element.
+    pub at: usize,
+    /// How many elements there are, where that is less than a vector has lanes.
+    pub only: Option<usize>,
+}
+
+impl Place {
+    /// The elements of a row that lie here, and zeros.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; the elements can be read.
+    #[inline(always)]
+    pub unsafe fn load<V: Vector, T: Element>(self, row: *const T) -> V {
+        let from = row.wrapping_add(self.at);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.only {
+                None => T::load(from),
+                Some(count) => T::load_first(from, count),
+            }
+        }
+    }
+
+    /// Writes the elements of a row that lie here.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; the elements can be written.
+    #[inline(always)]
+    pub unsafe fn store<V: Vector, T: Element>(self, values: V, row: *mut T) {
+        let to = row.wrapping_add(self.at);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.only {
+                None => T::store(values, to),
+                Some(count) => T::store_first(values, to, count),
+            }
+        }
+    }
+}
+
+/// What a row is made of.
+pub trait Source: Copy {
+    /// The values at a place, and zeros.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; the elements at the place can be read.
+    unsafe fn load<V: Vector>(self, place: Place) -> V;
+}
+
+impl<T: Element> Source for *const T {
+    #[inline(always)]
+    unsafe fn load<V: Vector>(self, place: Place) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { place.load(self) }
+    }
+}
+
+/// The sum of two rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum<T>(pub *const T, pub *const T);
+
+impl<T: Element> Source for Sum<T> {
+    #[inline(always)]
+    unsafe fn load<V: Vector>(self, place: Place) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { place.load::<V, T>(self.0).add(place.load(self.1)) }
+    }
+}
+
+/// What two rows differ by.
+#[derive(Debug, Clone, Copy)]
+pub struct Difference<T>(pub *const T, pub *const T);
+
+impl<T: Element> Source for Difference<T> {
+    #[inline(always)]
+    unsafe fn load<V: Vector>(self, place: Place) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { place.load::<V, T>(self.0).sub(place.load(self.1)) }
+    }
+}
+
+/// `K` numbers that a row is folded to: sums, unless it says otherwise. Methods are inlined into
+/// functions that have the instructions.
+pub trait Fold<V: Vector, const K: usize>: Copy {
+    /// What is folded into.
+    const START: f32 = 0.0;
+
+    /// What there is so far, and the elements at a place. What comes of lanes where there is no
+    /// element is not looked at.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; the elements at the place can be read.
+    unsafe fn add(self, so_far: [V; K], place: Place) -> [V; K];
+
+    /// Two folds as one.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn join(one: V, other: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { one.add(other) }
+    }
+}
+
+/// Folds the elements of a row that lie in `range`, lane by lane.
+///
+/// # Safety
+/// That of [`Fold::add`].
+#[inline(always)]
+pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
+    fold: F,
+    range: Range<usize>,
+) -> [V; K] {
+    // SAFETY: the caller has the instructions, and all places are in the range.
+    unsafe {
+        let mut chains = [[V::splat(F::START); K]; CHAINS];
+        let mut at = range.start;
+        while range.end - at >= CHAINS * V::LANES {
+            for (index, chain) in chains.iter_mut().enumerate() {
+                *chain = fold.add(*chain, Place { at: at + index * V::LANES, only: None });
+            }
+            at += CHAINS * V::LANES;
+        }
+        for chain in &mut chains[1..] {
+            if range.end - at >= V::LANES {
+                *chain = fold.add(*chain, Place { at, only: None });
+                at += V::LANES;
+            }
+        }
+        if at < range.end {
+            let count = range.end - at;
+            let added = fold.add(chains[0], Place { at, only: Some(count) });
+            let some = V::first(count);
+            chains[0] = from_fn(|k| V::select(some, added[k], chains[0][k]));
+        }
+        let [a, b, c, d] = chains;
+        from_fn(|k| F::join(F::join(a[k], b[k]), F::join(c[k], d[k])))
+    }
+}
+
+/// The sums that a row is folded to: of [`CHUNK`] elements at a time in float32, in each lane of each
+/// chain, and of those in float64.
+///
+/// # Safety
+/// That of [`Fold::add`].
+#[inline(always)]
+pub unsafe fn sums<V: Vector, const K: usize, F: Fold<V, K>>(
+    terms: F,
+    elements: usize,
+) -> [f64; K] {
+    let mut totals = [0.0; K];
+    let mut at = 0;
+    while at < elements {
+        let end = elements.min(at + CHUNK * CHAINS * V::LANES);
+        // SAFETY: the caller's promise.
+        let lanes = unsafe { fold::<V, K, F>(terms, at..end) };
+        for (total, lanes) in totals.iter_mut().zip(lanes) {
+            // SAFETY: the caller has the instructions.
+            *total += f64::from(unsafe { lanes.sum() });
+        }
+        at = end;
+    }
+    totals
+}
+
+/// Σ v² of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct Squares<S>(pub S);
+
+impl<V: Vector, S: Source> Fold<V, 1> for Squares<S> {
+    #[inline(always)]
+    unsafe fn add(self, [squares]: [V; 1], place: Place) -> [V; 1] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let value = self.0.load::<V>(place);
+            [value.mul_add(value, squares)]
+        }
+    }
+}
+
+/// What each element of a row becomes.
+pub trait Map<V: Vector>: Copy {
+    /// The results at a place.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; the elements at the place can be read.
+    unsafe fn at(self, place: Place) -> V;
+}
+
+/// Writes what the elements of a row become.
+///
+/// # Safety
+/// That of [`Map::at`]; so many elements can be written.
+#[inline(always)]
+pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements: usize) {
+    let mut at = 0;
+    // SAFETY: the caller has the instructions, and all places are in the row.
+    unsafe {
+        while elements - at >= CHAINS * V::LANES {
+            // No closure, which need not be inlined and so would be without the instructions.
+            let mut results = [V::splat(0.0); CHAINS];
+            for (index, result) in results.iter_mut().enumerate() {
+                *result = map.at(Place { at: at + index * V::LANES, only: None });
+            }
+            for (index, result) in results.into_iter().enumerate() {
+                Place { at: at + index * V::LANES, only: None }.store(result, out);
+            }
+            at += CHAINS * V::LANES;
+        }
+        while elements - at >= V::LANES {
+            let place = Place { at, only: None };
+            place.store(map.at(place), out);
+            at += V::LANES;
+        }
+        if at < elements {
+            let place = Place { at, only: Some(elements - at) };
+            place.store(map.at(place), out);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Registers of float32 values: what the operators' kernels ask of an instruction set.
+//!
+//! A kernel is written once, over a [`Vector`] and an [`Element`], as a [`Kernel`], and runs with
+//! the instructions of a [`Capability`](super::Capability).
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod element;
+mod kernel;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod some;
+#[cfg(test)]
+mod tests;
+
+pub use element::Element;
+pub(crate) use kernel::names;
+pub use kernel::{Kernel, Names};
+
+/// A register of float32 values. All methods are inlined into a function that has the instructions
+/// enabled, which is what makes calling them sound.
+///
+/// # Safety
+/// Of every method: the CPU has the instructions. Of those that take an address, in addition: so
+/// many elements can be read or written there as the method says, aligned as one of them is.
+#[allow(clippy::missing_safety_doc, reason = "the trait states the conditions of all methods")]
+pub trait Vector: Copy {
+    /// Values in it.
+    const LANES: usize;
+    /// Yes or no for each lane.
+    type Mask: Copy;
+    /// As many elements of 16 bits.
+    type Halves: Copy;
+
+    /// The same value in every lane.
+    unsafe fn splat(value: f32) -> Self;
+    /// [`Self::LANES`] values.
+    unsafe fn load(from: *const f32) -> Self;
+    /// Writes [`Self::LANES`] values.
+    unsafe fn store(self, to: *mut f32);
+    /// `count` values, at most [`Self::LANES`], and 0 in the other lanes.
+    unsafe fn load_first(from: *const f32, count: usize) -> Self;
+    /// Writes the first `count` values, at most [`Self::LANES`].
+    unsafe fn store_first(self, to: *mut f32, count: usize);
+
+    /// `self + other`.
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self − other`.
+    unsafe fn sub(self, other: Self) -> Self;
+    /// `self · other`.
+    unsafe fn mul(self, other: Self) -> Self;
+    /// `self / other`.
+    unsafe fn div(self, other: Self) -> Self;
+    /// `√self`.
+    unsafe fn sqrt(self) -> Self;
+    /// `self` where it is less than `other`, else `other`; so `bound.min(x)` keeps a NaN in `x`.
+    unsafe fn min(self, other: Self) -> Self;
+    /// `self` where it is greater than `other`, else `other`; so `bound.max(x)` keeps a NaN in `x`.
+    unsafe fn max(self, other: Self) -> Self;
+    /// `|self|`.
+    unsafe fn abs(self) -> Self;
+    /// The exclusive or of the bits.
+    unsafe fn xor(self, other: Self) -> Self;
+    /// `−|self|`.
+    unsafe fn negative(self) -> Self;
+    /// `self · factor + term`, rounded once where the instructions can.
+    unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
+    /// The product, rounded, and what has to be added to it to be exact, as long as neither
+    /// overflows nor underflows.
+    unsafe fn mul_exact(self, factor: Self) -> (Self, Self);
+    /// `1 / self`, where that is a normal number, with a relative error below 2⁻¹³.
+    unsafe fn reciprocal(self) -> Self;
+
+    /// The nearest integer, of two the even one, where that is from −2²² to 2²².
+    unsafe fn round(self) -> Self;
+    /// `self · 2^exponent`, for integers from −252 to 254: rounded once, also to a subnormal number,
+    /// if `self` is a normal number from 2⁻²⁰ to 2²⁰.
+    unsafe fn scale(self, exponent: Self) -> Self;
+
+    /// Where `self < other`.
+    unsafe fn less(self, other: Self) -> Self::Mask;
+    /// Where there is a NaN.
+    unsafe fn is_nan(self) -> Self::Mask;
+    /// The first `count` lanes, at most [`Self::LANES`].
+    unsafe fn first(count: usize) -> Self::Mask;
+    /// `yes` where the mask says so, else `no`.
+    unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    /// The sum of all lanes, added in pairs.
+    unsafe fn sum(self) -> f32;
+    /// The greatest of all lanes; any of them if there is a NaN.
+    unsafe fn greatest(self) -> f32;
+
+    /// [`Self::LANES`] elements.
+    unsafe fn load_halves(from: *const u16) -> Self::Halves;
+    /// Writes [`Self::LANES`] elements.
+    unsafe fn store_halves(halves: Self::Halves, to: *mut u16);
+    /// `count` elements, at most [`Self::LANES`], and zeros.
+    unsafe fn load_halves_first(from: *const u16, count: usize) -> Self::Halves;
+    /// Writes the first `count` elements, at most [`Self::LANES`].
+    unsafe fn store_halves_first(halves: Self::Halves, to: *mut u16, count: usize);
+
+    /// The values of bfloat16 elements.
+    unsafe fn from_bf16(halves: Self::Halves) -> Self;
+    /// Rounded to the nearest bfloat16, of two the even one. Subnormal numbers are kept, a NaN
+    /// remains one.
+    unsafe fn to_bf16(self) -> Self::Halves;
+    /// The values of float16 elements.
+    unsafe fn from_f16(halves: Self::Halves) -> Self;
+    /// Rounded to the nearest float16, as [`Self::to_bf16`].
+    unsafe fn to_f16(self) -> Self::Halves;
+}
+
+/// Methods of a [`Vector`], each one expression of instructions.
+macro_rules! methods {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:expr;)*) => {$(
+        #[inline(always)]
+        #[allow(unused_unsafe, reason = "an expression may ask for no promise")]
+        unsafe fn $name($($argument: $type),*) $(-> $result)? {
+            // SAFETY: the caller has the instructions, and the elements of a load or store.
+            unsafe { $body }
+        }
+    )*};
+}
+use methods;
