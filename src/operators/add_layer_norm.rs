@@ -4,9 +4,11 @@ use plan::Implementation;
 use tch::{TchError, Tensor};
 
 use super::layer_norm::{self, EPS};
-use super::output::unwritten_like;
+use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::Capability;
+use crate::kernels::cpu::rows::{self, ADD_LAYER_NORM};
 use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -49,6 +51,12 @@ impl Compute for AddLayerNorm {
                 Step::writing_into(outputs, &kernels, move |[sum, out, mean, rstd]| {
                     let sum = x.f_add_out(sum, &residual)?;
                     layer_norm::write([out, mean, rstd], &sum, &parameters)
+                })
+            }
+            Implementation::Rust => {
+                let names = ADD_LAYER_NORM.of(Capability::best());
+                filling_like(x, names, move |x, out| {
+                    rows::add_layer_norm(x, &residual, &weight, &bias, EPS, out)
                 })
             }
             Implementation::Cuda => {

@@ -4,9 +4,10 @@ use plan::Implementation;
 use tch::{TchError, Tensor};
 
 use super::gelu::{self, EXACT};
-use super::output::unwritten_like;
+use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -34,6 +35,10 @@ impl Compute for BiasGelu {
                 Step::writing_into(outputs, &kernels, move |[sum, out]| {
                     x.f_add_out(sum, &bias)?.f_gelu_out(out, EXACT)
                 })
+            }
+            Implementation::Rust => {
+                let names = cpu::names(cpu::Operator::BiasGelu);
+                filling_like(x, names, move |x, out| cpu::bias_gelu(x, &bias, out))
             }
             Implementation::Cuda => pointwise::cuda(site, Operation::BiasGelu, x, Some(bias))?,
             _ => return Err(site.no_such_implementation()),

@@ -3,9 +3,10 @@
 use plan::Implementation;
 use tch::{TchError, Tensor};
 
-use super::output::unwritten_like;
+use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -53,6 +54,9 @@ impl Compute for GeluTanh {
                 Step::writing_into([unwritten_like(&x)?], &["aten::gelu.out"], move |[out]| {
                     x.f_gelu_out(out, TANH)
                 })
+            }
+            Implementation::Rust => {
+                filling_like(x, cpu::names(cpu::Operator::GeluTanh), cpu::gelu_tanh)
             }
             Implementation::Cuda => pointwise::cuda(site, Operation::GeluTanh, x, None)?,
             _ => return Err(site.no_such_implementation()),

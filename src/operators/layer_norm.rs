@@ -4,9 +4,11 @@
 use plan::Implementation;
 use tch::{Kind, TchError, Tensor};
 
-use super::output::unwritten_like;
+use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::Capability;
+use crate::kernels::cpu::rows::{self, LAYER_NORM, LAYER_NORM_NO_AFFINE};
 use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -44,6 +46,13 @@ impl Compute for LayerNorm {
                 let kernels = ["aten::native_layer_norm.out"];
                 Step::writing_into(outputs, &kernels, move |[out, mean, rstd]| {
                     write([out, mean, rstd], &x, &parameters)
+                })
+            }
+            Implementation::Rust => {
+                let names = if self.affine { LAYER_NORM } else { LAYER_NORM_NO_AFFINE };
+                filling_like(x, names.of(Capability::best()), move |x, out| {
+                    let affine = parameters.first().zip(parameters.get(1));
+                    rows::layer_norm(x, affine, EPS, out)
                 })
             }
             Implementation::Cuda => {

@@ -6,6 +6,8 @@ use tch::{Kind, Reduction, TchError, Tensor};
 use super::output::{filling_loss, unwritten_loss};
 use super::{Compute, Site};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::Capability;
+use crate::kernels::cpu::rows::{self, MSE_LOSS};
 use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -29,6 +31,10 @@ impl Compute for MseLoss {
         Ok(match site.work.implementation {
             Implementation::Aten => {
                 Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
+            }
+            Implementation::Rust => {
+                let names = MSE_LOSS.of(Capability::best());
+                filling_loss(x, names, move |x, out| rows::mse_loss(x, &target, out))
             }
             Implementation::Cuda => {
                 let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;

@@ -4,8 +4,11 @@ use plan::Implementation;
 use tch::{TchError, Tensor};
 
 use super::layer_norm::{EPS, mean};
+use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::Capability;
+use crate::kernels::cpu::rows::{self, RMS_NORM};
 use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -30,6 +33,10 @@ impl Compute for RmsNorm {
         Ok(match site.work.implementation {
             Implementation::Aten => {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], Some(&weight), EPS))
+            }
+            Implementation::Rust => {
+                let names = RMS_NORM.of(Capability::best());
+                filling_like(x, names, move |x, out| rows::rms_norm(x, &weight, EPS, out))
             }
             Implementation::Cuda => normalization::cuda(site, Norm::Rms, x, None, vec![weight])?,
             _ => return Err(site.no_such_implementation()),

@@ -3,9 +3,10 @@
 use plan::Implementation;
 use tch::{TchError, Tensor};
 
-use super::output::unwritten_like;
+use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -32,6 +33,7 @@ impl Compute for Silu {
                     x.f_silu_out(out)
                 })
             }
+            Implementation::Rust => filling_like(x, cpu::names(cpu::Operator::Silu), cpu::silu),
             Implementation::Cuda => pointwise::cuda(site, Operation::Silu, x, None)?,
             _ => return Err(site.no_such_implementation()),
         })

@@ -2,11 +2,15 @@
 //! it is a loss, as many bytes as x has are written. w and b, which stay in the first cache, are
 //! left out.
 
+use std::hint::black_box;
+
 use tch::{TchError, Tensor};
 
 use super::Site;
 use super::output::{filling_like, unwritten_like, unwritten_loss};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::vector::Names;
+use crate::kernels::cpu::{Capability, traffic};
 use crate::kernels::cuda::traffic::{Pass, Traffic};
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -17,17 +21,50 @@ pub(super) fn build(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
     let x = examples.next().ok_or_else(|| site.refuse("there is nothing to read"))?;
     let other = examples.next();
     match site.device {
+        plan::Device::Cpu => cpu(site, x, other),
         plan::Device::Cuda => cuda(site, x, other),
         _ => Err(site.no_such_implementation()),
     }
+}
+
+fn cpu(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
+    let names = |names: Names| names.of(Capability::best());
+    if site.work.operator.is_loss() {
+        let done = done(&x)?;
+        return Ok(Step::new(names(traffic::READ), move || {
+            match &other {
+                // Classes are of another size than x.
+                Some(other) if other.size() != x.size() => {
+                    black_box((traffic::read(&[&x])?, traffic::read(&[other])?));
+                }
+                Some(other) => {
+                    black_box(traffic::read(&[&x, other])?);
+                }
+                None => {
+                    black_box(traffic::read(&[&x])?);
+                }
+            }
+            Ok(done.shallow_clone())
+        }));
+    }
+    Ok(match other {
+        None => filling_like(x, names(traffic::COPY), traffic::copy),
+        Some(other) => {
+            filling_like(x, names(traffic::MERGE), move |x, out| traffic::merge(x, &other, out))
+        }
+    })
+}
+
+/// What a pass that writes nothing has for an output: zero. What it has read stays with it.
+fn done(x: &Tensor) -> Result<Tensor, TchError> {
+    unwritten_loss(x)?.f_zeros_like()
 }
 
 fn cuda(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
     let traffic = Traffic::load(site.cuda()?)?;
     if site.work.operator.is_loss() {
         let names = traffic.kernels(&Pass::Read { x: &x, other: other.as_ref() })?;
-        // What is read stays with the kernel: this says only that there is an output.
-        let done = unwritten_loss(&x)?.f_zeros_like()?;
+        let done = done(&x)?;
         return Ok(Step::new(names, move || {
             traffic.read(&x, other.as_ref())?;
             Ok(done.shallow_clone())
@@ -53,7 +90,7 @@ fn cuda(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> 
 pub(super) fn expected(site: &Site, inputs: &Inputs) -> Result<Tensor, TchError> {
     let x = &inputs.examples[0];
     if site.work.operator.is_loss() {
-        return unwritten_loss(x)?.f_zeros_like();
+        return done(x);
     }
     let Some(other) = inputs.examples.get(1) else { return Ok(x.shallow_clone()) };
     let bits = if site.dtype.bits() == 32 { tch::Kind::Int } else { tch::Kind::Int16 };
