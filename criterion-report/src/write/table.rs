@@ -1,6 +1,8 @@
 //! Aligned columns for a terminal. Widths are counted in characters: nothing wide or combining
 //! is ever printed here.
 
+use super::show::ABSENT;
+
 /// How a piece of text stands out, where colour is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Paint {
@@ -126,6 +128,24 @@ pub fn table_width(columns: &[(&str, Align)], lines: &[Line], indent: usize) -> 
     let widths = (0..columns.len()).map(|column| column_width(columns[column].0, column, lines));
     let widths: Vec<usize> = widths.filter(|width| *width > 0).collect();
     indent + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// Whether no case has a value in the column.
+pub fn is_empty(column: usize, lines: &[Line]) -> bool {
+    lines.iter().all(|line| match line {
+        Line::Cells(row) => ["", ABSENT].contains(&row[column].text.as_str()),
+        Line::Spanning(..) => column > 0,
+        Line::Text(_) => true,
+    })
+}
+
+/// Empties a column, which leaves it out.
+pub fn clear(column: usize, lines: &mut [Line]) {
+    for line in lines {
+        if let Line::Cells(row) = line {
+            row[column] = Cell::default();
+        }
+    }
 }
 
 /// Spaces between columns.

@@ -1,7 +1,8 @@
 //! The second tables: what is measured besides time, speed-up and accuracy.
 
 use plan::{
-    Accuracy, Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range, Weights,
+    Accuracy, Conditions, Counters, Energy, Gate, Latency, Measures, Memory, Outcome, Range,
+    Weights,
 };
 
 use super::footnotes::Footnotes;
@@ -47,7 +48,7 @@ const LATENCY: &[Column] = &[
     Column("first call", "first_call_ns", |r| ok(units::time(m(r).first_call_ns? as f64))),
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
-    // Of probes alone.
+    // Of operators and probes alone.
     Column("GB/s", "", |r| {
         ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())
     }),
@@ -75,6 +76,13 @@ const ACCURACY: &[Column] = &[
     Column("max abs error", "", |r| ok(units::error(accuracy(r)?.max_abs_error.0))),
     Column("relative error", "", |r| ok(units::error(accuracy(r)?.relative_error.0))),
     Column("rows checked", "", |r| ok(accuracy(r)?.rows_checked.to_string())),
+    // Of operators alone: without any, both are left out.
+    Column("gates", "", |r| ok(some(accuracy(r)?.gates.len()))),
+    Column("worst gate", "", |r| {
+        accuracy(r)?;
+        let worst = |gate: &Gate| format!("{} ({})", units::error(gate.worst.0), gate.inputs);
+        ok(r.worst_gate().map(worst).unwrap_or_default())
+    }),
 ];
 
 const MEMORY: &[Column] = &[
@@ -239,6 +247,11 @@ const fn conditions(row: &Row) -> Option<&Conditions> {
 /// Nothing where there is nothing.
 fn held(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { units::bytes(bytes) }
+}
+
+/// The same of a count.
+fn some(count: usize) -> String {
+    if count == 0 { String::new() } else { count.to_string() }
 }
 
 /// A mean count per step: two decimals below ten, none of three digits and more.

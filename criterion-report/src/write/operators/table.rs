@@ -1,0 +1,204 @@
+//! The table of one operator.
+
+use std::collections::HashSet;
+
+use statistics::Verdict;
+
+use super::Room;
+use super::block::Block;
+use crate::model::{
+    EfficiencySource, NoEfficiency, NoSpeedup, OperatorResult, Speedup, Standing, Time,
+};
+use crate::units;
+use crate::write::failures;
+use crate::write::fusion::table::{no_time, time};
+use crate::write::show::ABSENT;
+use crate::write::show::footnotes::Footnotes;
+use crate::write::show::group::{level, speedup};
+use crate::write::table::{Align, Cell, Line, Paint, clear, is_empty, render, table_width};
+
+/// The columns: heading, what it is called where it is left out, alignment.
+const COLUMNS: [(&str, &str, Align); 11] = [
+    ("", "", Align::Left),
+    ("time", "", Align::Right),
+    ("", "interval of time", Align::Left),
+    ("speed-up", "", Align::Left),
+    ("", "", Align::Left),
+    ("GB/s", "GB/s", Align::Right),
+    ("of limit", "", Align::Right),
+    ("MiB", "MiB", Align::Right),
+    ("gate", "gate", Align::Right),
+    ("", "", Align::Left),
+    ("", "", Align::Left),
+];
+
+/// Where the intervals of times stand, and speed-ups.
+const INTERVAL: usize = 2;
+const SPEEDUP: usize = 3;
+/// Columns that give way, in this order, where the table is too wide.
+const GIVE_WAY: [usize; 4] = [8, 7, INTERVAL, 5];
+const INDENT: usize = 4;
+
+/// A table, and which columns it had no room for.
+pub struct Table {
+    pub text: String,
+    pub left_out: Vec<String>,
+}
+
+/// One line per size and implementation, and footnotes. Only a terminal has no room for a column.
+pub fn table(block: &Block<'_, '_>, Room { terminal, width, colour }: Room) -> Table {
+    if let Some(text) = failures::common(block.iter().map(|result| result.row)) {
+        let text = failures::render(&text, width, colour);
+        return Table { text, left_out: Vec::new() };
+    }
+    let mut footnotes = Footnotes::default();
+    let mut lines = lines(block, &mut footnotes);
+    let headings = [
+        (INTERVAL, level(block.iter().filter_map(|it| time_level(it))).trim_start().to_owned()),
+        (SPEEDUP, format!("{}{}", COLUMNS[SPEEDUP].0, level(speedups(block)))),
+    ];
+    let mut columns = COLUMNS.map(|(heading, _, align)| (heading, align));
+    for (column, heading) in &headings {
+        columns[*column].0 = heading;
+    }
+    for column in 0..columns.len() {
+        if is_empty(column, &lines) {
+            clear(column, &mut lines);
+        }
+    }
+    let mut left_out = Vec::new();
+    for column in GIVE_WAY {
+        let too_wide = terminal.is_some_and(|room| table_width(&columns, &lines, INDENT) > room);
+        if too_wide && !is_empty(column, &lines) {
+            clear(column, &mut lines);
+            left_out.push(COLUMNS[column].1.to_owned());
+        }
+    }
+    let text = render(&columns, &lines, INDENT, width, colour) + &footnotes.render(width, colour);
+    Table { text, left_out }
+}
+
+fn time_level(result: &OperatorResult<'_>) -> Option<f64> {
+    let Time { interval, confidence_level, .. } = result.row.time.as_ref().ok()?;
+    interval.map(|_| *confidence_level)
+}
+
+/// The levels of the speed-ups' intervals.
+fn speedups<'r>(block: &'r Block<'_, '_>) -> impl Iterator<Item = f64> + 'r {
+    let speedups = block.iter().filter_map(|result| result.speedup.as_ref()?.as_ref().ok());
+    speedups.map(|speedup: &Speedup| speedup.confidence_level)
+}
+
+/// The sizes, and below each its implementations; one line where all of them ended in the same way.
+fn lines(block: &Block<'_, '_>, footnotes: &mut Footnotes) -> Vec<Line> {
+    let shared = failures::shared(block.iter().map(|result| result.row));
+    let mut lines = Vec::new();
+    for siblings in block.chunk_by(|a, b| a.key.size == b.key.size) {
+        lines.push(Line::Text(Cell::new(heading(siblings[0]), Paint::Dim)));
+        let outcome = &siblings[0].row.record.outcome;
+        let alike = siblings.iter().all(|result| result.row.record.outcome == *outcome);
+        match outcome.reason() {
+            Some(_) if alike && siblings.len() > 1 => {
+                let all = format!("all {}", siblings.len());
+                lines.extend(failures::line(siblings[0].row, &shared, footnotes).map(|line| {
+                    let Line::Spanning(_, text) = line else { return line };
+                    Line::Spanning(all.into(), text)
+                }));
+            }
+            _ => lines.extend(siblings.iter().map(|result| line(result, &shared, footnotes))),
+        }
+    }
+    lines
+}
+
+/// `  32x512x768  (96.0 MiB to move)`
+fn heading(result: &OperatorResult<'_>) -> String {
+    let bytes = result.bytes().map(|bytes| format!("  ({} to move)", units::bytes(bytes)));
+    format!("  {}{}", result.key.size, bytes.unwrap_or_default())
+}
+
+fn line(result: &OperatorResult<'_>, shared: &HashSet<&str>, footnotes: &mut Footnotes) -> Line {
+    let row = result.row;
+    if let Some(line) = failures::line(row, shared, footnotes) {
+        return line;
+    }
+    let memory = row.record.measures.memory.map(|memory| memory.peak_bytes());
+    let rate = row.gb_per_s().map(|rate| units::significant(rate, 3));
+    let gate = row.worst_gate().map(|gate| units::significant(gate.worst.0, 2));
+    let pair = result.speedup.as_ref();
+    Line::Cells(vec![
+        result.key.implementation.as_str().into(),
+        time(row),
+        interval(result).into(),
+        pair.map(speedup).unwrap_or_default(),
+        pair.and_then(|pair| pair.as_ref().ok()).map(sign).unwrap_or_default(),
+        rate.unwrap_or_default().into(),
+        of_limit(result),
+        memory.map(mebibytes).unwrap_or_default().into(),
+        gate.unwrap_or_default().into(),
+        result.standing.map(standing).unwrap_or_default(),
+        Cell::new(footnotes.marks(notes(result)), Paint::Warn),
+    ])
+}
+
+/// `[12.30, 12.41]`, in the unit of the median.
+fn interval(result: &OperatorResult<'_>) -> String {
+    let Ok(time) = &result.row.time else { return String::new() };
+    let text = units::time_with_interval(time.median_ns, time.interval);
+    text.find('[').map(|start| text[start..].to_owned()).unwrap_or_default()
+}
+
+fn sign(speedup: &Speedup) -> Cell {
+    let verdict = speedup.verdict();
+    Cell::new(SIGNS[place(verdict)], crate::write::verdict::of_verdict(verdict))
+}
+
+/// Of faster, slower, same, inconclusive.
+pub const SIGNS: [&str; 4] = ["▲", "▼", "=", "?"];
+
+const fn place(verdict: Verdict) -> usize {
+    match verdict {
+        Verdict::Faster => 0,
+        Verdict::Slower => 1,
+        Verdict::Same => 2,
+        Verdict::Inconclusive => 3,
+    }
+}
+
+fn of_limit(result: &OperatorResult<'_>) -> Cell {
+    match &result.efficiency {
+        Ok(efficiency) if efficiency.source == EfficiencySource::Itself => {
+            Cell::new("limit", Paint::Dim)
+        }
+        Ok(efficiency) => units::percent(efficiency.share).into(),
+        Err(NoEfficiency::NotMeasured) => Cell::default(),
+        Err(_) => Cell::new(ABSENT, Paint::Warn),
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    units::significant(bytes as f64 / f64::from(1 << 20), 3)
+}
+
+fn standing(standing: Standing) -> Cell {
+    let paint = match standing {
+        Standing::Fastest => Paint::Good,
+        Standing::Tied => Paint::Plain,
+    };
+    Cell::new(standing.word(), paint)
+}
+
+/// What the reader must know of the line's numbers.
+fn notes(result: &OperatorResult<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = no_time(result.row).into_iter().collect();
+    match &result.speedup {
+        None | Some(Ok(_) | Err(NoSpeedup::NotMeasured)) => {}
+        Some(Err(why)) => notes.push(format!("no speed-up: {why}")),
+    }
+    match &result.efficiency {
+        Ok(_) | Err(NoEfficiency::NotMeasured | NoEfficiency::NoTime) => {}
+        Err(why) => notes.push(format!("no limit: {why}")),
+    }
+    notes.extend(result.cautions.iter().cloned());
+    notes
+}
