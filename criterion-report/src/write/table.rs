@@ -148,6 +148,26 @@ pub fn clear(column: usize, lines: &mut [Line]) {
     }
 }
 
+/// Leaves columns out, those of `give_way` in its order, until the table fits a terminal of `room`
+/// columns; which ones it were, if they had any value.
+pub fn fit(
+    columns: &[(&str, Align)],
+    lines: &mut [Line],
+    indent: usize,
+    room: Option<usize>,
+    give_way: &[usize],
+) -> Vec<usize> {
+    let mut left_out = Vec::new();
+    for &column in give_way {
+        let too_wide = room.is_some_and(|room| table_width(columns, lines, indent) > room);
+        if too_wide && !is_empty(column, lines) {
+            clear(column, lines);
+            left_out.push(column);
+        }
+    }
+    left_out
+}
+
 /// Spaces between columns.
 pub const GAP: usize = 2;
 

@@ -8,7 +8,7 @@ use crate::write::failures;
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
-use crate::write::table::{Align, Cell, Line, Paint, clear, is_empty, render, table_width, wrap};
+use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, wrap};
 use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment.
@@ -72,15 +72,12 @@ pub fn table(
             clear(column, &mut lines);
         }
     }
-    let mut left_out = Vec::new();
-    for column in GIVE_WAY {
-        let is_there = !is_empty(column, &lines[1..]);
-        if is_there && room.is_some_and(|room| table_width(&columns, &lines, INDENT) > room) {
-            clear(column, &mut lines);
-            let (heading, below, _) = COLUMNS[column];
-            left_out.push(format!("{heading} {below}").trim_end().to_owned());
-        }
-    }
+    let left_out = fit(&columns, &mut lines, INDENT, room, &GIVE_WAY);
+    let left_out = left_out.into_iter().map(|column| {
+        let (heading, below, _) = COLUMNS[column];
+        format!("{heading} {below}").trim_end().to_owned()
+    });
+    let left_out = left_out.collect();
     if let Line::Cells(below) = &lines[0]
         && below.iter().all(|cell| cell.text.is_empty())
     {

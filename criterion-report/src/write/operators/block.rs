@@ -1,7 +1,8 @@
 //! Which results stand together.
 
+use super::Room;
 use crate::model::OperatorResult;
-use crate::write::table::Paint;
+use crate::write::table::{Paint, wrap};
 
 /// Results that one table is of, in their order.
 pub type Block<'r, 'a> = Vec<&'r OperatorResult<'a>>;
@@ -41,14 +42,17 @@ fn gather<'r, 'a>(
     blocks
 }
 
-/// The group, and where its cases were measured.
-pub fn heading(block: &Block<'_, '_>, colour: bool) -> String {
-    let group = Paint::Bold.on(&block[0].row.record.case.id.group, colour);
-    format!("{group}\n  {}\n", Paint::Dim.on(&place(block), colour))
+/// A title, and below it where the block's cases were measured.
+pub fn heading(title: &str, block: &Block<'_, '_>, Room { width, colour, .. }: Room) -> String {
+    let mut out = format!("{}\n", Paint::Bold.on(title, colour));
+    for part in wrap(&place(block), width - 2) {
+        out.push_str(&format!("  {}\n", Paint::Dim.on(&part, colour)));
+    }
+    out
 }
 
 /// `float32 on cpu (AMD EPYC 7763), 1 thread`
-pub fn place(block: &Block<'_, '_>) -> String {
+fn place(block: &Block<'_, '_>) -> String {
     let key = &block[0].key;
     let dtype = key.dtype.as_str();
     format!("{} on {}", dtype.strip_prefix("torch.").unwrap_or(dtype), key.place)

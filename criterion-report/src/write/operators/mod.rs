@@ -9,12 +9,15 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use clap::ColorChoice;
+use plan::Outcome;
 
 use super::show::{NARROWEST, WIDTH, footer, header};
 use super::{Target, Written};
 use crate::model::{Axis, NoEfficiency, OperatorResult, Report};
 use crate::units;
+use crate::write::failures;
 use crate::write::table::wrap;
+use table::Table;
 
 /// What `operators` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -109,22 +112,27 @@ struct Room {
 fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, room: Room) -> String {
     let mut out = header::header(report, room.width, room.colour);
     let mut left_out = BTreeSet::new();
+    let mut put = |heading: &str, table: Table| {
+        out.push_str(&format!("\n{heading}{}", table.text));
+        left_out.extend(table.left_out);
+    };
     for block in block::of_groups(results) {
-        out.push('\n');
-        out.push_str(&block::heading(&block, room.colour));
-        match by {
-            Some(axis) => out.push_str(&summary::along(axis, &block, room)),
-            None => {
-                let table = table::table(&block, room);
-                out.push_str(&table.text);
-                left_out.extend(table.left_out);
-            }
-        }
+        let table = match (failures::common(block.iter().map(|result| result.row)), by) {
+            (Some(text), _) => Table {
+                text: failures::render(&text, room.width, room.colour),
+                left_out: Vec::new(),
+            },
+            (None, Some(axis)) => summary::along(axis, &block, room),
+            (None, None) => table::table(&block, room),
+        };
+        put(&block::heading(&block[0].row.record.case.id.group, &block, room), table);
     }
-    if by.is_none() {
-        for block in block::of_configs(results) {
-            out.push('\n');
-            out.push_str(&summary::summary(&block, room));
+    let measured = |result: &&OperatorResult<'_>| result.row.record.outcome == Outcome::Measured;
+    for block in block::of_configs(results) {
+        // Why nothing was measured stands in the tables.
+        if by.is_none() && block.iter().any(measured) {
+            let title = format!("summary of {}", block[0].row.record.case.config);
+            put(&block::heading(&title, &block, room), summary::summary(&block, room));
         }
     }
     out.push('\n');

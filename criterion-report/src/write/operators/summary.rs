@@ -3,17 +3,19 @@
 use plan::Implementation;
 
 use super::Room;
-use super::block::{Block, place};
-use super::table::SIGNS;
+use super::block::Block;
+use super::table::{SIGNS, Table};
 use crate::model::{Axis, Mean, Summary};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
+use crate::write::show::ABSENT;
+use crate::write::show::footnotes::Footnotes;
+use crate::write::table::{Align, Cell, Line, Paint, fit, render};
 
 /// The columns behind the first one.
 const COLUMNS: [(&str, Align); 11] = [
     ("speed-up", Align::Right),
-    ("lowest", Align::Right),
-    ("highest", Align::Right),
+    ("low", Align::Right),
+    ("high", Align::Right),
     (SIGNS[0], Align::Right),
     (SIGNS[1], Align::Right),
     (SIGNS[2], Align::Right),
@@ -25,45 +27,54 @@ const COLUMNS: [(&str, Align); 11] = [
 ];
 const INDENT: usize = 4;
 
+/// Columns that give way, in this order, where the table is too wide.
+const GIVE_WAY: [usize; 2] = [3, 2];
+
 /// A line per implementation, over all operators and sizes of one config, dtype and place.
-pub fn summary(block: &Block<'_, '_>, Room { width, colour, .. }: Room) -> String {
-    let config = &block[0].row.record.case.config;
-    let title = Paint::Bold.on(&format!("summary of {config}"), colour);
-    let lines: Vec<Line> = Summary::all(block)
+pub fn summary(block: &Block<'_, '_>, room: Room) -> Table {
+    let mut footnotes = Footnotes::default();
+    let lines = Summary::all(block)
         .iter()
-        .map(|summary| line(summary.implementation.as_str().into(), summary))
+        .map(|summary| line(summary.implementation.as_str().into(), summary, &mut footnotes))
         .collect();
-    let place = Paint::Dim.on(&place(block), colour);
-    format!("{title}\n  {place}\n{}", render(&columns(""), &lines, INDENT, width, colour))
+    table("", lines, &footnotes, room)
 }
 
 /// Per implementation of one operator a line for each value along the axis.
-pub fn along(axis: Axis, block: &Block<'_, '_>, Room { width, colour, .. }: Room) -> String {
+pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
+    let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
-    let mut uneven = Vec::new();
     for &implementation in Implementation::ALL {
         let values = Summary::along(axis, implementation, block);
         if values.is_empty() {
             continue;
         }
-        lines.push(Line::Text(Cell::new(format!("  {implementation}"), Paint::Dim)));
-        lines.extend(values.iter().map(|(value, it)| line(value.to_string().into(), it)));
-        if !is_even(&values) {
-            uneven.push(format!("`{implementation}`"));
-        }
+        let mark = if is_even(&values) {
+            String::new()
+        } else {
+            let note = "its means are not all of as many cases, so they are of different sizes too, \
+                        and a trend may be due to these";
+            format!("  {}", footnotes.mark(note.to_owned()))
+        };
+        lines.push(Line::Text(Cell::new(format!("  {implementation}{mark}"), Paint::Dim)));
+        let values = values.iter();
+        lines.extend(values.map(|(value, it)| line(value.to_string().into(), it, &mut footnotes)));
     }
-    let mut out = render(&columns(axis.word()), &lines, INDENT, width, colour);
-    if !uneven.is_empty() {
-        let text = format!(
-            "The means of {} are of different sizes from line to line: where the numbers of cases \
-             differ, so do the sizes, and a trend may be theirs.",
-            uneven.join(", ")
-        );
-        for part in wrap(&text, width - INDENT) {
-            out.push_str(&format!("    {}\n", Paint::Dim.on(&part, colour)));
-        }
-    }
-    out
+    table(axis.word(), lines, &footnotes, room)
+}
+
+fn table(
+    first: &str,
+    mut lines: Vec<Line>,
+    footnotes: &Footnotes,
+    Room { terminal, width, colour }: Room,
+) -> Table {
+    let columns: Vec<(&str, Align)> =
+        std::iter::once((first, Align::Left)).chain(COLUMNS).collect();
+    let left_out = fit(&columns, &mut lines, INDENT, terminal, &GIVE_WAY);
+    let left_out = left_out.into_iter().map(|column| columns[column].0.to_owned()).collect();
+    let text = render(&columns, &lines, INDENT, width, colour) + &footnotes.render(width, colour);
+    Table { text, left_out }
 }
 
 /// Whether each mean is of as many cases at every value.
@@ -77,11 +88,12 @@ fn is_even(values: &[(u64, Summary)]) -> bool {
     counts(|it| it.speedup) == 1 && counts(|it| it.efficiency) == 1
 }
 
-fn columns(first: &str) -> Vec<(&str, Align)> {
-    std::iter::once((first, Align::Left)).chain(COLUMNS).collect()
-}
-
-fn line(first: Cell, summary: &Summary) -> Line {
+fn line(first: Cell, summary: &Summary, footnotes: &mut Footnotes) -> Line {
+    let baseline = summary.implementation == Implementation::Aten;
+    if summary.speedup.is_none() && summary.efficiency.is_none() && !baseline {
+        let text = format!("none of {} measured in pairs", units::count(summary.cases, "case"));
+        return Line::Spanning(first, Cell::new(text, Paint::Warn));
+    }
     let mut cells = vec![first];
     match &summary.speedup {
         Some(Mean { value, lowest, highest, count }) => {
@@ -89,7 +101,11 @@ fn line(first: Cell, summary: &Summary) -> Line {
             cells.extend(summary.verdicts.map(|count| Cell::from(count.to_string())));
             cells.push(of_cases(*count, summary.cases).into());
         }
-        None => cells.extend(vec![Cell::default(); 8]),
+        None => {
+            let text = if baseline { "baseline" } else { ABSENT };
+            cells.push(Cell::new(text, Paint::Dim));
+            cells.extend(vec![Cell::default(); 7]);
+        }
     }
     match &summary.efficiency {
         Some(mean) => {
@@ -98,25 +114,16 @@ fn line(first: Cell, summary: &Summary) -> Line {
         }
         None => cells.extend(vec![Cell::default(); 2]),
     }
-    cells.push(Cell::new(remark(summary), Paint::Warn));
+    let sources: Vec<&str> = summary.sources.iter().copied().collect();
+    let mixed = (sources.len() > 1).then(|| {
+        let sources = sources.join(" and ");
+        format!("its limits are of {sources}, which are not the same: choose with --filter")
+    });
+    cells.push(Cell::new(footnotes.marks(mixed.into_iter().collect()), Paint::Warn));
     Line::Cells(cells)
 }
 
 /// `3 of 4`, or `4` of as many.
 fn of_cases(count: usize, cases: usize) -> String {
     if count == cases { count.to_string() } else { format!("{count} of {cases}") }
-}
-
-/// What a line without numbers is, and that the limits are not all of one kind.
-fn remark(summary: &Summary) -> String {
-    let sources: Vec<&str> = summary.sources.iter().copied().collect();
-    let nothing = summary.speedup.is_none() && summary.efficiency.is_none();
-    match (summary.implementation, sources.as_slice()) {
-        (_, [_, _, ..]) => format!("limits of {}", sources.join(" and ")),
-        (Implementation::Aten, _) => "baseline".to_owned(),
-        _ if nothing => {
-            format!("none of {} measured in pairs", units::count(summary.cases, "case"))
-        }
-        _ => String::new(),
-    }
 }

@@ -15,7 +15,7 @@ use crate::write::fusion::table::{no_time, time};
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::{level, speedup};
-use crate::write::table::{Align, Cell, Line, Paint, clear, is_empty, render, table_width};
+use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render};
 
 /// The columns: heading, what it is called where it is left out, alignment.
 const COLUMNS: [(&str, &str, Align); 11] = [
@@ -26,7 +26,7 @@ const COLUMNS: [(&str, &str, Align); 11] = [
     ("", "", Align::Left),
     ("GB/s", "GB/s", Align::Right),
     ("of limit", "", Align::Right),
-    ("MiB", "MiB", Align::Right),
+    ("peak MiB", "peak MiB", Align::Right),
     ("gate", "gate", Align::Right),
     ("", "", Align::Left),
     ("", "", Align::Left),
@@ -47,10 +47,6 @@ pub struct Table {
 
 /// One line per size and implementation, and footnotes. Only a terminal has no room for a column.
 pub fn table(block: &Block<'_, '_>, Room { terminal, width, colour }: Room) -> Table {
-    if let Some(text) = failures::common(block.iter().map(|result| result.row)) {
-        let text = failures::render(&text, width, colour);
-        return Table { text, left_out: Vec::new() };
-    }
     let mut footnotes = Footnotes::default();
     let mut lines = lines(block, &mut footnotes);
     let headings = [
@@ -66,14 +62,8 @@ pub fn table(block: &Block<'_, '_>, Room { terminal, width, colour }: Room) -> T
             clear(column, &mut lines);
         }
     }
-    let mut left_out = Vec::new();
-    for column in GIVE_WAY {
-        let too_wide = terminal.is_some_and(|room| table_width(&columns, &lines, INDENT) > room);
-        if too_wide && !is_empty(column, &lines) {
-            clear(column, &mut lines);
-            left_out.push(COLUMNS[column].1.to_owned());
-        }
-    }
+    let left_out = fit(&columns, &mut lines, INDENT, terminal, &GIVE_WAY);
+    let left_out = left_out.into_iter().map(|column| COLUMNS[column].1.to_owned()).collect();
     let text = render(&columns, &lines, INDENT, width, colour) + &footnotes.render(width, colour);
     Table { text, left_out }
 }
@@ -91,24 +81,30 @@ fn speedups<'r>(block: &'r Block<'_, '_>) -> impl Iterator<Item = f64> + 'r {
 
 /// The sizes, and below each its implementations; one line where all of them ended in the same way.
 fn lines(block: &Block<'_, '_>, footnotes: &mut Footnotes) -> Vec<Line> {
-    let shared = failures::shared(block.iter().map(|result| result.row));
+    let sizes = || block.chunk_by(|a, b| a.key.size == b.key.size);
+    let of_lines =
+        sizes().flat_map(|siblings| if alike(siblings) { &siblings[..1] } else { siblings });
+    let shared = failures::shared(of_lines.map(|result| result.row));
     let mut lines = Vec::new();
-    for siblings in block.chunk_by(|a, b| a.key.size == b.key.size) {
+    for siblings in sizes() {
         lines.push(Line::Text(Cell::new(heading(siblings[0]), Paint::Dim)));
-        let outcome = &siblings[0].row.record.outcome;
-        let alike = siblings.iter().all(|result| result.row.record.outcome == *outcome);
-        match outcome.reason() {
-            Some(_) if alike && siblings.len() > 1 => {
-                let all = format!("all {}", siblings.len());
-                lines.extend(failures::line(siblings[0].row, &shared, footnotes).map(|line| {
-                    let Line::Spanning(_, text) = line else { return line };
-                    Line::Spanning(all.into(), text)
-                }));
-            }
-            _ => lines.extend(siblings.iter().map(|result| line(result, &shared, footnotes))),
+        if !alike(siblings) {
+            lines.extend(siblings.iter().map(|result| line(result, &shared, footnotes)));
+            continue;
         }
+        lines.extend(failures::line(siblings[0].row, &shared, footnotes).map(|line| {
+            let Line::Spanning(_, text) = line else { return line };
+            Line::Spanning(format!("all {}", siblings.len()).into(), text)
+        }));
     }
     lines
+}
+
+/// Whether several have no numbers for the same reason.
+fn alike(siblings: &[&OperatorResult<'_>]) -> bool {
+    let outcome = &siblings[0].row.record.outcome;
+    let same = siblings.iter().all(|result| result.row.record.outcome == *outcome);
+    siblings.len() > 1 && same && outcome.reason().is_some()
 }
 
 /// `  32x512x768  (96.0 MiB to move)`
