@@ -110,18 +110,23 @@ pub enum Writer {
     /// memory on the same threads that computes nothing, over the implementation's, from the pairs
     /// that both have with `aten`. Without a `stream` beside it the limit is the bandwidth that
     /// `cargo bench --bench calibration` found, on as many threads, in the cache that holds all
-    /// tensors or in memory; a footnote says so. Nothing is cut off at 100 %. `MiB` is the peak of
-    /// memory with everything that is alive, as upstream's `memory_mb`. `gate` is the largest error
-    /// over all special inputs, 1 being the most that passes. `fastest` is whose interval lies above
-    /// all others'; where several meet it is a `tie`; `stream` takes no part. What a terminal has no
-    /// room for is left out, and named at the end: `gate`, `MiB`, the interval of the time, `GB/s`,
-    /// in this order.
+    /// tensors or in memory; a footnote says so. Nothing is cut off at 100 %. `peak MiB` is the peak
+    /// of memory with everything that the case has alive. `gate` is the largest error over all
+    /// special inputs, 1 being the most that passes. `fastest` is whose interval lies above all
+    /// others'; where several meet it is a `tie`; `stream` takes no part. What a terminal has no room
+    /// for is left out, and named at the end: `gate`, `peak MiB`, the interval of the time, `GB/s`, in
+    /// this order.
     ///
     /// Below the tables stands a line per implementation: the geometric mean of its speed-ups, the
     /// lowest and the highest, how many are ▲ ▼ = ?, in how many of its cases there is one, and the
     /// same of its shares of the limit. `--by` says the same at every batch size, sequence length or
-    /// dimension instead. `--format json` has upstream's field names with honest meanings:
-    /// docs/FORMAT.md states them.
+    /// dimension instead; what has no room there are `high`, then `low`.
+    ///
+    /// `--format json` is the array of the comprehensive operator benchmark, our own fields behind
+    /// its ten. Of these `time_ms` is the median; `memory_mb` is `peak MiB`, in MiB as upstream's;
+    /// `inference_speed` are calls per second; `throughput_gbps` is `GB/s`; `gpu_efficiency` is
+    /// `of limit` in percent, with `efficiency_source` beside it, on any device. Cases that were not
+    /// measured are in it, with null for figures, `outcome` and `reason`.
     Operators(operators::Options),
 }
 

@@ -107,6 +107,41 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     );
 }
 
+/// Where python3 is at hand, the scripts of upstream's document themselves.
+#[test]
+fn upstreams_scripts_run() {
+    const SCRIPTS: &str = r#"
+import json, sys
+results = json.load(open(sys.argv[1]))
+layernorm_results = [r for r in results if r['operation'] == 'LayerNorm']
+for impl in ['PyTorch', 'Rust']:
+    impl_results = [r for r in layernorm_results if r['implementation'] == impl]
+    avg_time = sum(r['time_ms'] for r in impl_results) / len(impl_results)
+    print(f"{impl} average time: {avg_time:.3f} ms")
+batch_32 = [r for r in results if r['batch_size'] == 32]
+avg_time = sum(r['time_ms'] for r in batch_32) / len(batch_32)
+print(f"Batch {batch_32[0]['batch_size']}: {avg_time:.3f} ms")
+fastest = min(layernorm_results, key=lambda x: x['time_ms'])
+print(f'Fastest LayerNorm: {fastest["implementation"]} ({fastest["time_ms"]:.3f} ms)')
+"#;
+    let (folder, criterion) = Fixture::of("quick", SMALL).end("/aten-out/", skipped()).write();
+    let file = folder.path().join("benchmark_results.json");
+    let path = file.to_str().expect("text");
+    let args = ["--format", "json", "--upstream-compat", "--output", path];
+    assert!(run(&criterion, &args).status.success());
+    let python = Command::new("python3").args(["-c", SCRIPTS, path]).output();
+    let Ok(python) = python else {
+        eprintln!("not tested: there is no python3");
+        return;
+    };
+    assert!(python.status.success(), "{}", err(&python));
+    assert_eq!(
+        String::from_utf8_lossy(&python.stdout),
+        "PyTorch average time: 5.033 ms\nRust average time: 2.796 ms\nBatch 32: 6.338 ms\n\
+         Fastest LayerNorm: Rust (2.796 ms)\n"
+    );
+}
+
 #[test]
 fn the_documented_keys_are_those_written() {
     let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");

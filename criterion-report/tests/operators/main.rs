@@ -6,6 +6,7 @@ mod array;
 mod common;
 mod efficiency;
 mod fixture;
+mod others;
 mod tables;
 
 use clap::ColorChoice;
@@ -15,7 +16,7 @@ use criterion_report::write::operators::{Format, Options};
 use criterion_report::write::{Target, Writer};
 use fixture::Fixture;
 use insta::assert_snapshot;
-use plan::{Implementation, Outcome};
+use plan::Outcome;
 use regex::Regex;
 use serde_json::Value;
 

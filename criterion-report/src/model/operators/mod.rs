@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod efficiency;
+mod over_aten;
 mod result;
 mod siblings;
 mod standing;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use plan::{Implementation, Outcome};
 
-use super::efficiency::over_aten;
+use super::over_aten::over_aten;
 use super::siblings::implementation_of;
 use crate::model::row::Row;
 use crate::model::time::Interval;

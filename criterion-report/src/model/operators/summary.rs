@@ -131,3 +131,37 @@ impl Summary {
         values.into_iter().map(at).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(values: &[f64]) -> Mean {
+        Mean::of(values.iter().copied()).expect("there are some")
+    }
+
+    #[test]
+    fn a_mean_of_ratios_is_the_same_from_either_side() {
+        let values = [2.0, 0.5, 4.0, 1.25];
+        let other_way = values.map(|value| 1.0 / value);
+        let product = mean(&values).value * mean(&other_way).value;
+        assert!((product - 1.0).abs() < 1e-12);
+        assert!((mean(&[2.0, 0.5]).value - 1.0).abs() < 1e-12, "the arithmetic one is 1.25");
+        let Mean { value, lowest, highest, count } = mean(&values);
+        assert_eq!((lowest, highest, count), (0.5, 4.0, 4));
+        assert!(lowest < value && value < highest);
+    }
+
+    #[test]
+    fn one_value_is_its_own_mean_and_none_has_none() {
+        assert!((mean(&[3.0]).value - 3.0).abs() < 1e-12);
+        assert_eq!(Mean::of([]), None);
+    }
+
+    #[test]
+    fn an_axis_is_its_dimension() {
+        let size = OperatorShape { batch_size: 2, sequence_length: 3, tensor_dimension: 5 };
+        let values = [Axis::Batch, Axis::Sequence, Axis::Dimension].map(|axis| axis.of(size));
+        assert_eq!(values, [2, 3, 5]);
+    }
+}

@@ -2,6 +2,7 @@
 
 mod block;
 mod json;
+mod line;
 mod summary;
 mod table;
 

@@ -4,7 +4,8 @@ use plan::Implementation;
 
 use super::Room;
 use super::block::Block;
-use super::table::{SIGNS, Table};
+use super::line::SIGNS;
+use super::table::Table;
 use crate::model::{Axis, Mean, Summary};
 use crate::units;
 use crate::write::show::ABSENT;

@@ -1,8 +1,7 @@
 //! The second tables: what is measured besides time, speed-up and accuracy.
 
 use plan::{
-    Accuracy, Conditions, Counters, Energy, Gate, Latency, Measures, Memory, Outcome, Range,
-    Weights,
+    Accuracy, Conditions, Counters, Energy, Latency, Measures, Memory, Outcome, Range, Weights,
 };
 
 use super::footnotes::Footnotes;
@@ -32,6 +31,8 @@ const SECTIONS: &[Section] = &[
     // Records of before there were any have no weights.
     Section { title: "weights", columns: WEIGHTS, optional: true },
     Section { title: "accuracy", columns: ACCURACY, optional: true },
+    // Operators alone have further gates.
+    Section { title: "gates", columns: GATES, optional: true },
     Section { title: "memory", columns: MEMORY, optional: false },
     Section { title: "counted per step", columns: COUNTED, optional: false },
     Section { title: "energy, clock", columns: CONDITIONS, optional: false },
@@ -76,12 +77,18 @@ const ACCURACY: &[Column] = &[
     Column("max abs error", "", |r| ok(units::error(accuracy(r)?.max_abs_error.0))),
     Column("relative error", "", |r| ok(units::error(accuracy(r)?.relative_error.0))),
     Column("rows checked", "", |r| ok(accuracy(r)?.rows_checked.to_string())),
-    // Of operators alone: without any, both are left out.
-    Column("gates", "", |r| ok(some(accuracy(r)?.gates.len()))),
-    Column("worst gate", "", |r| {
-        accuracy(r)?;
-        let worst = |gate: &Gate| format!("{} ({})", units::error(gate.worst.0), gate.inputs);
-        ok(r.worst_gate().map(worst).unwrap_or_default())
+];
+
+const GATES: &[Column] = &[
+    Column("passed", "", |r| {
+        let count = accuracy(r)?.gates.len();
+        (count > 0).then(|| Ok(count.to_string()))
+    }),
+    Column("worst", "", |r| ok(units::error(r.worst_gate()?.worst.0))),
+    Column("with inputs", "", |r| ok(r.worst_gate()?.inputs.clone())),
+    Column("of size", "", |r| {
+        let size: Vec<String> = r.worst_gate()?.size.iter().map(u64::to_string).collect();
+        ok(size.join("x"))
     }),
 ];
 
@@ -247,11 +254,6 @@ const fn conditions(row: &Row) -> Option<&Conditions> {
 /// Nothing where there is nothing.
 fn held(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { units::bytes(bytes) }
-}
-
-/// The same of a count.
-fn some(count: usize) -> String {
-    if count == 0 { String::new() } else { count.to_string() }
 }
 
 /// A mean count per step: two decimals below ten, none of three digits and more.

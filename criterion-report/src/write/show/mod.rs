@@ -28,7 +28,7 @@ pub struct Options {
     /// the bytes of their weights with scales and zero points, `density` the share of a sparse
     /// weight that pruning left. Errors are against the high-precision reference, `relative error`
     /// in Euclidean norm; below `gate dB` a case fails. An operator has to pass further `gates` on
-    /// special inputs: the largest error of the `worst gate` is 1 where it just passes. `outputs` are tensors that are allocated
+    /// special inputs: the largest error of the `worst` is 1 where it just passes. `outputs` are tensors that are allocated
     /// before the first step. Counts are means per step over all threads: `of
     /// time` is the share of a step that page faults take, `waits` gave the CPU away, `preempted`
     /// had it taken away. MHz and °C are `median [lowest, highest]` of
