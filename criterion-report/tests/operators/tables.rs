@@ -146,6 +146,9 @@ fn who_is_fastest_follows_from_intervals() {
     // All are slower than the baseline, which has no interval of its own.
     let slow = Fixture::of("quick", SMALL).edit("layer_norm/cpu/(rust|aten-)", pair(0.8));
     assert_eq!(standing(&slow, &aten), Some("fastest"));
+    // And so it is where it has no record of its own.
+    let unrecorded = slow.without("/aten/");
+    assert_eq!(standing(&unrecorded, &rust), None);
     // Without a pair the times decide; without those nobody leads.
     let unpaired = || Fixture::of("quick", SMALL).edit(&out, |it| it.record.pairs.clear());
     assert_eq!(standing(&unpaired(), &rust), Some("fastest"));
@@ -156,6 +159,19 @@ fn who_is_fastest_follows_from_intervals() {
     // A filter hides cases; it does not make others faster.
     let report = usual.report("aten-out|stream");
     assert!(OperatorResult::all(&report).iter().all(|result| result.standing.is_none()));
+}
+
+/// The pairs are in the candidates' records.
+#[test]
+fn without_a_record_of_the_baseline_the_comparisons_stand() {
+    let report = small().without("/aten/").report("");
+    let text = narrow(&TABLE, &report);
+    assert_snapshot!("no-baseline", text);
+    for part in ["1.80× [1.78, 1.82]", "90.0 %  fastest"] {
+        assert_eq!(text.matches(part).count(), 2, "{part}: {text}");
+    }
+    let results = OperatorResult::all(&report);
+    assert!(results.iter().all(|result| result.peak_reduction.is_none()));
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Standing {
                 && implementation_of(row) != Some(Implementation::Stream)
         });
         let measured: Vec<&Row> = measured.collect();
-        let speeds = speeds(&measured, by_pair).or_else(|| speeds(&measured, by_time));
+        let speeds = by_pairs(&measured).or_else(|| speeds(&measured, by_time));
         match speeds {
             Some(speeds) if speeds.len() > 1 => leaders(&speeds),
             _ => HashMap::new(),
@@ -48,6 +48,17 @@ impl Standing {
 struct Speed {
     value: f64,
     interval: Interval,
+}
+
+/// Those of all over `aten`, or none. It takes part without a record of its own, too: the pairs are
+/// in the others'.
+fn by_pairs<'a>(rows: &[&'a Row]) -> Option<Vec<(&'a str, Speed)>> {
+    let mut speeds = speeds(rows, by_pair)?;
+    if rows.iter().all(|row| implementation_of(row) != Some(Implementation::Aten)) {
+        let interval = Interval { low: 1.0, high: 1.0 };
+        speeds.push((Implementation::Aten.as_str(), Speed { value: 1.0, interval }));
+    }
+    Some(speeds)
 }
 
 /// Those of all, or none.
