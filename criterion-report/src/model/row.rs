@@ -130,9 +130,8 @@ impl Row {
     /// The gate that came nearest to failing, a NaN before all; none without gates.
     pub fn worst_gate(&self) -> Option<&Gate> {
         let gates = &self.record.accuracy.as_ref()?.gates;
-        let badness =
-            |gate: &Gate| if gate.worst.0.is_nan() { f64::INFINITY } else { gate.worst.0 };
-        gates.iter().max_by(|a, b| badness(a).total_cmp(&badness(b)))
+        // In the total order a NaN without a sign is above infinity.
+        gates.iter().max_by(|a, b| a.worst.0.abs().total_cmp(&b.worst.0.abs()))
     }
 
     /// What qualifies the row's own numbers.

@@ -59,6 +59,22 @@ fn an_object_has_upstreams_fields_in_upstreams_units_and_ours() {
     );
 }
 
+/// A NaN where there should be none is worse than any error.
+#[test]
+fn the_worst_gate_is_that_of_the_largest_error() {
+    let fixture = Fixture::of("quick", SMALL).edit("/rust/", |it| {
+        let gates = &mut it.record.accuracy.as_mut().expect("measured").gates;
+        (gates[0].worst, gates[2].worst) = (plan::Stat(f64::NAN), plan::Stat(f64::INFINITY));
+        gates.swap(0, 2);
+    });
+    let array = array(&JSON, &fixture);
+    let rust = entry(&array, "gelu/cpu/rust/f32-32x512x768");
+    assert_eq!(
+        (&rust["worst_gate"], &rust["worst_gate_inputs"]),
+        (&"nan".into(), &"random".into())
+    );
+}
+
 /// Upstream drops what it has not measured.
 #[test]
 fn upstream_defect_2_nothing_is_dropped() {
@@ -226,6 +242,12 @@ fn a_selected_case_without_a_record_is_an_object_too() {
     let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect();
     let (own, others): (Vec<String>, Vec<String>) = (keys(missing), keys(&array[0]));
     assert_eq!(own, others, "a script finds every key");
+    for format in ["json", "table"] {
+        let alone = run(&criterion, &["--filter", "/silu/", "--format", format]);
+        assert!(alone.status.success(), "{}", err(&alone));
+        let text = String::from_utf8_lossy(&alone.stdout);
+        assert!(text.contains("silu/cpu/rust/f32-32x512x768"), "{text}");
+    }
     let compat = run(&criterion, &["--format", "json", "--upstream-compat"]);
     assert!(err(&compat).contains("1 case without a time left out"), "{}", err(&compat));
 }

@@ -211,6 +211,38 @@ fn a_bandwidth_is_of_this_machine_on_as_many_threads() {
     assert_snapshot!("no-limit", write_on(Some(80), &TABLE, &skipped));
 }
 
+/// The threads of the host are nothing to a device, and its caches are not recorded.
+#[test]
+fn a_device_has_the_bandwidth_of_its_memory() {
+    let on_device = |fixture: Fixture| {
+        fixture.edit("", |it| {
+            it.record.case.device = plan::Device::Cuda;
+            it.record.environment.torch.cuda_device = Some("NVIDIA H200".to_owned());
+        })
+    };
+    let threads = |it: &mut Measured| it.record.environment.torch.threads = 2;
+    let fixture = || on_device(calibrated(quick()).edit("^calibration/", threads));
+    match efficiency(&fixture(), RUST).source {
+        EfficiencySource::Calibration(ceiling) => {
+            assert_eq!((ceiling.level.as_str(), ceiling.certain), ("memory", false));
+        }
+        other => panic!("{other:?}"),
+    }
+    let other_device = fixture().edit("^calibration/", |it| {
+        it.record.environment.torch.cuda_device = Some("NVIDIA A100".to_owned());
+    });
+    assert!(of(&other_device.report(""), RUST).is_err());
+}
+
+#[test]
+fn limits_of_two_kinds_in_one_mean_are_pointed_out() {
+    let mixed = caches(quick().without("gelu/cpu/stream").and(calibration())).report("");
+    let text = write(&TABLE, &mixed);
+    let note = "its limits are of calibration and stream, which are not the same";
+    assert!(text.contains(note), "{text}");
+    assert!(!write(&TABLE, &quick().report("")).contains("its limits are of"));
+}
+
 #[test]
 fn the_latest_calibration_counts() {
     let twice = calibrated(quick()).and(caches(calibration().edit("", |it| {
