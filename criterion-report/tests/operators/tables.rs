@@ -191,3 +191,23 @@ fn a_summary_of_nothing_says_so() {
     assert!(text.contains("    rust           none of 2 cases measured in pairs\n"), "{text}");
     assert!(text.contains("    aten           baseline "), "{text}");
 }
+
+/// The whole suite of the comprehensive operator benchmark, and then some.
+#[test]
+fn many_cases_have_a_way_to_fewer_lines() {
+    let config = "
+benchmark_mode: operators
+operator_params:
+  operators: [layer_norm, gelu]
+  implementations: [rust, stream]
+  batch_sizes: [1, 2, 3, 4]
+  sequence_lengths: [1, 2, 3]
+  tensor_dimensions: [8, 16, 32]
+";
+    let many = Fixture::of("many", config).report("");
+    let text = narrow(&TABLE, &many);
+    assert!(text.contains("`--by batch`, `sequence` or `dimension` has means"), "{text}");
+    let few = narrow(&by(Axis::Sequence), &many);
+    assert!(!few.contains("`--by batch`"), "{few}");
+    assert!(few.lines().count() * 4 < text.lines().count());
+}

@@ -139,14 +139,17 @@ fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, roo
     out.push('\n');
     out.push_str(&footer::footer(report, room.width, room.colour));
     out.push_str(&footer::left_out(&left_out, room.width));
-    for text in remarks(results) {
+    for text in remarks(results, by) {
         out.extend(wrap(&text, room.width).iter().map(|line| format!("{line}\n")));
     }
     out
 }
 
-/// What the signs mean, what the means are, and how to get a limit where there is none.
-fn remarks(results: &[OperatorResult<'_>]) -> Vec<String> {
+/// Cases whose tables are longer than anyone reads.
+const MANY: usize = 200;
+
+/// What the signs mean, what the means are, how to get a limit where there is none, and fewer lines.
+fn remarks(results: &[OperatorResult<'_>], by: Option<Axis>) -> Vec<String> {
     let mut texts = Vec::new();
     if results.iter().any(|result| matches!(result.speedup, Some(Ok(_)))) {
         texts.push(
@@ -165,6 +168,13 @@ fn remarks(results: &[OperatorResult<'_>]) -> Vec<String> {
              calibration`)",
             units::count(without, "case"),
         ));
+    }
+    if by.is_none() && results.len() > MANY {
+        texts.push(
+            "`--by batch`, `sequence` or `dimension` has means instead of all these cases, \
+             `--filter` takes some of them"
+                .to_owned(),
+        );
     }
     texts
 }
