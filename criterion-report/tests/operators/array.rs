@@ -77,7 +77,7 @@ fn the_worst_gate_is_that_of_the_largest_error() {
 
 /// Upstream drops what it has not measured.
 #[test]
-fn upstream_defect_2_nothing_is_dropped() {
+fn nothing_is_dropped() {
     let fixture = Fixture::of("quick", SMALL).end("/(rust|aten-out)/", skipped());
     let array = array(&JSON, &fixture);
     assert_eq!(array.len(), 10);

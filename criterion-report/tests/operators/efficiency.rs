@@ -75,7 +75,7 @@ fn it_is_the_quotient_of_two_speedups_and_so_are_its_bounds() {
 
 /// Upstream's is 100 for all that takes less than a millisecond.
 #[test]
-fn upstream_defect_1_faster_than_the_limit_is_above_a_hundred() {
+fn faster_than_the_limit_is_above_a_hundred() {
     let fixture = quick().edit(RUST, repair(2.5));
     assert_eq!(efficiency(&fixture, RUST).share, 1.25);
     assert!(write(&TABLE, &fixture.report("")).contains("125.0 %"));
