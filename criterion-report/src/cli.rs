@@ -178,7 +178,7 @@ impl Source {
             output::put(&write::calibration::write(&profile, width, colour), None)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let report = self.report(Some(calibration::MODES))?;
+        let report = self.report(Some(calibration::MODES), &[])?;
         report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
         let profile = options.profile(&report)?;
         if let Some(file) = &self.output {
@@ -206,13 +206,18 @@ impl Source {
         bail!("{what} and reads no results: leave {} out", asked.join(", "))
     }
 
-    /// What was recorded of these modes, or of all.
-    fn report(&self, modes: Option<&'static [plan::Mode]>) -> Result<Report> {
+    /// What was recorded of these modes, or of all; and, without being shown, `beside` them.
+    fn report(
+        &self,
+        modes: Option<&'static [plan::Mode]>,
+        beside: &'static [plan::Mode],
+    ) -> Result<Report> {
         let location = match &self.criterion_dir {
             Some(folder) => Location::at(folder.clone()),
             None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
         };
-        let selection = Selection { modes, filter: self.filter.as_ref(), latest: self.latest };
+        let filter = self.filter.as_ref();
+        let selection = Selection { modes, beside, filter, latest: self.latest };
         let report = Report::read(&location, &self.baseline, selection)?;
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()
@@ -228,7 +233,7 @@ impl Source {
     }
 
     fn write(&self, writer: &Writer) -> Result<ExitCode> {
-        let report = self.report(writer.modes())?;
+        let report = self.report(writer.modes(), writer.beside())?;
         let target = Target {
             colour_terminal: self.output.is_none() && output::colour_terminal(),
             width: self.output.as_ref().map_or_else(output::terminal_width, |_| None),

@@ -24,8 +24,8 @@ const JSON: Writer = Writer::Fusion(Options { format: Format::Json, color: Color
 /// The fusion cases of the fixture whose id matches.
 fn report(filter: &str) -> Report {
     let filter = Regex::new(filter).expect("a valid pattern");
-    let selection =
-        Selection { modes: Some(&[Mode::Fusion]), filter: Some(&filter), latest: false };
+    let modes = Some(&[Mode::Fusion][..]);
+    let selection = Selection { modes, filter: Some(&filter), ..Selection::default() };
     let location = Location::at(fixture("fusion").join("criterion"));
     Report::read(&location, "new", selection).expect("a readable fixture")
 }

@@ -7,6 +7,8 @@ mod comparison;
 mod criterion_files;
 mod fusion;
 mod location;
+mod operators;
+mod place;
 mod records;
 mod report;
 mod row;
@@ -19,11 +21,15 @@ pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
 pub use criterion_files::{CriterionFiles, CriterionResult};
 pub use fusion::{
-    Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Place,
-    Point, SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products,
-    sdpa_dispatch,
+    Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
+    SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
 };
 pub use location::Location;
+pub use operators::{
+    Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,
+    OperatorResult, Standing, Summary,
+};
+pub use place::Place;
 pub use records::{Records, RecordsError, read_runs};
 pub use report::{Entry, Report, Selection};
 pub use row::{NoTime, Row};

@@ -45,11 +45,13 @@ impl Entry<'_> {
 }
 
 /// Which cases a report shows. Those left out still serve as baselines of those shown, except for
-/// those of other modes.
+/// those of other modes, which are not even read unless they are asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection<'a> {
     /// Those of these modes; of all of them without.
     pub modes: Option<&'a [Mode]>,
+    /// Besides those, the cases of these modes are read and not shown.
+    pub beside: &'a [Mode],
     /// Those whose id matches.
     pub filter: Option<&'a Regex>,
     /// Those that the latest run of their bench target selected.
@@ -58,8 +60,12 @@ pub struct Selection<'a> {
 
 impl Selection<'_> {
     fn has_mode(&self, mode: &str) -> bool {
-        self.modes.is_none_or(|modes| modes.iter().any(|known| known.as_str() == mode))
+        self.modes.is_none_or(|modes| is_among(mode, modes))
     }
+}
+
+fn is_among(mode: &str, modes: &[Mode]) -> bool {
+    modes.iter().any(|known| known.as_str() == mode)
 }
 
 /// The rows of one baseline, compared, with what qualifies them.
@@ -72,6 +78,8 @@ pub struct Report {
     comparisons: Vec<[Option<Comparison>; 2]>,
     /// Indices of the rows that are to be shown.
     shown: Vec<usize>,
+    /// Number of rows of the selected modes.
+    read: usize,
     /// Cases that a run selected and that have no record.
     pub missing: Vec<Missing>,
     /// Number of shown rows that the latest run of their bench target did not select.
@@ -100,7 +108,10 @@ impl Report {
         let Records { mut records, older, runs: recorded, mut warnings } =
             Records::read(&location.records, baseline)?;
         let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
-        records.retain(|record| selection.has_mode(record.case.mode.as_str()));
+        records.retain(|record| {
+            let mode = record.case.mode.as_str();
+            selection.has_mode(mode) || is_among(mode, selection.beside)
+        });
         let (runs, run_warnings) = read_runs(&location.records)?;
         warnings.extend(run_warnings);
 
@@ -137,6 +148,10 @@ impl Report {
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
+            read: rows
+                .iter()
+                .filter(|row| selection.has_mode(row.record.case.mode.as_str()))
+                .count(),
             rows,
             shown,
             missing,
@@ -165,9 +180,14 @@ impl Report {
         self.runs.findings(run_ids)
     }
 
+    /// All rows that were read, shown or not, those beside the selected modes too.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
     /// Number of rows of the selected modes, shown or not.
-    pub fn rows_read(&self) -> usize {
-        self.rows.len()
+    pub const fn rows_read(&self) -> usize {
+        self.read
     }
 
     /// Shown cases by status, in the order of the statuses' names.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use plan::{LastSample, Outcome, Recipe, Record, Role, Variant};
+use plan::{Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
 
 use super::caution::Caution;
 use super::criterion_files::CriterionResult;
@@ -127,6 +127,13 @@ impl Row {
         self.variant().is_some_and(|it| it.recipe == Recipe::Baseline && it.sparsity.is_none())
     }
 
+    /// The gate that came nearest to failing, a NaN before all; none without gates.
+    pub fn worst_gate(&self) -> Option<&Gate> {
+        let gates = &self.record.accuracy.as_ref()?.gates;
+        // In the total order a NaN without a sign is above infinity.
+        gates.iter().max_by(|a, b| a.worst.0.abs().total_cmp(&b.worst.0.abs()))
+    }
+
     /// What qualifies the row's own numbers.
     pub fn cautions(&self) -> Vec<Caution> {
         Caution::of_row(self)
@@ -144,8 +151,8 @@ impl Row {
         self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 
-    /// 10⁹ bytes per second at the median time, of a probe; the bytes are counted as
-    /// [`plan::cost::moved_bytes`] does.
+    /// 10⁹ bytes per second at the median time, of an operator or a probe; the bytes are counted
+    /// as [`plan::cost::moved_bytes`] does.
     pub fn gb_per_s(&self) -> Option<f64> {
         let bytes = plan::cost::moved_bytes(&self.record.case)? as f64;
         self.time.as_ref().ok().map(|time| bytes / time.median_ns)

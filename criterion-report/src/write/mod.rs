@@ -6,6 +6,8 @@ pub mod csv;
 pub mod dashboard;
 mod failures;
 pub mod fusion;
+pub mod operators;
+pub(crate) mod place;
 pub(crate) mod python_json;
 pub mod show;
 mod table;
@@ -94,6 +96,38 @@ pub enum Writer {
     /// does not fuse is `faster`, `slower` or `depends` in the place of `fuse`, `avoid` and
     /// `fuse conditionally`.
     Fusion(fusion::Options),
+
+    /// Print how fast each implementation of an operator is, against ATen and against the machine
+    ///
+    /// Of the records only those of `cargo bench --bench operators` are read, and those of
+    /// `--bench calibration` for the bandwidth of the machine. `time` is the median over criterion's
+    /// samples with its interval. `speed-up` is the time of `aten` over the implementation's with its
+    /// interval, from blocks in which both ran in turn; behind it ▲ is faster, ▼ slower, = the same
+    /// to ±1 %, ? left open by the interval. `GB/s` are the bytes that have to move, each input once
+    /// and the output once, over the time, whatever the implementation really moves.
+    ///
+    /// `of limit` is the part of what the machine can do: the time of `stream`, a pass over the same
+    /// memory on the same threads that computes nothing, over the implementation's, from the pairs
+    /// that both have with `aten`. Without a `stream` beside it the limit is the bandwidth that
+    /// `cargo bench --bench calibration` found, on as many threads, in the cache that holds all
+    /// tensors or in memory; a footnote says so. Nothing is cut off at 100 %. `peak MiB` is the peak
+    /// of memory with everything that the case has alive. `gate` is the largest error over all
+    /// special inputs, 1 being the most that passes. `fastest` is whose interval lies above all
+    /// others'; where several meet it is a `tie`; `stream` takes no part. What a terminal has no room
+    /// for is left out, and named at the end: `gate`, `peak MiB`, the interval of the time, `GB/s`, in
+    /// this order.
+    ///
+    /// Below the tables stands a line per implementation: the geometric mean of its speed-ups, the
+    /// lowest and the highest, how many are ▲ ▼ = ?, in how many of its cases there is one, and the
+    /// same of its shares of the limit. `--by` says the same at every batch size, sequence length or
+    /// dimension instead; what has no room there are `high`, then `low`.
+    ///
+    /// `--format json` is the array of the comprehensive operator benchmark, our own fields behind
+    /// its ten. Of these `time_ms` is the median; `memory_mb` is `peak MiB`, in MiB as upstream's;
+    /// `inference_speed` are calls per second; `throughput_gbps` is `GB/s`; `gpu_efficiency` is
+    /// `of limit` in percent, with `efficiency_source` beside it, on any device. Cases that were not
+    /// measured are in it, with null for figures, `outcome` and `reason`.
+    Operators(operators::Options),
 }
 
 /// What a writer may know of where its text goes.
@@ -128,6 +162,15 @@ impl Writer {
         match self {
             Self::Show(_) | Self::Csv | Self::Dashboard(_) => None,
             Self::Fusion(_) => Some(&[Mode::Fusion]),
+            Self::Operators(_) => Some(&[Mode::Operators]),
+        }
+    }
+
+    /// The modes whose cases it derives something from without writing them.
+    pub const fn beside(&self) -> &'static [Mode] {
+        match self {
+            Self::Show(_) | Self::Csv | Self::Dashboard(_) | Self::Fusion(_) => &[],
+            Self::Operators(_) => &[Mode::Calibration],
         }
     }
 
@@ -138,6 +181,7 @@ impl Writer {
             Self::Show(_) => true,
             Self::Csv | Self::Dashboard(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
+            Self::Operators(options) => options.format.is_for_people(),
         }
     }
 
@@ -148,6 +192,7 @@ impl Writer {
             Self::Csv => csv::write(report).into(),
             Self::Dashboard(options) => dashboard::write(report, options, target)?,
             Self::Fusion(options) => fusion::write(report, options, target)?.into(),
+            Self::Operators(options) => operators::write(report, options, target)?,
         };
         if !self.says_warnings() {
             written.notes.extend(earlier(report));

@@ -1,6 +1,8 @@
 //! Aligned columns for a terminal. Widths are counted in characters: nothing wide or combining
 //! is ever printed here.
 
+use super::show::ABSENT;
+
 /// How a piece of text stands out, where colour is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Paint {
@@ -126,6 +128,44 @@ pub fn table_width(columns: &[(&str, Align)], lines: &[Line], indent: usize) -> 
     let widths = (0..columns.len()).map(|column| column_width(columns[column].0, column, lines));
     let widths: Vec<usize> = widths.filter(|width| *width > 0).collect();
     indent + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// Whether no case has a value in the column.
+pub fn is_empty(column: usize, lines: &[Line]) -> bool {
+    lines.iter().all(|line| match line {
+        Line::Cells(row) => ["", ABSENT].contains(&row[column].text.as_str()),
+        Line::Spanning(..) => column > 0,
+        Line::Text(_) => true,
+    })
+}
+
+/// Empties a column, which leaves it out.
+pub fn clear(column: usize, lines: &mut [Line]) {
+    for line in lines {
+        if let Line::Cells(row) = line {
+            row[column] = Cell::default();
+        }
+    }
+}
+
+/// Leaves columns out, those of `give_way` in its order, until the table fits a terminal of `room`
+/// columns; which ones it were, if they had any value.
+pub fn fit(
+    columns: &[(&str, Align)],
+    lines: &mut [Line],
+    indent: usize,
+    room: Option<usize>,
+    give_way: &[usize],
+) -> Vec<usize> {
+    let mut left_out = Vec::new();
+    for &column in give_way {
+        let too_wide = room.is_some_and(|room| table_width(columns, lines, indent) > room);
+        if too_wide && !is_empty(column, lines) {
+            clear(column, lines);
+            left_out.push(column);
+        }
+    }
+    left_out
 }
 
 /// Spaces between columns.

@@ -1,9 +1,29 @@
-//! How a verdict looks, wherever it stands: one paint for each of its words.
+//! How a verdict looks, wherever it stands: its words, and one paint for each.
 
-use statistics::{Band, Benefit};
+use statistics::{Band, Benefit, Verdict};
 
 use super::table::Paint;
 use crate::model::Advice;
+
+/// A verdict as documents and files have it.
+pub const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// Of what a speed-up's interval lets one say.
+pub const fn of_verdict(verdict: Verdict) -> Paint {
+    match verdict {
+        Verdict::Faster => Paint::Good,
+        Verdict::Slower => Paint::Bad,
+        Verdict::Same => Paint::Plain,
+        Verdict::Inconclusive => Paint::Warn,
+    }
+}
 
 /// Of what a speed-up is worth.
 pub fn of_benefit(benefit: Benefit) -> Paint {

@@ -19,6 +19,7 @@ mod strategy;
 
 pub use calibrate::calibrate;
 pub use level::{BEYOND_LAST, Caches, Level};
+pub(super) use memory::{Memory, name as level_name};
 pub use operation::{Operation, OperationKey, Rate};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{Products, ProfileError};

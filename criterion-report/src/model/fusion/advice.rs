@@ -26,8 +26,8 @@ use std::fmt;
 use plan::{Dtype, FusionShape, FusionVariant, Pattern};
 use statistics::{Band, Benefit};
 
-use super::place::Place;
 use super::result::FusionResult;
+use crate::model::place::Place;
 use crate::model::speedup::Speedup;
 use crate::model::time::Interval;
 

@@ -3,13 +3,11 @@
 mod advice;
 mod dispatch;
 mod entry;
-mod place;
 mod product;
 mod result;
 
 pub use advice::{Advice, OverControl, PatternAdvice, Point, VariantAdvice};
 pub use dispatch::{SdpaDispatch, sdpa_dispatch};
 pub use entry::{OverCase, SpeedupCase, VariantEntry};
-pub use place::Place;
 pub use product::{OtherProducts, other_products};
 pub use result::{FusionKey, FusionResult, Side};

@@ -4,8 +4,8 @@ use plan::cost::reduction;
 use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern, StepMemory, Work};
 use statistics::Benefit;
 
-use super::place::Place;
 use super::product;
+use crate::model::place::Place;
 use crate::model::report::{Entry, Report};
 use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};

@@ -4,10 +4,10 @@ use plan::{
     Conditions, Counters, Energy, Latency, ModelWork, Planned, Quiet, Range, StepMemory, Stop,
     Utilization,
 };
-use statistics::Verdict;
 
 use crate::model::{Entry, Speedup, Time};
 use crate::units;
+use crate::write::verdict;
 
 /// A column: its name and how a case fills it; `None` is an empty cell.
 pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
@@ -95,7 +95,7 @@ pub const OURS: &[Column] = &[
     ("git_revision", |e| e.row.record.environment.git_revision.clone()),
     ("run_id", |e| text(&e.row.record.run_id)),
     ("timestamp", |e| text(units::rfc3339(e.row.record.timestamp))),
-    ("verdict", |e| text(verdict_word(group_speedup(e)?.verdict()))),
+    ("verdict", |e| text(verdict::word(group_speedup(e)?.verdict()))),
     ("no_speedup_reason", |e| e.comparison?.speedup.as_ref().err().and_then(text)),
     ("pair_blocks", |e| text(group_speedup(e)?.blocks)),
     ("pair_stopped", |e| text(stop_word(group_speedup(e)?.stopped))),
@@ -245,14 +245,5 @@ const fn stop_word(stop: Stop) -> &'static str {
         Stop::Target => "target",
         Stop::Budget => "budget",
         Stop::Fixed => "fixed",
-    }
-}
-
-const fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same => "same",
-        Verdict::Inconclusive => "inconclusive",
     }
 }

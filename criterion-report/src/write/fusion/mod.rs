@@ -2,7 +2,7 @@
 
 pub(crate) mod json;
 pub(super) mod strategy;
-mod table;
+pub(super) mod table;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,6 @@ use super::Target;
 use super::show::{NARROWEST, WIDTH, footer, header};
 use crate::model::{FusionResult, PatternAdvice, Report};
 use crate::units;
-use crate::write::table::wrap;
 
 /// What `fusion` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -104,14 +103,7 @@ fn tables(
     out.push_str(&strategy::strategy(advice, width, colour));
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
-    if !left_out.is_empty() {
-        let names: Vec<String> = left_out.iter().map(|name| format!("`{name}`")).collect();
-        let text = format!(
-            "left out for want of room: {}; a wider terminal, or a file, has all columns",
-            names.join(", ")
-        );
-        out.extend(wrap(&text, width).iter().map(|line| format!("{line}\n")));
-    }
+    out.push_str(&footer::left_out(&left_out, width));
     out
 }
 

@@ -8,7 +8,7 @@ use crate::write::failures;
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
-use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
+use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, wrap};
 use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment.
@@ -68,19 +68,16 @@ pub fn table(
     let mut columns = COLUMNS.map(|(heading, _, align)| (heading, align));
     columns[SPEEDUP].0 = &speedup;
     for column in 0..columns.len() {
-        if is_empty(column, &lines) {
+        if is_empty(column, &lines[1..]) {
             clear(column, &mut lines);
         }
     }
-    let mut left_out = Vec::new();
-    for column in GIVE_WAY {
-        let is_there = !is_empty(column, &lines);
-        if is_there && room.is_some_and(|room| table_width(&columns, &lines, INDENT) > room) {
-            clear(column, &mut lines);
-            let (heading, below, _) = COLUMNS[column];
-            left_out.push(format!("{heading} {below}").trim_end().to_owned());
-        }
-    }
+    let left_out = fit(&columns, &mut lines, INDENT, room, &GIVE_WAY);
+    let left_out = left_out.into_iter().map(|column| {
+        let (heading, below, _) = COLUMNS[column];
+        format!("{heading} {below}").trim_end().to_owned()
+    });
+    let left_out = left_out.collect();
     if let Line::Cells(below) = &lines[0]
         && below.iter().all(|cell| cell.text.is_empty())
     {
@@ -101,24 +98,6 @@ fn heading(row: &Row) -> String {
     let names = &row.record.case.shape_names;
     let names = if names.is_empty() { String::new() } else { format!("  ({})", names.join(", ")) };
     format!("  {}{names}", id(row))
-}
-
-/// Whether no case has a value in the column.
-fn is_empty(column: usize, lines: &[Line]) -> bool {
-    lines[1..].iter().all(|line| match line {
-        Line::Cells(row) => ["", ABSENT].contains(&row[column].text.as_str()),
-        Line::Spanning(..) => column > 0,
-        Line::Text(_) => true,
-    })
-}
-
-/// Empties a column, which leaves it out.
-fn clear(column: usize, lines: &mut [Line]) {
-    for line in lines {
-        if let Line::Cells(row) = line {
-            row[column] = Cell::default();
-        }
-    }
 }
 
 /// The unfused operations: what the lines below are compared with.
@@ -168,7 +147,8 @@ fn line(result: &FusionResult<'_>, footnotes: &mut Footnotes) -> Line {
     ])
 }
 
-fn time(row: &Row) -> Cell {
+/// The median alone, or why there is none.
+pub(in crate::write) fn time(row: &Row) -> Cell {
     match &row.time {
         Ok(time) => units::time(time.median_ns).into(),
         Err(NoTime::NotMeasured) => Cell::new(row.record.outcome.status(), Paint::Warn),
@@ -211,7 +191,8 @@ fn notes(result: &FusionResult<'_>) -> Vec<String> {
     notes
 }
 
-fn no_time(row: &Row) -> Option<String> {
+/// Why a measured row has no time.
+pub(in crate::write) fn no_time(row: &Row) -> Option<String> {
     let why = row.time.as_ref().err()?;
     (*why != NoTime::NotMeasured).then(|| why.to_string())
 }

@@ -32,6 +32,8 @@ const SECTIONS: &[Section] = &[
     // Records of before there were any have no weights.
     Section { title: "weights", columns: WEIGHTS, optional: true },
     Section { title: "accuracy", columns: ACCURACY, optional: true },
+    // Operators alone have further gates.
+    Section { title: "gates", columns: GATES, optional: true },
     Section { title: "memory", columns: MEMORY, optional: false },
     Section { title: "counted per step", columns: COUNTED, optional: false },
     Section { title: "energy, clock", columns: CONDITIONS, optional: false },
@@ -48,7 +50,7 @@ const LATENCY: &[Column] = &[
     Column("first call", "first_call_ns", |r| ok(units::time(m(r).first_call_ns? as f64))),
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
-    // Of probes alone.
+    // Of operators and probes alone.
     Column("GB/s", "", |r| {
         ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())
     }),
@@ -76,6 +78,19 @@ const ACCURACY: &[Column] = &[
     Column("max abs error", "", |r| ok(units::error(accuracy(r)?.max_abs_error.0))),
     Column("relative error", "", |r| ok(units::error(accuracy(r)?.relative_error.0))),
     Column("rows checked", "", |r| ok(accuracy(r)?.rows_checked.to_string())),
+];
+
+const GATES: &[Column] = &[
+    Column("passed", "", |r| {
+        let count = accuracy(r)?.gates.len();
+        (count > 0).then(|| Ok(count.to_string()))
+    }),
+    Column("worst", "", |r| ok(units::error(r.worst_gate()?.worst.0))),
+    Column("with inputs", "", |r| ok(r.worst_gate()?.inputs.clone())),
+    Column("of size", "", |r| {
+        let size: Vec<String> = r.worst_gate()?.size.iter().map(u64::to_string).collect();
+        ok(size.join("x"))
+    }),
 ];
 
 const MEMORY: &[Column] = &[

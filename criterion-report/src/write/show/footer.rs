@@ -1,5 +1,7 @@
 //! What the reader must know after the tables.
 
+use std::collections::BTreeSet;
+
 use plan::{Mode, Outcome};
 
 use crate::model::Report;
@@ -53,11 +55,28 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     out
 }
 
+/// The columns that a terminal had no room for.
+pub fn left_out(columns: &BTreeSet<String>, width: usize) -> String {
+    if columns.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = columns.iter().map(|name| format!("`{name}`")).collect();
+    let text = format!(
+        "left out for want of room: {}; a wider terminal, or a file, has all columns",
+        names.join(", ")
+    );
+    wrap(&text, width).iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// The commands that say more than a table of times, of the modes that are shown.
 pub fn more(report: &Report) -> String {
     let mut out = String::new();
     for (mode, command) in [
         (Mode::Fusion, "`criterion-report fusion` says what fusing gained, and whether to"),
+        (
+            Mode::Operators,
+            "`criterion-report operators` says how near each implementation comes to the limit",
+        ),
         (
             Mode::Calibration,
             "`criterion-report calibration` makes a profile of the machine of them",

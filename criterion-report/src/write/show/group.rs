@@ -3,14 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use plan::{Probe, Work};
-use statistics::Verdict;
 
 use super::footnotes::Footnotes;
 use super::{ABSENT, details, parameters};
-use crate::model::{Comparison, Entry, NoSpeedup, NoTime, Row};
+use crate::model::{Entry, NoSpeedup, NoTime, Row, Speedup};
 use crate::units::{self, ByteUnit};
-use crate::write::failures;
-use crate::write::table::{Align, Cell, Line, Paint, render, table_width, wrap};
+use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
+use crate::write::{failures, verdict};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 2] = [6, 5];
@@ -134,15 +133,6 @@ fn unit(entries: &[Entry<'_>]) -> ByteUnit {
     ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
 }
 
-/// Empties a column, which leaves it out.
-fn clear(column: usize, lines: &mut [Line]) {
-    for line in lines {
-        if let Line::Cells(row) = line {
-            row[column] = Cell::default();
-        }
-    }
-}
-
 /// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape.
 pub fn parameter_heading(entry: &Entry<'_>) -> Line {
     let case = &entry.row.record.case;
@@ -217,7 +207,7 @@ fn line(
     Line::Cells(vec![
         record.case.variant().into(),
         time(entry),
-        entry.comparison.map(speedup).unwrap_or_default(),
+        entry.comparison.map(|it| speedup(&it.speedup)).unwrap_or_default(),
         sizes.rate.and_then(|rate| rate.cell(entry.row)).unwrap_or_default().into(),
         weights_cell(entry, sizes),
         bits.unwrap_or_default().into(),
@@ -236,16 +226,11 @@ fn time(entry: &Entry<'_>) -> Cell {
 }
 
 /// The ratio, in colour where the interval leaves no doubt.
-fn speedup(comparison: &Comparison) -> Cell {
-    match &comparison.speedup {
+pub fn speedup(speedup: &Result<Speedup, NoSpeedup>) -> Cell {
+    match speedup {
         Ok(speedup) => {
-            let paint = match speedup.verdict() {
-                Verdict::Faster => Paint::Good,
-                Verdict::Slower => Paint::Bad,
-                Verdict::Same => Paint::Plain,
-                Verdict::Inconclusive => Paint::Warn,
-            };
-            Cell::new(units::ratio(speedup.ratio, Some(speedup.interval)), paint)
+            let text = units::ratio(speedup.ratio, Some(speedup.interval));
+            Cell::new(text, verdict::of_verdict(speedup.verdict()))
         }
         Err(NoSpeedup::NotMeasured) => Cell::default(),
         Err(_) => Cell::new(ABSENT, Paint::Warn),

@@ -5,10 +5,10 @@ pub(crate) mod strategy;
 
 use std::collections::BTreeSet;
 
-use plan::{Allocator, CacheMode, Device, Environment, Threads};
+use plan::Environment;
 use serde::Serialize;
 
-use crate::model::{Circumstances, FusionResult, PatternAdvice, Place, Report};
+use crate::model::{Circumstances, FusionResult, PatternAdvice, Report};
 use result::Entry;
 use strategy::Strategy;
 
@@ -80,27 +80,4 @@ impl<'a> Circumstance<'a> {
 struct Missing<'a> {
     full_id: &'a str,
     reason: &'a str,
-}
-
-/// A place.
-#[derive(Serialize)]
-struct Where<'a> {
-    device: Device,
-    processor: Option<&'a str>,
-    threads: Threads,
-    allocator: Allocator,
-    cache: CacheMode,
-}
-
-impl<'a> Where<'a> {
-    fn of(place: &'a Place) -> Self {
-        let Place { device, processor, threads, allocator, cache } = place;
-        Self {
-            device: *device,
-            processor: processor.as_deref(),
-            threads: *threads,
-            allocator: *allocator,
-            cache: *cache,
-        }
-    }
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use statistics::Band;
 
-use super::Where;
 use crate::model::{FusionResult, Row, Side};
+use crate::write::place::Where;
 
 /// One variant at one size.
 #[derive(Serialize)]

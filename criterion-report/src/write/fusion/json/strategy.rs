@@ -3,8 +3,8 @@
 use plan::{FusionVariant, Pattern};
 use serde::Serialize;
 
-use super::Where;
 use crate::model::{PatternAdvice, VariantAdvice, VariantEntry};
+use crate::write::place::Where;
 
 /// What to do with a pattern at a place.
 #[derive(Serialize)]

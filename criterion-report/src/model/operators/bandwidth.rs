@@ -1,0 +1,105 @@
+//! What the machines' memory can do at most, from calibration: the limit of operators that have no
+//! `stream` beside them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plan::{Device, Record};
+
+use crate::model::calibration::{Caches, Level, Memory, Operation, OperationKey, level_name};
+use crate::model::row::Row;
+use crate::model::time::Interval;
+
+/// The bandwidths of every machine and device that a report has calibrations of.
+#[derive(Debug)]
+pub struct Bandwidths(Vec<Machine>);
+
+#[derive(Debug)]
+struct Machine {
+    name: Name,
+    memory: Memory,
+    threads: BTreeSet<u32>,
+}
+
+/// What tells machines and their devices apart.
+type Name = (String, String, Option<String>, Device);
+
+fn name(record: &Record) -> Name {
+    let (host, device) = (&record.environment.host, record.case.device);
+    let gpu = record.environment.torch.cuda_device.clone().filter(|_| device == Device::Cuda);
+    (host.hostname.clone(), host.cpu_model.clone(), gpu, device)
+}
+
+/// The bandwidth that is an operator's limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ceiling {
+    /// 10⁹ bytes per second.
+    pub gb_per_s: f64,
+    /// Interval of them; absent in quick mode.
+    pub gb_per_s_interval: Option<Interval>,
+    /// Of what: `L2`, `memory`.
+    pub level: String,
+    /// Whether the operator's tensors surely lie there.
+    pub certain: bool,
+    /// Key of the operation that reached it.
+    pub operation: String,
+}
+
+impl Bandwidths {
+    /// Those that the rows show; of several measurements of the same thing the latest counts.
+    pub fn of(rows: &[Row]) -> Self {
+        let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
+        operations.retain(|operation| operation.key.probe.is_stream());
+        operations.sort_by_key(|operation| operation.row.record.timestamp);
+        let mut machines: BTreeMap<Name, BTreeMap<OperationKey, Operation<'_>>> = BTreeMap::new();
+        for operation in operations {
+            let machine = machines.entry(name(&operation.row.record)).or_default();
+            machine.insert(operation.key, operation);
+        }
+        let machine = |(name, latest): (Name, BTreeMap<OperationKey, Operation<'_>>)| {
+            let operations: Vec<Operation<'_>> = latest.into_values().collect();
+            let threads = operations.iter().map(|operation| operation.key.threads).collect();
+            Machine { name, memory: Memory::of(&operations), threads }
+        };
+        Self(machines.into_iter().map(machine).collect())
+    }
+
+    /// The one over an operator's row: of the cache in which all of its tensors lie, if that was
+    /// measured, else of memory.
+    pub fn over(&self, row: &Row) -> Option<Ceiling> {
+        let record = &row.record;
+        let name = name(record);
+        let machine = self.0.iter().find(|machine| machine.name == name)?;
+        let threads = machine.threads(record)?;
+        let bytes = plan::cost::moved_bytes(&record.case)?;
+        let host = &record.environment.host;
+        let there = match record.case.device {
+            Device::Cpu => Caches::new(&host.caches, host.cpus).level(bytes, threads),
+            // The caches of other devices are not recorded.
+            Device::Cuda | Device::Xpu | Device::Mps => Level::Unclear,
+        };
+        let own = machine.memory.best(there, threads).map(|best| (there, best));
+        let memory = || Some((Level::Memory, machine.memory.best(Level::Memory, threads)?));
+        let (level, best) = own.or_else(memory)?;
+        let bounds = best.low.zip(best.high);
+        Some(Ceiling {
+            gb_per_s: best.value,
+            gb_per_s_interval: bounds.map(|(low, high)| Interval { low, high }),
+            level: level_name(level)?,
+            certain: level == there,
+            operation: best.operation.clone(),
+        })
+    }
+}
+
+impl Machine {
+    /// The threads whose bandwidth counts: those of the row. The host's are nothing to a device.
+    fn threads(&self, record: &Record) -> Option<u32> {
+        let own = record.environment.torch.threads;
+        match record.case.device {
+            Device::Cpu => self.threads.get(&own).copied(),
+            Device::Cuda | Device::Xpu | Device::Mps => {
+                self.threads.get(&own).or_else(|| self.threads.last()).copied()
+            }
+        }
+    }
+}

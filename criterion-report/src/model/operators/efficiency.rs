@@ -1,0 +1,166 @@
+//! How near an implementation comes to what the machine can do: upstream's `gpu_efficiency`, which
+//! there is 100 over the milliseconds.
+//!
+//! The limit is the group's `stream`, a pass over the same memory on the same threads that computes
+//! nothing. Both are measured in pairs with `aten`, so their ratio is the quotient of two speed-ups:
+//! `stream`'s time over one's own is (aten / own) / (aten / stream). Each of the two intervals holds
+//! at its level, so the lowest and highest quotients that they allow hold at least at the sum of
+//! both levels less 1: 90 % of two at 95 %.
+//!
+//! Nothing is cut off at 1: a plain pass is no law of nature.
+
+use std::fmt;
+
+use plan::{Implementation, Outcome};
+
+use super::bandwidth::{Bandwidths, Ceiling};
+use super::over_aten::over_aten;
+use super::siblings::Siblings;
+use crate::model::place::Place;
+use crate::model::row::Row;
+use crate::model::time::Interval;
+
+/// The part of a measured limit that an implementation reaches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Efficiency {
+    /// 1 at the limit; more where it is faster than that.
+    pub share: f64,
+    /// Interval of the share; absent in quick mode without pairs.
+    pub interval: Option<Interval>,
+    /// What the limit is.
+    pub source: EfficiencySource,
+}
+
+/// What an implementation is compared with, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EfficiencySource {
+    /// It is `stream` itself: at its limit by definition.
+    Itself,
+    /// `stream`, by the pairs that both have with `aten`.
+    Pairs,
+    /// `stream`, by the two times, which are of two moments: one side has no pair.
+    Times,
+    /// The bandwidth of the machine, which `calibration` measured at another moment.
+    Calibration(Ceiling),
+}
+
+impl EfficiencySource {
+    /// Whose figure the limit is.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Itself | Self::Pairs | Self::Times => "stream",
+            Self::Calibration(_) => "calibration",
+        }
+    }
+
+    /// What the comparison is made of; nothing of `stream` itself.
+    pub const fn method(&self) -> Option<&'static str> {
+        match self {
+            Self::Itself => None,
+            Self::Pairs => Some("pairs"),
+            Self::Times | Self::Calibration(_) => Some("times"),
+        }
+    }
+}
+
+/// Why there is no efficiency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoEfficiency {
+    /// It is not measured; the row itself says why.
+    NotMeasured,
+    /// It has neither a time nor a pair to go by.
+    NoTime,
+    /// There is nothing to compare it with.
+    NoLimit {
+        /// What is the matter with `stream`.
+        stream: String,
+    },
+}
+
+impl fmt::Display for NoEfficiency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotMeasured => f.write_str("it is not measured"),
+            Self::NoTime => f.write_str("it has no usable time"),
+            Self::NoLimit { stream } => write!(
+                f,
+                "{stream}, and no bandwidth of this machine on as many threads is recorded"
+            ),
+        }
+    }
+}
+
+impl Efficiency {
+    /// That of a row among its siblings, or else by the bandwidths of machines.
+    pub fn of<'a>(
+        row: &'a Row,
+        siblings: &Siblings<'a>,
+        bandwidths: &Bandwidths,
+    ) -> Result<Self, NoEfficiency> {
+        if row.record.outcome != Outcome::Measured {
+            return Err(NoEfficiency::NotMeasured);
+        }
+        let stream = siblings.by(row, Implementation::Stream);
+        let why = match stream.map(|stream| (stream, no_limit(stream, row))) {
+            None => "its group has no `stream`".to_owned(),
+            Some((_, Some(why))) => why,
+            Some((stream, None)) => match Self::over_stream(row, stream) {
+                Some(efficiency) => return Ok(efficiency),
+                None => "it and `stream` have neither both a pair with `aten` nor both a time",
+            }
+            .to_owned(),
+        };
+        let (Some(rate), Ok(time)) = (row.gb_per_s(), &row.time) else {
+            return Err(NoEfficiency::NoTime);
+        };
+        let ceiling = bandwidths.over(row).ok_or(NoEfficiency::NoLimit { stream: why })?;
+        let bounds = time.interval.zip(ceiling.gb_per_s_interval);
+        let interval = bounds.map(|(own, limit)| Interval {
+            low: rate * time.median_ns / own.high / limit.high,
+            high: rate * time.median_ns / own.low / limit.low,
+        });
+        let share = rate / ceiling.gb_per_s;
+        Ok(Self { share, interval, source: EfficiencySource::Calibration(ceiling) })
+    }
+
+    /// By the pairs of both sides with `aten`; by the times where there are none.
+    fn over_stream(row: &Row, stream: &Row) -> Option<Self> {
+        if row.full_id() == stream.full_id() {
+            let interval = Some(Interval { low: 1.0, high: 1.0 });
+            return Some(Self { share: 1.0, interval, source: EfficiencySource::Itself });
+        }
+        if let (Some(own), Some(limit)) = (over_aten(row), over_aten(stream)) {
+            let interval = Interval {
+                low: own.interval.low / limit.interval.high,
+                high: own.interval.high / limit.interval.low,
+            };
+            let share = own.ratio / limit.ratio;
+            return Some(Self { share, interval: Some(interval), source: EfficiencySource::Pairs });
+        }
+        let (own, limit) = (row.time.as_ref().ok()?, stream.time.as_ref().ok()?);
+        let bounds = own.interval.zip(limit.interval);
+        Some(Self {
+            share: limit.median_ns / own.median_ns,
+            interval: bounds.map(|(own, limit)| Interval {
+                low: limit.low / own.high,
+                high: limit.high / own.low,
+            }),
+            source: EfficiencySource::Times,
+        })
+    }
+}
+
+/// Why `stream` is no limit of the row.
+fn no_limit(stream: &Row, row: &Row) -> Option<String> {
+    let host = |row: &Row| row.record.environment.host.hostname.clone();
+    if Place::of(&stream.record) != Place::of(&row.record) || host(stream) != host(row) {
+        let place = Place::of(&stream.record);
+        return Some(format!("its `stream` was measured elsewhere ({place}, {})", host(stream)));
+    }
+    let status = stream.record.outcome.status();
+    match (stream.reason(), over_aten(stream).is_some() || stream.time.is_ok()) {
+        (_, true) => None,
+        (Some(reason), false) => Some(format!("`stream` has no time ({status}: {reason})")),
+        (None, false) => Some(format!("`stream` has no time ({status})")),
+    }
+}

@@ -1,0 +1,15 @@
+//! Operators: how fast each implementation is, against the others and against the machine.
+
+mod bandwidth;
+mod efficiency;
+mod over_aten;
+mod result;
+mod siblings;
+mod standing;
+mod summary;
+
+pub use bandwidth::{Bandwidths, Ceiling};
+pub use efficiency::{Efficiency, EfficiencySource, NoEfficiency};
+pub use result::{OperatorKey, OperatorResult};
+pub use standing::Standing;
+pub use summary::{Axis, Mean, Summary};

@@ -1,0 +1,130 @@
+//! One implementation of an operator at one size.
+
+use plan::{Dtype, Implementation, Operator, OperatorShape, OperatorWork};
+
+use super::bandwidth::Bandwidths;
+use super::efficiency::{Efficiency, EfficiencySource, NoEfficiency};
+use super::siblings::Siblings;
+use super::standing::Standing;
+use crate::model::caution::Caution;
+use crate::model::place::Place;
+use crate::model::report::{Entry, Report};
+use crate::model::row::Row;
+use crate::model::speedup::{NoSpeedup, Speedup};
+
+/// What a result is of. No two results of one config share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorKey {
+    /// The function.
+    pub operator: Operator,
+    /// Who computes it.
+    pub implementation: Implementation,
+    /// The size of x.
+    pub size: OperatorShape,
+    /// Dtype of x.
+    pub dtype: Dtype,
+    /// Device, threads and what else the numbers depend on.
+    pub place: Place,
+}
+
+/// An implementation at a size. It borrows from the report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorResult<'a> {
+    /// What it is of.
+    pub key: OperatorKey,
+    /// The case as it went, measured or not.
+    pub row: &'a Row,
+    /// How many times faster than `aten` it is, from interleaved pairs; none of `aten` itself.
+    pub speedup: Option<Result<Speedup, NoSpeedup>>,
+    /// The part of `aten`'s peak memory that it does without.
+    pub peak_reduction: Option<f64>,
+    /// The part of the machine's limit that it reaches.
+    pub efficiency: Result<Efficiency, NoEfficiency>,
+    /// Whether it is the fastest of its siblings, shown or not.
+    pub standing: Option<Standing>,
+    /// What qualifies its numbers and the comparisons.
+    pub cautions: Vec<String>,
+}
+
+impl<'a> OperatorResult<'a> {
+    /// The results among a report's entries, in their order, measured or not.
+    pub fn all(report: &'a Report) -> Vec<Self> {
+        let siblings = Siblings::of(report.rows());
+        let bandwidths = Bandwidths::of(report.rows());
+        report.entries().filter_map(|entry| Self::of(&entry, &siblings, &bandwidths)).collect()
+    }
+
+    fn of(entry: &Entry<'a>, siblings: &Siblings<'a>, bandwidths: &Bandwidths) -> Option<Self> {
+        let row = entry.row;
+        let case = &row.record.case;
+        let OperatorWork { operator, implementation, size, .. } = *case.work.operator()?;
+        let efficiency = Efficiency::of(row, siblings, bandwidths);
+        let mut cautions = entry.cautions();
+        if let Ok(efficiency) = &efficiency {
+            let stream = siblings.by(row, Implementation::Stream);
+            cautions.extend(of_limit(efficiency, row, stream));
+        }
+        Some(Self {
+            key: OperatorKey {
+                operator,
+                implementation,
+                size,
+                dtype: case.dtype,
+                place: Place::of(&row.record),
+            },
+            row,
+            speedup: entry.comparison.map(|comparison| comparison.speedup.clone()),
+            peak_reduction: entry.comparison.and_then(|comparison| comparison.peak_reduction),
+            efficiency,
+            standing: Standing::of(siblings.family(row)).get(row.full_id()).copied(),
+            cautions,
+        })
+    }
+
+    /// Bytes that one step has to move, whoever computes it.
+    pub fn bytes(&self) -> Option<u64> {
+        plan::cost::moved_bytes(&self.row.record.case)
+    }
+
+    /// Elements of x per second at the median time.
+    pub fn elements_per_s(&self) -> Option<f64> {
+        self.row.steps_per_s().map(|steps| steps * self.key.size.elements() as f64)
+    }
+}
+
+/// What qualifies the limit that a row is compared with.
+fn of_limit(efficiency: &Efficiency, row: &Row, stream: Option<&Row>) -> Vec<String> {
+    let of_stream = |row: &Row, stream: &Row| {
+        let sides = Caution::of_sides(&stream.record, &row.record);
+        sides.into_iter().map(|caution| match caution {
+            Caution::Differs { what, baseline, candidate } => {
+                format!("`stream`, its limit, differs in {what}: {baseline} against {candidate}")
+            }
+            _ => "`stream`, its limit, is of another run".to_owned(),
+        })
+    };
+    match &efficiency.source {
+        EfficiencySource::Itself => Vec::new(),
+        EfficiencySource::Pairs => {
+            stream.map(|stream| of_stream(row, stream).collect()).unwrap_or_default()
+        }
+        EfficiencySource::Times => {
+            let text = "its share of the limit is the quotient of two times of two moments: it or \
+                        `stream` has no pair with `aten`";
+            let others = stream.map(|stream| of_stream(row, stream).collect::<Vec<_>>());
+            std::iter::once(text.to_owned()).chain(others.unwrap_or_default()).collect()
+        }
+        EfficiencySource::Calibration(ceiling) if ceiling.certain => {
+            vec![format!("its limit is the calibrated bandwidth of {}", level(&ceiling.level))]
+        }
+        EfficiencySource::Calibration(_) => vec![
+            "its limit is the calibrated bandwidth of memory; its tensors may lie in caches in \
+             part, whose limit is higher"
+                .to_owned(),
+        ],
+    }
+}
+
+fn level(name: &str) -> String {
+    if name == "memory" { name.to_owned() } else { format!("{name}, in which its tensors lie") }
+}

@@ -1,0 +1,45 @@
+//! The implementations of one operator at one size, dtype and device.
+
+use std::collections::HashMap;
+
+use plan::{Implementation, Mode};
+
+use crate::model::row::Row;
+
+/// Group and parameter: what siblings share.
+type Key<'a> = (&'a str, &'a str);
+
+/// All operator rows by their siblings, those that are not shown too.
+pub struct Siblings<'a>(HashMap<Key<'a>, Vec<&'a Row>>);
+
+impl<'a> Siblings<'a> {
+    /// Those among the rows of a report.
+    pub fn of(rows: &'a [Row]) -> Self {
+        let mut siblings: HashMap<_, Vec<&Row>> = HashMap::new();
+        for row in rows.iter().filter(|row| row.record.case.mode == Mode::Operators) {
+            siblings.entry(key(row)).or_default().push(row);
+        }
+        Self(siblings)
+    }
+
+    /// The row and its siblings.
+    pub fn family(&self, row: &'a Row) -> &[&'a Row] {
+        self.0.get(&key(row)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The sibling by `implementation`, the row itself too.
+    pub fn by(&self, row: &'a Row, implementation: Implementation) -> Option<&'a Row> {
+        let mut family = self.family(row).iter().copied();
+        family.find(|sibling| implementation_of(sibling) == Some(implementation))
+    }
+}
+
+fn key(row: &Row) -> Key<'_> {
+    let id = &row.record.case.id;
+    (&id.group, &id.parameter)
+}
+
+/// Who computes the row's operator.
+pub fn implementation_of(row: &Row) -> Option<Implementation> {
+    row.record.case.work.operator().map(|work| work.implementation)
+}

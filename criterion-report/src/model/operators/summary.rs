@@ -1,0 +1,167 @@
+//! What the results of one implementation at several sizes amount to.
+//!
+//! Means are geometric and of ratios. A mean of times is the mean of the largest sizes, whatever the
+//! others did; and of the arithmetic mean of ratios the verdict depends on which side is called the
+//! baseline: of 2× and ½× it is 1.25 either way round.
+
+use std::collections::BTreeSet;
+
+use plan::{Implementation, OperatorShape};
+use statistics::Verdict;
+
+use super::efficiency::EfficiencySource;
+use super::result::OperatorResult;
+
+/// A dimension of the sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Axis {
+    /// Batch sizes.
+    Batch,
+    /// Sequence lengths.
+    Sequence,
+    /// Tensor dimensions.
+    Dimension,
+}
+
+impl Axis {
+    /// As the user names it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Batch => "batch",
+            Self::Sequence => "sequence",
+            Self::Dimension => "dimension",
+        }
+    }
+
+    /// A size along it.
+    pub const fn of(self, size: OperatorShape) -> u64 {
+        match self {
+            Self::Batch => size.batch_size,
+            Self::Sequence => size.sequence_length,
+            Self::Dimension => size.tensor_dimension,
+        }
+    }
+}
+
+/// A geometric mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// exp of the mean logarithm.
+    pub value: f64,
+    /// The lowest of the values.
+    pub lowest: f64,
+    /// The highest.
+    pub highest: f64,
+    /// How many values.
+    pub count: usize,
+}
+
+impl Mean {
+    /// The mean of positive values; none of none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().collect();
+        let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
+        Some(Self {
+            value: (logarithms / values.len() as f64).exp(),
+            lowest: values.iter().copied().min_by(f64::total_cmp)?,
+            highest: values.iter().copied().max_by(f64::total_cmp)?,
+            count: values.len(),
+        })
+    }
+}
+
+/// An implementation over several cases of one place and dtype.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Whose.
+    pub implementation: Implementation,
+    /// Cases, measured or not.
+    pub cases: usize,
+    /// Of the speed-ups over `aten`; of what has some.
+    pub speedup: Option<Mean>,
+    /// Speed-ups by what they let one say: faster, slower, same, inconclusive.
+    pub verdicts: [usize; 4],
+    /// Of the shares of the limit; `stream` itself has none.
+    pub efficiency: Option<Mean>,
+    /// Whose figures the limits are.
+    pub sources: BTreeSet<&'static str>,
+}
+
+impl Summary {
+    /// One for each implementation among the results, in the order of the words.
+    pub fn all(results: &[&OperatorResult<'_>]) -> Vec<Self> {
+        let of = |&implementation: &Implementation| {
+            let own = results.iter().filter(|it| it.key.implementation == implementation);
+            let own: Vec<&OperatorResult<'_>> = own.copied().collect();
+            (!own.is_empty()).then(|| Self::of(implementation, &own))
+        };
+        Implementation::ALL.iter().filter_map(of).collect()
+    }
+
+    /// That of an implementation whose results these are.
+    pub fn of(implementation: Implementation, results: &[&OperatorResult<'_>]) -> Self {
+        let speedups = || results.iter().filter_map(|it| it.speedup.as_ref()?.as_ref().ok());
+        let efficiencies = || {
+            let all = results.iter().filter_map(|it| it.efficiency.as_ref().ok());
+            all.filter(|it| it.source != EfficiencySource::Itself)
+        };
+        let verdicts = [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Inconclusive];
+        Self {
+            implementation,
+            cases: results.len(),
+            speedup: Mean::of(speedups().map(|speedup| speedup.ratio)),
+            verdicts: verdicts.map(|it| speedups().filter(|own| own.verdict() == it).count()),
+            efficiency: Mean::of(efficiencies().map(|efficiency| efficiency.share)),
+            sources: efficiencies().map(|efficiency| efficiency.source.word()).collect(),
+        }
+    }
+
+    /// The same at each value along an axis, the lowest value first.
+    pub fn along(
+        axis: Axis,
+        implementation: Implementation,
+        results: &[&OperatorResult<'_>],
+    ) -> Vec<(u64, Self)> {
+        let own = || results.iter().filter(|it| it.key.implementation == implementation);
+        let values: BTreeSet<u64> = own().map(|it| axis.of(it.key.size)).collect();
+        let at = |value: u64| {
+            let there = own().filter(|it| axis.of(it.key.size) == value).copied();
+            (value, Self::of(implementation, &there.collect::<Vec<_>>()))
+        };
+        values.into_iter().map(at).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(values: &[f64]) -> Mean {
+        Mean::of(values.iter().copied()).expect("there are some")
+    }
+
+    #[test]
+    fn a_mean_of_ratios_is_the_same_from_either_side() {
+        let values = [2.0, 0.5, 4.0, 1.25];
+        let other_way = values.map(|value| 1.0 / value);
+        let product = mean(&values).value * mean(&other_way).value;
+        assert!((product - 1.0).abs() < 1e-12);
+        assert!((mean(&[2.0, 0.5]).value - 1.0).abs() < 1e-12, "the arithmetic one is 1.25");
+        let Mean { value, lowest, highest, count } = mean(&values);
+        assert_eq!((lowest, highest, count), (0.5, 4.0, 4));
+        assert!(lowest < value && value < highest);
+    }
+
+    #[test]
+    fn one_value_is_its_own_mean_and_none_has_none() {
+        assert!((mean(&[3.0]).value - 3.0).abs() < 1e-12);
+        assert_eq!(Mean::of([]), None);
+    }
+
+    #[test]
+    fn an_axis_is_its_dimension() {
+        let size = OperatorShape { batch_size: 2, sequence_length: 3, tensor_dimension: 5 };
+        let values = [Axis::Batch, Axis::Sequence, Axis::Dimension].map(|axis| axis.of(size));
+        assert_eq!(values, [2, 3, 5]);
+    }
+}

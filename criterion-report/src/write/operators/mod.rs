@@ -1,0 +1,180 @@
+//! `operators`: how fast each implementation is, as tables for people or as a list for programs.
+
+mod block;
+mod json;
+mod line;
+mod summary;
+mod table;
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use clap::ColorChoice;
+use plan::Outcome;
+
+use super::show::{NARROWEST, WIDTH, footer, header};
+use super::{Target, Written};
+use crate::model::{Axis, NoEfficiency, OperatorResult, Report};
+use crate::units;
+use crate::write::failures;
+use crate::write::table::wrap;
+use table::Table;
+
+/// What `operators` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Tables for people, or a JSON array with every field of upstream's results
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Instead of every case: means at each batch size, sequence length or dimension
+    ///
+    /// Means are geometric, over the other two dimensions, of speed-ups and of shares of the limit,
+    /// each with the number of cases that it is of.
+    #[arg(long, value_enum, value_name = "AXIS")]
+    pub by: Option<Axis>,
+    /// Of the JSON only what upstream's scripts can read: cases with a time, without `stream`
+    ///
+    /// Upstream's scripts take sums and minima of `time_ms` over all results of an operation: null
+    /// is an error to them, and `stream`, which computes nothing, the fastest. What is left out is
+    /// counted on standard error.
+    #[arg(long)]
+    pub upstream_compat: bool,
+    /// When to colour the tables; `auto` colours on a terminal unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// How `operators` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Tables for people.
+    Table,
+    /// A JSON array.
+    Json,
+}
+
+impl Format {
+    /// Whether it is prose and tables; those say the report's warnings, too.
+    pub const fn is_for_people(self) -> bool {
+        match self {
+            Self::Table => true,
+            Self::Json => false,
+        }
+    }
+}
+
+/// The implementations of operators among a report's cases.
+///
+/// # Errors
+/// There are none; or the options contradict each other.
+pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<Written> {
+    match options.format {
+        Format::Json if options.by.is_some() => bail!(
+            "--by is of the tables: the JSON array has every case\n  leave out one of --by and \
+             --format json"
+        ),
+        Format::Table if options.upstream_compat => {
+            bail!("--upstream-compat is of the JSON array\n  add --format json, or leave it out")
+        }
+        Format::Table | Format::Json => {}
+    }
+    let results = OperatorResult::all(report);
+    if results.is_empty() && report.missing.is_empty() {
+        bail!(
+            "the records of `{}` hold no operator case\n  measure some with `cargo bench --bench \
+             operators`",
+            report.baseline
+        );
+    }
+    if options.format == Format::Json {
+        return Ok(json::array(report, &results, options.upstream_compat)?);
+    }
+    let colour = match options.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => target.colour_terminal,
+    };
+    let terminal = target.width.map(|columns| columns.max(NARROWEST));
+    let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
+    Ok(tables(report, &results, options.by, room).into())
+}
+
+/// What there is to write on.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Columns of a terminal, for tables: elsewhere they have all their columns.
+    terminal: Option<usize>,
+    /// Columns that text keeps to.
+    width: usize,
+    colour: bool,
+}
+
+/// Circumstances, the tables, and how the cases ended.
+fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, room: Room) -> String {
+    let mut out = header::header(report, room.width, room.colour);
+    let mut left_out = BTreeSet::new();
+    let mut put = |heading: &str, table: Table| {
+        out.push_str(&format!("\n{heading}{}", table.text));
+        left_out.extend(table.left_out);
+    };
+    for block in block::of_groups(results) {
+        let table = match (failures::common(block.iter().map(|result| result.row)), by) {
+            (Some(text), _) => Table {
+                text: failures::render(&text, room.width, room.colour),
+                left_out: Vec::new(),
+            },
+            (None, Some(axis)) => summary::along(axis, &block, room),
+            (None, None) => table::table(&block, room),
+        };
+        put(&block::heading(&block[0].row.record.case.id.group, &block, room), table);
+    }
+    let measured = |result: &&OperatorResult<'_>| result.row.record.outcome == Outcome::Measured;
+    for block in block::of_configs(results) {
+        // Why nothing was measured stands in the tables.
+        if by.is_none() && block.iter().any(measured) {
+            let title = format!("summary of {}", block[0].row.record.case.config);
+            put(&block::heading(&title, &block, room), summary::summary(&block, room));
+        }
+    }
+    out.push('\n');
+    out.push_str(&footer::footer(report, room.width, room.colour));
+    out.push_str(&footer::left_out(&left_out, room.width));
+    for text in remarks(results, by) {
+        out.extend(wrap(&text, room.width).iter().map(|line| format!("{line}\n")));
+    }
+    out
+}
+
+/// Cases whose tables are longer than anyone reads.
+const MANY: usize = 200;
+
+/// What the signs mean, what the means are, how to get a limit where there is none, and fewer lines.
+fn remarks(results: &[OperatorResult<'_>], by: Option<Axis>) -> Vec<String> {
+    let mut texts = Vec::new();
+    if results.iter().any(|result| matches!(result.speedup, Some(Ok(_)))) {
+        texts.push(
+            "▲ faster than `aten`, ▼ slower, = the same to ±1 %, ? left open; means are geometric"
+                .to_owned(),
+        );
+    }
+    let without = |result: &&OperatorResult<'_>| {
+        matches!(result.efficiency, Err(NoEfficiency::NoLimit { .. }))
+    };
+    let without = results.iter().filter(without).count();
+    if without > 0 {
+        texts.push(format!(
+            "{} without a limit: measure `stream` beside them (`cargo bench --bench operators -- \
+             /stream/`), or the bandwidth of the machine on as many threads (`cargo bench --bench \
+             calibration`)",
+            units::count(without, "case"),
+        ));
+    }
+    if by.is_none() && results.len() > MANY {
+        texts.push(
+            "`--by batch`, `sequence` or `dimension` has means instead of all these cases, \
+             `--filter` takes some of them"
+                .to_owned(),
+        );
+    }
+    texts
+}

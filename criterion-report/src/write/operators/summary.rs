@@ -1,0 +1,130 @@
+//! What an implementation's cases amount to: over all of them, and along one dimension.
+
+use plan::Implementation;
+
+use super::Room;
+use super::block::Block;
+use super::line::SIGNS;
+use super::table::Table;
+use crate::model::{Axis, Mean, Summary};
+use crate::units;
+use crate::write::show::ABSENT;
+use crate::write::show::footnotes::Footnotes;
+use crate::write::table::{Align, Cell, Line, Paint, fit, render};
+
+/// The columns behind the first one.
+const COLUMNS: [(&str, Align); 11] = [
+    ("speed-up", Align::Right),
+    ("low", Align::Right),
+    ("high", Align::Right),
+    (SIGNS[0], Align::Right),
+    (SIGNS[1], Align::Right),
+    (SIGNS[2], Align::Right),
+    (SIGNS[3], Align::Right),
+    ("cases", Align::Right),
+    ("of limit", Align::Right),
+    ("cases", Align::Right),
+    ("", Align::Left),
+];
+const INDENT: usize = 4;
+
+/// Columns that give way, in this order, where the table is too wide.
+const GIVE_WAY: [usize; 2] = [3, 2];
+
+/// A line per implementation, over all operators and sizes of one config, dtype and place.
+pub fn summary(block: &Block<'_, '_>, room: Room) -> Table {
+    let mut footnotes = Footnotes::default();
+    let lines = Summary::all(block)
+        .iter()
+        .map(|summary| line(summary.implementation.as_str().into(), summary, &mut footnotes))
+        .collect();
+    table("", lines, &footnotes, room)
+}
+
+/// Per implementation of one operator a line for each value along the axis.
+pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
+    let mut footnotes = Footnotes::default();
+    let mut lines = Vec::new();
+    for &implementation in Implementation::ALL {
+        let values = Summary::along(axis, implementation, block);
+        if values.is_empty() {
+            continue;
+        }
+        let mark = if is_even(&values) {
+            String::new()
+        } else {
+            let note = "its means are not all of as many cases, so they are of different sizes too, \
+                        and a trend may be due to these";
+            format!("  {}", footnotes.mark(note.to_owned()))
+        };
+        lines.push(Line::Text(Cell::new(format!("  {implementation}{mark}"), Paint::Dim)));
+        let values = values.iter();
+        lines.extend(values.map(|(value, it)| line(value.to_string().into(), it, &mut footnotes)));
+    }
+    table(axis.word(), lines, &footnotes, room)
+}
+
+fn table(
+    first: &str,
+    mut lines: Vec<Line>,
+    footnotes: &Footnotes,
+    Room { terminal, width, colour }: Room,
+) -> Table {
+    let columns: Vec<(&str, Align)> =
+        std::iter::once((first, Align::Left)).chain(COLUMNS).collect();
+    let left_out = fit(&columns, &mut lines, INDENT, terminal, &GIVE_WAY);
+    let left_out = left_out.into_iter().map(|column| columns[column].0.to_owned()).collect();
+    let text = render(&columns, &lines, INDENT, width, colour) + &footnotes.render(width, colour);
+    Table { text, left_out }
+}
+
+/// Whether each mean is of as many cases at every value.
+fn is_even(values: &[(u64, Summary)]) -> bool {
+    let counts = |of: fn(&Summary) -> Option<Mean>| {
+        let mut counts: Vec<usize> =
+            values.iter().map(|(_, it)| of(it).map_or(0, |mean| mean.count)).collect();
+        counts.dedup();
+        counts.len()
+    };
+    counts(|it| it.speedup) == 1 && counts(|it| it.efficiency) == 1
+}
+
+fn line(first: Cell, summary: &Summary, footnotes: &mut Footnotes) -> Line {
+    let baseline = summary.implementation == Implementation::Aten;
+    if summary.speedup.is_none() && summary.efficiency.is_none() && !baseline {
+        let text = format!("none of {} measured in pairs", units::count(summary.cases, "case"));
+        return Line::Spanning(first, Cell::new(text, Paint::Warn));
+    }
+    let mut cells = vec![first];
+    match &summary.speedup {
+        Some(Mean { value, lowest, highest, count }) => {
+            cells.extend([*value, *lowest, *highest].map(|it| units::ratio(it, None).into()));
+            cells.extend(summary.verdicts.map(|count| Cell::from(count.to_string())));
+            cells.push(of_cases(*count, summary.cases).into());
+        }
+        None => {
+            let text = if baseline { "baseline" } else { ABSENT };
+            cells.push(Cell::new(text, Paint::Dim));
+            cells.extend(vec![Cell::default(); 7]);
+        }
+    }
+    match &summary.efficiency {
+        Some(mean) => {
+            cells.push(units::percent(mean.value).into());
+            cells.push(of_cases(mean.count, summary.cases).into());
+        }
+        None => cells.extend(vec![Cell::default(); 2]),
+    }
+    let sources: Vec<&str> = summary.sources.iter().copied().collect();
+    let mixed = (sources.len() > 1).then(|| {
+        let sources = sources.join(" and ");
+        format!("its limits are of {sources}, which are not the same: choose with --filter")
+    });
+    cells.push(Cell::new(footnotes.marks(mixed.into_iter().collect()), Paint::Warn));
+    Line::Cells(cells)
+}
+
+/// `3 of 4`, or `4` of as many.
+fn of_cases(count: usize, cases: usize) -> String {
+    if count == cases { count.to_string() } else { format!("{count} of {cases}") }
+}

@@ -1,0 +1,268 @@
+//! The JSON array, and the command.
+
+use std::process::{Command, Output};
+
+use super::*;
+
+const UPSTREAM: [&str; 10] = [
+    "operation",
+    "implementation",
+    "batch_size",
+    "sequence_length",
+    "tensor_dimension",
+    "time_ms",
+    "memory_mb",
+    "inference_speed",
+    "gpu_efficiency",
+    "throughput_gbps",
+];
+
+fn array(writer: &Writer, fixture: &Fixture) -> Vec<Value> {
+    let text = match writer.write(&fixture.report(""), TO_STDOUT) {
+        Ok(written) => written.text,
+        Err(error) => panic!("{error}"),
+    };
+    serde_json::from_str(&text).expect("a JSON array")
+}
+
+const TO_STDOUT: Target<'_> = Target { colour_terminal: false, width: None, file: None };
+
+fn entry<'a>(array: &'a [Value], end: &str) -> &'a Value {
+    let is_it = |entry: &&Value| entry["full_id"].as_str().expect("an id").ends_with(end);
+    array.iter().find(is_it).expect("the fixture has it")
+}
+
+#[test]
+fn an_object_has_upstreams_fields_in_upstreams_units_and_ours() {
+    let fixture = Fixture::of("quick", SMALL);
+    assert_snapshot!("array", write(&JSON, &fixture.report("layer_norm/cpu/rust")));
+    let array = array(&JSON, &fixture);
+    assert_eq!(array.len(), 10);
+    for entry in &array {
+        for key in UPSTREAM {
+            assert!(!entry[key].is_null(), "{}: {key}", entry["full_id"]);
+        }
+    }
+    let rust = entry(&array, "layer_norm/cpu/rust/f32-32x512x768");
+    let number = |key: &str| rust[key].as_f64().expect("a number");
+    // Two tensors of 48 MiB, w and b, at 36 GB/s.
+    let bytes = f64::from(2 * 4 * (32 * 512 * 768 + 768));
+    assert_eq!(number("bytes"), bytes);
+    assert!((number("time_ms") - bytes / 36e6).abs() < 1e-6);
+    assert!((number("memory_mb") - bytes / f64::from(1 << 20)).abs() < 1e-9, "MiB, as upstream");
+    assert!((number("inference_speed") - 1000.0 / number("time_ms")).abs() < 1e-9);
+    assert!((number("throughput_gbps") - bytes / 1e6 / number("time_ms")).abs() < 1e-9);
+    assert!((number("gpu_efficiency") - 90.0).abs() < 1e-4);
+    assert_eq!(
+        (&rust["worst_gate"], &rust["worst_gate_inputs"]),
+        (&0.42.into(), &"denormal".into())
+    );
+}
+
+/// A NaN where there should be none is worse than any error.
+#[test]
+fn the_worst_gate_is_that_of_the_largest_error() {
+    let fixture = Fixture::of("quick", SMALL).edit("/rust/", |it| {
+        let gates = &mut it.record.accuracy.as_mut().expect("measured").gates;
+        (gates[0].worst, gates[2].worst) = (plan::Stat(f64::NAN), plan::Stat(f64::INFINITY));
+        gates.swap(0, 2);
+    });
+    let array = array(&JSON, &fixture);
+    let rust = entry(&array, "gelu/cpu/rust/f32-32x512x768");
+    assert_eq!(
+        (&rust["worst_gate"], &rust["worst_gate_inputs"]),
+        (&"nan".into(), &"random".into())
+    );
+}
+
+/// Upstream drops what it has not measured.
+#[test]
+fn nothing_is_dropped() {
+    let fixture = Fixture::of("quick", SMALL).end("/(rust|aten-out)/", skipped());
+    let array = array(&JSON, &fixture);
+    assert_eq!(array.len(), 10);
+    let rust = entry(&array, "layer_norm/cpu/rust/f32-32x512x768");
+    assert_eq!(
+        (&rust["operation"], &rust["implementation"]),
+        (&"LayerNorm".into(), &"Rust".into())
+    );
+    assert_eq!((&rust["outcome"], &rust["batch_size"]), (&"skipped".into(), &32.into()));
+    assert_eq!(rust["reason"], "this machine has no CUDA device");
+    assert_eq!(rust["no_efficiency_reason"], "it is not measured");
+    for key in &UPSTREAM[5..] {
+        assert_eq!(rust[key], Value::Null, "{key}");
+    }
+    assert_eq!(rust["bytes"], 100_669_440, "what is computed needs no run");
+}
+
+#[test]
+fn only_skipped_cases_are_written_too() {
+    let fixture = Fixture::of("quick", SMALL).end("", skipped());
+    let all = array(&JSON, &fixture);
+    assert!(all.len() == 10 && all.iter().all(|entry| entry["time_ms"].is_null()));
+    assert_eq!(array(&COMPAT, &fixture), Vec::<Value>::new());
+    let text = write(&TABLE, &fixture.report(""));
+    assert!(text.contains("    all 5 cases: skipped: this machine has no CUDA device\n"), "{text}");
+}
+
+/// What upstream's document does with the file: sums and minima over all results of an operation.
+#[test]
+fn upstreams_scripts_can_take_the_compatible_array() {
+    let fixture = Fixture::of("quick", SMALL).end("/aten-out/", skipped());
+    let array = array(&COMPAT, &fixture);
+    assert_eq!(array.len(), 6);
+    let layer_norm = || array.iter().filter(|entry| entry["operation"] == "LayerNorm");
+    let time = |entry: &Value| entry["time_ms"].as_f64().expect("each has a time");
+    let fastest = layer_norm().min_by(|a, b| time(a).total_cmp(&time(b))).expect("there are some");
+    assert_eq!(fastest["implementation"], "Rust", "and not a pass that computes nothing");
+    assert_eq!(layer_norm().filter(|entry| entry["implementation"] == "PyTorch").count(), 1);
+    let written = COMPAT.write(&fixture.report(""), TO_STDOUT).expect("written");
+    assert_eq!(
+        written.notes,
+        ["2 cases of `stream` left out: it computes nothing", "2 cases without a time left out"]
+    );
+}
+
+/// Where python3 is at hand, the scripts of upstream's document themselves.
+#[test]
+fn upstreams_scripts_run() {
+    const SCRIPTS: &str = r#"
+import json, sys
+results = json.load(open(sys.argv[1]))
+layernorm_results = [r for r in results if r['operation'] == 'LayerNorm']
+for impl in ['PyTorch', 'Rust']:
+    impl_results = [r for r in layernorm_results if r['implementation'] == impl]
+    avg_time = sum(r['time_ms'] for r in impl_results) / len(impl_results)
+    print(f"{impl} average time: {avg_time:.3f} ms")
+batch_32 = [r for r in results if r['batch_size'] == 32]
+avg_time = sum(r['time_ms'] for r in batch_32) / len(batch_32)
+print(f"Batch {batch_32[0]['batch_size']}: {avg_time:.3f} ms")
+fastest = min(layernorm_results, key=lambda x: x['time_ms'])
+print(f'Fastest LayerNorm: {fastest["implementation"]} ({fastest["time_ms"]:.3f} ms)')
+"#;
+    let (folder, criterion) = Fixture::of("quick", SMALL).end("/aten-out/", skipped()).write();
+    let file = folder.path().join("benchmark_results.json");
+    let path = file.to_str().expect("text");
+    let args = ["--format", "json", "--upstream-compat", "--output", path];
+    assert!(run(&criterion, &args).status.success());
+    let python = Command::new("python3").args(["-c", SCRIPTS, path]).output();
+    let Ok(python) = python else {
+        eprintln!("not tested: there is no python3");
+        return;
+    };
+    assert!(python.status.success(), "{}", err(&python));
+    assert_eq!(
+        String::from_utf8_lossy(&python.stdout),
+        "PyTorch average time: 5.033 ms\nRust average time: 2.796 ms\nBatch 32: 6.338 ms\n\
+         Fastest LayerNorm: Rust (2.796 ms)\n"
+    );
+}
+
+#[test]
+fn the_documented_keys_are_those_written() {
+    let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
+    let (_, section) = format.split_once("\n### Operators\n").expect("the section");
+    let section = section.split("\n## ").next().expect("its text");
+    let (_, table) = section.split_once("\n| key |").expect("its table");
+    let table = table.split("\n\n").next().expect("its text");
+    let row = Regex::new("(?m)^\\| (`[^|]*`) \\|").expect("a valid pattern");
+    let key = Regex::new("[a-z_0-9]+").expect("a valid pattern");
+    let cells: String = row.captures_iter(table).map(|row| row[1].to_owned()).collect();
+    let documented: Vec<&str> = key.find_iter(&cells).map(|it| it.as_str()).collect();
+    // The parser sorts an object's keys; the text has them as they were written.
+    let text = write(&JSON, &Fixture::of("quick", SMALL).report("gelu/cpu/rust"));
+    let written = Regex::new("(?m)^    \"([a-z_0-9]+)\":").expect("a valid pattern");
+    let written: Vec<String> = written.captures_iter(&text).map(|key| key[1].to_owned()).collect();
+    assert_eq!(documented, written);
+    assert_eq!(written[..10], UPSTREAM);
+}
+
+fn run(criterion: &std::path::Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .args(["operators", "--criterion-dir"])
+        .arg(criterion)
+        .args(args)
+        .env_remove("CRITERION_HOME")
+        .output()
+        .expect("the program starts")
+}
+
+fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
+}
+
+#[test]
+fn exit_codes_and_messages() {
+    let (_folder, good) = Fixture::of("quick", SMALL).write();
+    assert!(run(&good, &["--strict"]).status.success());
+    let (_folder, bad) = Fixture::of("quick", SMALL).end("gelu/cpu/rust", skipped()).write();
+    assert!(run(&bad, &[]).status.success());
+    let strict = run(&bad, &["--strict", "--format", "json"]);
+    assert_eq!(strict.status.code(), Some(1));
+    assert!(!strict.stdout.is_empty(), "the array is written all the same");
+    assert!(err(&strict).starts_with("--strict: 1 case has no time:\n"), "{}", err(&strict));
+
+    let calibration = "benchmark_mode: calibration\ncalibration_params: { probes: [copy], \
+                       sizes: [4MiB] }";
+    let (_folder, calibration) = Fixture::of("bandwidth", calibration).write();
+    for (folder, args, message) in [
+        (&good, &["--by", "batch", "--format", "json"][..], "--by is of the tables"),
+        (&good, &["--upstream-compat"], "--upstream-compat is of the JSON array"),
+        (&good, &["--by", "width"], "invalid value 'width'"),
+        (&good, &["--filter", "int8wo"], "--filter int8wo matches none of 10 recorded cases"),
+        (&good, &["--baseline", "main"], "no records: looked for"),
+        (&calibration, &[], "error: the records of `new` hold no operator case\n  measure some"),
+        (&calibration, &["--filter", "copy"], "error: the records of `new` hold no operator case"),
+    ] {
+        let output = run(folder, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty());
+        assert!(err(&output).contains(message), "{args:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn a_selected_case_without_a_record_is_an_object_too() {
+    let fixture = Fixture::of("quick", SMALL);
+    let (folder, criterion) = fixture.write();
+    let runs = folder.path().join("criterion-torch/runs");
+    std::fs::create_dir_all(&runs).expect("created");
+    let manifest = serde_json::json!({
+        "version": 1, "run_id": "20261121T120000Z-7", "target": "operators", "baseline": "base",
+        "started": 1_795_262_400u64, "args": [], "warnings": [], "outcomes": {},
+        "selected": ["operators/quick/silu/cpu/rust/f32-32x512x768"],
+    });
+    std::fs::write(runs.join("20261121T120000Z-7.json"), manifest.to_string()).expect("written");
+    let output = run(&criterion, &["--format", "json"]);
+    let array: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
+    assert_eq!(array.len(), 11);
+    let missing = entry(&array, "silu/cpu/rust/f32-32x512x768");
+    assert_eq!((&missing["outcome"], &missing["operation"]), (&"missing".into(), &Value::Null));
+    assert!(missing["reason"].as_str().expect("a reason").contains("20261121T120000Z-7"));
+    let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect();
+    let (own, others): (Vec<String>, Vec<String>) = (keys(missing), keys(&array[0]));
+    assert_eq!(own, others, "a script finds every key");
+    for format in ["json", "table"] {
+        let alone = run(&criterion, &["--filter", "/silu/", "--format", format]);
+        assert!(alone.status.success(), "{}", err(&alone));
+        let text = String::from_utf8_lossy(&alone.stdout);
+        assert!(text.contains("silu/cpu/rust/f32-32x512x768"), "{text}");
+    }
+    let compat = run(&criterion, &["--format", "json", "--upstream-compat"]);
+    assert!(err(&compat).contains("1 case without a time left out"), "{}", err(&compat));
+}
+
+#[test]
+fn a_file_holds_what_would_be_printed() {
+    let (folder, criterion) = Fixture::of("quick", SMALL).write();
+    let file = folder.path().join("operators.json");
+    let path = file.to_str().expect("text");
+    let output = run(&criterion, &["--format", "json", "--output", path]);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty());
+    let text = std::fs::read(&file).expect("written");
+    assert_eq!(text, run(&criterion, &["--format", "json"]).stdout);
+    let target = Target { colour_terminal: true, width: None, file: Some(&file) };
+    let report = Fixture::of("quick", SMALL).report("");
+    let written = TABLE.write(&report, target).expect("written");
+    assert!(written.notes.is_empty(), "the tables say everything themselves");
+}
