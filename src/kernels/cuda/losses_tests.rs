@@ -121,7 +121,7 @@ fn emulated_kernels_take_means() {
 fn emulated_cross_entropy_of_rows_at_which_formulas_break() {
     let emulation = Emulation::build(&SOURCE);
     let infinity = f64::INFINITY;
-    let mut run = |logits: &[f64], target: i64| {
+    let run = |logits: &[f64], target: i64| {
         let place = Place { kind: Kind::Float, device: Device::Cpu };
         let x = Tensor::from_slice(logits).unsqueeze(0);
         let mut case = Case::cross_entropy(place, &x, Layout::Dense);
@@ -148,8 +148,7 @@ fn the_mean_of_nothing_is_nan() {
     let place = Place { kind: Kind::BFloat16, device: Device::Cpu };
     let mut case = Case::mse(place, [1, 8], [Layout::Dense; 2]);
     let nothing = case.x.view.narrow(0, 0, 0);
-    let launches =
-        mse_launches(place, &nothing, &nothing, &case.partial, &case.out.view).unwrap();
+    let launches = mse_launches(place, &nothing, &nothing, &case.partial, &case.out.view).unwrap();
     assert_eq!(launches.iter().map(|it| it.kernel).collect::<Vec<_>>(), [2]);
     case.emulate(&emulation, "mse_loss", &launches);
     assert!(double(&case.out.view).double_value(&[0, 0]).is_nan());
@@ -158,7 +157,8 @@ fn the_mean_of_nothing_is_nan() {
 #[test]
 fn no_launch_has_more_blocks_than_there_is_memory_between() {
     let place = Place { kind: Kind::Half, device: Device::Cpu };
-    let (out, memory) = (Tensor::zeros([], (Kind::Half, Device::Cpu)), partial(Device::Cpu).unwrap());
+    let (out, memory) =
+        (Tensor::zeros([], (Kind::Half, Device::Cpu)), partial(Device::Cpu).unwrap());
     let x = Tensor::zeros([1, 8], (Kind::Half, Device::Cpu)).expand([1 << 40, 8], false);
     let launches = mse_launches(place, &x, &x, &memory, &out).unwrap();
     assert_eq!(i64::from(launches[0].grid.blocks.0), MOST_BLOCKS);

@@ -63,15 +63,15 @@ impl Case {
         let launch = self.launch();
         let residual = self.residual.as_ref().map(|it| &it.memory);
         let vectors = [self.weight.as_ref(), self.bias.as_ref()];
-        let read: Vec<&Tensor> = [Some(&self.x.memory), residual]
-            .into_iter()
-            .chain(vectors)
-            .flatten()
-            .collect();
+        let read: Vec<&Tensor> =
+            [Some(&self.x.memory), residual].into_iter().chain(vectors).flatten().collect();
         let entries = entries(self.norm, self.place);
-        emulation.launch(&entries, std::slice::from_ref(&launch), &read, &mut [
-            &mut self.out.memory,
-        ]);
+        emulation.launch(
+            &entries,
+            std::slice::from_ref(&launch),
+            &read,
+            &mut [&mut self.out.memory],
+        );
         launch.kernel
     }
 
@@ -162,12 +162,8 @@ fn tensors_that_do_not_fit_are_refused() {
     let zeros = |size: &[i64]| Tensor::zeros(size, (Kind::Float, Device::Cpu));
     let (x, residual, out) = (zeros(&[4, 6]), zeros(&[4, 6]), zeros(&[4, 6]));
     let (weight, bias) = (zeros(&[6]), zeros(&[6]));
-    let all = Operands {
-        x: &x,
-        residual: Some(&residual),
-        weight: Some(&weight),
-        bias: Some(&bias),
-    };
+    let all =
+        Operands { x: &x, residual: Some(&residual), weight: Some(&weight), bias: Some(&bias) };
     let text = |norm, operands, out: &Tensor| {
         launches(norm, place, operands, out).expect_err("unfit").to_string()
     };

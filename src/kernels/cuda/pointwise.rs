@@ -91,12 +91,7 @@ impl Pointwise {
     /// # Errors
     /// When a tensor is not as said or `out` shares memory with an operand, and what the driver
     /// says.
-    pub fn run(
-        &self,
-        x: &Tensor,
-        bias: Option<&Tensor>,
-        out: &mut Tensor,
-    ) -> Result<(), TchError> {
+    pub fn run(&self, x: &Tensor, bias: Option<&Tensor>, out: &mut Tensor) -> Result<(), TchError> {
         let launches = launches(self.operation, self.place, x, bias, out)?;
         // SAFETY: the parameters of every kernel of the source, for tensors of the dtype and device
         // that the kernels were loaded for, and of the sizes that are passed.

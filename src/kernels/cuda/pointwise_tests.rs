@@ -67,9 +67,12 @@ impl Case {
         let launch = self.launch();
         let read: Vec<&Tensor> = [&self.x.memory].into_iter().chain(&self.bias).collect();
         let entries = entries(self.operation, self.place);
-        emulation.launch(&entries, std::slice::from_ref(&launch), &read, &mut [
-            &mut self.out.memory,
-        ]);
+        emulation.launch(
+            &entries,
+            std::slice::from_ref(&launch),
+            &read,
+            &mut [&mut self.out.memory],
+        );
         launch.kernel
     }
 
@@ -127,7 +130,8 @@ fn emulated_kernels_compute() {
 /// A block that runs past its rows, many times, and one that has too many threads for them.
 #[test]
 fn every_element_is_computed_once_whatever_the_shape() {
-    for (count, dim) in [(1, 1), (1, 7), (1, 1 << 33), (3, 4096), (8, 5), (7, 513), (1 << 21, 768)] {
+    for (count, dim) in [(1, 1), (1, 7), (1, 1 << 33), (3, 4096), (8, 5), (7, 513), (1 << 21, 768)]
+    {
         for width in [1, 4, 8] {
             let (lanes, columns, rows) = shape(Rows { count, dim, stride: dim }, width);
             let accesses = (dim / width).max(1);

@@ -24,10 +24,11 @@ const COUNTS: [i64; 6] = [1, 7, 8, 1001, 8192, 30_003];
 #[test]
 fn emulated_kernels_pass_over_every_word() {
     let emulation = Emulation::build(&SOURCE);
-    for (count, layout) in COUNTS.map(|it| (it, Layout::Dense)).into_iter().chain([
-        (1, Layout::Shifted),
-        (2050, Layout::Shifted),
-    ]) {
+    for (count, layout) in COUNTS
+        .map(|it| (it, Layout::Dense))
+        .into_iter()
+        .chain([(1, Layout::Shifted), (2050, Layout::Shifted)])
+    {
         let x = words(count, 1, layout, Device::Cpu);
         let other = words(count, 2, Layout::Dense, Device::Cpu);
         let run = |pass: &Pass, partial: &Tensor, read: &[&Tensor], out: &mut Tensor| {
@@ -51,7 +52,8 @@ fn emulated_kernels_pass_over_every_word() {
         for other in [None, Some(&other)] {
             let pass = Pass::Read { x: &x.view, other: other.map(|it| &it.view) };
             let mut left = partial(Device::Cpu).unwrap();
-            let read: Vec<&Tensor> = std::iter::once(&x).chain(other).map(|it| &it.memory).collect();
+            let read: Vec<&Tensor> =
+                std::iter::once(&x).chain(other).map(|it| &it.memory).collect();
             let view = left.shallow_clone();
             let blocks = run(&pass, &view, &read, &mut left);
             let each = if layout == Layout::Shifted { WORD } else { ACCESS };
@@ -71,8 +73,10 @@ fn tensors_that_do_not_fit_are_refused() {
     assert!(text(Pass::Copy { x: &x, out: &x }).contains("shares memory"));
     assert!(text(Pass::Copy { x: &x, out: &zeros(&[24], Kind::Float) }).contains("out is [24]"));
     assert!(text(Pass::Copy { x: &x, out: &out.to_kind(Kind::Half) }).contains("but x is"));
-    assert!(text(Pass::Copy { x: &x.narrow(1, 0, 3), out: &out.narrow(1, 0, 3) })
-        .contains("contiguous words"));
+    assert!(
+        text(Pass::Copy { x: &x.narrow(1, 0, 3), out: &out.narrow(1, 0, 3) })
+            .contains("contiguous words")
+    );
     assert!(text(Pass::Read { x: &zeros(&[4], Kind::Int8), other: None }).contains("16 bits"));
     let short = zeros(&[4, 5], Kind::Float);
     assert!(text(Pass::Merge { x: &x, other: &short, out: &out }).contains("other is [4, 5]"));
