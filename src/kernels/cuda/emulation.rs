@@ -138,3 +138,45 @@ fn bytes(tensor: &Tensor) -> Vec<u8> {
     flat.copy_data_u8(&mut bytes, flat.numel());
     bytes
 }
+
+/// What a barrier is for: without it, threads find what others have not yet written, or wait for
+/// some that do not come.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::Device;
+
+    /// Each of 64 threads in two blocks passes a number on to its opposite.
+    fn run(barrier: &str) -> Tensor {
+        let text = "
+            extern \"C\" __global__ void reverse(int* y) {
+              __shared__ int values[64];
+              values[threadIdx.x] = threadIdx.x + 64 * blockIdx.x;
+              BARRIER
+              y[threadIdx.x + 64 * blockIdx.x] = values[63 - threadIdx.x];
+            }";
+        let text = text.replace("BARRIER", barrier).leak();
+        let mut y = Tensor::zeros([2, 64], (Kind::Int, Device::Cpu));
+        let grid = Grid { blocks: (2, 1), threads: 64 };
+        let source = Source { name: "reverse.cu", text };
+        Emulation::build(&source).run("reverse", grid, &mut [Argument::Out(&mut y)]);
+        y
+    }
+
+    fn expected() -> Tensor {
+        Tensor::arange(128, (Kind::Int, Device::Cpu)).reshape([2, 64]).flip([1])
+    }
+
+    #[test]
+    fn a_missing_barrier_is_noticed_in_whatever_order_warps_run() {
+        assert!(run("__syncthreads();").equal(&expected()));
+        let is_wrong = run("").ne_tensor(&expected()).any_dim(1, false);
+        assert_eq!(Vec::<bool>::try_from(is_wrong).unwrap(), [true, true]);
+    }
+
+    #[test]
+    #[should_panic(expected = "threads wait for others that do not come")]
+    fn a_barrier_that_some_threads_pass_by_is_noticed() {
+        drop(run("if (threadIdx.x < 32) __syncthreads();"));
+    }
+}

@@ -106,3 +106,46 @@ pub(super) fn check(found: &Tensor, exact: &Tensor, allowed: &Tensor, what: &str
     }
     most
 }
+
+/// That the comparison is one.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(found: &[f64], exact: &[f64], kind: Kind) -> Option<f64> {
+        let tensor = |values: &[f64]| Tensor::from_slice(values);
+        let allowed = tensor(exact).abs().nan_to_num(1.0, 1.0, 1.0) * 1e-6;
+        let found = tensor(found).to_kind(kind);
+        std::panic::catch_unwind(|| check(&found, &tensor(exact), &allowed, "")).ok()
+    }
+
+    #[test]
+    fn what_differs_is_found() {
+        let infinity = f64::INFINITY;
+        assert_eq!(used(&[1.0, -2.0, 0.0], &[1.0, -2.0, 0.0], Kind::Float), Some(0.0));
+        assert!(used(&[3.0000025], &[3.0], Kind::Float).is_some_and(|it| 0.5 < it && it < 1.0));
+        assert_eq!(used(&[f64::NAN, infinity], &[f64::NAN, infinity], Kind::Half), Some(0.0));
+        assert_eq!(used(&[infinity], &[7e4], Kind::Half), Some(0.0), "as it rounds");
+        for (found, exact, kind) in [
+            ([3.00001, 1.0], [3.0, 1.0], Kind::Float),
+            ([1.0, 3.02], [1.0, 3.0], Kind::BFloat16),
+            ([f64::NAN, 1.0], [1.0, 1.0], Kind::Float),
+            ([1.0, 1.0], [1.0, f64::NAN], Kind::Float),
+            ([infinity, 1.0], [-infinity, 1.0], Kind::Float),
+            ([6e4, 1.0], [infinity, 1.0], Kind::Half),
+            ([infinity, 1.0], [6e4, 1.0], Kind::Half),
+            ([0.0, 1.0], [1e-30, 1.0], Kind::Float),
+        ] {
+            assert_eq!(used(&found, &exact, kind), None, "{found:?} {exact:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "wrote beside the output")]
+    fn what_is_written_between_rows_is_found() {
+        let laid = Laid::untouched([3, 4], Layout::Padded(2), Kind::Float, Device::Cpu);
+        laid.check_gaps("");
+        drop(laid.memory.narrow(0, 5, 1).fill_(1.0));
+        laid.check_gaps("");
+    }
+}

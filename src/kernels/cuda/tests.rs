@@ -1,4 +1,5 @@
-//! With the real NVRTC; without it these tests say so and check nothing.
+//! With the real NVRTC; without it these tests say so and check nothing, or fail where it is said to
+//! be there.
 
 use tch::Device;
 
@@ -32,6 +33,9 @@ const CAPABILITIES: [Capability; 3] = [
     Capability { major: 10, minor: 0 },
 ];
 
+/// Set where these tests must not be skipped.
+const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_NVRTC";
+
 /// Whether there is an NVRTC. A missing one has to be told as such.
 fn has_compiler() -> bool {
     match libraries::nvrtc() {
@@ -40,6 +44,7 @@ fn has_compiler() -> bool {
             true
         }
         Err(Refusal::Skipped(reason)) => {
+            assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, but {reason}");
             println!("skipped: {reason}");
             false
         }
@@ -49,6 +54,43 @@ fn has_compiler() -> bool {
 
 fn holds(cubin: &[u8], text: &str) -> bool {
     cubin.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+fn number<const BYTES: usize>(cubin: &[u8], at: usize) -> usize {
+    let mut bytes = [0; 8];
+    bytes[..BYTES].copy_from_slice(&cubin[at..at + BYTES]);
+    usize::try_from(u64::from_le_bytes(bytes)).unwrap()
+}
+
+/// What functions keep on the stack, by the index of their symbol: registers that did not suffice.
+/// In `.nv.info`, as `(symbol, bytes)` after a header of format 4 (a size follows) and attribute
+/// 0x11 (frame size).
+fn frames(cubin: &[u8]) -> Vec<(usize, usize)> {
+    let table = number::<8>(cubin, 0x28);
+    let (each, count, names) =
+        (number::<2>(cubin, 0x3A), number::<2>(cubin, 0x3C), number::<2>(cubin, 0x3E));
+    let section = |index: usize| {
+        let at = table + index * each;
+        let (offset, size) = (number::<8>(cubin, at + 24), number::<8>(cubin, at + 32));
+        (number::<4>(cubin, at), offset, size)
+    };
+    let (_, names, _) = section(names);
+    let info =
+        (0..count).map(section).find(|(name, ..)| cubin[names + name..].starts_with(b".nv.info\0"));
+    let (_, mut at, size) = info.expect("a section .nv.info");
+    let end = at + size;
+    let mut frames = Vec::new();
+    while at < end {
+        let (format, attribute, length) = (cubin[at], cubin[at + 1], number::<2>(cubin, at + 2));
+        at += 4;
+        if format == 4 {
+            if attribute == 0x11 {
+                frames.push((number::<4>(cubin, at), number::<4>(cubin, at + 4)));
+            }
+            at += length;
+        }
+    }
+    frames
 }
 
 #[test]
@@ -66,6 +108,10 @@ fn every_source_compiles_to_its_entry_functions() {
                 assert!(holds(&cubin, &section), "{capability}: no {entry} in {}", source.name);
             }
             assert!(!holds(&cubin, ".text.gemlite_gemv_2bit"), "the check finds everything");
+            let frames = frames(&cubin);
+            assert!(frames.len() >= entries.len(), "{capability}, {}: {frames:?}", source.name);
+            let spilled: Vec<_> = frames.iter().filter(|(_, bytes)| *bytes > 0).collect();
+            assert!(spilled.is_empty(), "{capability}, {}: {spilled:?}", source.name);
         }
     }
 }
@@ -80,6 +126,21 @@ fn every_file_is_one_of_the_sources() {
         .collect();
     files.sort();
     assert_eq!(files, sources().map(|(source, _)| source.name));
+}
+
+/// That the check above would find a stack: an array that cannot be in registers.
+#[test]
+fn a_stack_is_found() {
+    if !has_compiler() {
+        return;
+    }
+    let text = "extern \"C\" __global__ void f(int* y, int n) {
+        int values[64];
+        for (int i = 0; i < n; ++i) { values[y[i] & 63] = i; }
+        y[n] = values[y[n] & 63];
+    }";
+    let cubin = compile(&Source { name: "stack.cu", text }, CAPABILITIES[1]).unwrap();
+    assert!(frames(&cubin).iter().any(|(_, bytes)| *bytes >= 256), "{:?}", frames(&cubin));
 }
 
 #[test]
