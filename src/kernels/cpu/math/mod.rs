@@ -32,7 +32,7 @@ const fn is_float32<E: Element>() -> bool {
 unsafe fn polynomial<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) -> V {
     // SAFETY: the caller's promise.
     let mut sum = unsafe { V::splat(coefficients[N - 1]) };
-    for coefficient in coefficients.into_iter().rev().skip(1) {
+    for &coefficient in coefficients[..N - 1].iter().rev() {
         // SAFETY: the caller's promise.
         let coefficient = unsafe { V::splat(coefficient) };
         // SAFETY: the caller's promise.

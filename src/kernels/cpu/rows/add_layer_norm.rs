@@ -7,10 +7,6 @@ use super::normal::{Centered, NormalizeRows, WeightAndBias};
 use super::pass::Sum;
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Names, names};
-
-/// What records call [`add_layer_norm`].
-pub const ADD_LAYER_NORM: Names = names!("add_layer_norm");
 
 /// Writes the LayerNorm of x + residual to `out`, in one pass over memory.
 ///

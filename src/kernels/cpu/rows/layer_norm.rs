@@ -6,12 +6,6 @@ use super::layout::{Rows, parameter};
 use super::normal::{Centered, NormalizeRows, WeightAndBias};
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Names, names};
-
-/// What records call [`layer_norm`] with a weight and a bias.
-pub const LAYER_NORM: Names = names!("layer_norm");
-/// What records call [`layer_norm`] without.
-pub const LAYER_NORM_NO_AFFINE: Names = names!("layer_norm_no_affine");
 
 /// Writes (x − mean) / √(variance + eps) · weight + bias of each row, its variance the biased one,
 /// to `out`; without weight and bias, what they would be applied to.

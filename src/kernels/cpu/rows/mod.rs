@@ -4,12 +4,15 @@
 //! Arithmetic is float32 for half dtypes, too, and results are rounded once.
 
 mod add_layer_norm;
+mod cross_entropy;
+mod exponentials;
 mod layer_norm;
 mod layout;
 mod mse_loss;
 mod normal;
 mod pass;
 mod rms_norm;
+mod softmax;
 #[cfg(test)]
 mod tests;
 
@@ -20,13 +23,48 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
 use super::parallel::{for_each_part, for_each_row};
-use super::vector::Kernel;
+use super::vector::{self, Kernel};
 use layout::Rows;
 
-pub use add_layer_norm::{ADD_LAYER_NORM, add_layer_norm};
-pub use layer_norm::{LAYER_NORM, LAYER_NORM_NO_AFFINE, layer_norm};
-pub use mse_loss::{MSE_LOSS, mse_loss};
-pub use rms_norm::{RMS_NORM, rms_norm};
+pub use add_layer_norm::add_layer_norm;
+pub use cross_entropy::cross_entropy;
+pub use layer_norm::layer_norm;
+pub use mse_loss::mse_loss;
+pub use rms_norm::rms_norm;
+pub use softmax::softmax;
+
+/// The operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// [`layer_norm`] with weight and bias.
+    LayerNorm,
+    /// [`layer_norm`] without.
+    LayerNormNoAffine,
+    /// [`rms_norm`].
+    RmsNorm,
+    /// [`softmax`].
+    Softmax,
+    /// [`mse_loss`].
+    MseLoss,
+    /// [`cross_entropy`].
+    CrossEntropy,
+    /// [`add_layer_norm`].
+    AddLayerNorm,
+}
+
+/// What a record calls the kernel.
+pub fn names(operator: Operator) -> &'static [&'static str] {
+    let names = match operator {
+        Operator::LayerNorm => vector::names!("layer_norm"),
+        Operator::LayerNormNoAffine => vector::names!("layer_norm_no_affine"),
+        Operator::RmsNorm => vector::names!("rms_norm"),
+        Operator::Softmax => vector::names!("softmax"),
+        Operator::MseLoss => vector::names!("mse_loss"),
+        Operator::CrossEntropy => vector::names!("cross_entropy"),
+        Operator::AddLayerNorm => vector::names!("add_layer_norm"),
+    };
+    names.of(Capability::best())
+}
 
 /// Elements for which another thread is worth waking; torch's own number.
 const GRAIN: usize = 32_768;

@@ -8,10 +8,7 @@ use super::layout::{Rows, same};
 use super::pass::{Difference, Place, Source, Squares, sums};
 use super::{GRAIN, total, with_element, write_scalar};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Kernel, Names, Vector, names};
-
-/// What records call [`mse_loss`].
-pub const MSE_LOSS: Names = names!("mse_loss");
+use crate::kernels::cpu::vector::{Kernel, Vector};
 
 /// Writes the mean of (x − target)² to `out`.
 ///

@@ -6,10 +6,6 @@ use super::layout::{Rows, parameter};
 use super::normal::{NormalizeRows, Uncentered, Weight};
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Names, names};
-
-/// What records call [`rms_norm`].
-pub const RMS_NORM: Names = names!("rms_norm");
 
 /// Writes x / √(mean(x²) + eps) · weight of each row to `out`.
 ///

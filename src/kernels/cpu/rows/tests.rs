@@ -3,9 +3,11 @@
 use tch::{Device, Kind, Tensor};
 
 use super::add_layer_norm::add_layer_norm_with;
+use super::cross_entropy::cross_entropy_with;
 use super::layer_norm::layer_norm_with;
 use super::mse_loss::mse_loss_with;
 use super::rms_norm::rms_norm_with;
+use super::softmax::softmax_with;
 use super::*;
 
 const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
@@ -222,4 +224,177 @@ fn mse_loss_is_what_float64_says() {
         largest = largest.max(error);
     });
     println!("largest error: {largest:.2} of its bound");
+}
+
+#[test]
+fn softmax_is_what_float64_says() {
+    let mut largest = 0_f64;
+    for_all(|x, what| {
+        let exact = x.to_kind(Kind::Double);
+        let expected = exact.softmax(-1, Kind::Double);
+        let distance = (exact.amax([-1], true) - exact).clamp_max(1e3).nan_to_num(0.0, 0.0, 0.0);
+        let bound = match x.kind() {
+            Kind::Float => &expected * ((distance + 12.0) * ROUNDING) + 2_f64.powi(-150),
+            _ => &expected * 2_f64.powi(-12) + 2_f64.powi(-149),
+        };
+        let error = every_capability(x, &expected, &bound, what, |capability, out| {
+            softmax_with(capability, x, out)
+        });
+        largest = largest.max(error);
+    });
+    println!("largest error: {largest:.2} of its bound");
+}
+
+#[test]
+fn cross_entropy_is_what_float64_says() {
+    let mut largest = 0_f64;
+    for_all(|x, what| {
+        let dim = x.size()[1];
+        let target = (Tensor::arange(5, (Kind::Int64, Device::Cpu)) * 7 + 2).remainder(dim);
+        let exact = x.to_kind(Kind::Double);
+        let log_sum = exact.logsumexp([-1], true);
+        // torch's of a row with an infinity is an infinity; (x − max) is NaN there.
+        let infinite = exact.amax([-1], true).isinf();
+        let log_sum = log_sum.masked_fill(&infinite, f64::NAN);
+        let losses = log_sum - exact.gather(1, &target.unsqueeze(1), false);
+        let expected = losses.mean(Kind::Double);
+        let bound = expected.abs() * 2_f64.powi(-50) + (16.0 + (dim as f64).ln()) * ROUNDING;
+        let error = every_capability(x, &expected, &bound, what, |capability, out| {
+            cross_entropy_with(capability, x, &target, out)
+        });
+        largest = largest.max(error);
+    });
+    println!("largest error: {largest:.2} of its bound");
+}
+
+/// Rows enough for several threads and blocks.
+fn large(dim: i64) -> Tensor {
+    wave(&[120_000 / dim, dim], 1.7).to_kind(Kind::Float)
+}
+
+#[test]
+fn threads_change_nothing() {
+    let threads = tch::get_num_threads();
+    for dim in [8, 768, 60_000] {
+        let x = large(dim);
+        let (rows, other) = (x.size()[0], x.flip([0]));
+        let target = Tensor::arange(rows, (Kind::Int64, Device::Cpu)).remainder(dim);
+        let (weight, bias) = parameters(&x);
+        let results = [1, 2, 3].map(|count| {
+            tch::set_num_threads(count);
+            let mut outs: Vec<_> = (0..4).map(|_| x.zeros_like()).collect();
+            let mut losses: Vec<_> = (0..2).map(|_| x.mean(Kind::Float)).collect();
+            layer_norm(&x, Some((&weight, &bias)), EPS, &mut outs[0]).unwrap();
+            rms_norm(&x, &weight, EPS, &mut outs[1]).unwrap();
+            softmax(&x, &mut outs[2]).unwrap();
+            add_layer_norm(&x, &other, &weight, &bias, EPS, &mut outs[3]).unwrap();
+            mse_loss(&x, &other, &mut losses[0]).unwrap();
+            cross_entropy(&x, &target, &mut losses[1]).unwrap();
+            outs.extend(losses);
+            outs
+        });
+        tch::set_num_threads(threads);
+        for (found, expected) in results[1..].iter().flatten().zip(results[0].iter().cycle()) {
+            assert_eq!(found, expected, "{dim}");
+        }
+        // And the last row is like the others.
+        let expected = normalized(&x, true) * weight.to_kind(Kind::Double) + bias;
+        let off = (results[1][0].to_kind(Kind::Double) - expected).abs().max();
+        assert!(off.double_value(&[]) < 1e-5, "{dim}: {off:?}");
+    }
+}
+
+#[test]
+fn dimensions_before_the_last_are_rows() {
+    let x = wave(&[2, 3, 4, 33], 1.7).to_kind(Kind::Float);
+    let expected = normalized(&x, true).to_kind(Kind::Float);
+    // As a part of the columns, of the first two dimensions, with one that is repeated.
+    let mut wide = Tensor::zeros([2, 3, 4, 40], (Kind::Float, Device::Cpu));
+    let mut columns = wide.narrow(3, 5, 33);
+    layer_norm(&x, None, EPS, &mut columns).unwrap();
+    assert!(columns.allclose(&expected, 1e-5, 1e-6, false));
+    assert_eq!(wide.narrow(3, 0, 5), Tensor::zeros([2, 3, 4, 5], (Kind::Float, Device::Cpu)));
+    wide = wide.zeros_like();
+    let repeated = x.get(0).get(0).get(0).unsqueeze(0).expand([6, 33], false);
+    let mut out = wide.narrow(3, 0, 33).copy().view([-1, 33]).narrow(0, 0, 6);
+    layer_norm(&repeated, None, EPS, &mut out).unwrap();
+    assert!(out.get(5).allclose(&expected.get(0).get(0).get(0), 1e-5, 1e-6, false));
+    let mut vector = Tensor::zeros([33], (Kind::Float, Device::Cpu));
+    layer_norm(&x.get(1).get(2).get(3), None, EPS, &mut vector).unwrap();
+    assert!(vector.allclose(&expected.get(1).get(2).get(3), 1e-5, 1e-6, false));
+}
+
+#[test]
+fn nothing_has_no_rows() {
+    for size in [[0, 8], [8, 0], [0, 0]] {
+        let x = Tensor::zeros(size, (Kind::Float, Device::Cpu));
+        layer_norm(&x, None, EPS, &mut x.zeros_like()).unwrap();
+        softmax(&x, &mut x.zeros_like()).unwrap();
+        let mut loss = Tensor::from(0_f32);
+        mse_loss(&x, &x, &mut loss).unwrap();
+        assert!(loss.double_value(&[]).is_nan());
+    }
+    let x = Tensor::zeros([0, 8], (Kind::Float, Device::Cpu));
+    let mut loss = Tensor::from(0_f32);
+    cross_entropy(&x, &Tensor::zeros([0], (Kind::Int64, Device::Cpu)), &mut loss).unwrap();
+    assert!(loss.double_value(&[]).is_nan());
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let float = (Kind::Float, Device::Cpu);
+    let x = wave(&[4, 6], 1.7).to_kind(Kind::Float);
+    let norm = |x: &Tensor, out: &mut Tensor| layer_norm(x, None, EPS, out);
+    let error = |result: Result<(), TchError>, part: &str| {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(part), "{text}");
+    };
+    error(norm(&x.tr(), &mut x.tr().zeros_like()), "have to follow one another");
+    let slanted = Tensor::zeros([4, 6, 8], float).transpose(0, 1);
+    error(norm(&slanted, &mut slanted.zeros_like()), "one stride has to lead");
+    error(norm(&Tensor::zeros([] as [i64; 0], float), &mut Tensor::from(0_f32)), "a dimension");
+    error(norm(&x, &mut Tensor::zeros([4, 5], float)), "out is (Float, [4, 5])");
+    error(norm(&x, &mut x.to_kind(Kind::Half)), "out is (Half, [4, 6])");
+    error(norm(&x, &mut x.view([4, 6])), "shares memory");
+    error(norm(&x, &mut x.get(0).zeros_like().expand([4, 6], false)), "overlap");
+    let doubles = x.to_kind(Kind::Double);
+    error(norm(&doubles, &mut doubles.zeros_like()), "Float, BFloat16 or Half");
+    let (weight, short) = (Tensor::ones([6], float), Tensor::ones([5], float));
+    let half = weight.to_kind(Kind::Half);
+    let affine = |weight: &Tensor, bias: &Tensor| {
+        layer_norm(&x, Some((weight, bias)), EPS, &mut x.zeros_like())
+    };
+    error(affine(&short, &weight), "weight is (Float, [5])");
+    error(affine(&weight, &half), "bias is (Half, [6])");
+    let stepped = Tensor::ones([12], float).slice(0, 0, 12, 2);
+    error(affine(&stepped, &weight), "weight of size [6] and strides [2]");
+    error(mse_loss(&x, &x.narrow(0, 0, 3), &mut Tensor::from(0_f32)), "target is (Float, [3, 6])");
+    error(mse_loss(&x, &x, &mut Tensor::from(0.0)), "out is (Double, [])");
+    error(mse_loss(&x, &x, &mut x.zeros_like()), "out is (Float, [4, 6])");
+}
+
+#[test]
+fn a_target_that_is_no_class_is_an_error() {
+    let logits = wave(&[4, 6], 1.7).to_kind(Kind::Float);
+    let loss = |target: &[i64]| {
+        cross_entropy(&logits, &Tensor::from_slice(target), &mut Tensor::from(0_f32))
+    };
+    loss(&[0, 5, 3, 1]).unwrap();
+    for (class, row) in [(6, 2), (-1, 0), (-100, 3), (i64::MAX, 1), (i64::MIN, 1)] {
+        let mut target = [1; 4];
+        target[row] = class;
+        let text = loss(&target).unwrap_err().to_string();
+        assert!(text.contains(&format!("row {row} is {class}")), "{text}");
+    }
+    assert!(loss(&[1, 2, 3]).is_err());
+    let floats = Tensor::ones([4], (Kind::Float, Device::Cpu));
+    assert!(cross_entropy(&logits, &floats, &mut Tensor::from(0_f32)).is_err());
+}
+
+#[test]
+fn what_runs_is_named() {
+    let used = format!("{:?}", Capability::best().min(Capability::Avx512)).to_lowercase();
+    assert_eq!(names(Operator::Softmax), [format!("criterion_torch::softmax_{used}")]);
+    let no_affine = format!("criterion_torch::layer_norm_no_affine_{used}");
+    assert_eq!(names(Operator::LayerNormNoAffine), [no_affine]);
 }
