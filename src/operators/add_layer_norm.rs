@@ -7,8 +7,7 @@ use super::layer_norm::{self, EPS};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::rows::{self, ADD_LAYER_NORM};
+use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -54,9 +53,9 @@ impl Compute for AddLayerNorm {
                 })
             }
             Implementation::Rust => {
-                let names = ADD_LAYER_NORM.of(Capability::best());
+                let names = cpu::names(cpu::Operator::AddLayerNorm);
                 filling_like(x, names, move |x, out| {
-                    rows::add_layer_norm(x, &residual, &weight, &bias, EPS, out)
+                    cpu::add_layer_norm(x, &residual, &weight, &bias, EPS, out)
                 })
             }
             Implementation::Cuda => {

@@ -6,6 +6,7 @@ use tch::{Kind, Reduction, TchError, Tensor};
 use super::output::{filling_loss, unwritten_like, unwritten_loss};
 use super::{Compute, Site, row};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -65,6 +66,10 @@ impl Compute for CrossEntropy {
                         IGNORE_INDEX,
                     )
                 })
+            }
+            Implementation::Rust => {
+                let names = cpu::names(cpu::Operator::CrossEntropy);
+                filling_loss(x, names, move |x, out| cpu::cross_entropy(x, &classes, out))
             }
             Implementation::Cuda => {
                 let kernels = cuda::losses::CrossEntropy::load(x.f_kind()?, site.cuda()?)?;

@@ -7,8 +7,7 @@ use tch::{Kind, TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::rows::{self, LAYER_NORM, LAYER_NORM_NO_AFFINE};
+use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -49,10 +48,13 @@ impl Compute for LayerNorm {
                 })
             }
             Implementation::Rust => {
-                let names = if self.affine { LAYER_NORM } else { LAYER_NORM_NO_AFFINE };
-                filling_like(x, names.of(Capability::best()), move |x, out| {
+                let operator = match self.affine {
+                    true => cpu::Operator::LayerNorm,
+                    false => cpu::Operator::LayerNormNoAffine,
+                };
+                filling_like(x, cpu::names(operator), move |x, out| {
                     let affine = parameters.first().zip(parameters.get(1));
-                    rows::layer_norm(x, affine, EPS, out)
+                    cpu::layer_norm(x, affine, EPS, out)
                 })
             }
             Implementation::Cuda => {

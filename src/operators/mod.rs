@@ -107,6 +107,15 @@ pub fn build(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
     }
 }
 
+/// What `stream` leaves of these inputs: x, or every bit of x that the other example has not; of a
+/// loss, zero.
+///
+/// # Errors
+/// What libtorch refuses.
+pub fn passed(site: &Site, inputs: &Inputs) -> Result<Tensor, TchError> {
+    stream::passed(site, inputs)
+}
+
 /// The formula on these inputs ([`Compute::composed`]).
 ///
 /// # Errors

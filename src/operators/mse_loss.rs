@@ -6,8 +6,7 @@ use tch::{Kind, Reduction, TchError, Tensor};
 use super::output::{filling_loss, unwritten_loss};
 use super::{Compute, Site};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::rows::{self, MSE_LOSS};
+use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -33,8 +32,8 @@ impl Compute for MseLoss {
                 Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
             }
             Implementation::Rust => {
-                let names = MSE_LOSS.of(Capability::best());
-                filling_loss(x, names, move |x, out| rows::mse_loss(x, &target, out))
+                let names = cpu::names(cpu::Operator::MseLoss);
+                filling_loss(x, names, move |x, out| cpu::mse_loss(x, &target, out))
             }
             Implementation::Cuda => {
                 let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;

@@ -7,8 +7,7 @@ use super::layer_norm::{EPS, mean};
 use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::rows::{self, RMS_NORM};
+use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda::normalization::Norm;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -35,8 +34,8 @@ impl Compute for RmsNorm {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], Some(&weight), EPS))
             }
             Implementation::Rust => {
-                let names = RMS_NORM.of(Capability::best());
-                filling_like(x, names, move |x, out| rows::rms_norm(x, &weight, EPS, out))
+                let names = cpu::names(cpu::Operator::RmsNorm);
+                filling_like(x, names, move |x, out| cpu::rms_norm(x, &weight, EPS, out))
             }
             Implementation::Cuda => normalization::cuda(site, Norm::Rms, x, None, vec![weight])?,
             _ => return Err(site.no_such_implementation()),

@@ -6,6 +6,7 @@ use tch::{Kind, TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site};
 use crate::inputs::Inputs;
+use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda;
 use crate::refusal::Refusal;
 use crate::step::Step;
@@ -35,6 +36,9 @@ impl Compute for Softmax {
                 Step::writing_into([unwritten_like(&x)?], &["aten::_softmax.out"], move |[out]| {
                     x.f_internal_softmax_out(out, -1, false)
                 })
+            }
+            Implementation::Rust => {
+                filling_like(x, cpu::names(cpu::Operator::Softmax), cpu::softmax)
             }
             Implementation::Cuda => {
                 let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;

@@ -83,11 +83,8 @@ fn cuda(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> 
     })
 }
 
-/// What the pass leaves: x, or every bit of x that the other example has not; of a loss, zero.
-///
-/// # Errors
-/// What libtorch refuses.
-pub(super) fn expected(site: &Site, inputs: &Inputs) -> Result<Tensor, TchError> {
+/// See [`super::passed`].
+pub(super) fn passed(site: &Site, inputs: &Inputs) -> Result<Tensor, TchError> {
     let x = &inputs.examples[0];
     if site.work.operator.is_loss() {
         return done(x);

@@ -7,6 +7,7 @@ mod fusion;
 mod operator;
 mod preflight;
 mod probe;
+mod traffic;
 
 pub use preflight::preflight;
 
@@ -15,8 +16,9 @@ pub use crate::refusal::Refusal;
 use forward::Forward;
 use fusion::Fusion;
 use operator::Operator;
-use plan::{Accuracy, Case, Weights, Work};
+use plan::{Accuracy, Case, Implementation, Weights, Work};
 use tch::{TchError, Tensor};
+use traffic::Traffic;
 
 /// What is timed.
 pub trait Workload {
@@ -68,7 +70,10 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     Ok(match &case.work {
         Work::Model(work) => Box::new(Forward::prepare(case, work)?),
         Work::Fusion(work) => Box::new(Fusion::prepare(case, work)?),
-        Work::Operator(work) => Box::new(Operator::prepare(case, work)?),
+        Work::Operator(work) => match work.implementation {
+            Implementation::Stream => Box::new(Traffic::prepare(case, work)?),
+            _ => Box::new(Operator::prepare(case, work)?),
+        },
         Work::Probe(work) => probe::prepare(case, work)?,
     })
 }
