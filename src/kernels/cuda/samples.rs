@@ -57,6 +57,11 @@ impl Laid {
         laid
     }
 
+    /// Forgets what was written.
+    pub fn reset(&mut self) {
+        drop(self.memory.fill_(UNTOUCHED));
+    }
+
     /// The values in float64 on the CPU.
     pub fn double(&self) -> Tensor {
         double(&self.view)
