@@ -7,6 +7,7 @@
 mod add_layer_norm;
 mod bias_gelu;
 mod cross_entropy;
+mod float;
 mod gelu;
 mod gelu_tanh;
 mod layer_norm;
@@ -15,8 +16,12 @@ mod rms_norm;
 mod silu;
 mod site;
 mod softmax;
+mod tolerance;
+mod trial;
 
 pub use site::Site;
+pub use tolerance::Tolerance;
+pub use trial::{Trial, trials};
 
 use plan::{Dtype, Implementation, Operator};
 use tch::{TchError, Tensor};

@@ -7,6 +7,7 @@ mod fusion;
 mod operator;
 mod preflight;
 mod probe;
+mod trials;
 
 pub use preflight::preflight;
 
