@@ -28,9 +28,9 @@ impl Float {
         2_f64.powi(-self.significand)
     }
 
-    /// 2 to the half of its bits.
-    pub fn half_of_the_bits(self) -> f64 {
-        2_f64.powi(self.significand / 2)
+    /// A number next to which the format has four others to a unit, but no more than 2¹².
+    pub fn coarse(self) -> f64 {
+        2_f64.powi((self.significand - 3).min(12))
     }
 
     /// The largest finite number.

@@ -26,8 +26,8 @@ pub enum Values {
     Denormal,
     /// Uniform, up to the largest that the formula's intermediate results hold.
     Huge,
-    /// Normally distributed around a negative mean, of which the dtype keeps half of its bits for the
-    /// spread.
+    /// Normally distributed around a mean that is large and negative: −2¹², −2⁸ and −2⁵ in float32,
+    /// float16 and bfloat16, or as large as [`Self::Huge`].
     Offset,
     /// One value to a row.
     Constant,
@@ -154,8 +154,8 @@ impl Trial {
         let mut inputs = self.site.draw_with(|size| self.like_x(size))?;
         if let Some(value) = self.values.single() {
             let row = self.site.work.size.rows() / 2;
-            let x = inputs.examples[0].f_select(1, inputs::dimension(row)?)?;
-            let _ = x.f_select(-1, inputs::dimension(self.place)?)?.f_fill_(value)?;
+            let row = inputs.examples[0].f_select(1, inputs::dimension(row)?)?;
+            row.f_select(-1, inputs::dimension(self.place)?)?.f_fill_(value)?;
         }
         if self.rows == Rows::Padded {
             for tensor in inputs.examples.iter_mut().chain(&mut inputs.parameters) {
@@ -180,7 +180,7 @@ impl Trial {
             Values::Small => normal()?.f_mul_scalar(f64::exp2(-9.0))?,
             Values::Denormal => uniform(float.smallest_normal())?,
             Values::Huge => uniform(self.site.largest())?,
-            Values::Offset => normal()?.f_sub_scalar(float.half_of_the_bits())?,
+            Values::Offset => normal()?.f_sub_scalar(float.coarse().min(self.site.largest()))?,
             Values::Constant => normal()?.f_narrow(-1, 0, 1)?.f_expand(&size, false)?,
             Values::Zero => normal()?.f_mul_scalar(0.0)?,
         };
@@ -234,3 +234,7 @@ fn padded(tensor: &Tensor) -> Result<Tensor, TchError> {
     view.f_copy_(tensor)?;
     Ok(view)
 }
+
+#[cfg(test)]
+#[path = "trial_tests.rs"]
+mod tests;

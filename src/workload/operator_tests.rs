@@ -1,4 +1,4 @@
-use plan::{Device, Dtype, Implementation, OperatorShape, Settings, Work};
+use plan::{Device, Dtype, Implementation, OperatorShape, Work};
 use tch::Kind;
 
 use super::super::{preflight, prepare, testing};
@@ -32,38 +32,10 @@ fn of_aten() -> impl Iterator<Item = (plan::Operator, Implementation)> {
 }
 
 #[test]
-fn sqnr_table() {
-    let seeds: i64 = std::env::var("SEEDS").map_or(0, |s| s.parse().unwrap());
-    if seeds == 0 { return; }
-    for &operator in plan::Operator::ALL {
-        for &dtype in Dtype::ALL {
-            let mut lowest = vec![];
-            for (_, implementation) in of_aten().filter(|it| it.0 == operator) {
-                let mut all: Vec<(f64, [u64; 3])> = vec![];
-                for size in [[1, 3, 7], [2, 3, 33], [1, 5, 64], [16, 256, 64], [4, 16, 768], [1, 2, 4096], [2, 8, 20000]] {
-                    for seed in 0..if size[0] * size[1] * size[2] > 100_000 { 1 } else { seeds } {
-                        let w = work(operator, implementation, size);
-                        let it = case(w, dtype);
-                        let it = Case { settings: Settings { seed, ..it.settings }, ..it };
-                        let op = Operator::prepare(&it, &w).unwrap();
-                        let output = op.step().unwrap();
-                        let a = op.reference.judge(&op.examples(&output).unwrap(), -200.0).unwrap();
-                        all.push((a.sqnr_db.0, size));
-                    }
-                }
-                all.sort_by(|a, b| a.0.total_cmp(&b.0));
-                lowest.push(format!("{implementation} {:.1?}", &all[..3.min(all.len())]));
-            }
-            println!("{operator} {} {}", dtype.short(), lowest.join(" | "));
-        }
-    }
-}
-
-#[test]
 fn every_form_of_aten_passes_its_gates() {
     for (operator, implementation) in of_aten() {
         for &dtype in Dtype::ALL {
-            for size in [[2, 3, 48], [1, 2, 1], [1, 40, 257]] {
+            for size in [[2, 3, 48], [1, 3, 8], [1, 40, 257]] {
                 let work = work(operator, implementation, size);
                 let what = format!("{operator} {implementation} {} {dtype}", work.size);
                 let workload = prepare(&case(work, dtype)).unwrap();
@@ -121,7 +93,7 @@ fn the_formula_itself_passes_in_every_dtype() {
     }
 }
 
-/// At most 5·10⁻⁴ apart: less than a rounding of bfloat16 of large values, more than those of the others.
+/// At most 5·10⁻⁴ apart: in bfloat16, too, more than a rounding of some value.
 #[test]
 fn the_other_form_of_gelu_is_refused() {
     use plan::Operator::{BiasGelu, Gelu, GeluTanh};
@@ -199,10 +171,10 @@ fn another_epsilon_or_variance_is_refused() {
     }
 }
 
-/// E[x²] − E[x]² in float32.
+/// E[x²] − E[x]² in float32: where the mean is 2⁵, as in bfloat16, less than a rounding of the output.
 #[test]
 fn a_variance_that_cancels_is_refused() {
-    for &dtype in Dtype::ALL {
+    for dtype in [Dtype::Float32, Dtype::Float16] {
         let wrong = |inputs: &Inputs| {
             let x = inputs.examples[0].to_kind(Kind::Float);
             let rows = Some([-1_i64].as_slice());
@@ -210,16 +182,15 @@ fn a_variance_that_cancels_is_refused() {
             let variance = x.square().mean_dim(rows, true, None) - mean.square();
             (x - mean) * (variance + 1e-5).rsqrt()
         };
-        let judged = judged(plan::Operator::LayerNormNoAffine, dtype, wrong);
-        let found = judged.is_err();
-        println!("cancels {dtype} {judged:?}");
-        assert!(found || dtype != Dtype::Float32, "{dtype}");
+        let inputs = refused(judged(plan::Operator::LayerNormNoAffine, dtype, wrong));
+        assert_eq!(inputs, "offset", "{dtype}");
     }
 }
 
+/// One beside a bias is nothing.
 #[test]
 fn a_flushed_denormal_is_refused() {
-    use plan::Operator::{BiasGelu, Gelu, GeluTanh, LayerNormNoAffine, RmsNorm, Silu};
+    use plan::Operator::{Gelu, GeluTanh, LayerNormNoAffine, RmsNorm, Silu};
     for (dtype, smallest) in [
         (Dtype::Float32, f64::exp2(-126.0)),
         (Dtype::BFloat16, f64::exp2(-126.0)),
@@ -231,10 +202,10 @@ fn a_flushed_denormal_is_refused() {
                 it.examples[0] = x.where_self(&x.abs().ge(smallest), &x.zeros_like());
             });
             let inputs = refused(judged(operator, dtype, wrong));
-            assert!(inputs == "denormal", "{operator} {dtype}: {inputs}");
+            // Some of float16's small values are subnormal, too.
+            let small = dtype == Dtype::Float16 && inputs == "small";
+            assert!(small || inputs == "denormal", "{operator} {dtype}: {inputs}");
         }
-        // Beside a bias it is nothing.
-        let _ = BiasGelu;
     }
 }
 
@@ -254,35 +225,30 @@ fn a_lost_nan_or_infinity_is_refused() {
     }
 }
 
-/// What overflows before it is taken back.
+/// What overflows before it is taken back, in float32.
 #[test]
 fn a_lost_range_is_refused() {
     use plan::Operator::{CrossEntropy, Gelu, Silu, Softmax};
+    let x = |inputs: &Inputs| inputs.examples[0].to_kind(Kind::Float);
+    let sum = |x: &Tensor| x.exp().sum_dim_intlist(Some([-1_i64].as_slice()), true, None);
     for &dtype in Dtype::ALL {
-        let x = |it: &Inputs| it.examples[0].to_kind(Kind::Float);
-        let exponentials = move |it: &Inputs| {
-            let exponentials = x(it).exp();
-            let sum = exponentials.sum_dim_intlist(Some([-1_i64].as_slice()), true, None);
-            exponentials / sum
+        let softmax = move |inputs: &Inputs| x(inputs).exp() / sum(&x(inputs));
+        let silu = move |inputs: &Inputs| x(inputs) * x(inputs).exp() / (x(inputs).exp() + 1.0);
+        let cross_entropy = move |inputs: &Inputs| {
+            let chosen = x(inputs).gather(-1, &inputs.examples[1].unsqueeze(-1), false);
+            (sum(&x(inputs)).log() - chosen).mean(None::<Kind>)
         };
-        for (operator, inputs) in [
-            (Softmax, refused(judged(Softmax, dtype, exponentials))),
-            (Silu, refused(judged(Silu, dtype, move |it| (x(it) / (1.0 + (-x(it)).exp())) * 0.99))),
-        ] {
-            println!("{operator} {dtype} {inputs}");
-        }
-        if dtype != Dtype::Float16 {
-            let doubled = move |it: &Inputs| x(it) * ((x(it) * 0.5_f64.sqrt()).erf() + 1.0) * 0.5;
-            let inputs = refused(judged(Gelu, dtype, doubled));
-            assert_eq!(inputs, "huge", "{dtype}");
-        }
-        let naive = move |it: &Inputs| {
-            let (x, classes) = (x(it), &it.examples[1]);
-            let sum = x.exp().sum_dim_intlist(Some([-1_i64].as_slice()), false, None).log();
-            (sum - x.gather(-1, &classes.unsqueeze(-1), false).squeeze_dim(-1)).mean(None::<Kind>)
+        assert_eq!(refused(judged(Softmax, dtype, softmax)), "huge", "{dtype}");
+        assert_eq!(refused(judged(Silu, dtype, silu)), "huge", "{dtype}");
+        assert_eq!(refused(judged(CrossEntropy, dtype, cross_entropy)), "huge", "{dtype}");
+    }
+    // 2x, which has no room in the largest numbers of float32 and bfloat16.
+    for dtype in [Dtype::Float32, Dtype::BFloat16] {
+        let gelu = move |inputs: &Inputs| {
+            let x = x(inputs);
+            ((&x * 0.5_f64.sqrt()).erf() + 1.0) * x * 0.5
         };
-        let inputs = refused(judged(CrossEntropy, dtype, naive));
-        assert_eq!(inputs, "huge", "{dtype}");
+        assert_eq!(refused(judged(Gelu, dtype, gelu)), "huge", "{dtype}");
     }
 }
 
@@ -294,7 +260,7 @@ fn an_element_too_few_is_refused() {
             let unread = on(operator, |it| {
                 for x in it.examples.iter_mut().filter(|x| x.is_floating_point()) {
                     let last = x.size().last().unwrap() - 1;
-                    let _ = x.select(-1, last).fill_(0.0);
+                    x.select(-1, last).f_fill_(0.0).unwrap();
                 }
             });
             assert!(judged(operator, dtype, unread).is_err(), "{operator} {dtype}");
@@ -305,7 +271,7 @@ fn an_element_too_few_is_refused() {
             let unwritten = move |inputs: &Inputs| {
                 let y = on(operator, |_| ())(inputs);
                 let last = y.size().last().unwrap() - 1;
-                let _ = y.select(-1, last).fill_(0.0);
+                y.select(-1, last).f_fill_(0.0).unwrap();
                 y
             };
             assert_eq!(refused(judged(operator, dtype, unwritten)), "normal", "{operator} {dtype}");
@@ -325,7 +291,7 @@ fn a_stride_that_is_ignored_is_refused() {
                     for at in (1..size.len()).rev() {
                         strides[at - 1] = strides[at] * size[at];
                     }
-                    tensor.as_strided(&size, &strides, tensor.storage_offset())
+                    tensor.as_strided(&size, &strides, None)
                 };
                 let inputs = Inputs {
                     examples: inputs.examples.iter().map(packed).collect(),
@@ -353,16 +319,18 @@ fn another_class_is_refused() {
 
 #[test]
 fn a_failure_names_inputs_size_place_and_values() {
-    let wrong = on(plan::Operator::Silu, |it| it.examples[0] = it.examples[0].nan_to_num(0.0, None, None));
-    let text = judged(plan::Operator::Silu, Dtype::Float32, wrong).expect_err("NaN is lost");
-    println!("{text}");
-    assert!(
-        text.starts_with(
-            "failed: inaccurate: of nan inputs of 1x5x64, the output at [0, 2, 63] is 0e0 instead \
-             of NaN; "
-        ),
-        "{text}"
+    let silu = plan::Operator::Silu;
+    let failure = |wrong: &'static dyn Fn(&Tensor) -> Tensor| {
+        let wrong = on(silu, move |it| it.examples[0] = wrong(&it.examples[0]));
+        judged(silu, Dtype::Float32, wrong).expect_err("a fault")
+    };
+    assert_eq!(
+        failure(&|x| x.nan_to_num(0.0, None, None)),
+        "failed: inaccurate: of nan inputs of 1x5x64, the output at [0, 2, 63] is 0e0 instead of NaN"
     );
+    let text = failure(&|x| x * 1.001);
+    assert!(text.starts_with("failed: inaccurate: of normal inputs of 1x5x64, the output at [0, "));
+    assert!(text.contains(", which may err by "), "{text}");
 }
 
 #[test]
@@ -384,8 +352,9 @@ fn what_is_too_large_is_skipped_and_what_is_made_for_another_device_unsupported(
     ] {
         let of = case(work(plan::Operator::Gelu, implementation, [1, 2, 8]), Dtype::Float32);
         let refusal = preflight(&Case { device, ..of }).expect_err("another device");
-        let reason =
-            format!("operator `gelu`, implementation `{implementation}`: it is not made for {device}");
+        let reason = format!(
+            "operator `gelu`, implementation `{implementation}`: it is not made for {device}"
+        );
         assert_eq!(refusal, Refusal::Unsupported(reason));
     }
     let absent = work(plan::Operator::RmsNorm, Implementation::AtenOut, [1, 2, 8]);
@@ -406,7 +375,8 @@ fn building_and_checking_take_no_more_memory_than_was_asked_for() {
                 .expect("nothing else tracks");
             let what = format!("{operator} {implementation} {} {dtype}", work.size);
             let accuracy = checked.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!(accuracy.gates.iter().map(|gate| gate.size[2]).max(), Some(size[2].min(10_000) + 1).map(|it| it.max(7)));
+            let longest = accuracy.gates.iter().map(|gate| gate.size[2]).max();
+            assert_eq!(longest, Some((size[2].min(10_000) + 1).max(7)), "{what}");
             let (peak, asked) = (report.cpu.peak_bytes, work.memory_bytes(dtype));
             assert!(peak <= asked, "{what}: {peak} of {asked}");
         }

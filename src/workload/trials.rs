@@ -29,10 +29,14 @@ fn gate(trial: &Trial, seed: i64, build: Build) -> Result<Gate, Refusal> {
         return Ok(Gate { inputs, size, worst: Stat(worst.ratio) });
     }
     let Worst { index, output, reference, allowed, .. } = worst;
-    Err(Refusal::Failed(format!(
+    let mut what = format!(
         "inaccurate: of {inputs} inputs of {size}, the output at {index:?} is {output:e} instead of \
-         {reference:e}; the error may be {allowed:.3e}"
-    )))
+         {reference:e}"
+    );
+    if reference.is_finite() {
+        what += &format!(", which may err by {allowed:.3e}");
+    }
+    Err(Refusal::Failed(what))
 }
 
 /// The worst value of the output on these inputs.
@@ -49,97 +53,4 @@ fn worst(trial: &Trial, seed: i64, build: Build) -> Result<Worst, Refusal> {
         Tolerance::new(site, &in_float64, &reference)?;
     let values = Values { reference: &reference, allowed: &allowed, largest, infinity_may_be_nan };
     Ok(values.worst(&output)?)
-}
-
-#[cfg(test)]
-mod calibration {
-    use super::*;
-    use plan::{Dtype, Implementation, Operator, OperatorShape, OperatorWork};
-    use std::collections::BTreeMap;
-
-    pub fn site(
-        operator: Operator,
-        implementation: Implementation,
-        dtype: Dtype,
-        size: [u64; 3],
-    ) -> Site {
-        let [batch_size, sequence_length, tensor_dimension] = size;
-        let size = OperatorShape { batch_size, sequence_length, tensor_dimension };
-        let work = OperatorWork { operator, implementation, size, max_elements: u64::MAX };
-        Site { work, dtype, device: plan::Device::Cpu, place: tch::Device::Cpu }
-    }
-
-    #[test]
-    #[ignore]
-    fn table() {
-        let only = std::env::var("ONLY").unwrap_or_default();
-        let seeds: i64 = std::env::var("SEEDS").map_or(3, |s| s.parse().unwrap());
-        for &operator in Operator::ALL {
-            if !only.is_empty() && !only.split(',').any(|o| o == operator.as_str()) {
-                continue;
-            }
-            for implementation in
-                [Implementation::Aten, Implementation::AtenOut, Implementation::AtenComposed]
-            {
-                if !operator.implementations().contains(&implementation) {
-                    continue;
-                }
-                for &dtype in Dtype::ALL {
-                    let mut by: BTreeMap<String, (f64, String)> = BTreeMap::new();
-                    for dim in [1, 2, 5, 33, 64, 256, 768, 4096, 50000] {
-                        for seed in 0..seeds {
-                            for trial in operators::trials(&site(
-                                operator,
-                                implementation,
-                                dtype,
-                                [1, 1, dim],
-                            )) {
-                                let it = worst(&trial, seed, &operators::build).unwrap();
-                                let name = trial.name().replace(", padded rows", "");
-                                let best = by.entry(name).or_insert((-1.0, String::new()));
-                                if it.ratio > best.0 {
-                                    *best = (
-                                        it.ratio,
-                                        format!(
-                                            "{} {:?} {:?} {:e} {:e} {:e}",
-                                            trial.site.work.size,
-                                            trial.name(),
-                                            it.index,
-                                            it.output,
-                                            it.reference,
-                                            it.allowed
-                                        ),
-                                    );
-                                }
-                            }
-                        }
-                    }
-                    let short: Vec<String> =
-                        by.iter().map(|(k, v)| format!("{k} {:.2}", v.0)).collect();
-                    println!("{operator} {implementation} {}: {}", dtype.short(), short.join(" "));
-                    for (k, v) in by {
-                        if v.0 > 1.0 {
-                            println!("     !! {k} {v:?}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    #[ignore]
-    fn time() {
-        for &operator in Operator::ALL {
-            for dim in [64, 768, 4096, 50000] {
-                let site = site(operator, Implementation::Aten, Dtype::Float32, [1, 1, dim]);
-                let start = std::time::Instant::now();
-                let all = operators::trials(&site);
-                for t in &all {
-                    let _ = worst(t, 1, &operators::build).unwrap();
-                }
-                println!("{operator} {dim}: {} trials {:?}", all.len(), start.elapsed());
-            }
-        }
-    }
 }
