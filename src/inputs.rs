@@ -107,17 +107,23 @@ impl Inputs {
     /// # Errors
     /// What libtorch refuses.
     pub fn in_float64(&self, rows: &Tensor) -> Result<Self, TchError> {
-        let double = |tensor: &Tensor| {
-            let tensor = tensor.f_to_device(Device::Cpu)?;
-            // Classes stay whole numbers.
-            if tensor.f_is_floating_point()? { tensor.f_to_kind(Kind::Double) } else { Ok(tensor) }
-        };
         let select = |tensor: &Tensor| {
             let rows = rows.f_to_device(tensor.device())?;
             double(&tensor.f_index_select(0, &rows)?)
         };
         Ok(Self {
             examples: self.examples.iter().map(select).collect::<Result<_, _>>()?,
+            parameters: self.parameters.iter().map(double).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// All of them in float64 on the host.
+    ///
+    /// # Errors
+    /// What libtorch refuses.
+    pub fn all_in_float64(&self) -> Result<Self, TchError> {
+        Ok(Self {
+            examples: self.examples.iter().map(double).collect::<Result<_, _>>()?,
             parameters: self.parameters.iter().map(double).collect::<Result<_, _>>()?,
         })
     }
@@ -131,6 +137,12 @@ impl Inputs {
     pub fn parameter_bytes(&self) -> u64 {
         self.parameters.iter().map(bytes).sum()
     }
+}
+
+/// In float64 on the host; classes stay whole numbers.
+fn double(tensor: &Tensor) -> Result<Tensor, TchError> {
+    let tensor = tensor.f_to_device(Device::Cpu)?;
+    if tensor.f_is_floating_point()? { tensor.f_to_kind(Kind::Double) } else { Ok(tensor) }
 }
 
 fn dimensions(size: &[u64]) -> Result<Vec<i64>, TchError> {

@@ -82,6 +82,6 @@ impl Compute for CrossEntropy {
 }
 
 /// `[rows, dim]` and `[rows]`: views.
-fn rows(x: &Tensor, classes: &Tensor) -> Result<(Tensor, Tensor), TchError> {
+pub(super) fn rows(x: &Tensor, classes: &Tensor) -> Result<(Tensor, Tensor), TchError> {
     Ok((x.f_reshape([-1, row(x)?])?, classes.f_reshape([-1])?))
 }

@@ -7,6 +7,7 @@
 mod add_layer_norm;
 mod bias_gelu;
 mod cross_entropy;
+mod float;
 mod gelu;
 mod gelu_tanh;
 mod layer_norm;
@@ -19,8 +20,12 @@ mod silu;
 mod site;
 mod softmax;
 mod stream;
+mod tolerance;
+mod trial;
 
 pub use site::Site;
+pub use tolerance::Tolerance;
+pub use trial::{Trial, trials};
 
 use plan::{Dtype, Implementation, Operator};
 use tch::{TchError, Tensor};
@@ -126,11 +131,39 @@ pub fn composed(operator: Operator, inputs: &Inputs) -> Result<Tensor, TchError>
 
 /// The smallest signal-to-noise ratio, in dB, that every implementation has to have against the
 /// formula in float64 on normal inputs: some dB below the lowest that was measured.
-pub fn min_sqnr_db(_operator: Operator, dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::Float32 => 100.0,
-        Dtype::BFloat16 => 38.0,
-        Dtype::Float16 => 55.0,
+///
+/// Lowest values of ATen's forms on a CPU, in dB, over sizes from 1×3×7 to 2×8×20000, 6 seeds of the
+/// smaller ones, and of losses up to 65536×64 in float32 and bfloat16. What is rounded between its
+/// operations decides in half precision: `aten-composed`, and of cross entropy ATen's own, which sums
+/// the rows in the case's dtype; forms of one operation have 50 and 70.
+///
+/// | operator             | float32 | bfloat16 | float16 |
+/// |----------------------|---------|----------|---------|
+/// | layer_norm           | 139.3   | 45.0     | 63.7    |
+/// | layer_norm_no_affine | 140.1   | 45.5     | 64.8    |
+/// | rms_norm             | 142.4   | 45.2     | 63.7    |
+/// | gelu                 | 141.1   | 51.3     | 69.1    |
+/// | gelu_tanh            | 146.6   | 50.9     | 67.1    |
+/// | silu                 | 143.7   | 49.5     | 68.8    |
+/// | softmax              | 137.1   | 47.5     | 64.5    |
+/// | bias_gelu            | 140.8   | 48.4     | 65.8    |
+/// | add_layer_norm       | 140.5   | 44.3     | 61.2    |
+/// | gate                 | 125     | 39       | 56      |
+/// | mse_loss             | 138.2   | 47.6     | 63.7    |
+/// | cross_entropy        | 137.9   | 37.4     | 58.6    |
+/// | gate of losses       | 115     | 32       | 52      |
+///
+/// A loss is one number, whose ratio is that of chance, and a sum of millions. In float16 ATen's cross
+/// entropy on a CPU is infinite where the sum of the rows exceeds 65504, from about 15 000 rows of 64
+/// classes on, and fails.
+pub fn min_sqnr_db(operator: Operator, dtype: Dtype) -> f64 {
+    match (operator.is_loss(), dtype) {
+        (false, Dtype::Float32) => 125.0,
+        (false, Dtype::BFloat16) => 39.0,
+        (false, Dtype::Float16) => 56.0,
+        (true, Dtype::Float32) => 115.0,
+        (true, Dtype::BFloat16) => 32.0,
+        (true, Dtype::Float16) => 52.0,
     }
 }
 

@@ -6,9 +6,11 @@
 
 mod gates;
 mod reference;
+mod values;
 
 pub use gates::min_sqnr_db;
 pub use reference::{Reference, rows};
+pub use values::{Values, Worst};
 
 use plan::{Accuracy, Stat};
 use tch::{Kind, TchError, Tensor};

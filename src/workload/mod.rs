@@ -8,6 +8,7 @@ mod operator;
 mod preflight;
 mod probe;
 mod traffic;
+mod trials;
 
 pub use preflight::preflight;
 

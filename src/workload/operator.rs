@@ -3,7 +3,7 @@
 use plan::{Accuracy, Case, OperatorWork};
 use tch::{TchError, Tensor};
 
-use super::{Refusal, Workload};
+use super::{Refusal, Workload, trials};
 use crate::inputs::Inputs;
 use crate::operators::{self, Site};
 use crate::step::Step;
@@ -12,7 +12,8 @@ use crate::{device, inputs};
 
 pub(super) struct Operator {
     step: Step,
-    work: OperatorWork,
+    site: Site,
+    seed: i64,
     inputs_bytes: u64,
     parameters_bytes: u64,
     reference: Reference,
@@ -32,12 +33,13 @@ impl Operator {
         let default = operators::min_sqnr_db(work.operator, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let step = operators::build(&site, inputs)?;
-        Ok(Self { step, work: *work, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
+        let seed = case.settings.seed;
+        Ok(Self { step, site, seed, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
     }
 
     /// The output, an example to each place of the first dimension: a row, or the one number.
     fn examples(&self, output: &Tensor) -> Result<Tensor, TchError> {
-        if self.work.operator.is_loss() {
+        if self.site.work.operator.is_loss() {
             return output.f_reshape([1]);
         }
         flat(output)
@@ -99,7 +101,9 @@ impl Workload for Operator {
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         let output = tch::no_grad(|| self.step())?;
-        self.reference.judge(&self.examples(&output)?, self.min_sqnr_db)
+        let accuracy = self.reference.judge(&self.examples(&output)?, self.min_sqnr_db)?;
+        let gates = trials::pass(&self.site, self.seed, &operators::build)?;
+        Ok(Accuracy { gates, ..accuracy })
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -122,3 +126,7 @@ impl Workload for Operator {
         self.step.notes.clone()
     }
 }
+
+#[cfg(test)]
+#[path = "operator_tests.rs"]
+mod tests;

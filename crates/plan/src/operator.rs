@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::cost::{COMPARED_BYTES, REFERENCE_ELEMENTS, product};
 use crate::words::{Dtype, Implementation, Operator};
 
+/// Bytes of the inputs of one gate, in float64, and of what is computed from them: a dozen tensors of
+/// 20 000 elements, rather more than less.
+const GATES_BYTES: u64 = 4 << 20;
+
 /// The size of x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct OperatorShape {
@@ -127,9 +131,8 @@ impl OperatorWork {
         self.size.elements().saturating_mul(each)
     }
 
-    /// Bytes, rather more than less, that it holds at once: its tensors, two of them with gaps
-    /// between their rows while the gates are checked; the results of six operations of a composed
-    /// form, in float32 at most; and some rows in float64.
+    /// Bytes, rather more than less, that it holds at once: its tensors; the results of six operations
+    /// of a composed form, in float32 at most; some rows in float64; and the small inputs of the gates.
     pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
         let elements = self.size.elements();
         let held = self.bytes(dtype);
@@ -137,13 +140,17 @@ impl OperatorWork {
             Implementation::AtenComposed => product(&[6, 4, elements]),
             _ => product(&[2, 4, elements]),
         };
-        held.saturating_add(results).saturating_add(self.reference_bytes())
+        held.saturating_add(results)
+            .saturating_add(self.reference_bytes())
+            .saturating_add(GATES_BYTES)
     }
 
     /// Bytes of the host's memory while a case on another device is built and checked: one example
     /// as it is drawn, and some rows in float64.
     pub fn host_bytes(&self, dtype: Dtype) -> u64 {
-        product(&[4 + dtype.bytes(), self.size.elements()]).saturating_add(self.reference_bytes())
+        product(&[4 + dtype.bytes(), self.size.elements()])
+            .saturating_add(self.reference_bytes())
+            .saturating_add(GATES_BYTES)
     }
 
     /// Bytes of the rows that are compared: with each operation's result in float64.
