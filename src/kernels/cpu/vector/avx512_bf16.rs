@@ -33,6 +33,7 @@ impl Vector for Avx512Bf16 {
         sqrt(self: Self) -> Self = Self(self.0.sqrt());
         min(self: Self, other: Self) -> Self = Self(self.0.min(other.0));
         max(self: Self, other: Self) -> Self = Self(self.0.max(other.0));
+        xor(self: Self, other: Self) -> Self = Self(self.0.xor(other.0));
         abs(self: Self) -> Self = Self(self.0.abs());
         negative(self: Self) -> Self = Self(self.0.negative());
         mul_add(self: Self, factor: Self, term: Self) -> Self =
