@@ -7,7 +7,7 @@
 
 use std::f32::consts::LOG2_E;
 
-use super::{is_float32, polynomial};
+use super::{is_float32, polynomial, polynomial_in_step};
 use crate::kernels::cpu::vector::{Element, Vector};
 
 /// ln 2 as a number of 9 bits, whose product with an integer below 2¹⁵ is exact, and the rest.
@@ -81,6 +81,6 @@ pub unsafe fn exp2_parts<V: Vector>(x: V) -> (V, V) {
     // SAFETY: the caller's promise.
     unsafe {
         let exponent = x.round();
-        (polynomial(x.sub(exponent), EXP2), exponent)
+        (polynomial_in_step(x.sub(exponent), EXP2), exponent)
     }
 }

@@ -6,7 +6,7 @@
 )]
 
 use super::exp::{exp_parts, exp2_parts};
-use super::polynomial;
+use super::polynomial_in_step;
 use crate::kernels::cpu::vector::{Element, Vector};
 
 /// Numerator and denominator of Φ(x)·e^(x²/2), for x from −14.5 to 0: the float32 coefficients with
@@ -75,13 +75,22 @@ unsafe fn tail<V: Vector>(x: V) -> V {
         let minus_half = V::splat(-0.5);
         let (growth, exponent) = exp_parts(high.mul(minus_half), low.mul(minus_half));
         // Half as many roundings in a row as term by term; those of the square cancel.
-        let [p0, p1, p2, p3, p4] = RATIO.0.map(|it| V::splat(it));
-        let [q0, q1, q2, q3, q4, q5] = RATIO.1.map(|it| V::splat(it));
-        let numerator = p4.mul_add(high, p3.mul_add(x, p2)).mul_add(high, p1.mul_add(x, p0));
-        let denominator = q5.mul_add(x, q4).mul_add(high, q3.mul_add(x, q2));
-        let denominator = denominator.mul_add(high, q1.mul_add(x, q0));
+        let ([p0, p1, p2, p3, p4], [q0, q1, q2, q3, q4, q5]) = RATIO;
+        let numerator = V::splat(p4).mul_add(high, line(x, p2, p3)).mul_add(high, line(x, p0, p1));
+        let denominator = line(x, q4, q5).mul_add(high, line(x, q2, q3));
+        let denominator = denominator.mul_add(high, line(x, q0, q1));
         x.mul_add(growth, x).mul(numerator.div(denominator)).scale(exponent)
     }
+}
+
+/// `constant + slope·x`.
+///
+/// # Safety
+/// The CPU has the instructions.
+#[inline(always)]
+unsafe fn line<V: Vector>(x: V, constant: f32, slope: f32) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { V::splat(slope).mul_add(x, V::splat(constant)) }
 }
 
 /// `−|x|·Φ(−|x|)` by the logarithm of Φ from `least` on.
@@ -93,7 +102,7 @@ unsafe fn log_tail<V: Vector, const N: usize>(x: V, least: f32, logarithm: [f32;
     // SAFETY: the caller's promise.
     unsafe {
         let x = V::splat(least).max(x.negative());
-        let (fraction, exponent) = exp2_parts(polynomial(x, logarithm));
+        let (fraction, exponent) = exp2_parts(polynomial_in_step(x, logarithm));
         x.mul(fraction).scale(exponent)
     }
 }

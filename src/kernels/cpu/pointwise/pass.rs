@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::function::Function;
-use crate::kernels::cpu::vector::{Element, Kernel, Vector};
+use crate::kernels::cpu::vector::{Element, Kernel, Together, Vector};
 
-/// Vectors that are computed side by side, so that the latency of one hides behind the others.
-const UNROLL: usize = 4;
+/// Vectors that are computed side by side.
+const TOGETHER: usize = 4;
 
 /// Where rows of elements lie, how many there are in a row, and from the beginning of one row to
 /// that of the next.
@@ -74,9 +74,9 @@ impl<E: Element> Piece<E> {
     #[inline(always)]
     unsafe fn run<V: Vector, F: Function>(self) {
         // SAFETY: the caller's promise, from the beginning.
-        let done = unsafe { self.sweep::<V, F, UNROLL>(0) };
+        let done = unsafe { self.sweep::<Together<V, TOGETHER>, F>(0) };
         // SAFETY: the caller's promise, from where the last one ended.
-        let done = unsafe { self.sweep::<V, F, 1>(done) };
+        let done = unsafe { self.sweep::<V, F>(done) };
         let count = self.count - done;
         if count == 0 {
             return;
@@ -95,35 +95,27 @@ impl<E: Element> Piece<E> {
         unsafe { E::store_first(result, self.out.wrapping_add(done), count) };
     }
 
-    /// Goes over the elements from `done` on, by `N` vectors at a time as long as there are so
-    /// many; returns where it ended.
+    /// Goes over the elements from `done` on, by a vector at a time as long as there are so many;
+    /// returns where it ended.
     ///
     /// # Safety
     /// That of [`Pass`]; `done` is at most the number of elements.
     #[inline(always)]
-    unsafe fn sweep<V: Vector, F: Function, const N: usize>(&self, mut done: usize) -> usize {
-        while self.count - done >= N * V::LANES {
-            // SAFETY: the caller has the instructions.
-            let mut vectors = [unsafe { V::splat(0.0) }; N];
-            for (index, vector) in vectors.iter_mut().enumerate() {
-                let at = done + index * V::LANES;
-                // SAFETY: the vector ends within the elements.
-                let mut x = unsafe { E::load::<V>(self.x.wrapping_add(at)) };
-                if F::HAS_BIAS {
-                    // SAFETY: as above.
-                    let bias = unsafe { E::load::<V>(self.bias.wrapping_add(at)) };
-                    // SAFETY: the caller has the instructions.
-                    x = unsafe { x.add(bias) };
-                }
-                // SAFETY: the caller has the instructions.
-                *vector = unsafe { F::at::<V, E>(x) };
-            }
-            for (index, vector) in vectors.into_iter().enumerate() {
-                let at = done + index * V::LANES;
+    unsafe fn sweep<V: Vector, F: Function>(&self, mut done: usize) -> usize {
+        while self.count - done >= V::LANES {
+            // SAFETY: the vector ends within the elements.
+            let mut x = unsafe { E::load::<V>(self.x.wrapping_add(done)) };
+            if F::HAS_BIAS {
                 // SAFETY: as above.
-                unsafe { E::store(vector, self.out.wrapping_add(at)) };
+                let bias = unsafe { E::load::<V>(self.bias.wrapping_add(done)) };
+                // SAFETY: the caller has the instructions.
+                x = unsafe { x.add(bias) };
             }
-            done += N * V::LANES;
+            // SAFETY: the caller has the instructions.
+            let result = unsafe { F::at::<V, E>(x) };
+            // SAFETY: as above.
+            unsafe { E::store(result, self.out.wrapping_add(done)) };
+            done += V::LANES;
         }
         done
     }

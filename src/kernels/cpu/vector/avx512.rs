@@ -5,6 +5,7 @@
     reason = "one capability is the condition of every instruction"
 )]
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{Vector, methods};
@@ -64,10 +65,11 @@ impl Vector for __m512 {
         store_halves_first(halves: Self::Halves, to: *mut u16, count: usize) =
             _mm256_mask_storeu_epi16(to.cast(), Self::first(count), halves);
 
+        four_in_step(four: [Self; 4]) -> [Self; 4] = in_step(four);
+
         from_bf16(halves: Self::Halves) -> Self =
             _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves)));
         to_bf16(self: Self) -> Self::Halves = {
-            // Not VCVTNEPS2BF16, which takes subnormal numbers for zero.
             let bits = _mm512_castps_si512(self);
             let last = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
             let half = _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff));
@@ -79,4 +81,18 @@ impl Vector for __m512 {
         from_f16(halves: Self::Halves) -> Self = _mm512_cvtph_ps(halves);
         to_f16(self: Self) -> Self::Halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self);
     }
+}
+
+/// The same registers, for the compiler a result of all of them, so that it does not compute one
+/// after the other.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_step([mut a, mut b, mut c, mut d]: [__m512; 4]) -> [__m512; 4] {
+    // SAFETY: a comment is no instruction.
+    unsafe {
+        asm!("/* {0} {1} {2} {3} */",
+            inout(zmm_reg) a, inout(zmm_reg) b, inout(zmm_reg) c, inout(zmm_reg) d,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    [a, b, c, d]
 }

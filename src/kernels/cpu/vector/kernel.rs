@@ -6,6 +6,8 @@ use std::arch::aarch64::float32x4_t;
 use std::arch::x86_64::{__m256, __m512};
 
 use super::Vector;
+#[cfg(target_arch = "x86_64")]
+use super::avx512_bf16::Avx512Bf16;
 use crate::kernels::cpu::Capability;
 
 /// What is computed in a [`Vector`], with all that it works on.
@@ -33,7 +35,10 @@ impl Capability {
             Self::Avx2 => unsafe { avx2(kernel) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the caller's promise.
-            Self::Avx512 | Self::Avx512Bf16 => unsafe { avx512(kernel) },
+            Self::Avx512 => unsafe { avx512(kernel) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the caller's promise.
+            Self::Avx512Bf16 => unsafe { avx512_bf16(kernel) },
             #[cfg(target_arch = "aarch64")]
             // SAFETY: the caller's promise.
             Self::Neon => unsafe { neon(kernel) },
@@ -57,6 +62,13 @@ unsafe fn avx512<K: Kernel>(kernel: K) -> K::Output {
     unsafe { kernel.run::<__m512>() }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")]
+unsafe fn avx512_bf16<K: Kernel>(kernel: K) -> K::Output {
+    // SAFETY: the caller's promise.
+    unsafe { kernel.run::<Avx512Bf16>() }
+}
+
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 unsafe fn neon<K: Kernel>(kernel: K) -> K::Output {
@@ -73,7 +85,7 @@ pub struct Names {
     pub neon: &'static [&'static str],
     /// By AVX2.
     pub avx2: &'static [&'static str],
-    /// By AVX-512.
+    /// By AVX-512, and its BF16 where the CPU has it.
     pub avx512: &'static [&'static str],
 }
 

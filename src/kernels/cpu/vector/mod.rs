@@ -7,6 +7,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_bf16;
 mod element;
 mod kernel;
 #[cfg(target_arch = "aarch64")]
@@ -16,10 +18,12 @@ mod portable;
 mod some;
 #[cfg(test)]
 mod tests;
+mod together;
 
 pub use element::Element;
 pub(crate) use kernel::names;
 pub use kernel::{Kernel, Names};
+pub use together::Together;
 
 /// A register of float32 values. All methods are inlined into a function that has the instructions
 /// enabled, which is what makes calling them sound.
@@ -103,6 +107,18 @@ pub trait Vector: Copy {
     unsafe fn load_halves_first(from: *const u16, count: usize) -> Self::Halves;
     /// Writes the first `count` elements, at most [`Self::LANES`].
     unsafe fn store_halves_first(halves: Self::Halves, to: *mut u16, count: usize);
+
+    /// `self`; but of several registers [`Together`], every one has to be there before the first is
+    /// used.
+    #[inline(always)]
+    unsafe fn in_step(self) -> Self {
+        self
+    }
+    /// The same for four registers, where an instruction set makes something of it.
+    #[inline(always)]
+    unsafe fn four_in_step(four: [Self; 4]) -> [Self; 4] {
+        four
+    }
 
     /// The values of bfloat16 elements.
     unsafe fn from_bf16(halves: Self::Halves) -> Self;

@@ -321,6 +321,80 @@ fn halves_are_rounded_to_the_nearest_even_and_every_one_is_read() {
 }
 
 #[test]
+fn several_registers_are_as_one() {
+    struct Both<'a>(&'a [f32]);
+    impl Both<'_> {
+        /// What every method makes of the values, some at a time.
+        #[inline(always)]
+        unsafe fn results<V: Vector>(&self) -> Vec<u32> {
+            let mut all = Vec::new();
+            for x in self.0.chunks_exact(64).flat_map(|block| block.chunks_exact(V::LANES)) {
+                // SAFETY: the caller has the instructions; a vector of values, and room for one.
+                unsafe {
+                    let x = V::load(x.as_ptr());
+                    let y = V::splat(1.7);
+                    let (product, rest) = x.mul_exact(y);
+                    for result in [
+                        x.add(y).sub(x.abs()).mul(x.negative()).div(x.mul_add(y, x)).sqrt(),
+                        x.min(y).max(V::splat(0.3)).round().in_step(),
+                        product.add(rest),
+                        V::splat(1.3).scale(V::splat(-40.0)),
+                        V::select(x.less(y), x, V::select(x.is_nan(), y, x.reciprocal())),
+                        V::from_bf16(x.to_bf16()),
+                        V::from_f16(x.to_f16()),
+                    ] {
+                        let mut lanes = [0.0_f32; 64];
+                        result.store(lanes.as_mut_ptr());
+                        all.push(lanes[..V::LANES].to_vec());
+                    }
+                }
+            }
+            // The same results side by side, however many there were in a vector.
+            (0..7)
+                .flat_map(|it| all.iter().skip(it).step_by(7).flatten())
+                .map(|x| x.to_bits())
+                .collect()
+        }
+    }
+    impl Kernel for Both<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        unsafe fn run<V: Vector>(self) {
+            // SAFETY: the caller has the instructions.
+            let (one, four) = unsafe { (self.results::<V>(), self.results::<Together<V, 4>>()) };
+            assert_eq!(one.len(), 7 * self.0.len() / 64 * 64);
+            assert_eq!(one, four);
+            let values: [f32; 64] = std::array::from_fn(|index| 0.5 - index as f32);
+            for count in 0..=4 * V::LANES {
+                let mut written = [9.0_f32; 64];
+                let mut halves = [bf16::ONE; 64];
+                // SAFETY: `count` values and room for them.
+                let (sum, greatest) = unsafe {
+                    let x = Together::<V, 4>::load_first(values.as_ptr(), count);
+                    x.store_first(written.as_mut_ptr(), count);
+                    bf16::store_first(x, halves.as_mut_ptr(), count);
+                    let y = bf16::load_first::<Together<V, 4>>(halves.as_ptr(), count);
+                    let first = Together::<V, 4>::first(count);
+                    let y = Together::<V, 4>::select(first, y, Together::<V, 4>::splat(-99.0));
+                    (x.sum(), y.greatest())
+                };
+                assert_eq!(sum, values[..count].iter().sum::<f32>());
+                assert_eq!(greatest, if count == 0 { -99.0 } else { 0.5 });
+                assert_eq!(written[..count], values[..count]);
+                assert!(written[count..].iter().all(|x| *x == 9.0), "{count}");
+                assert!(halves[count..].iter().all(|x| *x == bf16::ONE), "{count}");
+            }
+        }
+    }
+    let all = patterns();
+    for capability in Capability::available() {
+        // SAFETY: available.
+        unsafe { capability.run(Both(&all[..all.len() / 64 * 64])) };
+    }
+}
+
+#[test]
 fn names_say_what_runs() {
     const NAMES: Names = names!("gelu");
     for (capability, name) in [

@@ -1,0 +1,125 @@
+//! Several registers as one.
+
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "one capability is the condition of every instruction"
+)]
+
+use super::{Vector, methods};
+
+/// `N` registers on which every operation is done in turn: what would be a chain of instructions,
+/// each waiting for the one before, becomes `N` of them side by side. A processor that finds them
+/// itself, as they do not depend on one another, looks ahead by some hundred instructions only.
+#[derive(Debug, Clone, Copy)]
+pub struct Together<V, const N: usize>([V; N]);
+
+/// An array of `N` values, one for each index. Not by closures, which the compiler may refuse to
+/// inline where they use instructions that not every CPU has.
+macro_rules! each {
+    ($index:ident => $value:expr) => {{
+        let mut values = [{
+            let $index = 0;
+            $value
+        }; N];
+        for $index in 1..N {
+            values[$index] = $value;
+        }
+        values
+    }};
+}
+
+impl<V: Vector, const N: usize> Vector for Together<V, N> {
+    const LANES: usize = N * V::LANES;
+    type Mask = [V::Mask; N];
+    type Halves = [V::Halves; N];
+
+    methods! {
+        splat(value: f32) -> Self = Self([V::splat(value); N]);
+        load(from: *const f32) -> Self =
+            Self(each!(index => V::load(from.wrapping_add(index * V::LANES))));
+        store(self: Self, to: *mut f32) =
+            for (index, part) in self.0.iter().enumerate() {
+                part.store(to.wrapping_add(index * V::LANES));
+            };
+        load_first(from: *const f32, count: usize) -> Self = Self(each!(index => V::load_first(from.wrapping_add(index * V::LANES), of_part::<V>(count, index))));
+        store_first(self: Self, to: *mut f32, count: usize) =
+            for (index, part) in self.0.iter().enumerate() {
+                part.store_first(to.wrapping_add(index * V::LANES), of_part::<V>(count, index));
+            };
+
+        add(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].add(other.0[index])));
+        sub(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].sub(other.0[index])));
+        mul(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].mul(other.0[index])));
+        div(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].div(other.0[index])));
+        sqrt(self: Self) -> Self = Self(each!(index => self.0[index].sqrt()));
+        min(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].min(other.0[index])));
+        max(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].max(other.0[index])));
+        abs(self: Self) -> Self = Self(each!(index => self.0[index].abs()));
+        negative(self: Self) -> Self = Self(each!(index => self.0[index].negative()));
+        mul_add(self: Self, factor: Self, term: Self) -> Self =
+            Self(each!(index => self.0[index].mul_add(factor.0[index], term.0[index])));
+        mul_exact(self: Self, factor: Self) -> (Self, Self) = {
+            let products: [(V, V); N] = each!(index => self.0[index].mul_exact(factor.0[index]));
+            (Self(each!(index => products[index].0)), Self(each!(index => products[index].1)))
+        };
+        reciprocal(self: Self) -> Self = Self(each!(index => self.0[index].reciprocal()));
+
+        round(self: Self) -> Self = Self(each!(index => self.0[index].round()));
+        scale(self: Self, exponent: Self) -> Self = Self(each!(index => self.0[index].scale(exponent.0[index])));
+
+        less(self: Self, other: Self) -> Self::Mask =
+            each!(index => self.0[index].less(other.0[index]));
+        is_nan(self: Self) -> Self::Mask = each!(index => self.0[index].is_nan());
+        first(count: usize) -> Self::Mask = each!(index => V::first(of_part::<V>(count, index)));
+        select(mask: Self::Mask, yes: Self, no: Self) -> Self =
+            Self(each!(index => V::select(mask[index], yes.0[index], no.0[index])));
+
+        sum(self: Self) -> f32 = {
+            let mut sum = self.0[0];
+            for part in &self.0[1..] {
+                sum = sum.add(*part);
+            }
+            sum.sum()
+        };
+        greatest(self: Self) -> f32 = {
+            let mut greatest = self.0[0];
+            for part in &self.0[1..] {
+                greatest = greatest.max(*part);
+            }
+            greatest.greatest()
+        };
+
+        load_halves(from: *const u16) -> Self::Halves =
+            each!(index => V::load_halves(from.wrapping_add(index * V::LANES)));
+        store_halves(halves: Self::Halves, to: *mut u16) =
+            for (index, part) in halves.iter().enumerate() {
+                V::store_halves(*part, to.wrapping_add(index * V::LANES));
+            };
+        load_halves_first(from: *const u16, count: usize) -> Self::Halves = each!(index => V::load_halves_first(from.wrapping_add(index * V::LANES), of_part::<V>(count, index)));
+        store_halves_first(halves: Self::Halves, to: *mut u16, count: usize) =
+            for (index, part) in halves.iter().enumerate() {
+                let to = to.wrapping_add(index * V::LANES);
+                V::store_halves_first(*part, to, of_part::<V>(count, index));
+            };
+
+        in_step(self: Self) -> Self = {
+            let mut parts = self.0;
+            for four in parts.as_chunks_mut().0 {
+                *four = V::four_in_step(*four);
+            }
+            Self(parts)
+        };
+
+        from_bf16(halves: Self::Halves) -> Self =
+            Self(each!(index => V::from_bf16(halves[index])));
+        to_bf16(self: Self) -> Self::Halves = each!(index => self.0[index].to_bf16());
+        from_f16(halves: Self::Halves) -> Self = Self(each!(index => V::from_f16(halves[index])));
+        to_f16(self: Self) -> Self::Halves = each!(index => self.0[index].to_f16());
+    }
+}
+
+/// How many of the first `count` lanes are in the register of that index.
+#[inline(always)]
+fn of_part<V: Vector>(count: usize, index: usize) -> usize {
+    count.saturating_sub(index * V::LANES).min(V::LANES)
+}
