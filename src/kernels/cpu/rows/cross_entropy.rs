@@ -93,6 +93,8 @@ impl<T: Element> Kernel for CrossEntropy<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> f64 {
         let dim = self.logits.dim;
+        // Of the sums since the last logarithm, which takes as long as a short row.
+        let mut product = 1.0;
         let mut total = 0.0;
         for row in self.rows {
             let logits = self.logits.row::<T>(row).cast_const();
@@ -104,9 +106,14 @@ impl<T: Element> Kernel for CrossEntropy<'_, T> {
                 let terms = Exponentials::<V, _, _, f32>::new(logits, greatest, ());
                 let [sum] = sums::<V, 1, _>(terms, dim);
                 let [logit, ..] = logits.load::<[f32; 4]>(place);
-                total += f64::from(greatest) - f64::from(logit) + sum.ln();
+                total += f64::from(greatest) - f64::from(logit);
+                product *= sum;
+            }
+            if product > 1e200 {
+                total += product.ln();
+                product = 1.0;
             }
         }
-        total
+        total + product.ln()
     }
 }
