@@ -155,7 +155,7 @@ impl Trial {
         if let Some(value) = self.values.single() {
             let row = self.site.work.size.rows() / 2;
             let row = inputs.examples[0].f_select(1, inputs::dimension(row)?)?;
-            row.f_select(-1, inputs::dimension(self.place)?)?.f_fill_(value)?;
+            drop(row.f_select(-1, inputs::dimension(self.place)?)?.f_fill_(value)?);
         }
         if self.rows == Rows::Padded {
             for tensor in inputs.examples.iter_mut().chain(&mut inputs.parameters) {
