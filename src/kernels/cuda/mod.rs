@@ -18,7 +18,7 @@
 //! |---|---|
 //! | find NVRTC and the driver | `libraries.rs` |
 //! | source → cubin | `compile.rs` |
-//! | cubins on disk | `cache.rs` |
+//! | cubins on disk | `cache.rs`, `../cache.rs` |
 //! | cubin → functions, launch | `module.rs` |
 //! | tensors as rows, alignment, grids | `operator.rs` |
 //!
@@ -47,8 +47,9 @@ pub mod pointwise;
 pub mod softmax;
 pub mod traffic;
 
-use compile::{Capability, Source, source};
-use module::{Argument, Function, Grid, Module};
+pub(super) use compile::Capability;
+use compile::{Source, source};
+pub(super) use module::{Argument, Function, Grid, Module};
 
 #[cfg(test)]
 mod emulation;
