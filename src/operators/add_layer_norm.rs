@@ -9,6 +9,7 @@ use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda::normalization::Norm;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -61,6 +62,11 @@ impl Compute for AddLayerNorm {
             Implementation::Cuda => {
                 let parameters = vec![weight, bias];
                 normalization::cuda(site, Norm::AddLayer, x, Some(residual), parameters)?
+            }
+            Implementation::Triton => {
+                let kernels = triton::norm::AddLayerNorm::new(&weight, &bias)?;
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, &residual, out))
             }
             _ => return Err(site.no_such_implementation()),
         })

@@ -9,6 +9,7 @@ use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -41,6 +42,11 @@ impl Compute for BiasGelu {
                 filling_like(x, names, move |x, out| cpu::bias_gelu(x, &bias, out))
             }
             Implementation::Cuda => pointwise::cuda(site, Operation::BiasGelu, x, Some(bias))?,
+            Implementation::Triton => {
+                let kernels = triton::activation::BiasGelu::new(&bias)?;
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
             _ => return Err(site.no_such_implementation()),
         })
     }

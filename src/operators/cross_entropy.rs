@@ -8,6 +8,7 @@ use super::{Compute, Site, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -74,6 +75,12 @@ impl Compute for CrossEntropy {
             Implementation::Cuda => {
                 let kernels = cuda::losses::CrossEntropy::load(x.f_kind()?, site.cuda()?)?;
                 let names = kernels.kernels(&x, &classes, &unwritten_loss(&x)?)?;
+                filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
+            }
+            Implementation::Triton => {
+                let kernels =
+                    triton::softmax::CrossEntropy::new(row(&x)?, x.f_kind()?, x.device())?;
+                let names = kernels.kernels();
                 filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
             }
             _ => return Err(site.no_such_implementation()),

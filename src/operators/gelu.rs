@@ -8,6 +8,7 @@ use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
+use crate::kernels::triton::activation::Formula;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -36,6 +37,7 @@ impl Compute for Gelu {
             }
             Implementation::Rust => filling_like(x, cpu::names(cpu::Operator::Gelu), cpu::gelu),
             Implementation::Cuda => pointwise::cuda(site, Operation::Gelu, x, None)?,
+            Implementation::Triton => pointwise::triton(Formula::Gelu, x)?,
             _ => return Err(site.no_such_implementation()),
         })
     }

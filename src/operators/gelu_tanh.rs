@@ -8,6 +8,7 @@ use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
+use crate::kernels::triton::activation::Formula;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -59,6 +60,7 @@ impl Compute for GeluTanh {
                 filling_like(x, cpu::names(cpu::Operator::GeluTanh), cpu::gelu_tanh)
             }
             Implementation::Cuda => pointwise::cuda(site, Operation::GeluTanh, x, None)?,
+            Implementation::Triton => pointwise::triton(Formula::GeluTanh, x)?,
             _ => return Err(site.no_such_implementation()),
         })
     }

@@ -9,6 +9,7 @@ use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda::normalization::Norm;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -60,6 +61,14 @@ impl Compute for LayerNorm {
             Implementation::Cuda => {
                 let norm = if self.affine { Norm::Layer } else { Norm::LayerNoAffine };
                 normalization::cuda(site, norm, x, None, parameters)?
+            }
+            Implementation::Triton => {
+                let kernels = match parameters.as_slice() {
+                    [weight, bias] => triton::norm::LayerNorm::new(weight, bias)?,
+                    _ => triton::norm::LayerNorm::without_affine(row, x.f_kind()?, x.device())?,
+                };
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, out))
             }
             _ => return Err(site.no_such_implementation()),
         })

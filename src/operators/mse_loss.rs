@@ -8,6 +8,7 @@ use super::{Compute, Site};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -38,6 +39,11 @@ impl Compute for MseLoss {
             Implementation::Cuda => {
                 let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;
                 let names = kernels.kernels(&x, &target, &unwritten_loss(&x)?)?;
+                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
+            }
+            Implementation::Triton => {
+                let kernels = triton::loss::MseLoss::new(x.f_kind()?, x.device())?;
+                let names = kernels.kernels();
                 filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
             }
             _ => return Err(site.no_such_implementation()),

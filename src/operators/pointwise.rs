@@ -5,6 +5,7 @@ use tch::Tensor;
 use super::Site;
 use super::output::{filling_like, unwritten_like};
 use crate::kernels::cuda::pointwise::{Operation, Pointwise};
+use crate::kernels::triton::activation::{Activation, Formula};
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -18,4 +19,11 @@ pub(super) fn cuda(
     let kernels = Pointwise::load(operation, x.f_kind()?, site.cuda()?)?;
     let names = kernels.kernels(&x, bias.as_ref(), &unwritten_like(&x)?)?;
     Ok(filling_like(x, names, move |x, out| kernels.run(x, bias.as_ref(), out)))
+}
+
+/// By the kernels in Triton.
+pub(super) fn triton(formula: Formula, x: Tensor) -> Result<Step, Refusal> {
+    let kernels = Activation::new(formula, x.f_kind()?, x.device())?;
+    let names = kernels.kernels();
+    Ok(filling_like(x, names, move |x, out| kernels.run(x, out)))
 }

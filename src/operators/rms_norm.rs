@@ -9,6 +9,7 @@ use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda::normalization::Norm;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -38,6 +39,11 @@ impl Compute for RmsNorm {
                 filling_like(x, names, move |x, out| cpu::rms_norm(x, &weight, EPS, out))
             }
             Implementation::Cuda => normalization::cuda(site, Norm::Rms, x, None, vec![weight])?,
+            Implementation::Triton => {
+                let kernels = triton::norm::RmsNorm::new(&weight)?;
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
             _ => return Err(site.no_such_implementation()),
         })
     }

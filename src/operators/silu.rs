@@ -8,6 +8,7 @@ use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::pointwise as cpu;
 use crate::kernels::cuda::pointwise::Operation;
+use crate::kernels::triton::activation::Formula;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -35,6 +36,7 @@ impl Compute for Silu {
             }
             Implementation::Rust => filling_like(x, cpu::names(cpu::Operator::Silu), cpu::silu),
             Implementation::Cuda => pointwise::cuda(site, Operation::Silu, x, None)?,
+            Implementation::Triton => pointwise::triton(Formula::Silu, x)?,
             _ => return Err(site.no_such_implementation()),
         })
     }

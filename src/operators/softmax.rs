@@ -4,10 +4,11 @@ use plan::Implementation;
 use tch::{Kind, TchError, Tensor};
 
 use super::output::{filling_like, unwritten_like};
-use super::{Compute, Site};
+use super::{Compute, Site, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
 use crate::kernels::cuda;
+use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -43,6 +44,11 @@ impl Compute for Softmax {
             Implementation::Cuda => {
                 let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;
                 let names = kernels.kernels(&x, &unwritten_like(&x)?)?;
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
+            Implementation::Triton => {
+                let kernels = triton::softmax::Softmax::new(row(&x)?, x.f_kind()?, x.device())?;
+                let names = kernels.kernels();
                 filling_like(x, names, move |x, out| kernels.run(x, out))
             }
             _ => return Err(site.no_such_implementation()),
