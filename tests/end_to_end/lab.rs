@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 /// The configs of all tests. They run at the same time, and what `cargo bench` builds of one would
 /// replace what it has built of another; this way it is the same.
-const CONFIGS: [&str; 3] = ["tiny.yml", "patterns.yml", "machine.yml"];
+const CONFIGS: [&str; 4] = ["tiny.yml", "patterns.yml", "functions.yml", "machine.yml"];
 
 /// A folder with criterion's and our own files of the runs.
 pub struct Lab {

@@ -4,3 +4,4 @@ mod calibration;
 mod fusion;
 mod inference;
 mod lab;
+mod operators;
