@@ -39,8 +39,8 @@ const LOG2_F16: [f32; 7] = [
     2.360_458e-5,
 ];
 
-/// `x·Φ(x)`, with an error below 4 ulp for float32 and 1 ulp for bfloat16 and float16. NaN for −∞,
-/// as ATen has it, which multiplies it by 0.
+/// `x·Φ(x)`, with an error below 5.2 ulp for float32, 6.3 ulp where there is no fused multiply-add,
+/// and 1 ulp for bfloat16 and float16. NaN for −∞, as ATen has it, which multiplies it by 0.
 ///
 /// # Safety
 /// The CPU has the instructions.

@@ -47,7 +47,7 @@ fn wave(size: &[i64], kind: Kind) -> Tensor {
 fn check(out: &Tensor, exact: &Tensor, what: &str) {
     let (found, exact) = (out.to_kind(Kind::Double), exact.to_kind(Kind::Double));
     let precision = match out.kind() {
-        Kind::Float => 4.0 * 2_f64.powi(-23),
+        Kind::Float => 6.3 * 2_f64.powi(-23),
         Kind::BFloat16 => 2_f64.powi(-7),
         _ => 2_f64.powi(-10),
     };
