@@ -4,6 +4,8 @@
 //! sizes, dtypes and devices. It is named `criterion_torch::…` in the records, and where there is a
 //! choice of instructions or algorithms, the name says which one ran: `…_avx512`, `…_gemv`.
 
+mod cache;
 pub mod cpu;
 pub mod cuda;
 mod overlap;
+pub mod triton;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-/// Demands that a kernel's output shares no memory with what it reads, all contiguous: it writes
-/// while it reads.
+/// Demands that a kernel's output shares no memory with what it reads: it writes while it reads. Of
+/// a tensor that is not contiguous, the gaps count as its own.
 ///
 /// # Errors
 /// Where it does.
@@ -24,10 +24,12 @@ pub(super) fn refuse_overlap<'t>(
     Ok(())
 }
 
-/// The addresses of a contiguous tensor.
+/// The addresses from the first element to the last.
 fn bytes(tensor: &Tensor) -> Result<Range<usize>, TchError> {
     let start = tensor.data_ptr() as usize;
-    Ok(start..start + tensor.numel() * tensor.f_kind()?.elt_size_in_bytes())
+    let last: i64 = tensor.size().iter().zip(tensor.stride()).map(|(n, by)| (n - 1) * by).sum();
+    let elements = if tensor.numel() == 0 { 0 } else { last as usize + 1 };
+    Ok(start..start + elements * tensor.f_kind()?.elt_size_in_bytes())
 }
 
 #[cfg(test)]
@@ -49,6 +51,9 @@ mod tests {
         }
         let bytes = part(15, 1).view_dtype(Kind::Uint8).narrow(0, 3, 1);
         assert!(shares(&part(0, 16), &bytes).is_some(), "in bytes, whatever the dtypes");
+        let column = memory.view([8, 8]).narrow(1, 0, 1);
+        assert!(shares(&part(50, 1), &column).is_some(), "between two rows of it");
+        assert_eq!(shares(&part(57, 7), &column), None, "behind its last element");
         for (out, operand) in [((0, 16), (16, 4)), ((16, 4), (0, 16)), ((8, 0), (0, 64))] {
             let text = shares(&part(out.0, out.1), &part(operand.0, operand.1));
             assert_eq!(text, None, "{out:?} {operand:?}");

@@ -8,6 +8,7 @@ use cudarc::nvrtc::result::{self, NvrtcError};
 use cudarc::nvrtc::sys;
 
 use super::libraries::{self, Nvrtc};
+use crate::native;
 use crate::refusal::Refusal;
 
 /// A `.cu` file of this folder: [`source!`](super::source).
@@ -45,7 +46,7 @@ pub(super) use source;
 
 /// A GPU's compute capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Capability {
+pub(in crate::kernels) struct Capability {
     pub major: i32,
     pub minor: i32,
 }
@@ -53,6 +54,27 @@ pub(super) struct Capability {
 impl Capability {
     /// What the prelude needs: products of bfloat16 on tensor cores.
     pub const LEAST: Self = Self { major: 8, minor: 0 };
+}
+
+impl Capability {
+    /// That of a device, for what is called `name` here.
+    ///
+    /// # Errors
+    /// Skipped where there is no driver, unsupported where the device is older than
+    /// [`Capability::LEAST`].
+    pub fn of(device: usize, name: &str) -> Result<Self, Refusal> {
+        libraries::driver()?;
+        let (major, minor) = native::cuda::device(device)?.capability;
+        let capability = Self { major, minor };
+        if capability < Self::LEAST {
+            return Err(Refusal::Unsupported(format!(
+                "compute capability {major}.{minor}, but the kernels of {name} need {}.{}",
+                Self::LEAST.major,
+                Self::LEAST.minor
+            )));
+        }
+        Ok(capability)
+    }
 }
 
 impl fmt::Display for Capability {

@@ -18,7 +18,7 @@
 //! |---|---|
 //! | find NVRTC and the driver | `libraries.rs` |
 //! | source → cubin | `compile.rs` |
-//! | cubins on disk | `cache.rs` |
+//! | cubins on disk | `cache.rs`, `../cache.rs` |
 //! | cubin → functions, launch | `module.rs` |
 //!
 //! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
@@ -31,8 +31,9 @@ pub mod gemlite;
 mod libraries;
 mod module;
 
-use compile::{Capability, Source, source};
-use module::{Argument, Function, Grid, Module};
+pub(super) use compile::Capability;
+use compile::{Source, source};
+pub(super) use module::{Argument, Function, Grid, Module};
 
 #[cfg(test)]
 mod emulation;

@@ -15,8 +15,8 @@ use crate::refusal::Refusal;
 
 /// A source's kernels on one device, loaded for the rest of the process.
 #[derive(Debug)]
-pub(super) struct Module {
-    name: &'static str,
+pub(in crate::kernels) struct Module {
+    name: String,
     module: sys::CUmodule,
     context: sys::CUcontext,
     device: usize,
@@ -33,34 +33,38 @@ impl Module {
     /// # Errors
     /// Skipped where the driver or NVRTC is missing, unsupported where the device is older than
     /// [`Capability::LEAST`], else what the compiler or the driver says.
-    pub fn load(source: &Source, device: usize) -> Result<&'static Self, Refusal> {
-        static LOADED: Mutex<BTreeMap<(&'static str, usize), &'static Module>> =
+    pub(super) fn load(source: &Source, device: usize) -> Result<&'static Self, Refusal> {
+        Self::load_cubin(source.name, device, || {
+            cache::cubin(source, Capability::of(device, source.name)?)
+        })
+    }
+
+    /// Loads for a device, once, the cubin that the name stands for.
+    ///
+    /// # Errors
+    /// Those of `cubin`; skipped where the driver is missing, else what it says.
+    pub fn load_cubin(
+        name: &str,
+        device: usize,
+        cubin: impl FnOnce() -> Result<Vec<u8>, Refusal>,
+    ) -> Result<&'static Self, Refusal> {
+        static LOADED: Mutex<BTreeMap<(String, usize), &'static Module>> =
             Mutex::new(BTreeMap::new());
         // Held while compiling, so that nothing is compiled twice; an entry is whole or absent.
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = loaded.get(&(source.name, device)) {
+        let key = (name.to_owned(), device);
+        if let Some(module) = loaded.get(&key) {
             return Ok(module);
         }
-        let module = Box::leak(Box::new(Self::new(source, device)?));
-        loaded.insert((source.name, device), module);
+        let module = Box::leak(Box::new(Self::new(name, device, &cubin()?)?));
+        loaded.insert(key, module);
         Ok(module)
     }
 
-    fn new(source: &Source, device: usize) -> Result<Self, Refusal> {
+    fn new(name: &str, device: usize, cubin: &[u8]) -> Result<Self, Refusal> {
         libraries::driver()?;
-        let (major, minor) = native::cuda::device(device)?.capability;
-        let capability = Capability { major, minor };
-        if capability < Capability::LEAST {
-            return Err(Refusal::Unsupported(format!(
-                "compute capability {major}.{minor}, but the kernels of {} need {}.{}",
-                source.name,
-                Capability::LEAST.major,
-                Capability::LEAST.minor
-            )));
-        }
-        let cubin = cache::cubin(source, capability)?;
         let failed = |call: &str, error: DriverError| {
-            Refusal::from(driver_error(&format!("{}, {call}", source.name), error))
+            Refusal::from(driver_error(&format!("{name}, {call}"), error))
         };
         let ordinal = i32::try_from(device)
             .map_err(|_| Refusal::Failed(format!("there is no CUDA device {device}")))?;
@@ -74,7 +78,7 @@ impl Module {
             unsafe { result::module::load_data(cubin.as_ptr().cast()) }
         })
         .map_err(|it| failed("cuModuleLoadData", it))?;
-        Ok(Self { name: source.name, module, context, device })
+        Ok(Self { name: name.to_owned(), module, context, device })
     }
 
     /// An entry function of the source.
@@ -90,31 +94,34 @@ impl Module {
             unsafe { result::module::get_function(self.module, symbol) }
         })
         .map_err(|error| driver_error(&format!("{of}, cuModuleGetFunction"), error))?;
-        Ok(Function { module: self, function })
+        Ok(Function { module: self, function, shared: 0 })
     }
 }
 
 /// A kernel on its device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Function {
+pub(in crate::kernels) struct Function {
     module: &'static Module,
     function: sys::CUfunction,
+    shared: u32,
 }
 
 /// Blocks, and threads of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Grid {
+pub(in crate::kernels) struct Grid {
     pub blocks: (u32, u32),
     pub threads: u32,
 }
 
 /// A kernel's parameter.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Argument {
+pub(in crate::kernels) enum Argument {
     /// An address on the device.
     Pointer(*mut c_void),
     /// `int`.
     Int(i32),
+    /// `long long`.
+    Long(i64),
 }
 
 impl Argument {
@@ -127,11 +134,40 @@ impl Argument {
         match self {
             Self::Pointer(value) => ptr::from_mut(value).cast(),
             Self::Int(value) => ptr::from_mut(value).cast(),
+            Self::Long(value) => ptr::from_mut(value).cast(),
         }
     }
 }
 
+/// Bytes of shared memory that a launch may ask for without [`Function::with_shared`] having said
+/// so to the driver.
+const PLAIN_SHARED: u32 = 48 << 10;
+
 impl Function {
+    /// The same with so many bytes of dynamic shared memory for each block.
+    ///
+    /// # Errors
+    /// What the driver says: above all that the device has less.
+    pub fn with_shared(self, bytes: u32) -> Result<Self, Refusal> {
+        if bytes > PLAIN_SHARED {
+            let attribute =
+                sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let value = i32::try_from(bytes).unwrap_or(i32::MAX);
+            within(self.module.context, || {
+                // SAFETY: the function is loaded for good.
+                unsafe { result::function::set_function_attribute(self.function, attribute, value) }
+            })
+            .map_err(|error| {
+                let call = format!(
+                    "{}, cuFuncSetAttribute, {bytes} bytes of shared memory",
+                    self.module.name
+                );
+                driver_error(&call, error)
+            })?;
+        }
+        Ok(Self { shared: bytes, ..self })
+    }
+
     /// Queues the kernel on the stream that libtorch queues this thread's work on, and returns.
     /// What it does to memory that libtorch frees meanwhile is ordered by that stream.
     ///
@@ -156,7 +192,7 @@ impl Function {
                     self.function,
                     (x, y, 1),
                     (grid.threads, 1, 1),
-                    0,
+                    self.shared,
                     stream.cast(),
                     &mut parameters,
                 )

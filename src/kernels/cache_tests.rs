@@ -1,32 +1,15 @@
+use std::path::PathBuf;
+
 use super::*;
-use crate::kernels::cuda::compile::source;
-
-const SOURCE: Source = source!("gemlite.cu");
-const HOPPER: Capability = Capability { major: 9, minor: 0 };
-
-#[test]
-fn the_name_follows_everything_that_decides_the_content() {
-    let here = Path::new("/cache");
-    let path = |source: &Source, capability, version| path(here, source, capability, version);
-    let first = path(&SOURCE, HOPPER, (13, 0));
-    let name = first.strip_prefix("/cache/kernels").unwrap().to_str().unwrap();
-    assert!(name.starts_with("gemlite.cu-sm_90-") && name.ends_with(".cubin"), "{name}");
-    assert_eq!(first, path(&SOURCE, HOPPER, (13, 0)));
-
-    let edited = Source { text: "// another", ..SOURCE };
-    let others = [
-        path(&edited, HOPPER, (13, 0)),
-        path(&SOURCE, Capability { major: 10, minor: 0 }, (13, 0)),
-        path(&SOURCE, HOPPER, (13, 1)),
-        path(&SOURCE, HOPPER, (12, 0)),
-    ];
-    assert!(!others.contains(&first));
-}
 
 const CUBIN: &[u8] = b"\x7fELF and the rest of a cubin";
 
 fn never_made() -> Result<Vec<u8>, Refusal> {
     panic!("it is there")
+}
+
+fn is_cubin(content: &[u8]) -> bool {
+    content.starts_with(ELF)
 }
 
 fn no_note(note: &str) {
@@ -37,14 +20,14 @@ fn no_note(note: &str) {
 fn written() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kernels/a.cu-sm_90-0.cubin");
-    assert_eq!(cached(&path, || Ok(CUBIN.to_vec()), no_note).unwrap(), CUBIN);
+    assert_eq!(cached(&path, is_cubin, || Ok(CUBIN.to_vec()), no_note).unwrap(), CUBIN);
     (folder, path)
 }
 
 #[test]
 fn what_was_made_once_is_read() {
     let (_folder, path) = written();
-    assert_eq!(cached(&path, never_made, no_note).unwrap(), CUBIN);
+    assert_eq!(cached(&path, is_cubin, never_made, no_note).unwrap(), CUBIN);
     let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
     assert_eq!(names.len(), 1, "{names:?}");
 }
@@ -77,7 +60,7 @@ fn a_file_that_is_not_as_it_was_written_is_made_again() {
             made = true;
             Ok(CUBIN.to_vec())
         };
-        assert_eq!(cached(&path, make, no_note).unwrap(), CUBIN);
+        assert_eq!(cached(&path, is_cubin, make, no_note).unwrap(), CUBIN);
         assert!(made, "{file:?}");
         assert_eq!(fs::read(&path).unwrap(), whole);
     }
@@ -88,7 +71,7 @@ fn a_failed_compilation_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kernels/a.cu-sm_90-0.cubin");
     let refusal = Refusal::Failed("syntax".to_owned());
-    assert_eq!(cached(&path, || Err(refusal.clone()), no_note), Err(refusal));
+    assert_eq!(cached(&path, is_cubin, || Err(refusal.clone()), no_note), Err(refusal));
     assert!(!path.exists());
 }
 
@@ -103,7 +86,7 @@ fn where_nothing_can_be_written_the_kernel_is_used_and_the_file_noted() {
     fs::create_dir(&taken).unwrap();
     for path in [beneath, taken] {
         let mut noted = String::new();
-        let made = cached(&path, || Ok(CUBIN.to_vec()), |note| noted.push_str(note));
+        let made = cached(&path, is_cubin, || Ok(CUBIN.to_vec()), |note| noted.push_str(note));
         assert_eq!(made.unwrap(), CUBIN);
         assert!(noted.starts_with(&format!("cannot write {}: ", path.display())), "{noted}");
     }

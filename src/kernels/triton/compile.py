@@ -1,0 +1,75 @@
+"""Compiles a kernel for a GPU that need not be there.
+
+In: one JSON object on stdin.
+    files       name -> text of every file of kernels
+    file        the one that the kernel is in
+    kernel      its name
+    parameters  [name, type] in order: a type of Triton's signatures ("*bf16", "i64")
+    aligned     names of parameters that 16 divides: addresses, sizes, strides
+    constants   name -> value of every tl.constexpr
+    capability  90 for 9.0
+    warps       warps of a program
+Out: on stdout, a line of JSON, what the launch has to know, and then the cubin.
+"""
+
+import importlib
+import json
+import os
+import re
+import sys
+import tempfile
+
+# The kernels' folder and nothing of the current one.
+sys.path = [path for path in sys.path if path]
+# What a compiler prints is no part of the answer.
+answer = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)
+
+
+def compile_in(folder, request):
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(folder, "cache")
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    for name, text in request["files"].items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    sys.path.insert(0, folder)
+    module = importlib.import_module(request["file"].removesuffix(".py"))
+    kernel = getattr(module, request["kernel"])
+    types = dict(request["parameters"])
+    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
+    places = [(kernel.arg_names.index(name), ) for name in request["aligned"]]
+    source = ASTSource(kernel, signature, request["constants"],
+                       {place: [["tt.divisibility", 16]] for place in places})
+    target = GPUTarget("cuda", request["capability"], 32)
+    # Denormal numbers are not flushed, in no function.
+    options = {"num_warps": request["warps"], "enable_reflect_ftz": False}
+    return triton.__version__, triton.compile(source, target=target, options=options)
+
+
+def entry_parameters(ptx, name):
+    """The types of the parameters of the entry function, as PTX declares them."""
+    declared = re.search(r"\.entry\s+" + re.escape(name) + r"\s*\(([^)]*)\)", ptx).group(1)
+    return re.findall(r"\.param\s+\.(\w+)", declared)
+
+
+request = json.loads(sys.stdin.buffer.read())
+with tempfile.TemporaryDirectory() as folder:
+    version, compiled = compile_in(folder, request)
+metadata = compiled.metadata
+described = {
+    "triton": version,
+    "name": metadata.name,
+    "shared": metadata.shared,
+    "warps": metadata.num_warps,
+    "parameters": entry_parameters(compiled.asm["ptx"], metadata.name),
+    "ctas": metadata.num_ctas,
+    "global_scratch": metadata.global_scratch_size,
+    "profile_scratch": metadata.profile_scratch_size,
+    "cooperative": metadata.launch_cooperative_grid,
+    "dependent": metadata.launch_pdl,
+}
+answer.write(json.dumps(described).encode() + b"\n" + compiled.asm["cubin"])
+answer.close()
