@@ -18,7 +18,12 @@ sys.path = [path for path in sys.path if path]
 answer = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
 
+# Not needed, and slow to load where it is there.
+sys.modules["torch"] = None
+
 import numpy
+import triton.language as tl
+from triton.runtime import interpreter
 
 numpy.seterr(all="ignore")
 
@@ -57,6 +62,53 @@ class Pointer:
     def copy_(self, other):
         pass
 
+
+def convert(data, source, target, rounding):
+    """Between float32 and bfloat16, whose numbers are bits here, to nearest even as on a GPU.
+
+    The interpreter's own cuts off, and takes small numbers for others.
+    """
+    if (source, target) == (tl.bfloat16, tl.float32):
+        return data.view(numpy.uint16).astype(numpy.uint32) << 16
+    assert (source, target) == (tl.float32, tl.bfloat16)
+    bits = data.view(numpy.uint32).astype(numpy.uint64)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return numpy.where(numpy.isnan(data), 0x7FC0, rounded).astype(numpy.uint16)
+
+
+def patch_tensor(tensor, scope):
+    """A tensor of one element is an index; numpy 2.4 no longer converts it."""
+    patch_tensor_before(tensor, scope)
+    scope.set_attr(tensor, "__index__", lambda self: self.handle.data.item())
+
+
+class Unchanged:
+    """What the interpreter undoes after a kernel: nothing."""
+
+    def restore(self):
+        pass
+
+
+patched = set()
+
+
+def patch_once(function):
+    """Changes the language for the functions of a file.
+
+    The interpreter's own does so for every call, which takes most of the time.
+    """
+    place = id(function.__globals__)
+    if place not in patched:
+        patched.add(place)
+        patch_before(function)
+    return Unchanged()
+
+
+interpreter._convert_float = convert
+patch_before = interpreter._patch_lang
+interpreter._patch_lang = patch_once
+patch_tensor_before = interpreter._patch_lang_tensor
+interpreter._patch_lang_tensor = patch_tensor
 
 request = json.loads(sys.stdin.buffer.readline())
 memory = [

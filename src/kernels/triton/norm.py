@@ -3,8 +3,8 @@
 A program takes ROWS whole rows. A row of more than BLOCK columns is gone through in blocks, once
 for its moments and once for the result; ROWS is 1 then.
 
-The moments of LayerNorm are those of x - x[0]: a row that is far from 0 for its spread loses
-nothing to the mean, and a constant one is exactly 0.
+The moments of LayerNorm are those of x - x[0], and of a sum those of the sum of two such: a row
+that is far from 0 for its spread loses nothing to the mean, and a constant one is exactly 0.
 """
 
 import triton
@@ -14,14 +14,14 @@ from prelude import columns_from, load, load_first, rows_of_tile, store
 
 
 @triton.jit
-def centred(x, residual, first, row, exists, column, stride, residual_stride,
+def centred(x, residual, x_first, residual_first, row, exists, column, stride, residual_stride,
             COLUMNS: tl.constexpr):
-    """x + residual minus the row's first; 0 beyond the row's end."""
+    """x + residual, each less its row's first; 0 beyond the row's end."""
     mask = exists & (column < COLUMNS)
-    value = load(x + row * stride + column, mask)
+    value = load(x + row * stride + column, mask) - x_first
     if residual is not None:
-        value += load(residual + row * residual_stride + column, mask)
-    return tl.where(mask, value - first, 0.0)
+        value += load(residual + row * residual_stride + column, mask) - residual_first
+    return tl.where(mask, value, 0.0)
 
 
 @triton.jit
@@ -46,13 +46,14 @@ def layer_norm_of(x, residual, weight, bias, out, rows, stride, residual_stride,
                   BLOCK: tl.constexpr):
     tile = tl.program_id(0)
     row, exists = rows_of_tile(tile, rows, ROWS)
-    first = load_first(x, tile, rows, stride, ROWS)
+    x_first = load_first(x, tile, rows, stride, ROWS)
+    residual_first = x_first
     if residual is not None:
-        first += load_first(residual, tile, rows, residual_stride, ROWS)
+        residual_first = load_first(residual, tile, rows, residual_stride, ROWS)
     if COLUMNS <= BLOCK:
         column = columns_from(0, BLOCK)
-        value = centred(x, residual, first, row, exists, column, stride, residual_stride,
-                        COLUMNS)
+        value = centred(x, residual, x_first, residual_first, row, exists, column, stride,
+                        residual_stride, COLUMNS)
         mean = tl.sum(value, axis=1, keep_dims=True) / COLUMNS
         distance = tl.where(column < COLUMNS, value - mean, 0.0)
         squares = tl.sum(distance * distance, axis=1, keep_dims=True)
@@ -64,8 +65,8 @@ def layer_norm_of(x, residual, weight, bias, out, rows, stride, residual_stride,
         for start in range(0, COLUMNS, BLOCK):
             # Chan's rule: the moments of two parts together.
             column = columns_from(start, BLOCK)
-            value = centred(x, residual, first, row, exists, column, stride, residual_stride,
-                            COLUMNS)
+            value = centred(x, residual, x_first, residual_first, row, exists, column, stride,
+                            residual_stride, COLUMNS)
             before = tl.full((ROWS, 1), start, tl.float32)
             count = tl.minimum(COLUMNS - before, BLOCK)
             block_mean = tl.sum(value, axis=1, keep_dims=True) / count
@@ -77,8 +78,8 @@ def layer_norm_of(x, residual, weight, bias, out, rows, stride, residual_stride,
             squares += difference * difference * before * share
         for start in range(0, COLUMNS, BLOCK):
             column = columns_from(start, BLOCK)
-            value = centred(x, residual, first, row, exists, column, stride, residual_stride,
-                            COLUMNS)
+            value = centred(x, residual, x_first, residual_first, row, exists, column, stride,
+                            residual_stride, COLUMNS)
             value = standardize(value, mean, squares, COLUMNS, EPSILON)
             write(out, value, weight, bias, row, exists, column, COLUMNS)
 

@@ -11,14 +11,14 @@ import triton.language as tl
 
 @triton.jit
 def exp(x):
-    """e^x of x ≤ 0, within 2 ulp; 0 below -110, where float32 has no number left.
+    """e^x of x ≤ 0, within 3 ulp, 2 of them the hardware's; 0 below -110, where float32 has no number left.
 
     2^t by the hardware loses what rounding takes from t = x·log2(e), which for x = -80 is the last
     five bits of the result; it is put back to first order.
     """
     x = tl.maximum(x, -110.0, propagate_nan=tl.PropagateNan.ALL)
     t = x * 1.4426950408889634
-    lost = tl.fma(x, 1.4426950408889634, -t) + x * 1.9259629911266175e-8
+    lost = tl.fma(x, 1.4426950408889634, -t) + x * 1.925963033500011e-8
     power = tl.exp2(t)
     return tl.fma(power, lost * 0.6931471805599453, power)
 
@@ -26,7 +26,7 @@ def exp(x):
 @triton.jit
 def rows_of_tile(tile, rows, ROWS: tl.constexpr):
     """The numbers of a tile's rows as a column, and which of them there are."""
-    row = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    row = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
     return row, row < rows
 
 
@@ -43,7 +43,7 @@ def load_first(x, tile, rows, stride, ROWS: tl.constexpr):
     Of one row it is a scalar, which is loaded once; of a column, every thread would load as many
     copies as it holds elements of a row.
     """
-    start = tile.to(tl.int64) * ROWS
+    start = tl.cast(tile, tl.int64) * ROWS
     if ROWS == 1:
         return tl.full((1, 1), tl.load(x + start * stride).to(tl.float32), tl.float32)
     row = start + tl.arange(0, ROWS)

@@ -56,7 +56,7 @@ def softmax(x, out, rows, stride, COLUMNS: tl.constexpr, ROWS: tl.constexpr, BLO
 @triton.jit
 def load_chosen(x, targets, tile, rows, stride, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
     """x[target] of each row as a column, in float32; NaN where there is no such column."""
-    row = tile.to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    row = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
     exists = row < rows
     target = tl.load(targets + row, mask=exists, other=0)
     is_column = (target >= 0) & (target < COLUMNS)
