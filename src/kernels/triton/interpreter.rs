@@ -15,7 +15,7 @@ pub(super) fn triton() -> Option<&'static Python> {
     match python::python() {
         Ok(python) => Some(python),
         Err(Refusal::Skipped(reason)) => {
-            let is_chosen = std::env::var_os("CRITERION_TORCH_PYTHON").is_some_and(|it| it != "");
+            let is_chosen = std::env::var_os("CRITERION_TORCH_PYTHON").is_some_and(|it| !it.is_empty());
             assert!(!is_chosen, "{reason}");
             println!("skipped: {reason}");
             None
