@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-/// Demands that a kernel's output shares no memory with what it reads: it writes while it reads. Of
-/// a tensor that is not contiguous, the gaps count as its own.
+/// Demands that a kernel's output shares no memory with what it reads: it writes while it reads.
+/// Memory goes from a tensor's first element to its last, also where strides leave gaps.
 ///
 /// # Errors
 /// Where it does.
@@ -24,11 +24,15 @@ pub(super) fn refuse_overlap<'t>(
     Ok(())
 }
 
-/// The addresses from the first element to the last.
+/// The addresses from a tensor's first element to its last. libtorch has no negative strides.
 fn bytes(tensor: &Tensor) -> Result<Range<usize>, TchError> {
     let start = tensor.data_ptr() as usize;
-    let last: i64 = tensor.size().iter().zip(tensor.stride()).map(|(n, by)| (n - 1) * by).sum();
-    let elements = if tensor.numel() == 0 { 0 } else { last as usize + 1 };
+    let sizes = tensor.size();
+    if sizes.contains(&0) {
+        return Ok(start..start);
+    }
+    let last: i64 = sizes.iter().zip(tensor.stride()).map(|(size, by)| (size - 1) * by).sum();
+    let elements = usize::try_from(last + 1).map_err(|it| TchError::Shape(it.to_string()))?;
     Ok(start..start + elements * tensor.f_kind()?.elt_size_in_bytes())
 }
 
@@ -51,9 +55,10 @@ mod tests {
         }
         let bytes = part(15, 1).view_dtype(Kind::Uint8).narrow(0, 3, 1);
         assert!(shares(&part(0, 16), &bytes).is_some(), "in bytes, whatever the dtypes");
-        let column = memory.view([8, 8]).narrow(1, 0, 1);
-        assert!(shares(&part(50, 1), &column).is_some(), "between two rows of it");
-        assert_eq!(shares(&part(57, 7), &column), None, "behind its last element");
+        // Every second row of eight: the last ends at 56.
+        let rows = memory.view([8, 8]).slice(0, 0, 7, 2);
+        assert!(shares(&part(55, 1), &rows).is_some() && shares(&rows, &part(8, 1)).is_some());
+        assert_eq!(shares(&part(56, 8), &rows), None);
         for (out, operand) in [((0, 16), (16, 4)), ((16, 4), (0, 16)), ((8, 0), (0, 64))] {
             let text = shares(&part(out.0, out.1), &part(operand.0, operand.1));
             assert_eq!(text, None, "{out:?} {operand:?}");

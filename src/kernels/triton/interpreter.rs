@@ -14,14 +14,25 @@ use crate::refusal::Refusal;
 pub(super) fn triton() -> Option<&'static Python> {
     match python::python() {
         Ok(python) => Some(python),
-        Err(Refusal::Skipped(reason)) => {
-            let is_chosen = std::env::var_os("CRITERION_TORCH_PYTHON").is_some_and(|it| !it.is_empty());
-            assert!(!is_chosen, "{reason}");
-            println!("skipped: {reason}");
-            None
-        }
+        Err(Refusal::Skipped(reason)) => lacking(&reason),
         Err(other) => panic!("{other}"),
     }
+}
+
+/// The same, with what the interpreter needs besides.
+pub(super) fn interpreter() -> Option<&'static Python> {
+    let python = triton()?;
+    match python.run("import numpy", "looking for numpy", b"") {
+        Ok(_) => Some(python),
+        Err(refusal) => lacking(&refusal.to_string()),
+    }
+}
+
+fn lacking(reason: &str) -> Option<&'static Python> {
+    let is_chosen = std::env::var_os("CRITERION_TORCH_PYTHON").is_some_and(|it| !it.is_empty());
+    assert!(!is_chosen, "{reason}");
+    println!("skipped: {reason}");
+    None
 }
 
 /// A tensor with memory around it that no kernel may touch.

@@ -84,6 +84,10 @@ fn constants(columns: i64, tile: Tile) -> Vec<(&'static str, Constant)> {
 }
 
 #[cfg(test)]
+mod interpreted_tests;
+#[cfg(test)]
 mod interpreter;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;
