@@ -33,7 +33,7 @@ const STEP: usize = 4096;
 const GRAIN: usize = 131_072;
 /// Vectors that are loaded before they are stored, as in `stream`.
 const UNROLL: usize = 4;
-/// Lanes of the widest vector.
+/// Lanes of the widest register.
 const WIDEST: usize = 16;
 
 /// Writes the bytes of `x` to `out`.
@@ -220,6 +220,7 @@ unsafe fn write_all<V: Vector, const N: usize>(
 /// That of [`Pass`].
 #[inline(always)]
 unsafe fn fold_all<V: Vector, const N: usize>(inputs: [*const u8; N], count: usize) -> u64 {
+    const { assert!(V::LANES <= WIDEST) };
     let mut at = 0;
     let mut folded = [0; 8];
     // SAFETY: the caller's promise; all that is touched ends within the bytes.

@@ -17,9 +17,6 @@ use super::{run, with_element};
 use crate::kernels::cpu::Capability;
 use crate::kernels::cpu::vector::{Element, Kernel, Vector};
 
-/// Lanes of the widest vector.
-const WIDEST: usize = 16;
-
 /// Writes e^(x − max) / Σ e^(x − max) of each row to `out`.
 ///
 /// x and out `[.., dim]`, float32, bfloat16 or float16. Rows may lie any one stride apart, their
@@ -63,7 +60,7 @@ impl<T: Element> Kernel for Softmax<T> {
     unsafe fn run<V: Vector>(self) {
         let dim = self.from.dim;
         // Not in `out`, whose dtype may not hold them.
-        let mut exponentials = vec![0.0_f32; dim.next_multiple_of(WIDEST)];
+        let mut exponentials = vec![0.0_f32; dim.next_multiple_of(V::LANES)];
         let held = exponentials.as_mut_ptr();
         for row in self.rows {
             let (from, to) = (self.from.row::<T>(row).cast_const(), self.to.row::<T>(row));
