@@ -35,7 +35,6 @@ impl Vector for Avx512Bf16 {
         max(self: Self, other: Self) -> Self = Self(self.0.max(other.0));
         xor(self: Self, other: Self) -> Self = Self(self.0.xor(other.0));
         abs(self: Self) -> Self = Self(self.0.abs());
-        xor(self: Self, other: Self) -> Self = Self(self.0.xor(other.0));
         negative(self: Self) -> Self = Self(self.0.negative());
         mul_add(self: Self, factor: Self, term: Self) -> Self =
             Self(self.0.mul_add(factor.0, term.0));

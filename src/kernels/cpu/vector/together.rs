@@ -56,7 +56,6 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
         max(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].max(other.0[index])));
         xor(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].xor(other.0[index])));
         abs(self: Self) -> Self = Self(each!(index => self.0[index].abs()));
-        xor(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].xor(other.0[index])));
         negative(self: Self) -> Self = Self(each!(index => self.0[index].negative()));
         mul_add(self: Self, factor: Self, term: Self) -> Self =
             Self(each!(index => self.0[index].mul_add(factor.0[index], term.0[index])));
