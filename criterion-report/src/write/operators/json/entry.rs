@@ -3,7 +3,7 @@
 use plan::{Dtype, Implementation, Operator};
 use serde::Serialize;
 
-use super::measured::{Checked, Limit, Memory, Speed, Versus};
+use super::measured::{Checked, InUse, Limit, Memory, Speed, Versus};
 use crate::model::{Missing, OperatorResult};
 use crate::write::place::Where;
 
@@ -27,6 +27,8 @@ pub struct Entry<'a> {
     #[serde(flatten)]
     limit: Limit<'a>,
     #[serde(flatten)]
+    in_use: InUse<'a>,
+    #[serde(flatten)]
     versus: Versus,
     #[serde(flatten)]
     memory: Memory,
@@ -43,6 +45,7 @@ impl<'a> Entry<'a> {
             outcome: Ended::of(result),
             speed: Speed::of(result),
             limit: Limit::of(result),
+            in_use: InUse::of(result),
             versus: Versus::of(result),
             memory: Memory::of(result),
             checked: Checked::of(result),
@@ -67,6 +70,7 @@ impl<'a> Entry<'a> {
             outcome: Ended::default(),
             speed: Speed::default(),
             limit: Limit::default(),
+            in_use: InUse::default(),
             versus: Versus::default(),
             memory: Memory::default(),
             checked: Checked::default(),

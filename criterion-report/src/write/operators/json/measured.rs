@@ -79,6 +79,28 @@ impl<'a> Limit<'a> {
     }
 }
 
+/// How busy the GPU was meanwhile, as NVML tells: in percent, as `gpu_efficiency` is.
+#[derive(Default, Serialize)]
+pub struct InUse<'a> {
+    sm_utilization: Option<f64>,
+    memory_utilization: Option<f64>,
+    utilization_samples: Option<u64>,
+    no_utilization_reason: Option<&'a str>,
+}
+
+impl<'a> InUse<'a> {
+    pub fn of(result: &'a OperatorResult<'a>) -> Self {
+        let measures = &result.row.record.measures;
+        let utilization = measures.utilization.as_ref();
+        Self {
+            sm_utilization: utilization.map(|it| it.sm.median * 100.0),
+            memory_utilization: utilization.map(|it| it.memory.median * 100.0),
+            utilization_samples: utilization.map(|it| it.samples),
+            no_utilization_reason: measures.absent.get("utilization").map(String::as_str),
+        }
+    }
+}
+
 /// Its speed-up over `aten`.
 #[derive(Default, Serialize)]
 pub struct Versus {
