@@ -75,6 +75,36 @@ fn the_worst_gate_is_that_of_the_largest_error() {
     );
 }
 
+/// Upstream's efficiency says nothing of how busy the GPU was.
+#[test]
+fn a_gpu_has_its_utilization_or_the_reason_why_not() {
+    let of_cuda = format!("{SMALL}  devices: [cuda]\n");
+    let fixture = Fixture::of("gpu", &of_cuda)
+        .edit("gelu/cuda/cuda/", |it| {
+            let range = |median| plan::Range { min: median - 0.1, median, max: 1.0 };
+            it.record.measures.utilization = Some(plan::Utilization {
+                sm: range(0.75),
+                memory: range(0.5),
+                window_s: 2.0,
+                samples: 7,
+                method: "NVML".to_owned(),
+            });
+        })
+        .edit("gelu/cuda/triton/", |it| {
+            let why = "the window is too short".to_owned();
+            it.record.measures.absent.insert("utilization".to_owned(), why);
+        });
+    let array = array(&JSON, &fixture);
+    let of = |implementation: &str| {
+        let entry = entry(&array, &format!("gelu/cuda/{implementation}/f32-32x512x768"));
+        ["sm_utilization", "memory_utilization", "utilization_samples", "no_utilization_reason"]
+            .map(|key| entry[key].clone())
+    };
+    assert_eq!(of("cuda"), [75.0.into(), 50.0.into(), 7.into(), Value::Null]);
+    let reason = "the window is too short".into();
+    assert_eq!(of("triton"), [Value::Null, Value::Null, Value::Null, reason]);
+}
+
 /// Upstream drops what it has not measured.
 #[test]
 fn nothing_is_dropped() {
