@@ -13,9 +13,9 @@ use crate::inputs::Inputs;
 /// u·|ref| + C·v·condition + underflow
 ///
 /// with u the unit roundoff of the output's dtype, twice that for `rust` in half precision, whose
-/// functions are approximated to one unit in the last place; v that of [`intermediate`] results, and
+/// functions are approximated to one unit in the last place; v that of `intermediate` results, and
 /// C 16 where these are float32, else 8. The condition is what relative errors of one in them do to
-/// the value ([`condition`]); the underflow, what is lost below the smallest numbers ([`underflow`]).
+/// the value (`condition`); the underflow, what is lost below the smallest numbers (`underflow`).
 ///
 /// Worst values measured on a CPU, over what is allowed: ATen's forms, in float32 all of them, 20 seeds
 /// of rows of 1 to 769 and 2 of up to 10 001. One operation in half precision comes to 1.00 because
