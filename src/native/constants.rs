@@ -24,7 +24,7 @@ mod platform {
     pub(super) fn map() -> u64 {
         let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return 0 };
         let program = std::env::current_exe().ok();
-        maps.lines().filter_map(|line| constants(line, program.as_deref())).map(|it| read(it)).sum()
+        maps.lines().filter_map(|line| constants(line, program.as_deref())).map(read).sum()
     }
 
     /// The addresses of a line of `/proc/self/maps` that holds constants.
