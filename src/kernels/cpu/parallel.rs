@@ -30,6 +30,16 @@ pub fn for_each_part(
     Ok(parallel_for(parts, |part| work(bound(part)..bound(part + 1)))?)
 }
 
+/// Elements for which it pays to have another thread: torch's `at::internal::GRAIN_SIZE`.
+pub const GRAIN: usize = 32_768;
+
+/// Elements of each thread's part of so many, as `at::parallel_for` shares them out: on fewer threads
+/// than there are where each would have less than [`GRAIN`].
+pub fn share(elements: usize) -> usize {
+    let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1);
+    elements.div_ceil(threads.min(elements.div_ceil(GRAIN)).max(1))
+}
+
 /// Calls `work` with the number and the elements of every row of `data [.., width]`.
 ///
 /// # Errors

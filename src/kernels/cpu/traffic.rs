@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tch::{Device, TchError, Tensor};
 
 use super::Capability;
-use super::parallel::for_each_part;
+use super::parallel::{for_each_part, share};
 use super::vector::{Kernel, Names, Vector, names};
 
 /// What records call [`copy`].
@@ -29,8 +29,6 @@ pub const READ: Names = names!("read");
 
 /// Bytes at whose multiples a thread's part begins: a page.
 const STEP: usize = 4096;
-/// Bytes for which another thread is worth waking: torch's 32,768 elements, of float32.
-const GRAIN: usize = 131_072;
 /// Vectors that are loaded before they are stored, as in `stream`.
 const UNROLL: usize = 4;
 /// Lanes of the widest register.
@@ -81,7 +79,7 @@ fn write<const N: usize>(
             return Err(TchError::Shape("out shares memory with an input".to_owned()));
         }
     }
-    for_each_part_of(capability, out.count, |at, count| {
+    for_each_part_of(capability, &out, |at, count| {
         let to = Some(out.at(at));
         let pass = Pass { inputs: inputs.map(|it| it.at(at).cast_const()), out: to, count };
         // SAFETY: available; so many bytes from there on of each, of which nobody else writes
@@ -96,7 +94,7 @@ fn fold<const N: usize>(capability: Capability, inputs: [&Tensor; N]) -> Result<
         inputs[0].expect_as_many(input)?;
     }
     let folded = AtomicU64::new(0);
-    for_each_part_of(capability, inputs[0].count, |at, count| {
+    for_each_part_of(capability, &inputs[0], |at, count| {
         let pass = Pass { inputs: inputs.map(|it| it.at(at).cast_const()), out: None, count };
         // SAFETY: available; so many bytes from there on of each.
         folded.fetch_xor(unsafe { capability.run(pass) }, Ordering::Relaxed);
@@ -104,17 +102,19 @@ fn fold<const N: usize>(capability: Capability, inputs: [&Tensor; N]) -> Result<
     Ok(folded.into_inner())
 }
 
-/// Calls `work` with the first byte and the number of bytes of each thread's part.
+/// Calls `work` with the first byte and the number of bytes of each thread's part: of as many
+/// elements as an operator's.
 fn for_each_part_of(
     capability: Capability,
-    bytes: usize,
+    bytes: &Bytes,
     work: impl Fn(usize, usize) + Sync,
 ) -> Result<(), TchError> {
     if !capability.is_available() {
         return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
     }
-    let step = if bytes > GRAIN { STEP } else { GRAIN };
-    for_each_part(bytes, step, |part| work(part.start, part.len()))
+    let share = share(bytes.count / bytes.element) * bytes.element;
+    let step = share.max(1).next_multiple_of(STEP);
+    for_each_part(bytes.count, step, |part| work(part.start, part.len()))
 }
 
 /// The memory of a contiguous tensor.
@@ -122,6 +122,8 @@ fn for_each_part_of(
 struct Bytes {
     first: *mut u8,
     count: usize,
+    /// Bytes of an element.
+    element: usize,
 }
 
 // SAFETY: addresses; what may be done with them, the kernels that take them say.
@@ -137,8 +139,9 @@ impl Bytes {
                 tensor.stride()
             )));
         }
-        let count = tensor.numel() * tensor.f_kind()?.elt_size_in_bytes();
-        Ok(Self { first: tensor.data_ptr().cast(), count })
+        let element = tensor.f_kind()?.elt_size_in_bytes();
+        let count = tensor.numel() * element;
+        Ok(Self { first: tensor.data_ptr().cast(), count, element })
     }
 
     fn at(&self, byte: usize) -> *mut u8 {
@@ -155,7 +158,7 @@ impl Bytes {
 }
 
 fn all_of<const N: usize>(tensors: [&Tensor; N]) -> Result<[Bytes; N], TchError> {
-    let mut all = [Bytes { first: std::ptr::null_mut(), count: 0 }; N];
+    let mut all = [Bytes { first: std::ptr::null_mut(), count: 0, element: 1 }; N];
     for (bytes, tensor) in all.iter_mut().zip(tensors) {
         *bytes = Bytes::of(tensor)?;
     }

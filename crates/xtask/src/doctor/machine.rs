@@ -6,9 +6,8 @@ use std::process::Command;
 use super::check::Check;
 use crate::size;
 
-/// What a wheel of torch exists for.
-const SYSTEMS: [(&str, &str); 3] =
-    [("linux", "x86_64"), ("linux", "aarch64"), ("macos", "aarch64")];
+/// What a wheel of torch exists for whose threads are those of GCC's OpenMP, as the shim needs it.
+const SYSTEMS: [(&str, &str); 2] = [("linux", "x86_64"), ("linux", "aarch64")];
 
 pub fn system() -> Check {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);

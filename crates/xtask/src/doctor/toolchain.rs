@@ -61,7 +61,14 @@ fn compiler_check(compiler: Option<&Compiler>) -> Check {
         return Check::missing(name, found, "install one, for instance: apt install g++");
     };
     let found = format!("{version} ({})", program.display());
-    if *by_default {
+    if version.contains("clang") {
+        // The shim's parallel loops have to run on libtorch's own threads.
+        Check::missing(
+            name,
+            format!("{found}, whose OpenMP is another than libtorch's"),
+            "install GCC and export CXX=g++, for instance: apt install g++",
+        )
+    } else if *by_default {
         Check::ok(name, found)
     } else {
         Check::missing(
@@ -102,14 +109,16 @@ mod tests {
     fn the_compiler_that_cc_would_take_is_the_one_that_counts() {
         let only = |installed: &'static [&'static str]| {
             move |program: &OsString| {
-                installed.iter().any(|known| program == known).then(|| "13.2".to_owned())
+                let known = installed.iter().find(|known| program == *known)?;
+                Some(if *known == "clang++" { "clang version 19" } else { "13.2" }.to_owned())
             }
         };
         for (chosen, installed, mark) in [
             (None, &["c++", "g++"][..], Mark::Ok),
             (None, &["g++"][..], Mark::Missing),
             (None, &[][..], Mark::Missing),
-            (Some("clang++"), &["c++", "clang++"][..], Mark::Ok),
+            (Some("clang++"), &["c++", "clang++"][..], Mark::Missing),
+            (Some("g++"), &["c++", "g++"][..], Mark::Ok),
             (Some("clang++"), &["c++"][..], Mark::Missing),
         ] {
             let compiler = Compiler::find(chosen.map(OsString::from), only(installed));
