@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tch::Kind;
 
-use super::python::{self, Python};
+use super::python::{self, Python, TRITON};
 use crate::kernels::cache;
 use crate::kernels::cuda::Capability;
 use crate::refusal::Refusal;
@@ -92,9 +92,9 @@ impl Specification {
     }
 
     /// The name under which it is kept, and loaded.
-    fn name(&self, capability: Capability, version: &str) -> String {
+    fn name(&self, capability: Capability) -> String {
         let request = self.request(capability);
-        let key = plan::fnv1a(format!("Triton {version}\n{DRIVER}\n{request}"));
+        let key = plan::fnv1a(format!("Triton {TRITON}\n{DRIVER}\n{request}"));
         format!("{}.{}-{capability}-{key:016x}.triton", self.file, self.kernel)
     }
 }
@@ -164,19 +164,18 @@ pub(super) struct Compiled {
     pub cubin: Vec<u8>,
 }
 
-/// Compiles for a capability, or takes what is kept on disk.
+/// Takes what is kept on disk, or compiles for a capability.
 ///
 /// # Errors
-/// Skipped without a Python that has Triton; failed, with the compiler's last lines, where it rejects
+/// Skipped where it is not kept and there is no Python that has Triton; failed, with the compiler's last lines, where it rejects
 /// the kernel.
 pub(super) fn compiled(
     specification: &Specification,
     capability: Capability,
 ) -> Result<Compiled, Refusal> {
-    let python = python::python()?;
-    let name = specification.name(capability, &python.version);
+    let name = specification.name(capability);
     let is_answer = |content: &[u8]| parse(content).is_ok();
-    let make = || compile(python, specification, capability);
+    let make = || compile(python::python()?, specification, capability);
     let answer = cache::kept(&name, is_answer, make)?;
     understood(name, &answer, specification)
 }
@@ -191,9 +190,8 @@ pub(super) fn compile(
         format!("compiling {} of {} for {capability}", specification.kernel, specification.file);
     let request = specification.request(capability).to_string();
     let answer = python.run(DRIVER, &what, request.as_bytes())?;
-    parse(&answer).map_err(|why| {
-        Refusal::Failed(format!("Triton {}, {what}: its answer: {why}", python.version))
-    })?;
+    parse(&answer)
+        .map_err(|why| Refusal::Failed(format!("Triton {TRITON}, {what}: its answer: {why}")))?;
     Ok(answer)
 }
 

@@ -13,6 +13,10 @@ use crate::refusal::Refusal;
 /// Where a user says which Python has Triton.
 const VARIABLE: &str = "CRITERION_TORCH_PYTHON";
 
+/// The version that compiles: that of torch 2.11. It is part of what a kernel is kept under, so that
+/// no Python is asked for what is there.
+pub(super) const TRITON: &str = "3.6.0";
+
 const REMEDY: &str = "install triton: pip install triton==3.6.0, or set CRITERION_TORCH_PYTHON to \
     a python that has it";
 
@@ -36,12 +40,10 @@ struct Patience {
     limit: Duration,
 }
 
-/// A Python, and the Triton that it has.
+/// A Python that has [`TRITON`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Python {
     program: PathBuf,
-    /// Triton's version: `3.6.0`.
-    pub version: String,
 }
 
 /// The Python that CRITERION_TORCH_PYTHON names, or python3 on the PATH; asked once.
@@ -65,7 +67,7 @@ impl Python {
                 .output(b"", PATIENCE)
                 .map_err(|error| match error {
                     RunError::Start(error) => skipped(format!("{shown}, of {by}: {error}")),
-                    RunError::Failed(text) => {
+                    RunError::Failed(text) | RunError::Hung(text) => {
                         skipped(format!("{shown}, of {by}, does not run: {text}"))
                     }
                 })?;
@@ -73,22 +75,31 @@ impl Python {
         if version.is_empty() {
             return Err(skipped(format!("{shown}, of {by}, has no Triton")));
         }
-        Ok(Self { program, version })
+        if version != TRITON {
+            return Err(skipped(format!("{shown}, of {by}, has Triton {version}")));
+        }
+        Ok(Self { program })
     }
 
     /// What the script writes to stdout, given `input` on stdin. Variables that change what Triton
     /// does are taken away.
     ///
     /// # Errors
-    /// Failed, with the last lines of stderr.
+    /// Failed, with the last lines of stderr. After one that hung all others fail at once.
     pub fn run(&self, script: &str, what: &str, input: &[u8]) -> Result<Vec<u8>, Refusal> {
+        static HUNG: OnceLock<String> = OnceLock::new();
+        let failed = |text: &str| Refusal::Failed(format!("Triton {TRITON}, {what}: {text}"));
+        if let Some(before) = HUNG.get() {
+            return Err(failed(before));
+        }
         let run = Run { program: &self.program, script, what };
-        run.output(input, PATIENCE).map_err(|error| {
-            let text = match error {
-                RunError::Start(error) => format!("{}: {error}", self.program.display()),
-                RunError::Failed(text) => text,
-            };
-            Refusal::Failed(format!("Triton {}, {what}: {text}", self.version))
+        run.output(input, PATIENCE).map_err(|error| match error {
+            RunError::Start(error) => failed(&format!("{}: {error}", self.program.display())),
+            RunError::Failed(text) => failed(&text),
+            RunError::Hung(text) => {
+                HUNG.get_or_init(|| format!("not tried again after {what}: {text}"));
+                failed(&text)
+            }
         })
     }
 }
@@ -103,6 +114,7 @@ struct Run<'r> {
 enum RunError {
     Start(io::Error),
     Failed(String),
+    Hung(String),
 }
 
 impl Run<'_> {
@@ -123,7 +135,7 @@ impl Run<'_> {
         let stdout = read(child.stdout.take());
         let stderr = read(child.stderr.take());
         let writer = write(child.stdin.take(), input.to_vec());
-        let is_success = self.wait(&mut child, patience).map_err(RunError::Failed)?;
+        let is_success = self.wait(&mut child, patience)?;
         let io = |error: io::Error| RunError::Failed(error.to_string());
         let (stdout, stderr) = (join(stdout).map_err(io)?, join(stderr).map_err(io)?);
         // A child that fails early may leave its input unread, which is not the error to tell.
@@ -137,16 +149,19 @@ impl Run<'_> {
 
     /// Whether the child succeeded. It is killed at the limit; what it has started by then ends by
     /// itself, and nobody waits for it.
-    fn wait(&self, child: &mut Child, patience: Patience) -> Result<bool, String> {
+    fn wait(&self, child: &mut Child, patience: Patience) -> Result<bool, RunError> {
         let mut waited = Duration::ZERO;
         loop {
-            if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+            if let Some(status) =
+                child.try_wait().map_err(|error| RunError::Failed(error.to_string()))?
+            {
                 return Ok(status.success());
             }
             if waited >= patience.limit {
                 let killed = child.kill().and_then(|()| child.wait());
                 let how = killed.map_or_else(|it| format!("not killed: {it}"), |_| "killed".into());
-                return Err(format!("no answer in {} s, {how}", patience.limit.as_secs()));
+                let limit = patience.limit.as_secs();
+                return Err(RunError::Hung(format!("no answer in {limit} s, {how}")));
             }
             thread::sleep(STEP);
             waited += STEP;
