@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::sync::Once;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
@@ -133,7 +134,15 @@ impl Session {
         let selected: Vec<&Case> = cases.iter().filter(selected).collect();
         if self.args.mode == Mode::Measure && !selected.is_empty() {
             // Again for every group: memory that ran short meanwhile may have taken them away.
-            constants::map();
+            if constants::map() == 0 {
+                static SAID: Once = Once::new();
+                SAID.call_once(|| {
+                    eprintln!(
+                        "note: libtorch's constants are not mapped beforehand: this system does \
+                         not say where they are; `silu` and `softmax` may be slower than they are"
+                    );
+                });
+            }
         }
         let wanted = self.args.mode == Mode::Measure
             && selected.iter().any(|case| case.role == Role::Candidate);
