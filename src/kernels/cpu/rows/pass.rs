@@ -61,6 +61,12 @@ impl Place {
 
 /// What a row is made of.
 pub trait Source: Copy {
+    /// Where the values lie, if they lie somewhere as float32.
+    fn float32(self) -> Option<*const f32>;
+
+    /// Has the processor fetch what lies at a place; where nothing does, it does nothing.
+    fn prefetch(self, at: usize);
+
     /// The values at a place, and zeros.
     ///
     /// # Safety
@@ -70,10 +76,34 @@ pub trait Source: Copy {
 
 impl<T: Element> Source for *const T {
     #[inline(always)]
+    fn float32(self) -> Option<*const f32> {
+        // The one element of so many bits of precision is float32.
+        (T::PRECISION == f32::MANTISSA_DIGITS).then_some(self.cast())
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: usize) {
+        prefetch(self.wrapping_add(at));
+    }
+
+    #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load(self) }
     }
+}
+
+/// Has the processor fetch what lies at an address, if it can and there is anything.
+#[inline(always)]
+fn prefetch<T>(from: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every CPU of this architecture has it, and it takes any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = from;
 }
 
 /// The sum of two rows.
@@ -82,9 +112,44 @@ pub struct Sum<T>(pub *const T, pub *const T);
 
 impl<T: Element> Source for Sum<T> {
     #[inline(always)]
+    fn float32(self) -> Option<*const f32> {
+        None
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: usize) {
+        prefetch(self.0.wrapping_add(at));
+        prefetch(self.1.wrapping_add(at));
+    }
+
+    #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load::<V, T>(self.0).add(place.load(self.1)) }
+    }
+}
+
+/// Where values go besides into what a row is folded to.
+pub trait Sink: Copy {
+    /// Takes those of a place; behind the row's last ones, others follow.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; whole vectors can be written at all places.
+    unsafe fn take<V: Vector>(self, values: V, place: Place);
+}
+
+/// Nowhere.
+impl Sink for () {
+    #[inline(always)]
+    unsafe fn take<V: Vector>(self, _: V, _: Place) {}
+}
+
+/// To memory.
+impl Sink for *mut f32 {
+    #[inline(always)]
+    unsafe fn take<V: Vector>(self, values: V, place: Place) {
+        // SAFETY: the caller's promise.
+        unsafe { values.store(self.wrapping_add(place.at)) };
     }
 }
 
@@ -93,6 +158,17 @@ impl<T: Element> Source for Sum<T> {
 pub struct Difference<T>(pub *const T, pub *const T);
 
 impl<T: Element> Source for Difference<T> {
+    #[inline(always)]
+    fn float32(self) -> Option<*const f32> {
+        None
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: usize) {
+        prefetch(self.0.wrapping_add(at));
+        prefetch(self.1.wrapping_add(at));
+    }
+
     #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.

@@ -10,9 +10,11 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-use super::exponentials::{Exponentials, greatest};
+use super::beside::{Fetched, Written};
+use super::exponentials::{Exponentials, Maximum, greatest};
+use super::held::{Held, MOST, lag};
 use super::layout::Rows;
-use super::pass::{Map, Place, map, sums};
+use super::pass::{Map, Place, sums};
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
 use crate::kernels::cpu::vector::{Element, Kernel, Vector};
@@ -58,20 +60,58 @@ impl<T: Element> Kernel for Softmax<T> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
-        let dim = self.from.dim;
-        // Not in `out`, whose dtype may not hold them.
-        let mut exponentials = vec![0.0_f32; dim.next_multiple_of(V::LANES)];
-        let held = exponentials.as_mut_ptr();
-        for row in self.rows {
-            let (from, to) = (self.from.row::<T>(row).cast_const(), self.to.row::<T>(row));
-            // SAFETY: the caller's promise for each row; whole vectors fit into `held`.
+        let (dim, lag) = (self.from.dim, lag(self.from.dim));
+        // Not in `out`, whose dtype may not hold the exponentials.
+        let mut held = Held::new::<V>(lag + 1, dim);
+        let Range { start, end } = self.rows;
+        let from = |row: usize| self.from.row::<T>(row.min(end - 1)).cast_const();
+        let mut known = [None; MOST + 1];
+        let mut slot = 0;
+        if start == end {
+            return;
+        }
+        // Of this row and the next.
+        // SAFETY: the caller's promise.
+        let mut greatest =
+            unsafe { [greatest::<V>(from(start), dim), greatest::<V>(from(start + 1), dim)] };
+        for row in start..end + lag {
+            let oldest = if slot == lag { 0 } else { slot + 1 };
+            let out = self.to.row::<T>(row.saturating_sub(lag));
+            // SAFETY: the caller's promise.
             unsafe {
-                let greatest = greatest::<V>(from, dim);
-                let terms = Exponentials::<V, _, _, T>::new(from, greatest, held);
-                let [sum] = sums::<V, 1, _>(terms, dim);
-                let factor = V::splat((1.0 / sum) as f32);
-                map::<V, T>(Scaled { values: held.cast_const(), factor }, to, dim);
+                let mut written = None;
+                if let Some((values, factor)) = known[oldest].take() {
+                    let map = Scaled { values, factor: V::splat(factor) };
+                    written = Some(Written::<V, _, T>::new(map, out));
+                }
+                if row < end {
+                    let (x, room) = (from(row), held.row(slot));
+                    let (ahead, then) =
+                        (Maximum::<V, _>::new(from(row + 2)), Fetched(from(row + 3)));
+                    let beside = (&ahead, then);
+                    let [sum] = match &written {
+                        Some(written) => {
+                            let beside = (beside, written);
+                            let terms =
+                                Exponentials::<V, _, _, _, T>::new(x, greatest[0], beside, room);
+                            sums::<V, 1, _>(terms, dim)
+                        }
+                        None => {
+                            let terms =
+                                Exponentials::<V, _, _, _, T>::new(x, greatest[0], beside, room);
+                            sums::<V, 1, _>(terms, dim)
+                        }
+                    };
+                    known[slot] = Some((room.cast_const(), (1.0 / sum) as f32));
+                    greatest = [greatest[1], ahead.found()];
+                    if let Some(written) = written {
+                        written.finish(dim);
+                    }
+                } else if let Some(written) = written {
+                    written.all(dim);
+                }
             }
+            slot = oldest;
         }
     }
 }
