@@ -10,12 +10,12 @@ use std::ops::Range;
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::exponentials::{Exponentials, Maximum, greatest};
+use super::exponentials::{Exponentials, Maximum, greatest, in_step};
 use super::layout::Rows;
-use super::pass::{Place, Source, sums};
+use super::pass::{CHAINS, Place, Source, sums};
 use super::{GRAIN, total, with_element, write_scalar};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Element, Kernel, Vector};
+use crate::kernels::cpu::vector::{Element, Kernel, Together, Vector};
 
 /// Writes the mean over all rows of ln Σ e^x − x\[target\] to `out`: `cross_entropy_loss` with
 /// neither weights, smoothing nor an ignored class.
@@ -92,6 +92,23 @@ impl<T: Element> Kernel for CrossEntropy<'_, T> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match in_step::<V>(self.logits.dim) {
+                true => self.all::<Together<V, CHAINS>, 1>(),
+                false => self.all::<V, CHAINS>(),
+            }
+        }
+    }
+}
+
+impl<T: Element> CrossEntropy<'_, T> {
+    /// All rows, in `C` chains.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run`].
+    #[inline(always)]
+    unsafe fn all<V: Vector, const C: usize>(self) -> f64 {
         let dim = self.logits.dim;
         let Range { start, end } = self.rows;
         if start == end {
@@ -113,7 +130,7 @@ impl<T: Element> Kernel for CrossEntropy<'_, T> {
                 // As exact as float32 for all dtypes: a small loss is a small difference.
                 let terms =
                     Exponentials::<V, _, _, _, f32>::new(logits(row), greatest[0], &ahead, ());
-                let [sum] = sums::<V, 1, _>(terms, dim);
+                let [sum] = sums::<V, 1, C, _>(terms, dim);
                 let [logit, ..] = logits(row).load::<[f32; 4]>(place);
                 total += f64::from(greatest[0]) - f64::from(logit);
                 product *= sum;

@@ -9,9 +9,16 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use super::beside::Beside;
-use super::pass::{Fold, Place, Sink, Source, fold};
+use super::pass::{CHAINS, Fold, Place, Sink, Source, fold};
 use crate::kernels::cpu::math::exp;
 use crate::kernels::cpu::vector::{Element, Vector};
+
+/// Whether the exponentials of so many elements are computed in step, [`CHAINS`] registers at once:
+/// each takes a chain of instructions so long that the processor cannot hold enough of them to work
+/// on several by itself.
+pub fn in_step<V: Vector>(elements: usize) -> bool {
+    elements >= CHAINS * V::LANES
+}
 
 /// The greatest value of a row; any value if there is a NaN.
 ///
@@ -21,7 +28,7 @@ use crate::kernels::cpu::vector::{Element, Vector};
 pub unsafe fn greatest<V: Vector>(source: impl Source, elements: usize) -> f32 {
     // SAFETY: the caller's promise.
     unsafe {
-        let [lanes] = fold::<V, 1, _>(Greatest(source), 0..elements);
+        let [lanes] = fold::<V, 1, CHAINS, _>(Greatest(source), 0..elements);
         lanes.greatest()
     }
 }

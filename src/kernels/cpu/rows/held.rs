@@ -25,7 +25,9 @@ const LINE: usize = 16;
 
 /// A cache line: a register of the widest kind that is in two takes twice as long.
 #[repr(align(64))]
-struct Line([f32; LINE]);
+struct Line {
+    _values: [f32; LINE],
+}
 
 /// Room for rows of float32 values, each of whole vectors; they are not values before they are
 /// written.

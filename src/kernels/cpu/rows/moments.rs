@@ -6,7 +6,7 @@
 )]
 
 use super::beside::Beside;
-use super::pass::{Fold, Place, Sink, Source, fold, sums};
+use super::pass::{CHAINS, Fold, Place, Sink, Source, fold, sums};
 use crate::kernels::cpu::vector::Vector;
 
 /// Squares of the deviations' mean, in parts of the variance, beyond which float32 would lose too
@@ -76,7 +76,7 @@ impl Moments for Centered {
         let count = elements.min(SAMPLE);
         // SAFETY: the caller's promise.
         unsafe {
-            let [lanes] = fold::<V, 1, _>(Total(source), 0..count);
+            let [lanes] = fold::<V, 1, CHAINS, _>(Total(source), 0..count);
             lanes.sum() * (1.0 / count as f32)
         }
     }
@@ -92,7 +92,7 @@ impl Moments for Centered {
         // SAFETY: the caller's promise.
         unsafe {
             let terms = Deviations { source, beside, sink, from: V::splat(near) };
-            sums::<V, 2, _>(terms, elements)
+            sums::<V, 2, CHAINS, _>(terms, elements)
         }
     }
 
@@ -147,7 +147,8 @@ impl Moments for Uncentered {
         elements: usize,
     ) -> [f64; 2] {
         // SAFETY: the caller's promise.
-        let [squares] = unsafe { sums::<V, 1, _>(Squares { source, beside, sink }, elements) };
+        let [squares] =
+            unsafe { sums::<V, 1, CHAINS, _>(Squares { source, beside, sink }, elements) };
         [0.0, squares]
     }
 

@@ -147,15 +147,20 @@ where
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let (dim, lag) = (self.out.dim, lag(self.out.dim));
-        let (mut parameters, mut held) = (Held::new::<V>(2, dim), Held::new::<V>(lag + 1, dim));
+        let Range { start, end } = self.rows.clone();
+        if start == end {
+            return;
+        }
+        // No room for what is float32 already.
+        let rows = |float32: Option<_>, rows| if float32.is_some() { 0 } else { rows };
+        let parameters = rows(self.out.row::<T>(start).cast_const().float32(), 2);
+        let mut parameters = Held::new::<V>(parameters, dim);
+        let mut held = Held::new::<V>(rows((self.source)(start).float32(), lag + 1), dim);
         // SAFETY: the caller's promise.
         let affine = unsafe { self.affine.hold::<V>(&mut parameters) };
-        let Range { start, end } = self.rows.clone();
-        let (mut known, mut slot, mut next) = ([None; MOST + 1], 0, 0.0);
-        if start < end {
-            // SAFETY: the caller's promise.
-            next = unsafe { M::near::<V>((self.source)(start), dim) };
-        }
+        // SAFETY: the caller's promise.
+        let mut next = unsafe { M::near::<V>((self.source)(start), dim) };
+        let (mut known, mut slot) = ([None; MOST + 1], 0);
         for row in start..end + lag {
             let from = next;
             if row + 1 < end {

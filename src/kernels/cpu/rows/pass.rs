@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::kernels::cpu::vector::{Element, Vector};
 
 /// Folds that go on beside one another, so that none has to wait for its own last instruction.
-const CHAINS: usize = 4;
+pub const CHAINS: usize = 4;
 
 /// Vectors of a chain whose sum is kept in float32 before it goes to float64.
 const CHUNK: usize = 64;
@@ -200,24 +200,24 @@ pub trait Fold<V: Vector, const K: usize>: Copy {
     }
 }
 
-/// Folds the elements of a row that lie in `range`, lane by lane.
+/// Folds the elements of a row that lie in `range`, lane by lane, in `C` chains, a power of two.
 ///
 /// # Safety
 /// That of [`Fold::add`].
 #[inline(always)]
-pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
+pub unsafe fn fold<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     fold: F,
     range: Range<usize>,
 ) -> [V; K] {
     // SAFETY: the caller has the instructions, and all places are in the range.
     unsafe {
-        let mut chains = [[V::splat(F::START); K]; CHAINS];
+        let mut chains = [[V::splat(F::START); K]; C];
         let mut at = range.start;
-        while range.end - at >= CHAINS * V::LANES {
+        while range.end - at >= C * V::LANES {
             for (index, chain) in chains.iter_mut().enumerate() {
                 *chain = fold.add(*chain, Place { at: at + index * V::LANES, only: None });
             }
-            at += CHAINS * V::LANES;
+            at += C * V::LANES;
         }
         for chain in &mut chains[1..] {
             if range.end - at >= V::LANES {
@@ -231,8 +231,17 @@ pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
             let some = V::first(count);
             chains[0] = from_fn(|k| V::select(some, added[k], chains[0][k]));
         }
-        let [a, b, c, d] = chains;
-        from_fn(|k| F::join(F::join(a[k], b[k]), F::join(c[k], d[k])))
+        let mut count = C;
+        while count > 1 {
+            count /= 2;
+            for index in 0..count {
+                let other = chains[index + count];
+                for (one, other) in chains[index].iter_mut().zip(other) {
+                    *one = F::join(*one, other);
+                }
+            }
+        }
+        chains[0]
     }
 }
 
@@ -242,16 +251,16 @@ pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
 /// # Safety
 /// That of [`Fold::add`].
 #[inline(always)]
-pub unsafe fn sums<V: Vector, const K: usize, F: Fold<V, K>>(
+pub unsafe fn sums<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     terms: F,
     elements: usize,
 ) -> [f64; K] {
     let mut totals = [0.0; K];
     let mut at = 0;
     while at < elements {
-        let end = elements.min(at + CHUNK * CHAINS * V::LANES);
+        let end = elements.min(at + CHUNK * C * V::LANES);
         // SAFETY: the caller's promise.
-        let lanes = unsafe { fold::<V, K, F>(terms, at..end) };
+        let lanes = unsafe { fold::<V, K, C, F>(terms, at..end) };
         for (total, lanes) in totals.iter_mut().zip(lanes) {
             // SAFETY: the caller has the instructions.
             *total += f64::from(unsafe { lanes.sum() });
