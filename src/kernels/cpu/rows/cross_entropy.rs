@@ -10,12 +10,12 @@ use std::ops::Range;
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::exponentials::{Exponentials, greatest};
+use super::exponentials::{Exponentials, Maximum, greatest, in_step};
 use super::layout::Rows;
-use super::pass::{Place, Source, sums};
+use super::pass::{CHAINS, Place, Source, sums};
 use super::{GRAIN, total, with_element, write_scalar};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Element, Kernel, Vector};
+use crate::kernels::cpu::vector::{Element, Kernel, Together, Vector};
 
 /// Writes the mean over all rows of ln Σ e^x − x\[target\] to `out`: `cross_entropy_loss` with
 /// neither weights, smoothing nor an ignored class.
@@ -92,22 +92,49 @@ impl<T: Element> Kernel for CrossEntropy<'_, T> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match in_step::<V>(self.logits.dim) {
+                true => self.all::<Together<V, CHAINS>, 1>(),
+                false => self.all::<V, CHAINS>(),
+            }
+        }
+    }
+}
+
+impl<T: Element> CrossEntropy<'_, T> {
+    /// All rows, in `C` chains.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run`].
+    #[inline(always)]
+    unsafe fn all<V: Vector, const C: usize>(self) -> f64 {
         let dim = self.logits.dim;
+        let Range { start, end } = self.rows;
+        if start == end {
+            return 0.0;
+        }
+        let logits = |row: usize| self.logits.row::<T>(row.min(end - 1)).cast_const();
         // Of the sums since the last logarithm, which takes as long as a short row.
         let mut product = 1.0;
         let mut total = 0.0;
-        for row in self.rows {
-            let logits = self.logits.row::<T>(row).cast_const();
+        // Of this row and the next.
+        // SAFETY: the caller's promise.
+        let mut greatest =
+            unsafe { [greatest::<V>(logits(start), dim), greatest::<V>(logits(start + 1), dim)] };
+        for row in start..end {
             let place = Place { at: self.targets[row] as usize, only: Some(1) };
             // SAFETY: the caller's promise for each row; a target lies in it.
             unsafe {
-                let greatest = greatest::<V>(logits, dim);
+                let ahead = Maximum::<V, _>::new(logits(row + 2));
                 // As exact as float32 for all dtypes: a small loss is a small difference.
-                let terms = Exponentials::<V, _, _, f32>::new(logits, greatest, ());
-                let [sum] = sums::<V, 1, _>(terms, dim);
-                let [logit, ..] = logits.load::<[f32; 4]>(place);
-                total += f64::from(greatest) - f64::from(logit);
+                let terms =
+                    Exponentials::<V, _, _, _, f32>::new(logits(row), greatest[0], &ahead, ());
+                let [sum] = sums::<V, 1, C, _>(terms, dim);
+                let [logit, ..] = logits(row).load::<[f32; 4]>(place);
+                total += f64::from(greatest[0]) - f64::from(logit);
                 product *= sum;
+                greatest = [greatest[1], ahead.found()];
             }
             if product > 1e200 {
                 total += product.ln();

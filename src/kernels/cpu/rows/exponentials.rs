@@ -5,11 +5,20 @@
     reason = "the same promise covers the instructions and the elements of a vector"
 )]
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::pass::{Fold, Place, Source, fold};
+use super::beside::Beside;
+use super::pass::{CHAINS, Fold, Place, Sink, Source, fold};
 use crate::kernels::cpu::math::exp;
 use crate::kernels::cpu::vector::{Element, Vector};
+
+/// Whether the exponentials of so many elements are computed in step, [`CHAINS`] registers at once:
+/// each takes a chain of instructions so long that the processor cannot hold enough of them to work
+/// on several by itself.
+pub fn in_step<V: Vector>(elements: usize) -> bool {
+    elements >= CHAINS * V::LANES
+}
 
 /// The greatest value of a row; any value if there is a NaN.
 ///
@@ -19,7 +28,7 @@ use crate::kernels::cpu::vector::{Element, Vector};
 pub unsafe fn greatest<V: Vector>(source: impl Source, elements: usize) -> f32 {
     // SAFETY: the caller's promise.
     unsafe {
-        let [lanes] = fold::<V, 1, _>(Greatest(source), 0..elements);
+        let [lanes] = fold::<V, 1, CHAINS, _>(Greatest(source), 0..elements);
         lanes.greatest()
     }
 }
@@ -43,57 +52,84 @@ impl<V: Vector, S: Source> Fold<V, 1> for Greatest<S> {
     }
 }
 
-/// Where exponentials go besides into their sum.
-pub trait Sink: Copy {
-    /// Takes those of a place; behind the row's last ones, others follow.
+/// The greatest value of a row, found beside what is done with another.
+pub struct Maximum<V, S> {
+    source: S,
+    lanes: Cell<V>,
+}
+
+impl<V: Vector, S: Source> Maximum<V, S> {
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    pub unsafe fn new(source: S) -> Self {
+        // SAFETY: the caller's promise.
+        Self { source, lanes: Cell::new(unsafe { V::splat(f32::NEG_INFINITY) }) }
+    }
+
+    /// What [`greatest`] says.
     ///
     /// # Safety
-    /// The CPU has the instructions; whole vectors can be written at all places.
-    unsafe fn take<V: Vector>(self, exponentials: V, place: Place);
-}
-
-/// Nowhere.
-impl Sink for () {
+    /// The CPU has the instructions.
     #[inline(always)]
-    unsafe fn take<V: Vector>(self, _: V, _: Place) {}
-}
-
-/// To memory.
-impl Sink for *mut f32 {
-    #[inline(always)]
-    unsafe fn take<V: Vector>(self, exponentials: V, place: Place) {
+    pub unsafe fn found(self) -> f32 {
         // SAFETY: the caller's promise.
-        unsafe { exponentials.store(self.wrapping_add(place.at)) };
+        unsafe { self.lanes.get().greatest() }
+    }
+}
+
+impl<V: Vector, S: Source> Beside<V> for &Maximum<V, S> {
+    #[inline(always)]
+    unsafe fn at(self, place: Place) {
+        let before = self.lanes.get();
+        // SAFETY: the caller's promise.
+        let after = unsafe {
+            let after = before.max(self.source.load(place));
+            match place.only {
+                None => after,
+                Some(count) => V::select(V::first(count), after, before),
+            }
+        };
+        self.lanes.set(after);
     }
 }
 
 /// Σ e^(v − greatest) of a row, as exact as results of the element `E` need it.
 #[derive(Debug, Clone, Copy)]
-pub struct Exponentials<V, S, O, E> {
+pub struct Exponentials<V, S, B, O, E> {
     source: S,
     greatest: V,
+    beside: B,
     sink: O,
     precision: PhantomData<E>,
 }
 
-impl<V: Vector, S, O, E> Exponentials<V, S, O, E> {
+impl<V: Vector, S, B, O, E> Exponentials<V, S, B, O, E> {
     /// # Safety
     /// The CPU has the instructions.
     #[inline(always)]
-    pub unsafe fn new(source: S, greatest: f32, sink: O) -> Self {
+    pub unsafe fn new(source: S, greatest: f32, beside: B, sink: O) -> Self {
         // SAFETY: the caller's promise.
         let greatest = unsafe { V::splat(greatest) };
-        Self { source, greatest, sink, precision: PhantomData }
+        Self { source, greatest, beside, sink, precision: PhantomData }
     }
 }
 
-impl<V: Vector, S: Source, O: Sink, E: Element> Fold<V, 1> for Exponentials<V, S, O, E> {
+impl<V, S, B, O, E> Fold<V, 1> for Exponentials<V, S, B, O, E>
+where
+    V: Vector,
+    S: Source,
+    B: Beside<V>,
+    O: Sink,
+    E: Element,
+{
     #[inline(always)]
     unsafe fn add(self, [sum]: [V; 1], place: Place) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
             let exponentials = exp::<V, E>(self.source.load::<V>(place).sub(self.greatest));
             self.sink.take(exponentials, place);
+            self.beside.at(place);
             [sum.add(exponentials)]
         }
     }

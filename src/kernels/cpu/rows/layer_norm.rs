@@ -2,8 +2,10 @@
 
 use tch::{TchError, Tensor};
 
+use super::affine::WeightAndBias;
 use super::layout::{Rows, parameter};
-use super::normal::{Centered, NormalizeRows, WeightAndBias};
+use super::moments::Centered;
+use super::normal::NormalizeRows;
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
 

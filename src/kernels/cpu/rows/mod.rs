@@ -4,10 +4,14 @@
 //! Arithmetic is float32 for half dtypes, too, and results are rounded once.
 
 mod add_layer_norm;
+mod affine;
+mod beside;
 mod cross_entropy;
 mod exponentials;
+mod held;
 mod layer_norm;
 mod layout;
+mod moments;
 mod mse_loss;
 mod normal;
 mod pass;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tch::{TchError, Tensor};
 
 use super::layout::{Rows, same};
-use super::pass::{Difference, Place, Source, Squares, sums};
+use super::pass::{CHAINS, Difference, Place, Source, Squares, sums};
 use super::{GRAIN, total, with_element, write_scalar};
 use crate::kernels::cpu::Capability;
 use crate::kernels::cpu::vector::{Kernel, Vector};
@@ -72,7 +72,7 @@ impl<S: Source, F: Fn(usize) -> S> Kernel for Block<F> {
         for row in self.rows {
             let source = (self.source)(row);
             // SAFETY: the caller's promise.
-            let [mut squares] = unsafe { sums::<V, 1, _>(Squares(source), self.elements) };
+            let [mut squares] = unsafe { sums::<V, 1, CHAINS, _>(Squares(source), self.elements) };
             if !squares.is_finite() {
                 // SAFETY: the caller's promise.
                 squares = unsafe { squares_exactly(source, self.elements) };

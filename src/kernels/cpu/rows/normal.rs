@@ -1,4 +1,4 @@
-//! The normalization of one row, which layer_norm, add_layer_norm and rms_norm share.
+//! The normalization of rows, which layer_norm, add_layer_norm and rms_norm share.
 
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -8,162 +8,16 @@
 use std::marker::PhantomData;
 use std::ops::{Range, RangeInclusive};
 
+use super::affine::Affine;
+use super::beside::{Beside, Fetched, Written};
+use super::held::{Held, MOST, lag};
 use super::layout::Rows;
-use super::pass::{Fold, Map, Place, Source, Squares, map, sums};
+use super::moments::{Moments, Statistics};
+use super::pass::{Map, Place, Source};
 use crate::kernels::cpu::vector::{Element, Kernel, Vector};
 
 /// Variances, eps included, whose parts float32 holds without overflow and without loss.
 const HELD: RangeInclusive<f64> = 1e-30..=1e30;
-
-/// What is done with a normalized value.
-pub trait Affine: Copy + Send + Sync {
-    /// The results at a place.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; the parameters at the place can be read.
-    unsafe fn apply<V: Vector>(self, normalized: V, place: Place) -> V;
-}
-
-/// Nothing.
-impl Affine for () {
-    #[inline(always)]
-    unsafe fn apply<V: Vector>(self, normalized: V, _: Place) -> V {
-        normalized
-    }
-}
-
-/// It is multiplied by a weight.
-#[derive(Debug, Clone, Copy)]
-pub struct Weight<T>(pub *const T);
-
-/// It is multiplied by a weight, and a bias is added.
-#[derive(Debug, Clone, Copy)]
-pub struct WeightAndBias<T>(pub *const T, pub *const T);
-
-// SAFETY: only read, by `apply`, whose callers promise that they can be.
-unsafe impl<T> Send for Weight<T> {}
-// SAFETY: the same.
-unsafe impl<T> Sync for Weight<T> {}
-// SAFETY: the same.
-unsafe impl<T> Send for WeightAndBias<T> {}
-// SAFETY: the same.
-unsafe impl<T> Sync for WeightAndBias<T> {}
-
-impl<T: Element> Affine for Weight<T> {
-    #[inline(always)]
-    unsafe fn apply<V: Vector>(self, normalized: V, place: Place) -> V {
-        // SAFETY: the caller's promise.
-        unsafe { normalized.mul(place.load(self.0)) }
-    }
-}
-
-impl<T: Element> Affine for WeightAndBias<T> {
-    #[inline(always)]
-    unsafe fn apply<V: Vector>(self, normalized: V, place: Place) -> V {
-        // SAFETY: the caller's promise.
-        unsafe { normalized.mul_add(place.load(self.0), place.load(self.1)) }
-    }
-}
-
-/// How a row is normalized: by its mean and variance, or by its mean square alone.
-pub trait Moments: Copy + Send + Sync {
-    /// In float32, with sums in float64.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; so many elements can be read.
-    unsafe fn of<V: Vector>(source: impl Source, elements: usize) -> Statistics;
-
-    /// All in float64.
-    fn exact(values: impl Iterator<Item = f64> + Clone) -> Statistics;
-}
-
-/// What a row is normalized by.
-#[derive(Debug, Clone, Copy)]
-pub struct Statistics {
-    /// What is subtracted, in two parts, the first one a float32 near it: subtracted one after the
-    /// other they lose nothing, however far from zero the row lies.
-    mean: (f32, f64),
-    /// What is left of the squares, on the average.
-    variance: f64,
-}
-
-/// Mean and biased variance.
-#[derive(Debug, Clone, Copy)]
-pub struct Centered;
-
-/// Mean square.
-#[derive(Debug, Clone, Copy)]
-pub struct Uncentered;
-
-impl Moments for Centered {
-    #[inline(always)]
-    unsafe fn of<V: Vector>(source: impl Source, elements: usize) -> Statistics {
-        let share = 1.0 / elements as f64;
-        // SAFETY: the caller's promise.
-        let [sum] = unsafe { sums::<V, 1, _>(Total(source), elements) };
-        let near = (sum * share) as f32;
-        // SAFETY: the caller has the instructions.
-        let from = unsafe { V::splat(near) };
-        // SAFETY: the caller's promise.
-        let [rest, squares] = unsafe { sums::<V, 2, _>(Deviations { source, from }, elements) };
-        let rest = rest * share;
-        // Unlike `max`, it keeps a NaN.
-        let variance = (squares * share - rest * rest).clamp(0.0, f64::INFINITY);
-        Statistics { mean: (near, rest), variance }
-    }
-
-    fn exact(values: impl Iterator<Item = f64> + Clone) -> Statistics {
-        let count = values.clone().count() as f64;
-        let mean = values.clone().sum::<f64>() / count;
-        let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-        Statistics { mean: (0.0, mean), variance }
-    }
-}
-
-impl Moments for Uncentered {
-    #[inline(always)]
-    unsafe fn of<V: Vector>(source: impl Source, elements: usize) -> Statistics {
-        // SAFETY: the caller's promise.
-        let [squares] = unsafe { sums::<V, 1, _>(Squares(source), elements) };
-        Statistics { mean: (0.0, 0.0), variance: squares / elements as f64 }
-    }
-
-    fn exact(values: impl Iterator<Item = f64> + Clone) -> Statistics {
-        let count = values.clone().count() as f64;
-        let variance = values.map(|value| value * value).sum::<f64>() / count;
-        Statistics { mean: (0.0, 0.0), variance }
-    }
-}
-
-/// Σ v of a row.
-#[derive(Debug, Clone, Copy)]
-struct Total<S>(S);
-
-impl<V: Vector, S: Source> Fold<V, 1> for Total<S> {
-    #[inline(always)]
-    unsafe fn add(self, [sum]: [V; 1], place: Place) -> [V; 1] {
-        // SAFETY: the caller's promise.
-        unsafe { [sum.add(self.0.load(place))] }
-    }
-}
-
-/// Σ (v − from) and Σ (v − from)² of a row.
-#[derive(Debug, Clone, Copy)]
-struct Deviations<V, S> {
-    source: S,
-    from: V,
-}
-
-impl<V: Vector, S: Source> Fold<V, 2> for Deviations<V, S> {
-    #[inline(always)]
-    unsafe fn add(self, [sum, squares]: [V; 2], place: Place) -> [V; 2] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let deviation = self.source.load::<V>(place).sub(self.from);
-            [sum.add(deviation), deviation.mul_add(deviation, squares)]
-        }
-    }
-}
 
 /// ((v − near) · factor + offset) and what the affine makes of it.
 #[derive(Debug, Clone, Copy)]
@@ -173,6 +27,30 @@ struct Normalized<V, S, A> {
     factor: V,
     offset: V,
     affine: A,
+}
+
+impl<V: Vector, A: Affine> Normalized<V, *const f32, A> {
+    /// Nothing for statistics that float32 does not hold.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn new(
+        source: *const f32,
+        Statistics { mean: (near, rest), variance }: Statistics,
+        eps: f64,
+        affine: A,
+    ) -> Option<Self> {
+        if !HELD.contains(&(variance + eps)) {
+            return None;
+        }
+        let factor = 1.0 / ((variance + eps) as f32).sqrt();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (near, offset) = (V::splat(near), V::splat(-rest as f32 * factor));
+            Some(Self { source, near, factor: V::splat(factor), offset, affine })
+        }
+    }
 }
 
 impl<V: Vector, S: Source, A: Affine> Map<V> for Normalized<V, S, A> {
@@ -186,44 +64,11 @@ impl<V: Vector, S: Source, A: Affine> Map<V> for Normalized<V, S, A> {
     }
 }
 
-/// Writes the normalized row.
-///
-/// # Safety
-/// The CPU has the instructions; so many elements can be read of `source` and `affine`, and written
-/// to `out`.
-#[inline(always)]
-pub unsafe fn normalize<V: Vector, M: Moments, T: Element>(
-    source: impl Source,
-    affine: impl Affine,
-    eps: f64,
-    out: *mut T,
-    elements: usize,
-) {
-    // SAFETY: the caller's promise.
-    let Statistics { mean: (near, rest), variance } = unsafe { M::of::<V>(source, elements) };
-    if !HELD.contains(&(variance + eps)) {
-        // SAFETY: the caller's promise.
-        return unsafe { normalize_exactly::<M, T>(source, affine, eps, out, elements) };
-    }
-    let factor = 1.0 / ((variance + eps) as f32).sqrt();
-    // SAFETY: the caller's promise.
-    unsafe {
-        let normalized = Normalized {
-            source,
-            near: V::splat(near),
-            factor: V::splat(factor),
-            offset: V::splat(-rest as f32 * factor),
-            affine,
-        };
-        map::<V, T>(normalized, out, elements);
-    }
-}
-
-/// The same with float64 until a value is normalized: for squares that float32 does not hold, and
+/// Writes a normalized row with float64 until a value is normalized: for squares that float32 does not hold, and
 /// for rows with an infinity or a NaN, which come out as NaN.
 ///
 /// # Safety
-/// Elements as in [`normalize`].
+/// So many elements can be read of `source` and `affine`, and written to `out`.
 #[cold]
 #[inline(never)]
 unsafe fn normalize_exactly<M: Moments, T: Element>(
@@ -263,6 +108,32 @@ impl<M, T, F, A> NormalizeRows<M, T, F, A> {
     }
 }
 
+impl<M: Moments, T: Element, S: Source, F: Fn(usize) -> S, A: Affine> NormalizeRows<M, T, F, A> {
+    /// Reads a row, `room` for its values where they are not float32 already, does `beside`, and
+    /// returns the values and what normalizes them, if float32 can.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; the row can be read, and `room` written.
+    #[inline(always)]
+    unsafe fn read<V: Vector>(
+        &self,
+        row: usize,
+        near: f32,
+        room: *mut f32,
+        beside: impl Beside<V>,
+    ) -> (*const f32, Statistics) {
+        let (source, dim) = ((self.source)(row), self.out.dim);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (values, sums) = match source.float32() {
+                Some(values) => (values, M::sums::<V>(source, beside, (), near, dim)),
+                None => (room.cast_const(), M::sums::<V>(source, beside, room, near, dim)),
+            };
+            (values, M::of::<V>(values, near, sums, dim))
+        }
+    }
+}
+
 impl<M, T, S, F, A> Kernel for NormalizeRows<M, T, F, A>
 where
     M: Moments,
@@ -275,10 +146,54 @@ where
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
-        for row in self.rows {
-            let (source, out) = ((self.source)(row), self.out.row::<T>(row));
-            // SAFETY: the caller's promise for each row.
-            unsafe { normalize::<V, M, T>(source, self.affine, self.eps, out, self.out.dim) };
+        let (dim, lag) = (self.out.dim, lag(self.out.dim));
+        let Range { start, end } = self.rows.clone();
+        if start == end {
+            return;
+        }
+        // No room for what is float32 already.
+        let rows = |float32: Option<_>, rows| if float32.is_some() { 0 } else { rows };
+        let parameters = rows(self.out.row::<T>(start).cast_const().float32(), 2);
+        let mut parameters = Held::new::<V>(parameters, dim);
+        let mut held = Held::new::<V>(rows((self.source)(start).float32(), lag + 1), dim);
+        // SAFETY: the caller's promise.
+        let affine = unsafe { self.affine.hold::<V>(&mut parameters) };
+        // SAFETY: the caller's promise.
+        let mut next = unsafe { M::near::<V>((self.source)(start), dim) };
+        let (mut known, mut slot) = ([None; MOST + 1], 0);
+        for row in start..end + lag {
+            let from = next;
+            if row + 1 < end {
+                // SAFETY: the caller's promise.
+                next = unsafe { M::near::<V>((self.source)(row + 1), dim) };
+            }
+            let oldest = if slot == lag { 0 } else { slot + 1 };
+            let out = self.out.row::<T>(row.saturating_sub(lag));
+            let done: Option<(*const f32, Statistics)> = known[oldest].take();
+            // SAFETY: the caller's promise.
+            unsafe {
+                let mut written = None;
+                if let Some((values, statistics)) = done {
+                    match Normalized::<V, _, _>::new(values, statistics, self.eps, affine) {
+                        Some(map) => written = Some(Written::<V, _, T>::new(map, out)),
+                        None => normalize_exactly::<M, T>(values, affine, self.eps, out, dim),
+                    }
+                }
+                if row < end {
+                    let ahead = Fetched((self.source)(row + 1));
+                    let room = held.row(slot);
+                    known[slot] = Some(match &written {
+                        Some(written) => self.read::<V>(row, from, room, (written, ahead)),
+                        None => self.read::<V>(row, from, room, ahead),
+                    });
+                    if let Some(written) = written {
+                        written.finish(dim);
+                    }
+                } else if let Some(written) = written {
+                    written.all(dim);
+                }
+            }
+            slot = oldest;
         }
     }
 }

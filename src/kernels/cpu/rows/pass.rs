@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::kernels::cpu::vector::{Element, Vector};
 
 /// Folds that go on beside one another, so that none has to wait for its own last instruction.
-const CHAINS: usize = 4;
+pub const CHAINS: usize = 4;
 
 /// Vectors of a chain whose sum is kept in float32 before it goes to float64.
 const CHUNK: usize = 64;
@@ -61,6 +61,12 @@ impl Place {
 
 /// What a row is made of.
 pub trait Source: Copy {
+    /// Where the values lie, if they lie somewhere as float32.
+    fn float32(self) -> Option<*const f32>;
+
+    /// Has the processor fetch what lies at a place; where nothing does, it does nothing.
+    fn prefetch(self, at: usize);
+
     /// The values at a place, and zeros.
     ///
     /// # Safety
@@ -70,10 +76,34 @@ pub trait Source: Copy {
 
 impl<T: Element> Source for *const T {
     #[inline(always)]
+    fn float32(self) -> Option<*const f32> {
+        // The one element of so many bits of precision is float32.
+        (T::PRECISION == f32::MANTISSA_DIGITS).then_some(self.cast())
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: usize) {
+        prefetch(self.wrapping_add(at));
+    }
+
+    #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load(self) }
     }
+}
+
+/// Has the processor fetch what lies at an address, if it can and there is anything.
+#[inline(always)]
+fn prefetch<T>(from: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every CPU of this architecture has it, and it takes any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = from;
 }
 
 /// The sum of two rows.
@@ -82,9 +112,44 @@ pub struct Sum<T>(pub *const T, pub *const T);
 
 impl<T: Element> Source for Sum<T> {
     #[inline(always)]
+    fn float32(self) -> Option<*const f32> {
+        None
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: usize) {
+        prefetch(self.0.wrapping_add(at));
+        prefetch(self.1.wrapping_add(at));
+    }
+
+    #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load::<V, T>(self.0).add(place.load(self.1)) }
+    }
+}
+
+/// Where values go besides into what a row is folded to.
+pub trait Sink: Copy {
+    /// Takes those of a place; behind the row's last ones, others follow.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; whole vectors can be written at all places.
+    unsafe fn take<V: Vector>(self, values: V, place: Place);
+}
+
+/// Nowhere.
+impl Sink for () {
+    #[inline(always)]
+    unsafe fn take<V: Vector>(self, _: V, _: Place) {}
+}
+
+/// To memory.
+impl Sink for *mut f32 {
+    #[inline(always)]
+    unsafe fn take<V: Vector>(self, values: V, place: Place) {
+        // SAFETY: the caller's promise.
+        unsafe { values.store(self.wrapping_add(place.at)) };
     }
 }
 
@@ -93,6 +158,17 @@ impl<T: Element> Source for Sum<T> {
 pub struct Difference<T>(pub *const T, pub *const T);
 
 impl<T: Element> Source for Difference<T> {
+    #[inline(always)]
+    fn float32(self) -> Option<*const f32> {
+        None
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: usize) {
+        prefetch(self.0.wrapping_add(at));
+        prefetch(self.1.wrapping_add(at));
+    }
+
     #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.
@@ -124,24 +200,24 @@ pub trait Fold<V: Vector, const K: usize>: Copy {
     }
 }
 
-/// Folds the elements of a row that lie in `range`, lane by lane.
+/// Folds the elements of a row that lie in `range`, lane by lane, in `C` chains, a power of two.
 ///
 /// # Safety
 /// That of [`Fold::add`].
 #[inline(always)]
-pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
+pub unsafe fn fold<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     fold: F,
     range: Range<usize>,
 ) -> [V; K] {
     // SAFETY: the caller has the instructions, and all places are in the range.
     unsafe {
-        let mut chains = [[V::splat(F::START); K]; CHAINS];
+        let mut chains = [[V::splat(F::START); K]; C];
         let mut at = range.start;
-        while range.end - at >= CHAINS * V::LANES {
+        while range.end - at >= C * V::LANES {
             for (index, chain) in chains.iter_mut().enumerate() {
                 *chain = fold.add(*chain, Place { at: at + index * V::LANES, only: None });
             }
-            at += CHAINS * V::LANES;
+            at += C * V::LANES;
         }
         for chain in &mut chains[1..] {
             if range.end - at >= V::LANES {
@@ -155,8 +231,17 @@ pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
             let some = V::first(count);
             chains[0] = from_fn(|k| V::select(some, added[k], chains[0][k]));
         }
-        let [a, b, c, d] = chains;
-        from_fn(|k| F::join(F::join(a[k], b[k]), F::join(c[k], d[k])))
+        let mut count = C;
+        while count > 1 {
+            count /= 2;
+            for index in 0..count {
+                let other = chains[index + count];
+                for (one, other) in chains[index].iter_mut().zip(other) {
+                    *one = F::join(*one, other);
+                }
+            }
+        }
+        chains[0]
     }
 }
 
@@ -166,16 +251,16 @@ pub unsafe fn fold<V: Vector, const K: usize, F: Fold<V, K>>(
 /// # Safety
 /// That of [`Fold::add`].
 #[inline(always)]
-pub unsafe fn sums<V: Vector, const K: usize, F: Fold<V, K>>(
+pub unsafe fn sums<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     terms: F,
     elements: usize,
 ) -> [f64; K] {
     let mut totals = [0.0; K];
     let mut at = 0;
     while at < elements {
-        let end = elements.min(at + CHUNK * CHAINS * V::LANES);
+        let end = elements.min(at + CHUNK * C * V::LANES);
         // SAFETY: the caller's promise.
-        let lanes = unsafe { fold::<V, K, F>(terms, at..end) };
+        let lanes = unsafe { fold::<V, K, C, F>(terms, at..end) };
         for (total, lanes) in totals.iter_mut().zip(lanes) {
             // SAFETY: the caller has the instructions.
             *total += f64::from(unsafe { lanes.sum() });

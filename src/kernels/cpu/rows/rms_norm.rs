@@ -2,8 +2,10 @@
 
 use tch::{TchError, Tensor};
 
+use super::affine::Weight;
 use super::layout::{Rows, parameter};
-use super::normal::{NormalizeRows, Uncentered, Weight};
+use super::moments::Uncentered;
+use super::normal::NormalizeRows;
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
 

@@ -10,12 +10,14 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-use super::exponentials::{Exponentials, greatest};
+use super::beside::{Beside, Fetched, Written};
+use super::exponentials::{Exponentials, Maximum, greatest, in_step};
+use super::held::{Held, MOST, lag};
 use super::layout::Rows;
-use super::pass::{Map, Place, map, sums};
+use super::pass::{CHAINS, Map, Place, sums};
 use super::{run, with_element};
 use crate::kernels::cpu::Capability;
-use crate::kernels::cpu::vector::{Element, Kernel, Vector};
+use crate::kernels::cpu::vector::{Element, Kernel, Together, Vector};
 
 /// Writes e^(x − max) / Σ e^(x − max) of each row to `out`.
 ///
@@ -58,21 +60,89 @@ impl<T: Element> Kernel for Softmax<T> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
-        let dim = self.from.dim;
-        // Not in `out`, whose dtype may not hold them.
-        let mut exponentials = vec![0.0_f32; dim.next_multiple_of(V::LANES)];
-        let held = exponentials.as_mut_ptr();
-        for row in self.rows {
-            let (from, to) = (self.from.row::<T>(row).cast_const(), self.to.row::<T>(row));
-            // SAFETY: the caller's promise for each row; whole vectors fit into `held`.
-            unsafe {
-                let greatest = greatest::<V>(from, dim);
-                let terms = Exponentials::<V, _, _, T>::new(from, greatest, held);
-                let [sum] = sums::<V, 1, _>(terms, dim);
-                let factor = V::splat((1.0 / sum) as f32);
-                map::<V, T>(Scaled { values: held.cast_const(), factor }, to, dim);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match in_step::<V>(self.from.dim) {
+                true => self.all::<Together<V, CHAINS>, 1>(),
+                false => self.all::<V, CHAINS>(),
             }
         }
+    }
+}
+
+impl<T: Element> Softmax<T> {
+    /// All rows, in `C` chains: beside the exponentials of one, those of an earlier one are divided
+    /// by their sum, and the greatest value of a later one is found.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run`].
+    #[inline(always)]
+    unsafe fn all<V: Vector, const C: usize>(self) {
+        let (dim, lag) = (self.from.dim, lag(self.from.dim));
+        // Not in `out`, whose dtype may not hold the exponentials.
+        let mut held = Held::new::<V>(lag + 1, dim);
+        let Range { start, end } = self.rows;
+        if start == end {
+            return;
+        }
+        let from = |row: usize| self.from.row::<T>(row.min(end - 1)).cast_const();
+        // Of this row and the next.
+        // SAFETY: the caller's promise.
+        let mut greatest =
+            unsafe { [greatest::<V>(from(start), dim), greatest::<V>(from(start + 1), dim)] };
+        let (mut known, mut slot) = ([None; MOST + 1], 0);
+        for row in start..end + lag {
+            let oldest = if slot == lag { 0 } else { slot + 1 };
+            let out = self.to.row::<T>(row.saturating_sub(lag));
+            // SAFETY: the caller's promise.
+            unsafe {
+                let mut written = None;
+                if let Some((values, factor)) = known[oldest].take() {
+                    let scaled = Scaled { values, factor: V::splat(factor) };
+                    written = Some(Written::<V, _, T>::new(scaled, out));
+                }
+                if row < end {
+                    let (later, room) = (Maximum::<V, _>::new(from(row + 2)), held.row(slot));
+                    let beside = (&later, Fetched(from(row + 3)));
+                    let [greatest_here, greatest_next] = greatest;
+                    let sum = match &written {
+                        Some(written) => {
+                            let beside = (beside, written);
+                            sum::<V, T, C>(from(row), greatest_here, beside, room, dim)
+                        }
+                        None => sum::<V, T, C>(from(row), greatest_here, beside, room, dim),
+                    };
+                    known[slot] = Some((room.cast_const(), (1.0 / sum) as f32));
+                    greatest = [greatest_next, later.found()];
+                    if let Some(written) = written {
+                        written.finish(dim);
+                    }
+                } else if let Some(written) = written {
+                    written.all(dim);
+                }
+            }
+            slot = oldest;
+        }
+    }
+}
+
+/// The sum of a row's exponentials, which go to `room`.
+///
+/// # Safety
+/// The CPU has the instructions; so many elements can be read, and whole vectors written.
+#[inline(always)]
+unsafe fn sum<V: Vector, T: Element, const C: usize>(
+    from: *const T,
+    greatest: f32,
+    beside: impl Beside<V>,
+    room: *mut f32,
+    elements: usize,
+) -> f64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let terms = Exponentials::<V, _, _, _, T>::new(from, greatest, beside, room);
+        let [sum] = sums::<V, 1, C, _>(terms, elements);
+        sum
     }
 }
 

@@ -15,7 +15,6 @@ const DIMS: [i64; 16] = [1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 65, 100, 768, 10
 const EPS: f64 = 1e-5;
 /// 2⁻²⁴: what a float32 is off by when it is rounded, at most, of itself.
 const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
-
 const DOUBLE: (Kind, Device) = (Kind::Double, Device::Cpu);
 
 /// Numbers between −1 and 1 without a visible period, the same in every run: torch's generator is
@@ -25,12 +24,14 @@ fn wave(size: &[i64], frequency: f64) -> Tensor {
     ((Tensor::arange(count, DOUBLE) * frequency + 0.3).sin() * 12.9).fmod(1.0).reshape(size)
 }
 
-/// Rows of many kinds, five of each, float64: what dtypes make of them is for the caller to see.
+/// Rows of many kinds, nine of each, float64: what dtypes make of them is for the caller to see.
 fn samples(dim: i64) -> Vec<(&'static str, Tensor)> {
-    let noise = wave(&[5, dim], 1.7);
+    let noise = wave(&[9, dim], 1.7);
+    let beginning = Tensor::arange(dim, DOUBLE).lt(64.0).to_kind(Kind::Double);
     vec![
         ("random", &noise * 3.0),
         ("far from zero", &noise + 1000.0),
+        ("begins elsewhere", &noise + beginning * 50.0),
         ("small deviation", &noise * 1e-4),
         ("subnormal", &noise * 1e-40),
         ("constant", noise.zeros_like() + 41.3),
@@ -250,7 +251,7 @@ fn cross_entropy_is_what_float64_says() {
     let mut largest = 0_f64;
     for_all(|x, what| {
         let dim = x.size()[1];
-        let target = (Tensor::arange(5, (Kind::Int64, Device::Cpu)) * 7 + 2).remainder(dim);
+        let target = (Tensor::arange(9, (Kind::Int64, Device::Cpu)) * 7 + 2).remainder(dim);
         let exact = x.to_kind(Kind::Double);
         let log_sum = exact.logsumexp([-1], true);
         // torch's of a row with an infinity is an infinity; (x − max) is NaN there.
@@ -334,8 +335,7 @@ fn nothing_has_no_rows() {
         mse_loss(&x, &x, &mut loss).unwrap();
         assert!(loss.double_value(&[]).is_nan());
     }
-    let x = Tensor::zeros([0, 8], (Kind::Float, Device::Cpu));
-    let mut loss = Tensor::from(0_f32);
+    let (x, mut loss) = (Tensor::zeros([0, 8], (Kind::Float, Device::Cpu)), Tensor::from(0_f32));
     cross_entropy(&x, &Tensor::zeros([0], (Kind::Int64, Device::Cpu)), &mut loss).unwrap();
     assert!(loss.double_value(&[]).is_nan());
 }

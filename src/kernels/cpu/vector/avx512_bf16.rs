@@ -18,6 +18,7 @@ impl Vector for Avx512Bf16 {
     const LANES: usize = <__m512 as Vector>::LANES;
     type Mask = <__m512 as Vector>::Mask;
     type Halves = <__m512 as Vector>::Halves;
+    const NORMAL: bool = true;
 
     methods! {
         splat(value: f32) -> Self = Self(__m512::splat(value));
@@ -75,12 +76,14 @@ impl Vector for Avx512Bf16 {
             let exponents = _mm512_set1_epi32(0x7f80_0000);
             let small = _mm512_testn_epi32_mask(_mm512_castps_si512(self.0), exponents);
             if small == 0 {
-                // Registers of the same 256 bits.
-                transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(self.0))
+                self.normal_to_bf16()
             } else {
                 self.0.to_bf16()
             }
         };
+        // Registers of the same 256 bits.
+        normal_to_bf16(self: Self) -> Self::Halves =
+            transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(self.0));
         from_f16(halves: Self::Halves) -> Self = Self(__m512::from_f16(halves));
         to_f16(self: Self) -> Self::Halves = self.0.to_f16();
     }

@@ -22,6 +22,21 @@ pub trait Element: Copy + Send + Sync {
     /// The CPU has the instructions; so many elements can be written.
     unsafe fn store<V: Vector>(values: V, to: *mut Self);
 
+    /// Whether [`Self::store_normal`] is less work than [`Self::store`].
+    fn normal<V: Vector>() -> bool {
+        false
+    }
+
+    /// Writes `V::LANES` values that are not subnormal; what becomes of others is not said.
+    ///
+    /// # Safety
+    /// That of [`Self::store`].
+    #[inline(always)]
+    unsafe fn store_normal<V: Vector>(values: V, to: *mut Self) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::store(values, to) }
+    }
+
     /// `count` values, at most `V::LANES`, and 0 in the other lanes.
     ///
     /// # Safety
@@ -65,9 +80,11 @@ impl Element for f32 {
 
 /// Implements [`Element`] by the conversions of a [`Vector`].
 macro_rules! half {
-    ($element:ident, $values:ident, $halves:ident) => {
+    ($element:ident, $values:ident, $halves:ident $(, $normal:item)*) => {
         impl Element for $element {
             const PRECISION: u32 = $element::MANTISSA_DIGITS;
+
+            $($normal)*
 
             #[inline(always)]
             unsafe fn load<V: Vector>(from: *const Self) -> V {
@@ -104,5 +121,20 @@ macro_rules! half {
     };
 }
 
-half!(bf16, from_bf16, to_bf16);
+half!(
+    bf16,
+    from_bf16,
+    to_bf16,
+    #[inline(always)]
+    fn normal<V: Vector>() -> bool {
+        V::NORMAL
+    },
+    #[inline(always)]
+    unsafe fn store_normal<V: Vector>(values: V, to: *mut Self) {
+        // SAFETY: the caller has the instructions.
+        let halves = unsafe { values.normal_to_bf16() };
+        // SAFETY: the caller's promise; elements of 16 bits.
+        unsafe { V::store_halves(halves, to.cast()) }
+    }
+);
 half!(f16, from_f16, to_f16);

@@ -125,6 +125,14 @@ pub trait Vector: Copy {
     /// Rounded to the nearest bfloat16, of two the even one. Subnormal numbers are kept, a NaN
     /// remains one.
     unsafe fn to_bf16(self) -> Self::Halves;
+    /// Whether [`Self::normal_to_bf16`] is less work than [`Self::to_bf16`].
+    const NORMAL: bool = false;
+    /// The same of zeros and of numbers that are not subnormal; what becomes of those is not said.
+    #[inline(always)]
+    unsafe fn normal_to_bf16(self) -> Self::Halves {
+        // SAFETY: the caller's promise.
+        unsafe { self.to_bf16() }
+    }
     /// The values of float16 elements.
     unsafe fn from_f16(halves: Self::Halves) -> Self;
     /// Rounded to the nearest float16, as [`Self::to_bf16`].

@@ -32,6 +32,7 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
     const LANES: usize = N * V::LANES;
     type Mask = [V::Mask; N];
     type Halves = [V::Halves; N];
+    const NORMAL: bool = V::NORMAL;
 
     methods! {
         splat(value: f32) -> Self = Self([V::splat(value); N]);
@@ -114,6 +115,8 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
         from_bf16(halves: Self::Halves) -> Self =
             Self(each!(index => V::from_bf16(halves[index])));
         to_bf16(self: Self) -> Self::Halves = each!(index => self.0[index].to_bf16());
+        normal_to_bf16(self: Self) -> Self::Halves =
+            each!(index => self.0[index].normal_to_bf16());
         from_f16(halves: Self::Halves) -> Self = Self(each!(index => V::from_f16(halves[index])));
         to_f16(self: Self) -> Self::Halves = each!(index => self.0[index].to_f16());
     }
