@@ -7,6 +7,8 @@
 
 use super::exp::{exp_parts, exp2_parts};
 use super::polynomial_in_step;
+use super::segments::rare;
+use super::tables::GELU;
 use crate::kernels::cpu::vector::{Element, Vector};
 
 /// Numerator and denominator of Φ(x)·e^(x²/2), for x from −14.5 to 0: the float32 coefficients with
@@ -48,6 +50,10 @@ const LOG2_F16: [f32; 7] = [
 pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
     unsafe {
+        if let Some(product) = GELU.product::<V, E>(x) {
+            return product;
+        }
+        rare();
         // Φ(x) = 1 − Φ(−x), so what is needed is x or 0, and −|x|·Φ(−|x|).
         let tail = match E::PRECISION {
             f32::MANTISSA_DIGITS => tail(x),

@@ -10,6 +10,8 @@
 mod exp;
 mod gelu;
 mod logistic;
+mod segments;
+mod tables;
 #[cfg(test)]
 mod tests;
 

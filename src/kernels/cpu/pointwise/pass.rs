@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::function::Function;
-use crate::kernels::cpu::vector::{Element, Kernel, Together, Vector};
+use crate::kernels::cpu::vector::{Element, Kernel, Vector};
 
 /// Vectors that are computed side by side.
 const TOGETHER: usize = 4;
@@ -74,7 +74,7 @@ impl<E: Element> Piece<E> {
     #[inline(always)]
     unsafe fn run<V: Vector, F: Function>(self) {
         // SAFETY: the caller's promise, from the beginning.
-        let done = unsafe { self.sweep::<Together<V, TOGETHER>, F>(0) };
+        let done = unsafe { self.sweep_together::<V, F>() };
         // SAFETY: the caller's promise, from where the last one ended.
         let done = unsafe { self.sweep::<V, F>(done) };
         let count = self.count - done;
@@ -93,6 +93,32 @@ impl<E: Element> Piece<E> {
         let result = unsafe { F::at::<V, E>(x) };
         // SAFETY: as above.
         unsafe { E::store_first(result, self.out.wrapping_add(done), count) };
+    }
+
+    /// Goes over the elements by several vectors at a time as long as there are so many; returns
+    /// where it ended.
+    ///
+    /// # Safety
+    /// That of [`Pass`].
+    #[inline(always)]
+    unsafe fn sweep_together<V: Vector, F: Function>(&self) -> usize {
+        let mut done = 0;
+        while self.count - done >= TOGETHER * V::LANES {
+            // SAFETY: the vectors end within the elements.
+            let mut x = unsafe { E::load_shuffled::<V, TOGETHER>(self.x.wrapping_add(done)) };
+            if F::HAS_BIAS {
+                // SAFETY: as above.
+                let bias = unsafe { E::load_shuffled::<V, TOGETHER>(self.bias.wrapping_add(done)) };
+                // SAFETY: the caller has the instructions.
+                x = unsafe { x.add(bias) };
+            }
+            // SAFETY: the caller has the instructions.
+            let result = unsafe { F::at::<_, E>(x) };
+            // SAFETY: as above.
+            unsafe { E::store_shuffled(result, self.out.wrapping_add(done)) };
+            done += TOGETHER * V::LANES;
+        }
+        done
     }
 
     /// Goes over the elements from `done` on, by a vector at a time as long as there are so many;

@@ -50,6 +50,8 @@ impl Vector for Avx512Bf16 {
         less(self: Self, other: Self) -> Self::Mask = self.0.less(other.0);
         is_nan(self: Self) -> Self::Mask = self.0.is_nan();
         first(count: usize) -> Self::Mask = __m512::first(count);
+        all(mask: Self::Mask) -> bool = __m512::all(mask);
+        lookup(self: Self, table: &[f32; 16]) -> Self = Self(self.0.lookup(table));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(__m512::select(mask, yes.0, no.0));
 
@@ -81,6 +83,12 @@ impl Vector for Avx512Bf16 {
                 self.0.to_bf16()
             }
         };
+        load_bf16_pair(from: *const u16) -> [Self; 2] = {
+            let [first, second] = __m512::load_bf16_pair(from);
+            [Self(first), Self(second)]
+        };
+        store_bf16_pair(pair: [Self; 2], to: *mut u16) =
+            __m512::store_bf16_pair([pair[0].0, pair[1].0], to);
         from_f16(halves: Self::Halves) -> Self = Self(__m512::from_f16(halves));
         to_f16(self: Self) -> Self::Halves = self.0.to_f16();
     }

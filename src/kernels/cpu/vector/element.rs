@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::Vector;
+use super::{Together, Vector};
 
 /// An element whose values a [`Vector`] holds. A result is rounded to the nearest element, of two
 /// the even one; subnormal numbers and NaN are kept.
@@ -21,6 +21,28 @@ pub trait Element: Copy + Send + Sync {
     /// # Safety
     /// The CPU has the instructions; so many elements can be written.
     unsafe fn store<V: Vector>(values: V, to: *mut Self);
+
+    /// The values of several registers, in an order that [`Self::store_shuffled`] undoes: cheaper
+    /// where each is a matter of its own.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be read.
+    #[inline(always)]
+    unsafe fn load_shuffled<V: Vector, const N: usize>(from: *const Self) -> Together<V, N> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::load(from) }
+    }
+
+    /// Writes the values of several registers that have been loaded so, or what has become of each.
+    /// Those between two elements, at equal distances, may go to either.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be written.
+    #[inline(always)]
+    unsafe fn store_shuffled<V: Vector, const N: usize>(values: Together<V, N>, to: *mut Self) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::store(values, to) }
+    }
 
     /// `count` values, at most `V::LANES`, and 0 in the other lanes.
     ///
@@ -65,7 +87,7 @@ impl Element for f32 {
 
 /// Implements [`Element`] by the conversions of a [`Vector`].
 macro_rules! half {
-    ($element:ident, $values:ident, $halves:ident) => {
+    ($element:ident, $values:ident, $halves:ident, {$($more:item)*}) => {
         impl Element for $element {
             const PRECISION: u32 = $element::MANTISSA_DIGITS;
 
@@ -100,9 +122,24 @@ macro_rules! half {
                 // SAFETY: the caller's promise; elements of 16 bits.
                 unsafe { V::store_halves_first(halves, to.cast(), count) }
             }
+
+            $($more)*
         }
     };
 }
 
-half!(bf16, from_bf16, to_bf16);
-half!(f16, from_f16, to_f16);
+half!(bf16, from_bf16, to_bf16, {
+    #[inline(always)]
+    unsafe fn load_shuffled<V: Vector, const N: usize>(from: *const Self) -> Together<V, N> {
+        // SAFETY: the caller's promise; elements of 16 bits.
+        unsafe { Together::load_bf16_shuffled(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_shuffled<V: Vector, const N: usize>(values: Together<V, N>, to: *mut Self) {
+        // SAFETY: the caller's promise; elements of 16 bits. What the values have become of, their
+        // NaN among it, are bfloat16 elements.
+        unsafe { values.store_bf16_shuffled(to.cast()) }
+    }
+});
+half!(f16, from_f16, to_f16, {});

@@ -91,6 +91,10 @@ pub trait Vector: Copy {
     unsafe fn is_nan(self) -> Self::Mask;
     /// The first `count` lanes, at most [`Self::LANES`].
     unsafe fn first(count: usize) -> Self::Mask;
+    /// Whether the mask says yes of every lane.
+    unsafe fn all(mask: Self::Mask) -> bool;
+    /// For each lane the value of a table that the last four of the lane's bits are the index of.
+    unsafe fn lookup(self, table: &[f32; 16]) -> Self;
     /// `yes` where the mask says so, else `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
@@ -125,6 +129,27 @@ pub trait Vector: Copy {
     /// Rounded to the nearest bfloat16, of two the even one. Subnormal numbers are kept, a NaN
     /// remains one.
     unsafe fn to_bf16(self) -> Self::Halves;
+    /// Twice [`Self::LANES`] bfloat16 elements, in an order that [`Self::store_bf16_pair`] undoes.
+    #[inline(always)]
+    unsafe fn load_bf16_pair(from: *const u16) -> [Self; 2] {
+        // SAFETY: the caller's promise.
+        let first = unsafe { Self::load_halves(from) };
+        // SAFETY: as above.
+        let second = unsafe { Self::load_halves(from.wrapping_add(Self::LANES)) };
+        // SAFETY: the caller has the instructions.
+        [unsafe { Self::from_bf16(first) }, unsafe { Self::from_bf16(second) }]
+    }
+    /// Writes twice [`Self::LANES`] values as bfloat16, each rounded to the nearest, of two to either.
+    /// A NaN has to be one whose last 16 bits are 0, as those are that come of bfloat16 elements.
+    #[inline(always)]
+    unsafe fn store_bf16_pair([first, second]: [Self; 2], to: *mut u16) {
+        // SAFETY: the caller has the instructions.
+        let halves = [unsafe { first.to_bf16() }, unsafe { second.to_bf16() }];
+        // SAFETY: the caller's promise.
+        unsafe { Self::store_halves(halves[0], to) };
+        // SAFETY: as above.
+        unsafe { Self::store_halves(halves[1], to.wrapping_add(Self::LANES)) };
+    }
     /// The values of float16 elements.
     unsafe fn from_f16(halves: Self::Halves) -> Self;
     /// Rounded to the nearest float16, as [`Self::to_bf16`].

@@ -59,6 +59,9 @@ impl<const N: usize> Vector for [f32; N] {
         less(self: Self, other: Self) -> Self::Mask = from_fn(|lane| self[lane] < other[lane]);
         is_nan(self: Self) -> Self::Mask = self.map(f32::is_nan);
         first(count: usize) -> Self::Mask = from_fn(|lane| lane < count);
+        all(mask: Self::Mask) -> bool = mask == [true; N];
+        lookup(self: Self, table: &[f32; 16]) -> Self =
+            self.map(|index| table[(index.to_bits() % 16) as usize]);
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             from_fn(|lane| if mask[lane] { yes[lane] } else { no[lane] });
 

@@ -72,6 +72,14 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
             each!(index => self.0[index].less(other.0[index]));
         is_nan(self: Self) -> Self::Mask = each!(index => self.0[index].is_nan());
         first(count: usize) -> Self::Mask = each!(index => V::first(of_part::<V>(count, index)));
+        all(mask: Self::Mask) -> bool = {
+            let mut all = true;
+            for part in mask {
+                all &= V::all(part);
+            }
+            all
+        };
+        lookup(self: Self, table: &[f32; 16]) -> Self = Self(each!(index => self.0[index].lookup(table)));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(each!(index => V::select(mask[index], yes.0[index], no.0[index])));
 
@@ -116,6 +124,40 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
         to_bf16(self: Self) -> Self::Halves = each!(index => self.0[index].to_bf16());
         from_f16(halves: Self::Halves) -> Self = Self(each!(index => V::from_f16(halves[index])));
         to_f16(self: Self) -> Self::Halves = each!(index => self.0[index].to_f16());
+    }
+}
+
+impl<V: Vector, const N: usize> Together<V, N> {
+    /// Their bfloat16 elements, in an order that [`Self::store_bf16_shuffled`] undoes.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be read.
+    #[inline(always)]
+    pub unsafe fn load_bf16_shuffled(from: *const u16) -> Self {
+        const { assert!(N.is_multiple_of(2), "registers are loaded in pairs") };
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut parts = [V::splat(0.0); N];
+            for (index, pair) in parts.as_chunks_mut().0.iter_mut().enumerate() {
+                *pair = V::load_bf16_pair(from.wrapping_add(2 * index * V::LANES));
+            }
+            Self(parts)
+        }
+    }
+
+    /// Writes them as [`Vector::store_bf16_pair`] does.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be written; and of NaN, what is said
+    /// there.
+    #[inline(always)]
+    pub unsafe fn store_bf16_shuffled(self, to: *mut u16) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (index, pair) in self.0.as_chunks().0.iter().enumerate() {
+                V::store_bf16_pair(*pair, to.wrapping_add(2 * index * V::LANES));
+            }
+        }
     }
 }
 
