@@ -7,7 +7,6 @@
 
 use super::exp::{exp_parts, exp2_parts};
 use super::polynomial_in_step;
-use super::segments::rare;
 use super::tables::GELU;
 use crate::kernels::cpu::vector::{Element, Vector};
 
@@ -50,10 +49,6 @@ const LOG2_F16: [f32; 7] = [
 pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
     unsafe {
-        if let Some(product) = GELU.product::<V, E>(x) {
-            return product;
-        }
-        rare();
         // Φ(x) = 1 − Φ(−x), so what is needed is x or 0, and −|x|·Φ(−|x|).
         let tail = match E::PRECISION {
             f32::MANTISSA_DIGITS => tail(x),
@@ -62,8 +57,18 @@ pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
         };
         let zero = V::splat(0.0);
         let is_positive = V::select(zero.less(x), V::splat(1.0), zero);
-        x.mul_add(is_positive, tail)
+        GELU.product_or::<V, E>(x, x.mul_add(is_positive, tail))
     }
+}
+
+/// The same, by less work, unless some of `x` is 5.5 or more from 0, or NaN.
+///
+/// # Safety
+/// The CPU has the instructions.
+#[inline(always)]
+pub unsafe fn gelu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
+    // SAFETY: the caller's promise.
+    unsafe { GELU.product::<V, E>(x) }
 }
 
 /// `−|x|·Φ(−|x|)`, as a power of e and a ratio.

@@ -5,56 +5,26 @@
     reason = "one capability is the condition of every instruction"
 )]
 
-use crate::kernels::cpu::vector::{Element, Vector};
-
-/// A value for each segment.
-pub type Row = [f32; 16];
+use crate::kernels::cpu::vector::{Element, Table, Vector};
 
 /// −P(−t) for t from 0 on, in sixteen segments: in each of them a polynomial of t's distance from its
 /// center, for bfloat16 one of t, whose largest relative error is least. The constant terms come
 /// first.
+///
+/// Segments are around 0, 1, 2, … 15; or around the square roots of 0, 2, 4, … 30, for a tail that
+/// falls as that of e^(−t²/2): its logarithm then changes by as much in one segment as in another.
 #[derive(Debug)]
-pub struct Segments {
-    pub spacing: Spacing,
+pub struct Segments<const SQUARE: bool> {
     /// Up to where the errors are those that the table states.
     pub reach: f32,
-    pub centers: Row,
-    pub float32: [Row; 7],
-    pub float16: [Row; 5],
-    pub bfloat16: [Row; 4],
+    pub centers: Table,
+    pub float32: [Table; 7],
+    pub float16: [Table; 5],
+    pub bfloat16: [Table; 4],
 }
 
-/// Where segments are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
-    /// Around 0, 1, 2, … 15.
-    Linear,
-    /// Around the square roots of 0, 2, 4, … 30: for a tail that falls as that of e^(−t²/2), whose
-    /// logarithm then changes by as much in one segment as in another.
-    Square,
-}
-
-impl Spacing {
-    /// Numbers whose last four bits count the segments.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
-    #[inline(always)]
-    unsafe fn index<V: Vector>(self, t: V) -> V {
-        // SAFETY: the caller's promise.
-        unsafe {
-            // So large that there is no room for what is between two segments.
-            match self {
-                Self::Linear => t.add(V::splat(1.5 * (1 << 23) as f32)),
-                Self::Square => t.mul_add(t, V::splat(1.5 * (1 << 24) as f32)),
-            }
-        }
-    }
-}
-
-impl Segments {
-    /// `x·P(x)`, as exact as results of the element `E` need it, if the segments go as far as all
-    /// of `x`.
+impl<const SQUARE: bool> Segments<SQUARE> {
+    /// `x·P(x)`, if the segments go as far as all of `x`.
     ///
     /// # Safety
     /// The CPU has the instructions.
@@ -62,17 +32,47 @@ impl Segments {
     pub unsafe fn product<V: Vector, E: Element>(&self, x: V) -> Option<V> {
         // SAFETY: the caller's promise.
         unsafe {
-            let size = x.abs();
-            if !V::all(size.less(V::splat(self.reach))) {
+            if !V::all(self.covers(x)) {
                 return None;
             }
+            Some(self.product_within::<V, E>(x))
+        }
+    }
+
+    /// `x·P(x)` where the segments go as far, else what is given.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    pub unsafe fn product_or<V: Vector, E: Element>(&self, x: V, beyond: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { V::select(self.covers(x), self.product_within::<V, E>(x), beyond) }
+    }
+
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn covers<V: Vector>(&self, x: V) -> V::Mask {
+        // SAFETY: the caller's promise.
+        unsafe { x.abs().less(V::splat(self.reach)) }
+    }
+
+    /// `x·P(x)`, as exact as results of the element `E` need it, where the segments go as far.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn product_within<V: Vector, E: Element>(&self, x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let size = x.abs();
             let tail = match E::PRECISION {
-                f32::MANTISSA_DIGITS => self.tail(size, &self.float32),
-                half::f16::MANTISSA_DIGITS => self.tail(size, &self.float16),
-                _ => self.rough_tail(size),
+                f32::MANTISSA_DIGITS => Self::tail(size, &self.centers, &self.float32),
+                half::f16::MANTISSA_DIGITS => Self::tail(size, &self.centers, &self.float16),
+                _ => polynomial(size, Self::index(size), &self.bfloat16),
             };
             // P(x) = 1 − P(−x), so what is needed is x or 0, and |x|·−P(−|x|).
-            Some(size.mul_add(tail, V::splat(0.0).max(x)))
+            size.mul_add(tail, V::splat(0.0).max(x))
         }
     }
 
@@ -81,23 +81,29 @@ impl Segments {
     /// # Safety
     /// The CPU has the instructions.
     #[inline(always)]
-    unsafe fn tail<V: Vector, const N: usize>(&self, t: V, rows: &[Row; N]) -> V {
+    unsafe fn tail<V: Vector, const N: usize>(t: V, centers: &Table, rows: &[Table; N]) -> V {
         // SAFETY: the caller's promise.
         unsafe {
-            let index = self.spacing.index(t);
-            let distance = t.sub(index.lookup(&self.centers));
-            polynomial(distance, index, rows)
+            let index = Self::index(t);
+            polynomial(t.sub(index.lookup(centers)), index, rows)
         }
     }
 
-    /// −P(−t), as exact as bfloat16 needs it.
+    /// Numbers whose last four bits count the segments.
     ///
     /// # Safety
     /// The CPU has the instructions.
     #[inline(always)]
-    unsafe fn rough_tail<V: Vector>(&self, t: V) -> V {
+    unsafe fn index<V: Vector>(t: V) -> V {
         // SAFETY: the caller's promise.
-        unsafe { polynomial(t, self.spacing.index(t), &self.bfloat16) }
+        unsafe {
+            // So large that there is no room for what is between two segments.
+            if SQUARE {
+                t.mul_add(t, V::splat(1.5 * (1 << 24) as f32))
+            } else {
+                t.add(V::splat(1.5 * (1 << 23) as f32))
+            }
+        }
     }
 }
 
@@ -106,7 +112,7 @@ impl Segments {
 /// # Safety
 /// The CPU has the instructions.
 #[inline(always)]
-unsafe fn polynomial<V: Vector, const N: usize>(x: V, index: V, rows: &[Row; N]) -> V {
+unsafe fn polynomial<V: Vector, const N: usize>(x: V, index: V, rows: &[Table; N]) -> V {
     // SAFETY: the caller's promise.
     unsafe {
         let mut sum = index.lookup(&rows[N - 1]);
@@ -116,7 +122,3 @@ unsafe fn polynomial<V: Vector, const N: usize>(x: V, index: V, rows: &[Row; N])
         sum
     }
 }
-
-/// What is called on a path is rare there, for all that the compiler knows.
-#[cold]
-pub fn rare() {}

@@ -7,9 +7,10 @@
 
 use std::arch::x86_64::*;
 
-use super::{Vector, methods, some};
+use super::{Capability, Table, Vector, methods, some};
 
 impl Vector for __m256 {
+    const CAPABILITY: Capability = Capability::Avx2;
     const LANES: usize = 8;
     type Mask = __m256;
     type Halves = __m128i;
@@ -61,10 +62,10 @@ impl Vector for __m256 {
             _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         };
         all(mask: Self::Mask) -> bool = _mm256_movemask_ps(mask) == 0xff;
-        lookup(self: Self, table: &[f32; 16]) -> Self = {
+        lookup(self: Self, table: &Table) -> Self = {
             let index = _mm256_castps_si256(self);
-            let low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index);
-            let high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table[8..].as_ptr()), index);
+            let low = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0.as_ptr()), index);
+            let high = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0[8..].as_ptr()), index);
             // By the index's fourth bit, as the sign.
             _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
         };

@@ -8,9 +8,10 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 impl Vector for __m512 {
+    const CAPABILITY: Capability = Capability::Avx512;
     const LANES: usize = 16;
     type Mask = __mmask16;
     type Halves = __m256i;
@@ -49,8 +50,8 @@ impl Vector for __m512 {
         is_nan(self: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);
         first(count: usize) -> Self::Mask = ((1_u32 << count) - 1) as __mmask16;
         all(mask: Self::Mask) -> bool = mask == __mmask16::MAX;
-        lookup(self: Self, table: &[f32; 16]) -> Self =
-            _mm512_permutexvar_ps(_mm512_castps_si512(self), _mm512_loadu_ps(table.as_ptr()));
+        lookup(self: Self, table: &Table) -> Self =
+            _mm512_permutexvar_ps(_mm512_castps_si512(self), _mm512_load_ps(table.0.as_ptr()));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             _mm512_mask_blend_ps(mask, no, yes);
 

@@ -8,13 +8,14 @@
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 /// A register of AVX-512.
 #[derive(Debug, Clone, Copy)]
 pub struct Avx512Bf16(__m512);
 
 impl Vector for Avx512Bf16 {
+    const CAPABILITY: Capability = Capability::Avx512Bf16;
     const LANES: usize = <__m512 as Vector>::LANES;
     type Mask = <__m512 as Vector>::Mask;
     type Halves = <__m512 as Vector>::Halves;
@@ -51,7 +52,7 @@ impl Vector for Avx512Bf16 {
         is_nan(self: Self) -> Self::Mask = self.0.is_nan();
         first(count: usize) -> Self::Mask = __m512::first(count);
         all(mask: Self::Mask) -> bool = __m512::all(mask);
-        lookup(self: Self, table: &[f32; 16]) -> Self = Self(self.0.lookup(table));
+        lookup(self: Self, table: &Table) -> Self = Self(self.0.lookup(table));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(__m512::select(mask, yes.0, no.0));
 

@@ -48,6 +48,18 @@ impl Capability {
     }
 }
 
+/// Runs a kernel that is seldom needed, out of line: what it needs of registers must not be taken
+/// from those of the loop that it is called in.
+///
+/// # Safety
+/// The CPU has the instructions of `V`; and what the kernel itself asks for.
+#[cold]
+#[inline(never)]
+pub unsafe fn run_out_of_line<V: Vector, K: Kernel>(kernel: K) -> K::Output {
+    // SAFETY: the caller's promise.
+    unsafe { V::CAPABILITY.run(kernel) }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2<K: Kernel>(kernel: K) -> K::Output {

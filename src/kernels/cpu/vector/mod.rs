@@ -22,8 +22,15 @@ mod together;
 
 pub use element::Element;
 pub(crate) use kernel::names;
-pub use kernel::{Kernel, Names};
+pub use kernel::{Kernel, Names, run_out_of_line};
 pub use together::Together;
+
+use super::Capability;
+
+/// What a [`Vector`] looks values up in: a line of a cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Table(pub [f32; 16]);
 
 /// A register of float32 values. All methods are inlined into a function that has the instructions
 /// enabled, which is what makes calling them sound.
@@ -33,6 +40,8 @@ pub use together::Together;
 /// many elements can be read or written there as the method says, aligned as one of them is.
 #[allow(clippy::missing_safety_doc, reason = "the trait states the conditions of all methods")]
 pub trait Vector: Copy {
+    /// The instructions that it is of.
+    const CAPABILITY: Capability;
     /// Values in it.
     const LANES: usize;
     /// Yes or no for each lane.
@@ -94,7 +103,7 @@ pub trait Vector: Copy {
     /// Whether the mask says yes of every lane.
     unsafe fn all(mask: Self::Mask) -> bool;
     /// For each lane the value of a table that the last four of the lane's bits are the index of.
-    unsafe fn lookup(self, table: &[f32; 16]) -> Self;
+    unsafe fn lookup(self, table: &Table) -> Self;
     /// `yes` where the mask says so, else `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 

@@ -5,7 +5,7 @@
     reason = "one capability is the condition of every instruction"
 )]
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 /// `N` registers on which every operation is done in turn: what would be a chain of instructions,
 /// each waiting for the one before, becomes `N` of them side by side. A processor that finds them
@@ -29,6 +29,7 @@ macro_rules! each {
 }
 
 impl<V: Vector, const N: usize> Vector for Together<V, N> {
+    const CAPABILITY: Capability = V::CAPABILITY;
     const LANES: usize = N * V::LANES;
     type Mask = [V::Mask; N];
     type Halves = [V::Halves; N];
@@ -79,7 +80,7 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
             }
             all
         };
-        lookup(self: Self, table: &[f32; 16]) -> Self = Self(each!(index => self.0[index].lookup(table)));
+        lookup(self: Self, table: &Table) -> Self = Self(each!(index => self.0[index].lookup(table)));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(each!(index => V::select(mask[index], yes.0[index], no.0[index])));
 
