@@ -61,7 +61,7 @@ pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 5.5 or more from 0, or NaN.
+/// The same, by less work, unless some of `x` is 5.5 or more from 0.
 ///
 /// # Safety
 /// The CPU has the instructions.

@@ -36,7 +36,7 @@ pub unsafe fn silu<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 15.5 or more from 0, or NaN.
+/// The same, by less work, unless some of `x` is 15.5 or more from 0.
 ///
 /// # Safety
 /// The CPU has the instructions.
@@ -69,7 +69,7 @@ pub unsafe fn gelu_tanh<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 4.75 or more from 0, or NaN.
+/// The same, by less work, unless some of `x` is 4.75 or more from 0.
 ///
 /// # Safety
 /// The CPU has the instructions.

@@ -24,7 +24,7 @@ pub struct Segments<const SQUARE: bool> {
 }
 
 impl<const SQUARE: bool> Segments<SQUARE> {
-    /// `x·P(x)`, if the segments go as far as all of `x`.
+    /// `x·P(x)`, if the segments go as far as all of `x` but its NaN, of which it is one.
     ///
     /// # Safety
     /// The CPU has the instructions.
@@ -32,7 +32,7 @@ impl<const SQUARE: bool> Segments<SQUARE> {
     pub unsafe fn product<V: Vector, E: Element>(&self, x: V) -> Option<V> {
         // SAFETY: the caller's promise.
         unsafe {
-            if !V::all(self.covers(x)) {
+            if !x.abs().all_less(self.reach) {
                 return None;
             }
             Some(self.product_within::<V, E>(x))
@@ -46,15 +46,10 @@ impl<const SQUARE: bool> Segments<SQUARE> {
     #[inline(always)]
     pub unsafe fn product_or<V: Vector, E: Element>(&self, x: V, beyond: V) -> V {
         // SAFETY: the caller's promise.
-        unsafe { V::select(self.covers(x), self.product_within::<V, E>(x), beyond) }
-    }
-
-    /// # Safety
-    /// The CPU has the instructions.
-    #[inline(always)]
-    unsafe fn covers<V: Vector>(&self, x: V) -> V::Mask {
-        // SAFETY: the caller's promise.
-        unsafe { x.abs().less(V::splat(self.reach)) }
+        unsafe {
+            let is_within = x.abs().less(V::splat(self.reach));
+            V::select(is_within, self.product_within::<V, E>(x), beyond)
+        }
     }
 
     /// `x·P(x)`, as exact as results of the element `E` need it, where the segments go as far.

@@ -61,7 +61,7 @@ impl Vector for __m256 {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         };
-        all(mask: Self::Mask) -> bool = _mm256_movemask_ps(mask) == 0xff;
+        all_less(self: Self, bound: f32) -> bool = _mm256_movemask_ps(self.less(Self::splat(bound))) == 0xff;
         lookup(self: Self, table: &Table) -> Self = {
             let index = _mm256_castps_si256(self);
             let low = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0.as_ptr()), index);

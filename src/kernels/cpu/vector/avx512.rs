@@ -49,7 +49,7 @@ impl Vector for __m512 {
         less(self: Self, other: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self, other);
         is_nan(self: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);
         first(count: usize) -> Self::Mask = ((1_u32 << count) - 1) as __mmask16;
-        all(mask: Self::Mask) -> bool = mask == __mmask16::MAX;
+        all_less(self: Self, bound: f32) -> bool = self.less(Self::splat(bound)) == __mmask16::MAX;
         lookup(self: Self, table: &Table) -> Self =
             _mm512_permutexvar_ps(_mm512_castps_si512(self), _mm512_load_ps(table.0.as_ptr()));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =

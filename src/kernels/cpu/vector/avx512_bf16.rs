@@ -51,7 +51,7 @@ impl Vector for Avx512Bf16 {
         less(self: Self, other: Self) -> Self::Mask = self.0.less(other.0);
         is_nan(self: Self) -> Self::Mask = self.0.is_nan();
         first(count: usize) -> Self::Mask = __m512::first(count);
-        all(mask: Self::Mask) -> bool = __m512::all(mask);
+        all_less(self: Self, bound: f32) -> bool = self.0.all_less(bound);
         lookup(self: Self, table: &Table) -> Self = Self(self.0.lookup(table));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(__m512::select(mask, yes.0, no.0));

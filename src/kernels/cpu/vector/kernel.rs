@@ -125,3 +125,22 @@ macro_rules! names {
     };
 }
 pub(crate) use names;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_runs() {
+        const NAMES: Names = names!("gelu");
+        for (capability, name) in [
+            (Capability::Default, "criterion_torch::gelu_default"),
+            (Capability::Neon, "criterion_torch::gelu_neon"),
+            (Capability::Avx2, "criterion_torch::gelu_avx2"),
+            (Capability::Avx512, "criterion_torch::gelu_avx512"),
+            (Capability::Avx512Bf16, "criterion_torch::gelu_avx512"),
+        ] {
+            assert_eq!(NAMES.of(capability), [name]);
+        }
+    }
+}

@@ -14,6 +14,8 @@ mod kernel;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+#[cfg(test)]
+mod shuffled_tests;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod some;
 #[cfg(test)]
@@ -100,8 +102,8 @@ pub trait Vector: Copy {
     unsafe fn is_nan(self) -> Self::Mask;
     /// The first `count` lanes, at most [`Self::LANES`].
     unsafe fn first(count: usize) -> Self::Mask;
-    /// Whether the mask says yes of every lane.
-    unsafe fn all(mask: Self::Mask) -> bool;
+    /// Whether every lane is less than the bound, or NaN; one with a NaN may also be said not to be.
+    unsafe fn all_less(self, bound: f32) -> bool;
     /// For each lane the value of a table that the last four of the lane's bits are the index of.
     unsafe fn lookup(self, table: &Table) -> Self;
     /// `yes` where the mask says so, else `no`.

@@ -61,7 +61,7 @@ impl Vector for float32x4_t {
         is_nan(self: Self) -> Self::Mask = vmvnq_u32(vceqq_f32(self, self));
         first(count: usize) -> Self::Mask =
             vcltq_u32(vld1q_u32([0, 1, 2, 3].as_ptr()), vdupq_n_u32(count as u32));
-        all(mask: Self::Mask) -> bool = vminvq_u32(mask) != 0;
+        all_less(self: Self, bound: f32) -> bool = vminvq_u32(self.less(Self::splat(bound))) != 0;
         lookup(self: Self, table: &Table) -> Self = {
             let index = vandq_u32(vreinterpretq_u32_f32(self), vdupq_n_u32(15));
             // Each of a value's four bytes by its own place in the table.

@@ -60,7 +60,7 @@ impl<const N: usize> Vector for [f32; N] {
         less(self: Self, other: Self) -> Self::Mask = from_fn(|lane| self[lane] < other[lane]);
         is_nan(self: Self) -> Self::Mask = self.map(f32::is_nan);
         first(count: usize) -> Self::Mask = from_fn(|lane| lane < count);
-        all(mask: Self::Mask) -> bool = mask == [true; N];
+        all_less(self: Self, bound: f32) -> bool = self.iter().all(|lane| *lane < bound);
         lookup(self: Self, table: &Table) -> Self =
             self.map(|index| table.0[(index.to_bits() % 16) as usize]);
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =

@@ -73,12 +73,12 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
             each!(index => self.0[index].less(other.0[index]));
         is_nan(self: Self) -> Self::Mask = each!(index => self.0[index].is_nan());
         first(count: usize) -> Self::Mask = each!(index => V::first(of_part::<V>(count, index)));
-        all(mask: Self::Mask) -> bool = {
-            let mut all = true;
-            for part in mask {
-                all &= V::all(part);
+        all_less(self: Self, bound: f32) -> bool = {
+            let mut greatest = self.0[0];
+            for part in &self.0[1..] {
+                greatest = greatest.max(*part);
             }
-            all
+            greatest.all_less(bound)
         };
         lookup(self: Self, table: &Table) -> Self = Self(each!(index => self.0[index].lookup(table)));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
