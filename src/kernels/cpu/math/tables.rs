@@ -3,8 +3,8 @@
 use super::segments::Segments;
 use crate::kernels::cpu::vector::Table;
 
-/// For Φ(−t). Errors: 2⁻²³·⁰ for float32, 2⁻¹⁵·¹ for float16,
-/// 2⁻⁹·³ for bfloat16.
+/// Of Φ(−t). Relative errors: 2⁻²³·⁰ for float32, 2⁻¹⁵·¹ for float16, 2⁻⁹·³ for
+/// bfloat16.
 #[rustfmt::skip]
 pub static GELU: Segments<true> = Segments {
     reach: 5.5,
@@ -112,8 +112,8 @@ pub static GELU: Segments<true> = Segments {
     ],
 };
 
-/// For σ(−2√(2/π)·(t + 0.044_715t³)). Errors: 2⁻²²·⁸ for float32, 2⁻¹³·⁸ for float16,
-/// 2⁻⁹·⁵ for bfloat16.
+/// Of σ(−2√(2/π)·(t + 0.044_715t³)). Relative errors: 2⁻²²·⁸ for float32, 2⁻¹³·⁸ for float16, 2⁻⁹·⁵ for
+/// bfloat16.
 #[rustfmt::skip]
 pub static GELU_TANH: Segments<true> = Segments {
     reach: 4.75,
@@ -222,8 +222,8 @@ pub static GELU_TANH: Segments<true> = Segments {
     ],
 };
 
-/// For σ(−t). Errors: 2⁻²⁴·³ for float32, 2⁻¹⁵·⁹ for float16,
-/// 2⁻¹⁰·⁹ for bfloat16.
+/// Of σ(−t). Relative errors: 2⁻²⁴·³ for float32, 2⁻¹⁵·⁹ for float16, 2⁻¹⁰·⁹ for
+/// bfloat16.
 #[rustfmt::skip]
 pub static SILU: Segments<false> = Segments {
     reach: 15.5,

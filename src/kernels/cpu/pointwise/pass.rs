@@ -11,6 +11,11 @@ const TOGETHER: usize = 4;
 /// As many elements as they may have: of the widest registers.
 const MOST: usize = 64;
 
+/// Bytes ahead of which memory is asked for.
+const AHEAD: usize = 4096;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Where rows of elements lie, how many there are in a row, and from the beginning of one row to
 /// that of the next.
 #[derive(Debug)]
@@ -113,6 +118,8 @@ impl<E: Element> Piece<E> {
         let block = TOGETHER * V::LANES;
         while self.count - done >= block {
             let here = self.part(done, block);
+            // SAFETY: the caller has the instructions.
+            unsafe { here.prefetch::<V>() };
             // SAFETY: the caller's promise; a block.
             let x = unsafe { here.load::<V, F>() };
             // SAFETY: the caller has the instructions.
@@ -122,6 +129,24 @@ impl<E: Element> Piece<E> {
             done += block;
         }
         done
+    }
+
+    /// Asks for what comes some time after these elements: of 16 bits, which arrive an eighth faster
+    /// so. For those of 32, of which a block takes the memory longer than the registers, the
+    /// processor looks ahead far enough, and it costs some percent.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn prefetch<V: Vector>(&self) {
+        if size_of::<E>() > 2 {
+            return;
+        }
+        let bytes = self.x.cast::<u8>().wrapping_add(AHEAD);
+        for line in 0..(self.count * size_of::<E>()).div_ceil(LINE) {
+            // SAFETY: the caller's promise.
+            unsafe { V::prefetch(bytes.wrapping_add(line * LINE)) };
+        }
     }
 
     /// What the function is of, in a block.

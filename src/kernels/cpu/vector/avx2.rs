@@ -16,6 +16,7 @@ impl Vector for __m256 {
     type Halves = __m128i;
 
     methods! {
+        prefetch(address: *const u8) = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         splat(value: f32) -> Self = _mm256_set1_ps(value);
         load(from: *const f32) -> Self = _mm256_loadu_ps(from);
         store(self: Self, to: *mut f32) = _mm256_storeu_ps(to, self);

@@ -17,6 +17,7 @@ impl Vector for __m512 {
     type Halves = __m256i;
 
     methods! {
+        prefetch(address: *const u8) = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         splat(value: f32) -> Self = _mm512_set1_ps(value);
         load(from: *const f32) -> Self = _mm512_loadu_ps(from);
         store(self: Self, to: *mut f32) = _mm512_storeu_ps(to, self);

@@ -21,6 +21,7 @@ impl Vector for Avx512Bf16 {
     type Halves = <__m512 as Vector>::Halves;
 
     methods! {
+        prefetch(address: *const u8) = __m512::prefetch(address);
         splat(value: f32) -> Self = Self(__m512::splat(value));
         load(from: *const f32) -> Self = Self(__m512::load(from));
         store(self: Self, to: *mut f32) = self.0.store(to);

@@ -51,6 +51,10 @@ pub trait Vector: Copy {
     /// As many elements of 16 bits.
     type Halves: Copy;
 
+    /// Asks for the cache line at an address, which need not be one of the program's memory.
+    #[inline(always)]
+    unsafe fn prefetch(_: *const u8) {}
+
     /// The same value in every lane.
     unsafe fn splat(value: f32) -> Self;
     /// [`Self::LANES`] values.
