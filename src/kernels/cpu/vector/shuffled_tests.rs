@@ -26,8 +26,8 @@ fn a_table_is_indexed_by_four_bits() {
                 unsafe {
                     V::load(all.as_ptr()).lookup(&table).store(found.as_mut_ptr());
                 }
-                for lane in 0..V::LANES {
-                    assert_eq!(found[lane], table.0[(first as usize + lane) % 16], "{lane}");
+                for (lane, found) in found[..V::LANES].iter().enumerate() {
+                    assert_eq!(*found, table.0[(first as usize + lane) % 16], "{lane}");
                 }
             }
         }
