@@ -7,6 +7,7 @@
 
 use super::exp::{exp_parts, exp2_parts};
 use super::polynomial_in_step;
+use super::tables::GELU;
 use crate::kernels::cpu::vector::{Element, Vector};
 
 /// Numerator and denominator of Φ(x)·e^(x²/2), for x from −14.5 to 0: the float32 coefficients with
@@ -56,8 +57,18 @@ pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
         };
         let zero = V::splat(0.0);
         let is_positive = V::select(zero.less(x), V::splat(1.0), zero);
-        x.mul_add(is_positive, tail)
+        GELU.product_or::<V, E>(x, x.mul_add(is_positive, tail))
     }
+}
+
+/// The same, by less work, unless some of `x` is 5.5 or more from 0.
+///
+/// # Safety
+/// The CPU has the instructions.
+#[inline(always)]
+pub unsafe fn gelu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
+    // SAFETY: the caller's promise.
+    unsafe { GELU.product::<V, E>(x) }
 }
 
 /// `−|x|·Φ(−|x|)`, as a power of e and a ratio.

@@ -10,12 +10,14 @@
 mod exp;
 mod gelu;
 mod logistic;
+mod segments;
+mod tables;
 #[cfg(test)]
 mod tests;
 
 pub use exp::exp;
-pub use gelu::gelu;
-pub use logistic::{gelu_tanh, silu};
+pub use gelu::{gelu, gelu_near_zero};
+pub use logistic::{gelu_tanh, gelu_tanh_near_zero, silu, silu_near_zero};
 
 use super::vector::{Element, Vector};
 
@@ -50,7 +52,7 @@ unsafe fn polynomial<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) ->
 unsafe fn polynomial_in_step<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) -> V {
     // SAFETY: the caller's promise.
     let mut sum = unsafe { V::splat(coefficients[N - 1]) };
-    for coefficient in coefficients.into_iter().rev().skip(1) {
+    for &coefficient in coefficients[..N - 1].iter().rev() {
         // SAFETY: the caller's promise.
         let coefficient = unsafe { V::splat(coefficient) };
         // SAFETY: the caller's promise.

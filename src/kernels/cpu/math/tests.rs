@@ -41,7 +41,7 @@ macro_rules! function {
 
 function!(Exp, exp, [1.2, 1.2], f64::exp);
 function!(Gelu, gelu, [5.2, 6.3], |x| x * normal(x));
-function!(GeluTanh, gelu_tanh, [3.1, 3.1], |x: f64| {
+function!(GeluTanh, gelu_tanh, [4.0, 4.2], |x: f64| {
     let slope = 2.0 * std::f64::consts::FRAC_2_PI.sqrt();
     x * sigmoid(slope * (x + 0.044715 * x * x * x))
 });

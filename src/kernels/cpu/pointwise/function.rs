@@ -15,11 +15,17 @@ pub trait Function {
     /// # Safety
     /// The CPU has the instructions.
     unsafe fn at<V: Vector, E: Element>(x: V) -> V;
+
+    /// The same results by less work, if all of `x` is near zero.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    unsafe fn near_zero<V: Vector, E: Element>(x: V) -> Option<V>;
 }
 
 /// Implements [`Function`] by one of [`math`].
 macro_rules! function {
-    ($name:ident, $operator:literal, $has_bias:literal, $function:path) => {
+    ($name:ident, $operator:literal, $has_bias:literal, $function:ident, $near_zero:ident) => {
         pub struct $name;
 
         impl Function for $name {
@@ -29,13 +35,19 @@ macro_rules! function {
             #[inline(always)]
             unsafe fn at<V: Vector, E: Element>(x: V) -> V {
                 // SAFETY: the caller's promise.
-                unsafe { $function(x) }
+                unsafe { math::$function::<V, E>(x) }
+            }
+
+            #[inline(always)]
+            unsafe fn near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
+                // SAFETY: the caller's promise.
+                unsafe { math::$near_zero::<V, E>(x) }
             }
         }
     };
 }
 
-function!(Gelu, "gelu", false, math::gelu::<V, E>);
-function!(GeluTanh, "gelu_tanh", false, math::gelu_tanh::<V, E>);
-function!(Silu, "silu", false, math::silu::<V, E>);
-function!(BiasGelu, "bias_gelu", true, math::gelu::<V, E>);
+function!(Gelu, "gelu", false, gelu, gelu_near_zero);
+function!(GeluTanh, "gelu_tanh", false, gelu_tanh, gelu_tanh_near_zero);
+function!(Silu, "silu", false, silu, silu_near_zero);
+function!(BiasGelu, "bias_gelu", true, gelu, gelu_near_zero);

@@ -7,14 +7,16 @@
 
 use std::arch::x86_64::*;
 
-use super::{Vector, methods, some};
+use super::{Capability, Table, Vector, methods, some};
 
 impl Vector for __m256 {
+    const CAPABILITY: Capability = Capability::Avx2;
     const LANES: usize = 8;
     type Mask = __m256;
     type Halves = __m128i;
 
     methods! {
+        prefetch(address: *const u8) = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         splat(value: f32) -> Self = _mm256_set1_ps(value);
         load(from: *const f32) -> Self = _mm256_loadu_ps(from);
         store(self: Self, to: *mut f32) = _mm256_storeu_ps(to, self);
@@ -60,6 +62,14 @@ impl Vector for __m256 {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         };
+        all_less(self: Self, bound: f32) -> bool = _mm256_movemask_ps(self.less(Self::splat(bound))) == 0xff;
+        lookup(self: Self, table: &Table) -> Self = {
+            let index = _mm256_castps_si256(self);
+            let low = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0.as_ptr()), index);
+            let high = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0[8..].as_ptr()), index);
+            // By the index's fourth bit, as the sign.
+            _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
+        };
         select(mask: Self::Mask, yes: Self, no: Self) -> Self = _mm256_blendv_ps(no, yes, mask);
 
         sum(self: Self) -> f32 = {
@@ -91,6 +101,22 @@ impl Vector for __m256 {
             let kept = Self::select(self.is_nan(), self.add(self), rounded);
             let words = _mm256_srli_epi32::<16>(_mm256_castps_si256(kept));
             _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words))
+        };
+        load_bf16_pair(from: *const u16) -> [Self; 2] = {
+            // Of each 32 bits the first element and the second.
+            let both = _mm256_loadu_si256(from.cast());
+            let second = _mm256_and_si256(both, _mm256_set1_epi32(0xffff_0000_u32 as i32));
+            [
+                _mm256_castsi256_ps(_mm256_slli_epi32::<16>(both)),
+                _mm256_castsi256_ps(second),
+            ]
+        };
+        store_bf16_pair(pair: [Self; 2], to: *mut u16) = {
+            let half = _mm256_set1_epi32(0x8000);
+            let first = _mm256_add_epi32(_mm256_castps_si256(pair[0]), half);
+            let second = _mm256_add_epi32(_mm256_castps_si256(pair[1]), half);
+            let both = _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(first), second);
+            _mm256_storeu_si256(to.cast(), both);
         };
         from_f16(halves: Self::Halves) -> Self = _mm256_cvtph_ps(halves);
         to_f16(self: Self) -> Self::Halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self);

@@ -8,14 +8,16 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 impl Vector for __m512 {
+    const CAPABILITY: Capability = Capability::Avx512;
     const LANES: usize = 16;
     type Mask = __mmask16;
     type Halves = __m256i;
 
     methods! {
+        prefetch(address: *const u8) = _mm_prefetch::<_MM_HINT_T0>(address.cast());
         splat(value: f32) -> Self = _mm512_set1_ps(value);
         load(from: *const f32) -> Self = _mm512_loadu_ps(from);
         store(self: Self, to: *mut f32) = _mm512_storeu_ps(to, self);
@@ -48,6 +50,9 @@ impl Vector for __m512 {
         less(self: Self, other: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self, other);
         is_nan(self: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);
         first(count: usize) -> Self::Mask = ((1_u32 << count) - 1) as __mmask16;
+        all_less(self: Self, bound: f32) -> bool = self.less(Self::splat(bound)) == __mmask16::MAX;
+        lookup(self: Self, table: &Table) -> Self =
+            _mm512_permutexvar_ps(_mm512_castps_si512(self), _mm512_load_ps(table.0.as_ptr()));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             _mm512_mask_blend_ps(mask, no, yes);
 
@@ -77,6 +82,22 @@ impl Vector for __m512 {
             let nan = _mm512_castps_si512(self.add(self));
             let kept = _mm512_mask_mov_epi32(_mm512_add_epi32(bits, half), self.is_nan(), nan);
             _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(kept))
+        };
+        load_bf16_pair(from: *const u16) -> [Self; 2] = {
+            // Of each 32 bits the first element and the second.
+            let both = _mm512_loadu_si512(from.cast());
+            let second = _mm512_and_si512(both, _mm512_set1_epi32(0xffff_0000_u32 as i32));
+            [
+                _mm512_castsi512_ps(_mm512_slli_epi32::<16>(both)),
+                _mm512_castsi512_ps(second),
+            ]
+        };
+        store_bf16_pair(pair: [Self; 2], to: *mut u16) = {
+            let half = _mm512_set1_epi32(0x8000);
+            let first = _mm512_add_epi32(_mm512_castps_si512(pair[0]), half);
+            let second = _mm512_add_epi32(_mm512_castps_si512(pair[1]), half);
+            let both = _mm512_mask_mov_epi16(_mm512_srli_epi32::<16>(first), 0xaaaa_aaaa, second);
+            _mm512_storeu_si512(to.cast(), both);
         };
         from_f16(halves: Self::Halves) -> Self = _mm512_cvtph_ps(halves);
         to_f16(self: Self) -> Self::Halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self);

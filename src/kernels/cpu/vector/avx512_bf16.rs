@@ -8,19 +8,21 @@
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 /// A register of AVX-512.
 #[derive(Debug, Clone, Copy)]
 pub struct Avx512Bf16(__m512);
 
 impl Vector for Avx512Bf16 {
+    const CAPABILITY: Capability = Capability::Avx512Bf16;
     const LANES: usize = <__m512 as Vector>::LANES;
     type Mask = <__m512 as Vector>::Mask;
     type Halves = <__m512 as Vector>::Halves;
     const NORMAL: bool = true;
 
     methods! {
+        prefetch(address: *const u8) = __m512::prefetch(address);
         splat(value: f32) -> Self = Self(__m512::splat(value));
         load(from: *const f32) -> Self = Self(__m512::load(from));
         store(self: Self, to: *mut f32) = self.0.store(to);
@@ -51,6 +53,8 @@ impl Vector for Avx512Bf16 {
         less(self: Self, other: Self) -> Self::Mask = self.0.less(other.0);
         is_nan(self: Self) -> Self::Mask = self.0.is_nan();
         first(count: usize) -> Self::Mask = __m512::first(count);
+        all_less(self: Self, bound: f32) -> bool = self.0.all_less(bound);
+        lookup(self: Self, table: &Table) -> Self = Self(self.0.lookup(table));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(__m512::select(mask, yes.0, no.0));
 
@@ -84,6 +88,12 @@ impl Vector for Avx512Bf16 {
         // Registers of the same 256 bits.
         normal_to_bf16(self: Self) -> Self::Halves =
             transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(self.0));
+        load_bf16_pair(from: *const u16) -> [Self; 2] = {
+            let [first, second] = __m512::load_bf16_pair(from);
+            [Self(first), Self(second)]
+        };
+        store_bf16_pair(pair: [Self; 2], to: *mut u16) =
+            __m512::store_bf16_pair([pair[0].0, pair[1].0], to);
         from_f16(halves: Self::Halves) -> Self = Self(__m512::from_f16(halves));
         to_f16(self: Self) -> Self::Halves = self.0.to_f16();
     }

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::Vector;
+use super::{Together, Vector};
 
 /// An element whose values a [`Vector`] holds. A result is rounded to the nearest element, of two
 /// the even one; subnormal numbers and NaN are kept.
@@ -33,6 +33,28 @@ pub trait Element: Copy + Send + Sync {
     /// That of [`Self::store`].
     #[inline(always)]
     unsafe fn store_normal<V: Vector>(values: V, to: *mut Self) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::store(values, to) }
+    }
+
+    /// The values of several registers, in an order that [`Self::store_shuffled`] undoes: cheaper
+    /// where each is a matter of its own.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be read.
+    #[inline(always)]
+    unsafe fn load_shuffled<V: Vector, const N: usize>(from: *const Self) -> Together<V, N> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::load(from) }
+    }
+
+    /// Writes the values of several registers that have been loaded so, or what has become of each.
+    /// Those between two elements, at equal distances, may go to either.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be written.
+    #[inline(always)]
+    unsafe fn store_shuffled<V: Vector, const N: usize>(values: Together<V, N>, to: *mut Self) {
         // SAFETY: the caller's promise.
         unsafe { Self::store(values, to) }
     }
@@ -80,11 +102,9 @@ impl Element for f32 {
 
 /// Implements [`Element`] by the conversions of a [`Vector`].
 macro_rules! half {
-    ($element:ident, $values:ident, $halves:ident $(, $normal:item)*) => {
+    ($element:ident, $values:ident, $halves:ident, {$($more:item)*}) => {
         impl Element for $element {
             const PRECISION: u32 = $element::MANTISSA_DIGITS;
-
-            $($normal)*
 
             #[inline(always)]
             unsafe fn load<V: Vector>(from: *const Self) -> V {
@@ -117,18 +137,18 @@ macro_rules! half {
                 // SAFETY: the caller's promise; elements of 16 bits.
                 unsafe { V::store_halves_first(halves, to.cast(), count) }
             }
+
+            $($more)*
         }
     };
 }
 
-half!(
-    bf16,
-    from_bf16,
-    to_bf16,
+half!(bf16, from_bf16, to_bf16, {
     #[inline(always)]
     fn normal<V: Vector>() -> bool {
         V::NORMAL
-    },
+    }
+
     #[inline(always)]
     unsafe fn store_normal<V: Vector>(values: V, to: *mut Self) {
         // SAFETY: the caller has the instructions.
@@ -136,5 +156,18 @@ half!(
         // SAFETY: the caller's promise; elements of 16 bits.
         unsafe { V::store_halves(halves, to.cast()) }
     }
-);
-half!(f16, from_f16, to_f16);
+
+    #[inline(always)]
+    unsafe fn load_shuffled<V: Vector, const N: usize>(from: *const Self) -> Together<V, N> {
+        // SAFETY: the caller's promise; elements of 16 bits.
+        unsafe { Together::load_bf16_shuffled(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_shuffled<V: Vector, const N: usize>(values: Together<V, N>, to: *mut Self) {
+        // SAFETY: the caller's promise; elements of 16 bits. What the values have become of, their
+        // NaN among it, are bfloat16 elements.
+        unsafe { values.store_bf16_shuffled(to.cast()) }
+    }
+});
+half!(f16, from_f16, to_f16, {});

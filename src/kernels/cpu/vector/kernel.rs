@@ -48,6 +48,18 @@ impl Capability {
     }
 }
 
+/// Runs a kernel that is seldom needed, out of line: what it needs of registers must not be taken
+/// from those of the loop that it is called in.
+///
+/// # Safety
+/// The CPU has the instructions of `V`; and what the kernel itself asks for.
+#[cold]
+#[inline(never)]
+pub unsafe fn run_out_of_line<V: Vector, K: Kernel>(kernel: K) -> K::Output {
+    // SAFETY: the caller's promise.
+    unsafe { V::CAPABILITY.run(kernel) }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2<K: Kernel>(kernel: K) -> K::Output {
@@ -113,3 +125,22 @@ macro_rules! names {
     };
 }
 pub(crate) use names;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_runs() {
+        const NAMES: Names = names!("gelu");
+        for (capability, name) in [
+            (Capability::Default, "criterion_torch::gelu_default"),
+            (Capability::Neon, "criterion_torch::gelu_neon"),
+            (Capability::Avx2, "criterion_torch::gelu_avx2"),
+            (Capability::Avx512, "criterion_torch::gelu_avx512"),
+            (Capability::Avx512Bf16, "criterion_torch::gelu_avx512"),
+        ] {
+            assert_eq!(NAMES.of(capability), [name]);
+        }
+    }
+}

@@ -14,6 +14,8 @@ mod kernel;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+#[cfg(test)]
+mod shuffled_tests;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod some;
 #[cfg(test)]
@@ -22,8 +24,15 @@ mod together;
 
 pub use element::Element;
 pub(crate) use kernel::names;
-pub use kernel::{Kernel, Names};
+pub use kernel::{Kernel, Names, run_out_of_line};
 pub use together::Together;
+
+use super::Capability;
+
+/// What a [`Vector`] looks values up in: a line of a cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Table(pub [f32; 16]);
 
 /// A register of float32 values. All methods are inlined into a function that has the instructions
 /// enabled, which is what makes calling them sound.
@@ -33,12 +42,18 @@ pub use together::Together;
 /// many elements can be read or written there as the method says, aligned as one of them is.
 #[allow(clippy::missing_safety_doc, reason = "the trait states the conditions of all methods")]
 pub trait Vector: Copy {
+    /// The instructions that it is of.
+    const CAPABILITY: Capability;
     /// Values in it.
     const LANES: usize;
     /// Yes or no for each lane.
     type Mask: Copy;
     /// As many elements of 16 bits.
     type Halves: Copy;
+
+    /// Asks for the cache line at an address, which need not be one of the program's memory.
+    #[inline(always)]
+    unsafe fn prefetch(_: *const u8) {}
 
     /// The same value in every lane.
     unsafe fn splat(value: f32) -> Self;
@@ -91,6 +106,10 @@ pub trait Vector: Copy {
     unsafe fn is_nan(self) -> Self::Mask;
     /// The first `count` lanes, at most [`Self::LANES`].
     unsafe fn first(count: usize) -> Self::Mask;
+    /// Whether every lane is less than the bound, or NaN; one with a NaN may also be said not to be.
+    unsafe fn all_less(self, bound: f32) -> bool;
+    /// For each lane the value of a table that the last four of the lane's bits are the index of.
+    unsafe fn lookup(self, table: &Table) -> Self;
     /// `yes` where the mask says so, else `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
@@ -132,6 +151,27 @@ pub trait Vector: Copy {
     unsafe fn normal_to_bf16(self) -> Self::Halves {
         // SAFETY: the caller's promise.
         unsafe { self.to_bf16() }
+    }
+    /// Twice [`Self::LANES`] bfloat16 elements, in an order that [`Self::store_bf16_pair`] undoes.
+    #[inline(always)]
+    unsafe fn load_bf16_pair(from: *const u16) -> [Self; 2] {
+        // SAFETY: the caller's promise.
+        let first = unsafe { Self::load_halves(from) };
+        // SAFETY: as above.
+        let second = unsafe { Self::load_halves(from.wrapping_add(Self::LANES)) };
+        // SAFETY: the caller has the instructions.
+        [unsafe { Self::from_bf16(first) }, unsafe { Self::from_bf16(second) }]
+    }
+    /// Writes twice [`Self::LANES`] values as bfloat16, each rounded to the nearest, of two to either.
+    /// A NaN has to be one whose last 16 bits are 0, as those are that come of bfloat16 elements.
+    #[inline(always)]
+    unsafe fn store_bf16_pair([first, second]: [Self; 2], to: *mut u16) {
+        // SAFETY: the caller has the instructions.
+        let halves = [unsafe { first.to_bf16() }, unsafe { second.to_bf16() }];
+        // SAFETY: the caller's promise.
+        unsafe { Self::store_halves(halves[0], to) };
+        // SAFETY: as above.
+        unsafe { Self::store_halves(halves[1], to.wrapping_add(Self::LANES)) };
     }
     /// The values of float16 elements.
     unsafe fn from_f16(halves: Self::Halves) -> Self;

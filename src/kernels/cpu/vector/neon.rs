@@ -8,9 +8,10 @@
 use std::arch::aarch64::*;
 use std::arch::asm;
 
-use super::{Vector, methods, some};
+use super::{Capability, Table, Vector, methods, some};
 
 impl Vector for float32x4_t {
+    const CAPABILITY: Capability = Capability::Neon;
     const LANES: usize = 4;
     type Mask = uint32x4_t;
     type Halves = uint16x4_t;
@@ -60,6 +61,14 @@ impl Vector for float32x4_t {
         is_nan(self: Self) -> Self::Mask = vmvnq_u32(vceqq_f32(self, self));
         first(count: usize) -> Self::Mask =
             vcltq_u32(vld1q_u32([0, 1, 2, 3].as_ptr()), vdupq_n_u32(count as u32));
+        all_less(self: Self, bound: f32) -> bool = vminvq_u32(self.less(Self::splat(bound))) != 0;
+        lookup(self: Self, table: &Table) -> Self = {
+            let index = vandq_u32(vreinterpretq_u32_f32(self), vdupq_n_u32(15));
+            // Each of a value's four bytes by its own place in the table.
+            let bytes = vmlaq_u32(vdupq_n_u32(0x0302_0100), index, vdupq_n_u32(0x0404_0404));
+            let table = vld1q_u8_x4(table.0.as_ptr().cast());
+            vreinterpretq_f32_u8(vqtbl4q_u8(table, vreinterpretq_u8_u32(bytes)))
+        };
         select(mask: Self::Mask, yes: Self, no: Self) -> Self = vbslq_f32(mask, yes, no);
 
         sum(self: Self) -> f32 = vaddvq_f32(self);

@@ -9,12 +9,13 @@ use std::array::from_fn;
 
 use half::{bf16, f16};
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 /// Added and subtracted, it leaves no room for a fraction.
 const NO_FRACTION: f32 = 1.5 * (1 << 23) as f32;
 
 impl<const N: usize> Vector for [f32; N] {
+    const CAPABILITY: Capability = Capability::Default;
     const LANES: usize = N;
     type Mask = [bool; N];
     type Halves = [u16; N];
@@ -59,6 +60,9 @@ impl<const N: usize> Vector for [f32; N] {
         less(self: Self, other: Self) -> Self::Mask = from_fn(|lane| self[lane] < other[lane]);
         is_nan(self: Self) -> Self::Mask = self.map(f32::is_nan);
         first(count: usize) -> Self::Mask = from_fn(|lane| lane < count);
+        all_less(self: Self, bound: f32) -> bool = self.iter().all(|lane| *lane < bound);
+        lookup(self: Self, table: &Table) -> Self =
+            self.map(|index| table.0[(index.to_bits() % 16) as usize]);
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             from_fn(|lane| if mask[lane] { yes[lane] } else { no[lane] });
 

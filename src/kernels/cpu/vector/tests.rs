@@ -393,17 +393,3 @@ fn several_registers_are_as_one() {
         unsafe { capability.run(Both(&all[..all.len() / 64 * 64])) };
     }
 }
-
-#[test]
-fn names_say_what_runs() {
-    const NAMES: Names = names!("gelu");
-    for (capability, name) in [
-        (Capability::Default, "criterion_torch::gelu_default"),
-        (Capability::Neon, "criterion_torch::gelu_neon"),
-        (Capability::Avx2, "criterion_torch::gelu_avx2"),
-        (Capability::Avx512, "criterion_torch::gelu_avx512"),
-        (Capability::Avx512Bf16, "criterion_torch::gelu_avx512"),
-    ] {
-        assert_eq!(NAMES.of(capability), [name]);
-    }
-}

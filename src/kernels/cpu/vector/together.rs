@@ -5,7 +5,7 @@
     reason = "one capability is the condition of every instruction"
 )]
 
-use super::{Vector, methods};
+use super::{Capability, Table, Vector, methods};
 
 /// `N` registers on which every operation is done in turn: what would be a chain of instructions,
 /// each waiting for the one before, becomes `N` of them side by side. A processor that finds them
@@ -29,6 +29,7 @@ macro_rules! each {
 }
 
 impl<V: Vector, const N: usize> Vector for Together<V, N> {
+    const CAPABILITY: Capability = V::CAPABILITY;
     const LANES: usize = N * V::LANES;
     type Mask = [V::Mask; N];
     type Halves = [V::Halves; N];
@@ -73,6 +74,14 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
             each!(index => self.0[index].less(other.0[index]));
         is_nan(self: Self) -> Self::Mask = each!(index => self.0[index].is_nan());
         first(count: usize) -> Self::Mask = each!(index => V::first(of_part::<V>(count, index)));
+        all_less(self: Self, bound: f32) -> bool = {
+            let mut greatest = self.0[0];
+            for part in &self.0[1..] {
+                greatest = greatest.max(*part);
+            }
+            greatest.all_less(bound)
+        };
+        lookup(self: Self, table: &Table) -> Self = Self(each!(index => self.0[index].lookup(table)));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =
             Self(each!(index => V::select(mask[index], yes.0[index], no.0[index])));
 
@@ -119,6 +128,40 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
             each!(index => self.0[index].normal_to_bf16());
         from_f16(halves: Self::Halves) -> Self = Self(each!(index => V::from_f16(halves[index])));
         to_f16(self: Self) -> Self::Halves = each!(index => self.0[index].to_f16());
+    }
+}
+
+impl<V: Vector, const N: usize> Together<V, N> {
+    /// Their bfloat16 elements, in an order that [`Self::store_bf16_shuffled`] undoes.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be read.
+    #[inline(always)]
+    pub unsafe fn load_bf16_shuffled(from: *const u16) -> Self {
+        const { assert!(N.is_multiple_of(2), "registers are loaded in pairs") };
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut parts = [V::splat(0.0); N];
+            for (index, pair) in parts.as_chunks_mut().0.iter_mut().enumerate() {
+                *pair = V::load_bf16_pair(from.wrapping_add(2 * index * V::LANES));
+            }
+            Self(parts)
+        }
+    }
+
+    /// Writes them as [`Vector::store_bf16_pair`] does.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; so many elements can be written; and of NaN, what is said
+    /// there.
+    #[inline(always)]
+    pub unsafe fn store_bf16_shuffled(self, to: *mut u16) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (index, pair) in self.0.as_chunks().0.iter().enumerate() {
+                V::store_bf16_pair(*pair, to.wrapping_add(2 * index * V::LANES));
+            }
+        }
     }
 }
 
