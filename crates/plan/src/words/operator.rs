@@ -54,6 +54,9 @@ closed_set! {
 }
 
 impl Operator {
+    /// ε of what normalizes rows, torch's default of LayerNorm.
+    pub const EPSILON: f64 = 1e-5;
+
     /// The name in results of the comprehensive operator benchmark, or one like it.
     pub const fn upstream(self) -> &'static str {
         match self {
