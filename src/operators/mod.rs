@@ -79,11 +79,16 @@ fn compute(operator: Operator) -> Box<dyn Compute> {
 pub fn check(site: &Site) -> Result<(), Refusal> {
     let (work, elements) = (&site.work, site.work.size.elements());
     if !work.operator.implementations().contains(&work.implementation) {
-        return Err(site.refuse("the operator has no such implementation"));
+        return Err(site.no_such_implementation());
     }
     if !work.implementation.is_usual(site.device) {
-        return Err(site.refuse(&format!("it is not made for {}", site.device)));
+        return Err(site.refuse(&format!(
+            "it is not made for {}; made for it are {}",
+            site.device,
+            site.implementations(|it| it.is_usual(site.device))
+        )));
     }
+    cross_entropy::check(site)?;
     if elements > work.max_elements {
         return Err(Refusal::Skipped(format!(
             "{} are {elements} elements, and max_elements is {}; raise it to measure them",
