@@ -3,8 +3,8 @@
 use plan::Implementation;
 use tch::{TchError, Tensor};
 
-use super::layer_norm::{self, EPS};
-use super::output::{filling_like, unwritten_like};
+use super::layer_norm::{self, CUDNN, EPS};
+use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
@@ -41,18 +41,8 @@ impl Compute for AddLayerNorm {
         let row = row(&x)?;
         Ok(match site.work.implementation {
             Implementation::Aten => Step::new(&["aten::add", "aten::layer_norm"], move || {
-                x.f_add(&residual)?.f_layer_norm([row], Some(&weight), Some(&bias), EPS, true)
+                x.f_add(&residual)?.f_layer_norm([row], Some(&weight), Some(&bias), EPS, CUDNN)
             }),
-            Implementation::AtenOut => {
-                let parameters = [weight, bias];
-                let [out, mean, rstd] = layer_norm::outputs(&x, &parameters)?;
-                let kernels = ["aten::add.out", "aten::native_layer_norm.out"];
-                let outputs = [unwritten_like(&x)?, out, mean, rstd];
-                Step::writing_into(outputs, &kernels, move |[sum, out, mean, rstd]| {
-                    let sum = x.f_add_out(sum, &residual)?;
-                    layer_norm::write([out, mean, rstd], &sum, &parameters)
-                })
-            }
             Implementation::Rust => {
                 let names = cpu::names(cpu::Operator::AddLayerNorm);
                 filling_like(x, names, move |x, out| {

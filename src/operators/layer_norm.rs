@@ -1,10 +1,10 @@
 //! `layer_norm` and `layer_norm_no_affine`: (x − mean)/√(variance + ε)·w + b over rows, and without w
 //! and b.
 
-use plan::Implementation;
+use plan::{Implementation, Operator};
 use tch::{Kind, TchError, Tensor};
 
-use super::output::{filling_like, unwritten_like};
+use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
 use crate::kernels::cpu::rows as cpu;
@@ -13,11 +13,11 @@ use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
 
-/// torch's default.
-pub(super) const EPS: f64 = 1e-5;
+/// ε, as ATen takes it.
+pub(super) const EPS: f64 = Operator::EPSILON;
 
 /// Whether ATen may use cuDNN, which it has no LayerNorm of: torch's default.
-const CUDNN: bool = true;
+pub(super) const CUDNN: bool = true;
 
 pub(super) struct LayerNorm {
     /// Whether there are w and b.
@@ -41,13 +41,6 @@ impl Compute for LayerNorm {
             Implementation::Aten => Step::new(&["aten::layer_norm"], move || {
                 x.f_layer_norm([row], parameters.first(), parameters.get(1), EPS, CUDNN)
             }),
-            Implementation::AtenOut => {
-                let outputs = outputs(&x, &parameters)?;
-                let kernels = ["aten::native_layer_norm.out"];
-                Step::writing_into(outputs, &kernels, move |[out, mean, rstd]| {
-                    write([out, mean, rstd], &x, &parameters)
-                })
-            }
             Implementation::Rust => {
                 let operator = match self.affine {
                     true => cpu::Operator::LayerNorm,
@@ -73,23 +66,6 @@ impl Compute for LayerNorm {
             _ => return Err(site.no_such_implementation()),
         })
     }
-}
-
-/// The output, and the means and reciprocal deviations that ATen leaves beside it, to be written.
-pub(super) fn outputs(x: &Tensor, parameters: &[Tensor]) -> Result<[Tensor; 3], TchError> {
-    let (weight, bias) = (parameters.first(), parameters.get(1));
-    let (_, mean, rstd) = x.f_native_layer_norm([row(x)?], weight, bias, EPS)?;
-    Ok([unwritten_like(x)?, mean, rstd])
-}
-
-/// Writes them; returns the first.
-pub(super) fn write(
-    [out, mean, rstd]: [&Tensor; 3],
-    x: &Tensor,
-    parameters: &[Tensor],
-) -> Result<Tensor, TchError> {
-    let (weight, bias) = (parameters.first(), parameters.get(1));
-    Ok(x.f_native_layer_norm_out(out, mean, rstd, [row(x)?], weight, bias, EPS)?.0)
 }
 
 /// Operations of [`composed`].

@@ -27,7 +27,7 @@ pub use site::Site;
 pub use tolerance::Tolerance;
 pub use trial::{Trial, trials};
 
-use plan::{Dtype, Implementation, Operator};
+use plan::{Dtype, Implementation, Operator, OperatorWork};
 use tch::{TchError, Tensor};
 
 use crate::inputs::Inputs;
@@ -79,11 +79,16 @@ fn compute(operator: Operator) -> Box<dyn Compute> {
 pub fn check(site: &Site) -> Result<(), Refusal> {
     let (work, elements) = (&site.work, site.work.size.elements());
     if !work.operator.implementations().contains(&work.implementation) {
-        return Err(site.refuse("the operator has no such implementation"));
+        return Err(site.no_such_implementation());
     }
     if !work.implementation.is_usual(site.device) {
-        return Err(site.refuse(&format!("it is not made for {}", site.device)));
+        return Err(site.refuse(&format!(
+            "it is not made for {}; made for it are {}",
+            site.device,
+            site.implementations(|it| it.is_usual(site.device))
+        )));
     }
+    cross_entropy::check(site)?;
     if elements > work.max_elements {
         return Err(Refusal::Skipped(format!(
             "{} are {elements} elements, and max_elements is {}; raise it to measure them",
@@ -112,12 +117,13 @@ pub fn build(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
     }
 }
 
-/// What `stream` leaves of these inputs: x, or every bit of x that the other example has not; of a
-/// loss, zero.
+/// What `stream` leaves of these inputs: x, or every bit of x that the other example has not. Of a
+/// loss, which reads alone, the exclusive or of all groups of eight bytes, on a CPU; on a device, where
+/// blocks keep theirs, nothing that could be compared.
 ///
 /// # Errors
 /// What libtorch refuses.
-pub fn passed(site: &Site, inputs: &Inputs) -> Result<Tensor, TchError> {
+pub fn passed(site: &Site, inputs: &Inputs) -> Result<Option<Tensor>, TchError> {
     stream::passed(site, inputs)
 }
 
@@ -151,18 +157,22 @@ pub fn composed(operator: Operator, inputs: &Inputs) -> Result<Tensor, TchError>
 /// | gate                 | 125     | 39       | 56      |
 /// | mse_loss             | 138.2   | 47.6     | 63.7    |
 /// | cross_entropy        | 137.9   | 37.4     | 58.6    |
-/// | gate of losses       | 115     | 32       | 52      |
+/// | gate of losses       | 115     | 32, 42   | 52, 60  |
 ///
-/// A loss is one number, whose ratio is that of chance, and a sum of millions. In float16 ATen's cross
-/// entropy on a CPU is infinite where the sum of the rows exceeds 65504, from about 15 000 rows of 64
-/// classes on, and fails.
-pub fn min_sqnr_db(operator: Operator, dtype: Dtype) -> f64 {
-    match (operator.is_loss(), dtype) {
+/// A loss is one number, whose ratio is that of chance, and a sum of millions. Where nothing but the
+/// loss itself is rounded to half precision, its relative error is at most the unit roundoff, 48.2 and
+/// 66.2 dB, and that of `rust`, which may round to either neighbour, twice that; the gate is 42 and
+/// 60.
+pub fn min_sqnr_db(work: &OperatorWork, dtype: Dtype) -> f64 {
+    let rounds_once = tolerance::intermediate(work, dtype) == Dtype::Float32;
+    match (work.operator.is_loss(), dtype) {
         (false, Dtype::Float32) => 125.0,
         (false, Dtype::BFloat16) => 39.0,
         (false, Dtype::Float16) => 56.0,
         (true, Dtype::Float32) => 115.0,
+        (true, Dtype::BFloat16) if rounds_once => 42.0,
         (true, Dtype::BFloat16) => 32.0,
+        (true, Dtype::Float16) if rounds_once => 60.0,
         (true, Dtype::Float16) => 52.0,
     }
 }

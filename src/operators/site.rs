@@ -1,6 +1,6 @@
 //! Where an implementation runs, and on what.
 
-use plan::{Device, Dtype, Operator, OperatorShape, OperatorWork};
+use plan::{Device, Dtype, Implementation, Operator, OperatorShape, OperatorWork};
 use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
@@ -86,7 +86,15 @@ impl Site {
 
     /// The refusal of an implementation that the operator has not.
     pub fn no_such_implementation(&self) -> Refusal {
-        self.refuse("the operator has no such implementation")
+        let has = self.implementations(|_| true);
+        self.refuse(&format!("the operator has no such implementation; it has {has}"))
+    }
+
+    /// Those of the operator that are `wanted`, as a message lists them.
+    pub(super) fn implementations(&self, wanted: impl Fn(Implementation) -> bool) -> String {
+        let all = self.work.operator.implementations().iter();
+        let names: Vec<_> = all.filter(|it| wanted(**it)).map(|it| it.as_str()).collect();
+        names.join(", ")
     }
 
     /// The refusal of what breaks `constraint` here.

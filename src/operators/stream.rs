@@ -1,10 +1,8 @@
 //! `stream`: the operator's own traffic and nothing computed. Each of its examples is read once; unless
 //! it is a loss, as many bytes as x has are written. w and b, which stay in the first cache, are
-//! left out.
+//! left out. Of a loss a CPU leaves what shows that all was read: a number, as the loss is one.
 
-use std::hint::black_box;
-
-use tch::{TchError, Tensor};
+use tch::{Kind, TchError, Tensor};
 
 use super::Site;
 use super::output::{filling_like, unwritten_like, unwritten_loss};
@@ -30,21 +28,13 @@ pub(super) fn build(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
 fn cpu(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
     let names = |names: Names| names.of(Capability::best());
     if site.work.operator.is_loss() {
-        let done = done(&x)?;
-        return Ok(Step::new(names(traffic::READ), move || {
-            match &other {
-                // Classes are of another size than x.
-                Some(other) if other.size() != x.size() => {
-                    black_box((traffic::read(&[&x])?, traffic::read(&[other])?));
-                }
-                Some(other) => {
-                    black_box(traffic::read(&[&x, other])?);
-                }
-                None => {
-                    black_box(traffic::read(&[&x])?);
-                }
+        return Ok(Step::new(names(traffic::READ), move || match &other {
+            Some(other) if is_apart(&x, other) => {
+                let folded = [traffic::read(&[&x])?, traffic::read(&[other])?];
+                Tensor::f_from_slice(&folded.map(u64::cast_signed))
             }
-            Ok(done.shallow_clone())
+            Some(other) => Tensor::f_from_slice(&[traffic::read(&[&x, other])?.cast_signed()]),
+            None => Tensor::f_from_slice(&[traffic::read(&[&x])?.cast_signed()]),
         }));
     }
     Ok(match other {
@@ -55,16 +45,16 @@ fn cpu(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
     })
 }
 
-/// What a pass that writes nothing has for an output: zero. What it has read stays with it.
-fn done(x: &Tensor) -> Result<Tensor, TchError> {
-    unwritten_loss(x)?.f_zeros_like()
+/// Whether the two are read one after the other: classes are of another size than x.
+fn is_apart(x: &Tensor, other: &Tensor) -> bool {
+    other.size() != x.size()
 }
 
 fn cuda(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
     let traffic = Traffic::load(site.cuda()?)?;
     if site.work.operator.is_loss() {
         let names = traffic.kernels(&Pass::Read { x: &x, other: other.as_ref() })?;
-        let done = done(&x)?;
+        let done = unwritten_loss(&x)?.f_zeros_like()?;
         return Ok(Step::new(names, move || {
             traffic.read(&x, other.as_ref())?;
             Ok(done.shallow_clone())
@@ -84,13 +74,46 @@ fn cuda(site: &Site, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> 
 }
 
 /// See [`super::passed`].
-pub(super) fn passed(site: &Site, inputs: &Inputs) -> Result<Tensor, TchError> {
-    let x = &inputs.examples[0];
-    if site.work.operator.is_loss() {
-        return done(x);
+pub(super) fn passed(site: &Site, inputs: &Inputs) -> Result<Option<Tensor>, TchError> {
+    let (x, other) = (&inputs.examples[0], inputs.examples.get(1));
+    if !site.work.operator.is_loss() {
+        let Some(other) = other else { return Ok(Some(x.shallow_clone())) };
+        let either = bits(x)?.f_bitwise_xor_tensor(&bits(other)?)?;
+        return Ok(Some(either.f_view_dtype(x.f_kind()?)?));
     }
-    let Some(other) = inputs.examples.get(1) else { return Ok(x.shallow_clone()) };
-    let bits = if site.dtype.bits() == 32 { tch::Kind::Int } else { tch::Kind::Int16 };
-    let either = x.f_view_dtype(bits)?.f_bitwise_xor_tensor(&other.f_view_dtype(bits)?)?;
-    either.f_view_dtype(x.f_kind()?)
+    if site.device != plan::Device::Cpu {
+        return Ok(None);
+    }
+    let folded = match other {
+        Some(other) if is_apart(x, other) => vec![folded(&bits(x)?)?, folded(&bits(other)?)?],
+        Some(other) => vec![folded(&bits(x)?.f_bitwise_xor_tensor(&bits(other)?)?)?],
+        None => vec![folded(&bits(x)?)?],
+    };
+    Ok(Some(Tensor::f_from_slice(&folded)?))
+}
+
+/// The elements as whole numbers.
+fn bits(tensor: &Tensor) -> Result<Tensor, TchError> {
+    match tensor.f_kind()?.elt_size_in_bytes() {
+        8 => Ok(tensor.shallow_clone()),
+        4 => tensor.f_view_dtype(Kind::Int),
+        _ => tensor.f_view_dtype(Kind::Int16),
+    }
+}
+
+/// The exclusive or of all groups of eight bytes, the last filled up with zeros: halves upon each
+/// other, until one is left.
+fn folded(bits: &Tensor) -> Result<i64, TchError> {
+    let flat = bits.f_reshape([-1])?;
+    let group = 8 / flat.f_kind()?.elt_size_in_bytes() as i64;
+    let missing = (group - flat.size1()? % group) % group;
+    let mut groups = flat.f_constant_pad_nd([0, missing])?.f_view_dtype(Kind::Int64)?;
+    while groups.size1()? > 1 {
+        let (count, half) = (groups.size1()?, groups.size1()? / 2);
+        let rest = groups.f_narrow(0, 2 * half, count % 2)?;
+        let upon = groups.f_narrow(0, 0, half)?;
+        let upon = upon.f_bitwise_xor_tensor(&groups.f_narrow(0, half, half)?)?;
+        groups = Tensor::f_cat(&[upon, rest], 0)?;
+    }
+    groups.f_int64_value(&[0])
 }

@@ -7,10 +7,19 @@ use super::float::Float;
 use super::{Site, tolerance};
 use crate::inputs::{self, Inputs};
 
-/// Elements of x at most.
+/// Elements of x, unless the fewest rows have more.
 const ELEMENTS: u64 = 20_000;
-/// Rows at most: an odd number.
-const ROWS: u64 = 5;
+/// Fewest and most rows, an odd number.
+const ROWS: (u64, u64) = (2, 5);
+/// The longest row, one more apart: kernels go through rows in another way above some length, the
+/// highest of which is 32 768.
+const LONGEST: u64 = 65_536;
+/// By as many elements of a row, up to this, a kernel may move: a dimension that is cut is as
+/// divisible as before.
+const WIDEST: u64 = 64;
+/// Elements that threads share and that are several tiles of every kernel: twice the 32 768 for which
+/// torch, and the kernels in Rust, wake another thread.
+const SHARED: u64 = 65_536;
 /// A dimension below the width of any vector register, in which an unbiased variance shows in every
 /// dtype.
 const SHORT: u64 = 7;
@@ -84,7 +93,7 @@ impl Values {
 
 /// How the rows lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rows {
+enum Layout {
     /// One after the other.
     Contiguous,
     /// With NaN between them, each at an address that no wider vector is aligned at.
@@ -100,37 +109,51 @@ pub struct Trial {
     /// The same operator, implementation, dtype and device, at a small size.
     pub site: Site,
     values: Values,
-    rows: Rows,
+    layout: Layout,
     /// Where in a row the single value stands.
     place: u64,
 }
 
 /// The inputs on which the site's implementation is tried: few rows of its own dimension, of those
 /// beside it and of a short one. NaN and infinity, which a kernel may lose in what is left of a row
-/// after its last whole vector, and normal values are tried in all of them.
+/// after its last whole vector, and normal values are tried in all of them; normal values also in so
+/// many rows that several threads share them.
 pub fn trials(site: &Site) -> Vec<Trial> {
-    let own = site.work.size.tensor_dimension.clamp(1, ELEMENTS / 2);
-    let aligned = (own, Rows::Contiguous, own - 1);
-    let longer = (own + 1, Rows::Padded, own);
-    let short = (SHORT, Rows::Contiguous, SHORT - 1);
+    let own = dimension(site.work.size.tensor_dimension);
+    let aligned = (own, Layout::Contiguous, own - 1);
+    let longer = (own + 1, Layout::Padded, own);
+    let short = (SHORT, Layout::Contiguous, SHORT - 1);
+    let shared = Trial {
+        site: site.with_rows(SHARED / own + 1, own),
+        values: Values::Normal,
+        layout: Layout::Contiguous,
+        place: 0,
+    };
     let mut trials = Vec::new();
     for values in Values::ALL {
         let mut layouts = vec![aligned, longer, short];
         if values == Values::Normal || values.single().is_some() {
-            layouts.push((own, Rows::Padded, own / 2));
-            layouts.push((own - 1, Rows::Contiguous, 0));
+            layouts.push((own, Layout::Padded, own / 2));
+            layouts.push((own - 1, Layout::Contiguous, 0));
         }
-        for (row, rows, place) in layouts.into_iter().filter(|(row, ..)| *row > 0) {
-            trials.push(Trial { site: site.small(row), values, rows, place });
+        for (row, layout, place) in layouts.into_iter().filter(|(row, ..)| *row > 0) {
+            let (fewest, most) = ROWS;
+            let site = site.with_rows((ELEMENTS / row).clamp(fewest, most), row);
+            trials.push(Trial { site, values, layout, place });
         }
     }
+    trials.push(shared);
     trials
 }
 
+/// The case's own, or one below the longest that is as divisible.
+fn dimension(own: u64) -> u64 {
+    if own <= LONGEST { own.max(1) } else { LONGEST - WIDEST + own % WIDEST }
+}
+
 impl Site {
-    /// The same with few rows of this dimension.
-    fn small(&self, tensor_dimension: u64) -> Self {
-        let sequence_length = (ELEMENTS / tensor_dimension).clamp(1, ROWS);
+    /// The same with so many rows of this dimension.
+    fn with_rows(&self, sequence_length: u64, tensor_dimension: u64) -> Self {
         let size = OperatorShape { batch_size: 1, sequence_length, tensor_dimension };
         let work = OperatorWork { size, ..self.work };
         Self { work, ..*self }
@@ -140,9 +163,9 @@ impl Site {
 impl Trial {
     /// As the record names it.
     pub fn name(&self) -> String {
-        match self.rows {
-            Rows::Contiguous => self.values.name().to_owned(),
-            Rows::Padded => format!("{}, padded rows", self.values.name()),
+        match self.layout {
+            Layout::Contiguous => self.values.name().to_owned(),
+            Layout::Padded => format!("{}, padded rows", self.values.name()),
         }
     }
 
@@ -157,7 +180,7 @@ impl Trial {
             let row = inputs.examples[0].f_select(1, inputs::dimension(row)?)?;
             drop(row.f_select(-1, inputs::dimension(self.place)?)?.f_fill_(value)?);
         }
-        if self.rows == Rows::Padded {
+        if self.layout == Layout::Padded {
             for tensor in inputs.examples.iter_mut().chain(&mut inputs.parameters) {
                 if tensor.f_is_floating_point()? {
                     *tensor = padded(tensor)?;

@@ -54,6 +54,14 @@ impl Reference {
         output.f_index_select(0, &self.rows)?.f_to_device(Device::Cpu)
     }
 
+    /// Which row of the whole stands at `at`.
+    ///
+    /// # Errors
+    /// There are not so many.
+    pub fn row(&self, at: i64) -> Result<i64, TchError> {
+        self.rows.f_int64_value(&[at])
+    }
+
     /// How many rows it holds.
     pub fn rows(&self) -> u64 {
         self.rows.numel() as u64

@@ -43,45 +43,75 @@ impl Values<'_> {
                 return Err(TchError::Shape(format!("{found:?} beside a reference of {size:?}")));
             }
         }
-        let (outputs, references) = (numbers(output)?, numbers(self.reference)?);
-        let allowed = numbers(self.allowed)?;
+        let (output, all) = (flat(output)?, output.numel() as i64);
+        let (reference, allowed) = (flat(self.reference)?, flat(self.allowed)?);
         let mut worst = None::<Worst>;
-        for (flat, ((output, reference), allowed)) in
-            outputs.into_iter().zip(references).zip(allowed).enumerate()
-        {
-            let ratio = self.ratio(output, reference, allowed);
+        for start in (0..all).step_by(BLOCK) {
+            let of = |it: &Tensor| it.f_narrow(0, start, (all - start).min(BLOCK as i64));
+            let (output, reference) = (double(&of(&output)?)?, of(&reference)?);
+            let allowed = of(&allowed)?;
+            let ratios = self.ratios(&output, &reference, &allowed)?;
+            let at = ratios.f_argmax(None::<i64>, false)?.f_int64_value(&[])?;
+            let ratio = ratios.f_double_value(&[at])?;
             if worst.as_ref().is_none_or(|worst| ratio > worst.ratio) {
-                let index = unravel(flat, &size);
+                let [output, reference, allowed] =
+                    [output, reference, allowed].map(|it| it.f_double_value(&[at]));
+                let index = unravel(start + at, &size);
+                let (output, reference, allowed) = (output?, reference?, allowed?);
                 worst = Some(Worst { ratio, index, output, reference, allowed });
             }
         }
         worst.ok_or_else(|| TchError::Shape("an output without values".to_owned()))
     }
 
-    fn ratio(&self, output: f64, reference: f64, allowed: f64) -> f64 {
-        let rounds_to_infinity = reference.abs() + allowed > self.largest
-            && output.is_infinite()
-            && output.signum() == reference.signum();
-        let as_it_should =
-            output == reference || (output.is_nan() && reference.is_nan()) || rounds_to_infinity;
-        if as_it_should || (self.infinity_may_be_nan && output.is_nan() && reference.is_infinite())
-        {
-            return 0.0;
+    /// |ref − out| over what is allowed; 0 where it is as it should be without a difference that is a
+    /// number, infinite where NaN or infinity stand where they must not.
+    fn ratios(
+        &self,
+        output: &Tensor,
+        reference: &Tensor,
+        allowed: &Tensor,
+    ) -> Result<Tensor, TchError> {
+        let ratios = reference.f_sub(output)?.f_abs()?.f_div(allowed)?;
+        // NaN and infinity of either side, and nothing allowed to what is equal, show in a ratio.
+        if ratios.f_max()?.f_double_value(&[])?.is_finite() {
+            return Ok(ratios);
         }
-        let ratio = (reference - output).abs() / allowed;
+        let (nan, infinite) = (output.f_isnan()?, output.f_isinf()?);
+        let rounds_to_infinity = reference
+            .f_abs()?
+            .f_add(allowed)?
+            .f_gt(self.largest)?
+            .f_logical_and(&infinite)?
+            .f_logical_and(&output.f_sign()?.f_eq_tensor(&reference.f_sign()?)?)?;
+        let mut as_it_should = output
+            .f_eq_tensor(reference)?
+            .f_logical_or(&nan.f_logical_and(&reference.f_isnan()?)?)?
+            .f_logical_or(&rounds_to_infinity)?;
+        if self.infinity_may_be_nan {
+            as_it_should = as_it_should.f_logical_or(&nan.f_logical_and(&reference.f_isinf()?)?)?;
+        }
         // ∞/∞ is no pass.
-        if ratio.is_nan() || !reference.is_finite() { f64::INFINITY } else { ratio }
+        let broken = ratios.f_isnan()?.f_logical_or(&reference.f_isfinite()?.f_logical_not()?)?;
+        ratios.f_masked_fill(&broken, f64::INFINITY)?.f_masked_fill(&as_it_should, 0.0)
     }
 }
 
-fn numbers(tensor: &Tensor) -> Result<Vec<f64>, TchError> {
-    let tensor = tensor.f_to_device(tch::Device::Cpu)?.f_to_kind(Kind::Double)?;
-    Vec::try_from(tensor.f_contiguous()?.f_view([-1])?)
+/// Values that are looked at together: as many as stay in a cache with what is computed from them.
+const BLOCK: usize = 1 << 15;
+
+/// All values, on the host, in the dtype that they are in.
+fn flat(tensor: &Tensor) -> Result<Tensor, TchError> {
+    tensor.f_to_device(tch::Device::Cpu)?.f_reshape([-1])
+}
+
+fn double(tensor: &Tensor) -> Result<Tensor, TchError> {
+    tensor.f_to_kind(Kind::Double)
 }
 
 /// The index of the element that is `flat`-th in memory.
-fn unravel(flat: usize, size: &[i64]) -> Vec<i64> {
-    let mut rest = i64::try_from(flat).unwrap_or(i64::MAX);
+fn unravel(flat: i64, size: &[i64]) -> Vec<i64> {
+    let mut rest = flat;
     let mut index: Vec<i64> = size
         .iter()
         .rev()
@@ -137,6 +167,25 @@ mod tests {
         let ratio = |output: f64, reference: f64| worst(&[output], &[reference], false).ratio;
         assert_eq!((ratio(INF, 99.75), ratio(INF, 1e9), ratio(-INF, -1e9)), (0.0, 0.0, 0.0));
         assert_eq!((ratio(INF, 99.25), ratio(-INF, 1e9)), (INF, INF));
+    }
+
+    #[test]
+    fn of_several_blocks_the_worst_is_found() {
+        let count = 2 * BLOCK as i64 + 3;
+        let reference = Tensor::zeros([count], (Kind::Double, tch::Device::Cpu));
+        let allowed = reference.ones_like();
+        let output = reference.copy();
+        for (at, wrong) in [(5, 0.25), (BLOCK as i64 + 7, 0.5), (count - 1, 0.75)] {
+            drop(output.get(at).fill_(wrong));
+            let values = Values {
+                reference: &reference,
+                allowed: &allowed,
+                largest: 100.0,
+                infinity_may_be_nan: false,
+            };
+            let worst = values.worst(&output).unwrap();
+            assert_eq!((worst.ratio, worst.index, worst.output), (wrong, vec![at], wrong));
+        }
     }
 
     #[test]

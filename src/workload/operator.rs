@@ -1,11 +1,11 @@
 //! An operator by one of its implementations: the workload of operators.
 
-use plan::{Accuracy, Case, OperatorWork};
+use plan::{Accuracy, Case, Gate, OperatorWork};
 use tch::{TchError, Tensor};
 
 use super::{Refusal, Workload, trials};
 use crate::inputs::Inputs;
-use crate::operators::{self, Site};
+use crate::operators::{self, Site, Tolerance};
 use crate::step::Step;
 use crate::verify::{self, Reference};
 use crate::{device, inputs};
@@ -16,8 +16,14 @@ pub(super) struct Operator {
     seed: i64,
     inputs_bytes: u64,
     parameters_bytes: u64,
-    reference: Reference,
+    expected: Expected,
     min_sqnr_db: f64,
+}
+
+/// What the output should be, and what is allowed to each of these values.
+struct Expected {
+    reference: Reference,
+    tolerance: Tolerance,
 }
 
 impl Operator {
@@ -28,13 +34,13 @@ impl Operator {
             let _drawing = inputs::seeded(case.settings.seed);
             site.draw()?
         };
-        let reference = reference(&site, &inputs)?;
+        let expected = tch::no_grad(|| Expected::new(&site, &inputs))?;
         let (inputs_bytes, parameters_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
-        let default = operators::min_sqnr_db(work.operator, case.dtype);
+        let default = operators::min_sqnr_db(work, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let step = operators::build(&site, inputs)?;
         let seed = case.settings.seed;
-        Ok(Self { step, site, seed, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
+        Ok(Self { step, site, seed, inputs_bytes, parameters_bytes, expected, min_sqnr_db })
     }
 
     /// The output, an example to each place of the first dimension: a row, or the one number.
@@ -44,54 +50,84 @@ impl Operator {
         }
         flat(output)
     }
+
+    /// The gate of the case's own output, value by value.
+    fn own(&self, examples: &Tensor) -> Result<Gate, Refusal> {
+        let (Expected { reference, tolerance }, size) = (&self.expected, self.site.work.size);
+        let selected = reference.select(examples)?;
+        let mut worst = trials::values(tolerance, reference.output()).worst(&selected)?;
+        worst.index = match worst.index[..] {
+            [row, column] => {
+                let (row, length) = (reference.row(row)?, inputs::dimension(size.sequence_length)?);
+                vec![row / length, row % length, column]
+            }
+            _ => vec![],
+        };
+        trials::gate(OWN.to_owned(), size, worst)
+    }
 }
+
+/// What the record calls the case's inputs.
+const OWN: &str = "own";
 
 /// `[rows, dim]`
 fn flat(x: &Tensor) -> Result<Tensor, TchError> {
     x.f_flatten(0, -2)
 }
 
-/// The formula in float64: of some rows, and of a loss of all of them.
-fn reference(site: &Site, inputs: &Inputs) -> Result<Reference, Refusal> {
-    let OperatorWork { operator, size, .. } = site.work;
-    let examples = inputs.examples.iter().map(|it| {
-        // Of classes, there is one to a row.
-        if it.f_is_floating_point()? { flat(it) } else { it.f_reshape([-1]) }
-    });
-    let inputs = Inputs {
-        examples: examples.collect::<Result<_, TchError>>()?,
-        parameters: inputs.parameters.iter().map(Tensor::shallow_clone).collect(),
-    };
-    let in_float64 = |rows: &[i64]| -> Result<Tensor, TchError> {
-        let inputs = inputs.in_float64(&Tensor::f_from_slice(rows)?)?;
-        tch::no_grad(|| operators::composed(operator, &inputs))
-    };
-    if operator.is_loss() {
-        let loss = mean(size.rows(), size.tensor_dimension, in_float64)?;
-        return Ok(Reference::new(Tensor::f_from_slice(&[0_i64])?, loss));
+impl Expected {
+    /// The formula in float64: of some rows, and of a loss of all of them.
+    fn new(site: &Site, inputs: &Inputs) -> Result<Self, Refusal> {
+        let OperatorWork { operator, size, .. } = site.work;
+        let examples = inputs.examples.iter().map(|it| {
+            // Of classes, there is one to a row.
+            if it.f_is_floating_point()? { flat(it) } else { it.f_reshape([-1]) }
+        });
+        let inputs = Inputs {
+            examples: examples.collect::<Result<_, TchError>>()?,
+            parameters: inputs.parameters.iter().map(Tensor::shallow_clone).collect(),
+        };
+        let of = |rows: &[i64]| -> Result<(Tensor, Tolerance), TchError> {
+            let inputs = inputs.in_float64(&Tensor::f_from_slice(rows)?)?;
+            let output = operators::composed(operator, &inputs)?;
+            let tolerance = Tolerance::new(site, &inputs, &output)?;
+            Ok((output, tolerance))
+        };
+        let (row, rows) = (size.tensor_dimension, size.rows());
+        if operator.is_loss() {
+            let (loss, tolerance) = mean(rows, row, of)?;
+            let reference = Reference::new(Tensor::f_from_slice(&[0_i64])?, loss);
+            return Ok(Self { reference, tolerance });
+        }
+        let rows = verify::rows(rows, site.work.flops() / rows.max(1), row);
+        let (output, tolerance) = of(&rows)?;
+        let rows = Tensor::f_from_slice(&rows)?.f_to_device(site.place)?;
+        Ok(Self { reference: Reference::new(rows, output), tolerance })
     }
-    let (row, rows) = (size.tensor_dimension, size.rows());
-    let rows = verify::rows(rows, site.work.flops() / rows.max(1), row);
-    let output = in_float64(&rows)?;
-    Ok(Reference::new(Tensor::f_from_slice(&rows)?.f_to_device(site.place)?, output))
 }
 
-/// The mean over all rows, block by block, of what is a mean over each block.
+/// The mean over all rows, block by block, of what is a mean over each block; so is what is allowed.
 fn mean(
     rows: u64,
     row: u64,
-    of_block: impl Fn(&[i64]) -> Result<Tensor, TchError>,
-) -> Result<Tensor, TchError> {
+    of_block: impl Fn(&[i64]) -> Result<(Tensor, Tolerance), TchError>,
+) -> Result<(Tensor, Tolerance), TchError> {
     let block = (plan::cost::REFERENCE_ELEMENTS / row.max(1)).max(1).min(rows.max(1));
-    let mut sum = 0.0;
+    let (mut sum, mut allowed) = (0.0, 0.0);
     let mut start = 0;
-    while start < rows {
+    loop {
         let end = rows.min(start + block);
-        let block: Vec<i64> = (start.cast_signed()..end.cast_signed()).collect();
-        sum += of_block(&block)?.f_double_value(&[])? * (end - start) as f64;
+        let of: Vec<i64> = (start.cast_signed()..end.cast_signed()).collect();
+        let (loss, tolerance) = of_block(&of)?;
+        let part = (end - start) as f64 / rows as f64;
+        sum += loss.f_double_value(&[])? * part;
+        allowed += tolerance.allowed.f_double_value(&[])? * part;
         start = end;
+        if start >= rows {
+            let allowed = Tensor::f_from_slice(&[allowed])?;
+            return Ok((Tensor::f_from_slice(&[sum])?, Tolerance { allowed, ..tolerance }));
+        }
     }
-    Tensor::f_from_slice(&[sum / rows as f64])
 }
 
 impl Workload for Operator {
@@ -100,9 +136,14 @@ impl Workload for Operator {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        let output = tch::no_grad(|| self.step())?;
-        let accuracy = self.reference.judge(&self.examples(&output)?, self.min_sqnr_db)?;
-        let gates = trials::pass(&self.site, self.seed, &operators::build)?;
+        let output = tch::no_grad(|| self.step.run_over_nan())?;
+        let examples = self.examples(&output)?;
+        let accuracy = self.expected.reference.judge(&examples, self.min_sqnr_db)?;
+        let mut gates = vec![self.own(&examples)?];
+        drop((output, examples));
+        let passed = trials::pass(&self.site, self.seed, &operators::build)?;
+        passed.cover(&self.step.kernels)?;
+        gates.extend(passed.gates);
         Ok(Accuracy { gates, ..accuracy })
     }
 
@@ -127,6 +168,12 @@ impl Workload for Operator {
     }
 }
 
+#[cfg(test)]
+#[path = "operator_memory_tests.rs"]
+mod memory_tests;
+#[cfg(test)]
+#[path = "operator_own_tests.rs"]
+mod own_tests;
 #[cfg(test)]
 #[path = "operator_tests.rs"]
 mod tests;

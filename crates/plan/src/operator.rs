@@ -9,8 +9,8 @@ use crate::cost::{COMPARED_BYTES, REFERENCE_ELEMENTS, product};
 use crate::words::{Dtype, Implementation, Operator};
 
 /// Bytes of the inputs of one gate, in float64, and of what is computed from them: a dozen tensors of
-/// 20 000 elements, rather more than less.
-const GATES_BYTES: u64 = 4 << 20;
+/// 131 074 elements, two of the longest rows, rather more than less.
+const GATES_BYTES: u64 = 16 << 20;
 
 /// The size of x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -261,6 +261,18 @@ fn a_device_has_the_implementations_made_for_it_unless_others_are_listed() {
 }
 
 #[test]
+fn an_implementation_that_some_listed_operators_lack_is_left_to_be_refused() {
+    let plan = operators(&format!(
+        "{{ operators: [rms_norm, gelu], implementations: [rust, aten-out], {SIZE} }}"
+    ));
+    for group in &plan.groups {
+        let variants: Vec<_> = group.cases.iter().map(|case| &*case.id.variant).collect();
+        assert_eq!(variants, ["aten", "aten-out", "rust"]);
+    }
+    one_baseline_per_group(&plan);
+}
+
+#[test]
 fn sizes_are_the_documents_unless_listed() {
     let plan = operators("{ operators: [softmax], implementations: [aten] }");
     assert_eq!(plan.groups.len(), 4 * 4 * 7);

@@ -34,7 +34,7 @@ fn by(axis: Axis) -> Writer {
 const SMALL: &str = "
 benchmark_mode: operators
 operator_params:
-  operators: [layer_norm, gelu]
+  operators: [softmax, gelu]
   batch_sizes: [32]
   sequence_lengths: [512]
   tensor_dimensions: [768]

@@ -8,7 +8,7 @@ const DASHBOARD: dashboard::Options =
 
 fn fixture() -> Fixture {
     Fixture::of("quick", SMALL)
-        .without("layer_norm")
+        .without("softmax")
         .end("/aten-out/", skipped())
         .edit("/rust/", |it| {
             let accuracy = it.record.accuracy.as_mut().expect("measured");

@@ -128,7 +128,7 @@ fn who_is_fastest_follows_from_intervals() {
         result(&results, end).standing.map(|standing| standing.word())
     };
     let [rust, aten, stream, out] = ["rust", "aten", "stream", "aten-out"]
-        .map(|variant| format!("layer_norm/cpu/{variant}/f32-32x512x768"));
+        .map(|variant| format!("softmax/cpu/{variant}/f32-32x512x768"));
     let usual = Fixture::of("quick", SMALL);
     assert_eq!(standing(&usual, &rust), Some("fastest"));
     assert_eq!(standing(&usual, &aten), None);
@@ -144,7 +144,7 @@ fn who_is_fastest_follows_from_intervals() {
     assert_eq!(standing(&close, &out), Some("tie"));
     assert_eq!(standing(&close, &rust), Some("tie"));
     // All are slower than the baseline, which has no interval of its own.
-    let slow = Fixture::of("quick", SMALL).edit("layer_norm/cpu/(rust|aten-)", pair(0.8));
+    let slow = Fixture::of("quick", SMALL).edit("softmax/cpu/(rust|aten-)", pair(0.8));
     assert_eq!(standing(&slow, &aten), Some("fastest"));
     // And so it is where it has no record of its own.
     let unrecorded = slow.without("/aten/");
@@ -176,7 +176,7 @@ fn without_a_record_of_the_baseline_the_comparisons_stand() {
 
 #[test]
 fn one_implementation_alone_has_its_pair_and_its_limit() {
-    let report = small().report("layer_norm/cpu/rust");
+    let report = small().report("softmax/cpu/rust");
     let text = narrow(&TABLE, &report);
     assert_eq!(OperatorResult::all(&report).len(), 1);
     for part in ["1.80× [1.78, 1.82]", "90.0 %", "fastest", "1 case: 1 measured (of 10 recorded)"]
@@ -198,7 +198,7 @@ fn many_cases_have_a_way_to_fewer_lines() {
     let config = "
 benchmark_mode: operators
 operator_params:
-  operators: [layer_norm, gelu]
+  operators: [softmax, gelu]
   implementations: [rust, stream]
   batch_sizes: [1, 2, 3, 4]
   sequence_lengths: [1, 2, 3]

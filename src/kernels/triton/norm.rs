@@ -12,7 +12,7 @@ use crate::kernels::overlap::refuse_overlap;
 use crate::refusal::Refusal;
 
 /// What is added to the variance, and to the mean square.
-const EPSILON: f64 = 1e-5;
+const EPSILON: f64 = plan::Operator::EPSILON;
 
 /// LayerNorm over the last dimension, `(x - mean)/√(var + 1e-5)·weight + bias` with the variance of
 /// the row itself (biased), float32 inside, rounded once. A row with NaN or an infinite element is

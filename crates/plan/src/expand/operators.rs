@@ -42,7 +42,8 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Operat
     }
 }
 
-/// Those that the entry lists and the operator has, or the usual ones; the baseline always, first.
+/// Those that the entry lists, or the operator's usual ones; the baseline always, first. What is listed
+/// and the operator has not is a case, too, to be refused by name.
 fn implementations(
     params: &OperatorParams,
     operator: Operator,
@@ -50,7 +51,7 @@ fn implementations(
 ) -> Vec<Implementation> {
     let wanted = |it: &Implementation| match &params.implementations {
         Some(listed) => listed.contains(it) || *it == Implementation::Aten,
-        None => it.is_usual(device),
+        None => it.is_usual(device) && operator.implementations().contains(it),
     };
-    operator.implementations().iter().copied().filter(wanted).collect()
+    Implementation::ALL.iter().copied().filter(wanted).collect()
 }

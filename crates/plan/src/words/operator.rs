@@ -54,6 +54,9 @@ closed_set! {
 }
 
 impl Operator {
+    /// ε of what normalizes rows, torch's default of LayerNorm.
+    pub const EPSILON: f64 = 1e-5;
+
     /// The name in results of the comprehensive operator benchmark, or one like it.
     pub const fn upstream(self) -> &'static str {
         match self {
@@ -77,20 +80,22 @@ impl Operator {
     }
 
     /// Who implements it, the baseline first. Of ATen's operations, RMSNorm's has no form with a
-    /// preallocated output, and that of the squared error's mean resizes it to the size of x.
+    /// preallocated output; that of the squared error's mean resizes it to the size of x; and
+    /// LayerNorm's computes into tensors of its own, which it copies.
     pub const fn implementations(self) -> &'static [Implementation] {
         use Implementation::{Aten, AtenComposed, AtenOut, Cuda, Rust, Stream, Triton};
         match self {
-            Self::RmsNorm | Self::MseLoss => &[Aten, AtenComposed, Rust, Cuda, Triton, Stream],
             Self::LayerNorm
             | Self::LayerNormNoAffine
-            | Self::Gelu
+            | Self::AddLayerNorm
+            | Self::RmsNorm
+            | Self::MseLoss => &[Aten, AtenComposed, Rust, Cuda, Triton, Stream],
+            Self::Gelu
             | Self::GeluTanh
             | Self::Silu
             | Self::Softmax
             | Self::CrossEntropy
-            | Self::BiasGelu
-            | Self::AddLayerNorm => &[Aten, AtenOut, AtenComposed, Rust, Cuda, Triton, Stream],
+            | Self::BiasGelu => &[Aten, AtenOut, AtenComposed, Rust, Cuda, Triton, Stream],
         }
     }
 }
