@@ -41,6 +41,17 @@ pub(super) fn kept(
     }
 }
 
+/// Whether any file with this extension is kept.
+pub(super) fn holds(extension: &str) -> bool {
+    let folder = ::libtorch::cache_dir(|name| std::env::var_os(name)).map(|it| it.join("kernels"));
+    let files = folder.and_then(|folder| fs::read_dir(folder).ok());
+    files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|it| it.path().extension().is_some_and(|found| found == extension))
+}
+
 /// Says once that kernels are compiled in every process, and why.
 fn note(reason: &str) {
     static SAID: Once = Once::new();

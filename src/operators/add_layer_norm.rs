@@ -7,7 +7,7 @@ use super::layer_norm::{self, CUDNN, EPS};
 use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::rows as cpu;
+use crate::kernels::cpu::{names, rows as cpu};
 use crate::kernels::cuda::normalization::Norm;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -44,7 +44,7 @@ impl Compute for AddLayerNorm {
                 x.f_add(&residual)?.f_layer_norm([row], Some(&weight), Some(&bias), EPS, CUDNN)
             }),
             Implementation::Rust => {
-                let names = cpu::names(cpu::Operator::AddLayerNorm);
+                let names = names(site.work.operator);
                 filling_like(x, names, move |x, out| {
                     cpu::add_layer_norm(x, &residual, &weight, &bias, EPS, out)
                 })

@@ -7,7 +7,7 @@ use super::gelu::{self, EXACT};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::pointwise as cpu;
+use crate::kernels::cpu::{names, pointwise as cpu};
 use crate::kernels::cuda::pointwise::Operation;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -38,7 +38,7 @@ impl Compute for BiasGelu {
                 })
             }
             Implementation::Rust => {
-                let names = cpu::names(cpu::Operator::BiasGelu);
+                let names = names(site.work.operator);
                 filling_like(x, names, move |x, out| cpu::bias_gelu(x, &bias, out))
             }
             Implementation::Cuda => pointwise::cuda(site, Operation::BiasGelu, x, Some(bias))?,

@@ -7,7 +7,7 @@ use super::float::Float;
 use super::output::{filling_loss, unwritten_like, unwritten_loss};
 use super::{Compute, Site, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::rows as cpu;
+use crate::kernels::cpu::{names, rows as cpu};
 use crate::kernels::cuda;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -70,7 +70,7 @@ impl Compute for CrossEntropy {
                 })
             }
             Implementation::Rust => {
-                let names = cpu::names(cpu::Operator::CrossEntropy);
+                let names = names(site.work.operator);
                 filling_loss(x, names, move |x, out| cpu::cross_entropy(x, &classes, out))
             }
             Implementation::Cuda => {

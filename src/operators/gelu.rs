@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::pointwise as cpu;
+use crate::kernels::cpu::{names, pointwise as cpu};
 use crate::kernels::cuda::pointwise::Operation;
 use crate::kernels::triton::activation::Formula;
 use crate::refusal::Refusal;
@@ -35,7 +35,7 @@ impl Compute for Gelu {
                     x.f_gelu_out(out, EXACT)
                 })
             }
-            Implementation::Rust => filling_like(x, cpu::names(cpu::Operator::Gelu), cpu::gelu),
+            Implementation::Rust => filling_like(x, names(site.work.operator), cpu::gelu),
             Implementation::Cuda => pointwise::cuda(site, Operation::Gelu, x, None)?,
             Implementation::Triton => pointwise::triton(Formula::Gelu, x)?,
             _ => return Err(site.no_such_implementation()),

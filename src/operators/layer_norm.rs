@@ -7,7 +7,7 @@ use tch::{Kind, TchError, Tensor};
 use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::rows as cpu;
+use crate::kernels::cpu::{names, rows as cpu};
 use crate::kernels::cuda::normalization::Norm;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -41,16 +41,10 @@ impl Compute for LayerNorm {
             Implementation::Aten => Step::new(&["aten::layer_norm"], move || {
                 x.f_layer_norm([row], parameters.first(), parameters.get(1), EPS, CUDNN)
             }),
-            Implementation::Rust => {
-                let operator = match self.affine {
-                    true => cpu::Operator::LayerNorm,
-                    false => cpu::Operator::LayerNormNoAffine,
-                };
-                filling_like(x, cpu::names(operator), move |x, out| {
-                    let affine = parameters.first().zip(parameters.get(1));
-                    cpu::layer_norm(x, affine, EPS, out)
-                })
-            }
+            Implementation::Rust => filling_like(x, names(site.work.operator), move |x, out| {
+                let affine = parameters.first().zip(parameters.get(1));
+                cpu::layer_norm(x, affine, EPS, out)
+            }),
             Implementation::Cuda => {
                 let norm = if self.affine { Norm::Layer } else { Norm::LayerNoAffine };
                 normalization::cuda(site, norm, x, None, parameters)?

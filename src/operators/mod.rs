@@ -27,10 +27,11 @@ pub use site::Site;
 pub use tolerance::Tolerance;
 pub use trial::{Trial, trials};
 
-use plan::{Dtype, Implementation, Operator, OperatorWork};
+use plan::{Device, Dtype, Implementation, Operator, OperatorWork};
 use tch::{TchError, Tensor};
 
 use crate::inputs::Inputs;
+use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
 use crate::step::Step;
 
@@ -96,6 +97,19 @@ pub fn check(site: &Site) -> Result<(), Refusal> {
         )));
     }
     Ok(())
+}
+
+/// Whether the machine has what the implementation is compiled with: asked before inputs are drawn,
+/// where the device is.
+///
+/// # Errors
+/// Skipped, with what is missing.
+pub fn tools(site: &Site) -> Result<(), Refusal> {
+    match (site.work.implementation, site.device) {
+        (Implementation::Cuda, _) | (Implementation::Stream, Device::Cuda) => cuda::available(),
+        (Implementation::Triton, _) => triton::available(),
+        _ => Ok(()),
+    }
 }
 
 /// The implementation, ready to run.

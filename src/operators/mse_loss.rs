@@ -6,7 +6,7 @@ use tch::{Kind, Reduction, TchError, Tensor};
 use super::output::{filling_loss, unwritten_loss};
 use super::{Compute, Site};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::rows as cpu;
+use crate::kernels::cpu::{names, rows as cpu};
 use crate::kernels::cuda;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -33,7 +33,7 @@ impl Compute for MseLoss {
                 Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
             }
             Implementation::Rust => {
-                let names = cpu::names(cpu::Operator::MseLoss);
+                let names = names(site.work.operator);
                 filling_loss(x, names, move |x, out| cpu::mse_loss(x, &target, out))
             }
             Implementation::Cuda => {

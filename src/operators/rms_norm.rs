@@ -7,7 +7,7 @@ use super::layer_norm::{EPS, mean};
 use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::rows as cpu;
+use crate::kernels::cpu::{names, rows as cpu};
 use crate::kernels::cuda::normalization::Norm;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -35,7 +35,7 @@ impl Compute for RmsNorm {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], Some(&weight), EPS))
             }
             Implementation::Rust => {
-                let names = cpu::names(cpu::Operator::RmsNorm);
+                let names = names(site.work.operator);
                 filling_like(x, names, move |x, out| cpu::rms_norm(x, &weight, EPS, out))
             }
             Implementation::Cuda => normalization::cuda(site, Norm::Rms, x, None, vec![weight])?,

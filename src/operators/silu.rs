@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::pointwise as cpu;
+use crate::kernels::cpu::{names, pointwise as cpu};
 use crate::kernels::cuda::pointwise::Operation;
 use crate::kernels::triton::activation::Formula;
 use crate::refusal::Refusal;
@@ -34,7 +34,7 @@ impl Compute for Silu {
                     x.f_silu_out(out)
                 })
             }
-            Implementation::Rust => filling_like(x, cpu::names(cpu::Operator::Silu), cpu::silu),
+            Implementation::Rust => filling_like(x, names(site.work.operator), cpu::silu),
             Implementation::Cuda => pointwise::cuda(site, Operation::Silu, x, None)?,
             Implementation::Triton => pointwise::triton(Formula::Silu, x)?,
             _ => return Err(site.no_such_implementation()),

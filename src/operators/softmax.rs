@@ -6,7 +6,7 @@ use tch::{Kind, TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::rows as cpu;
+use crate::kernels::cpu::{names, rows as cpu};
 use crate::kernels::cuda;
 use crate::kernels::triton;
 use crate::refusal::Refusal;
@@ -38,9 +38,7 @@ impl Compute for Softmax {
                     x.f_internal_softmax_out(out, -1, false)
                 })
             }
-            Implementation::Rust => {
-                filling_like(x, cpu::names(cpu::Operator::Softmax), cpu::softmax)
-            }
+            Implementation::Rust => filling_like(x, names(site.work.operator), cpu::softmax),
             Implementation::Cuda => {
                 let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;
                 let names = kernels.kernels(&x, &unwritten_like(&x)?)?;

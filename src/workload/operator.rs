@@ -30,6 +30,7 @@ impl Operator {
     pub(super) fn prepare(case: &Case, work: &OperatorWork) -> Result<Self, Refusal> {
         let place = device::resolve(case.device)?;
         let site = Site { work: *work, dtype: case.dtype, device: case.device, place };
+        operators::tools(&site)?;
         let inputs = {
             let _drawing = inputs::seeded(case.settings.seed);
             site.draw()?

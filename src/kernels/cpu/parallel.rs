@@ -19,9 +19,8 @@ pub fn for_each_part(
     step: usize,
     work: impl Fn(Range<usize>) + Sync,
 ) -> Result<(), TchError> {
-    let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1);
     let steps = items.div_ceil(step);
-    let parts = threads.min(steps);
+    let parts = threads().min(steps);
     if parts <= 1 {
         work(0..items);
         return Ok(());
@@ -35,9 +34,13 @@ pub const GRAIN: usize = 32_768;
 
 /// Elements of each thread's part of so many, as `at::parallel_for` shares them out: on fewer threads
 /// than there are where each would have less than [`GRAIN`].
-pub fn share(elements: usize) -> usize {
-    let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1);
+pub fn share(elements: usize, threads: usize) -> usize {
     elements.div_ceil(threads.min(elements.div_ceil(GRAIN)).max(1))
+}
+
+/// Torch's intra-op threads.
+pub fn threads() -> usize {
+    usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1)
 }
 
 /// Calls `work` with the number and the elements of every row of `data [.., width]`.
@@ -75,6 +78,22 @@ mod tests {
                 end = part.end;
             }
             assert_eq!(end, items);
+        }
+    }
+
+    #[test]
+    fn no_more_threads_than_have_enough_to_do() {
+        for (elements, threads, parts) in [
+            (0, 8, 0),
+            (1, 8, 1),
+            (GRAIN, 8, 1),
+            (GRAIN + 1, 8, 2),
+            (3 * GRAIN, 8, 3),
+            (100 * GRAIN, 8, 8),
+            (100 * GRAIN, 1, 1),
+        ] {
+            let share = share(elements, threads);
+            assert_eq!(elements.div_ceil(share.max(1)), parts, "{elements} on {threads}");
         }
     }
 

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tch::{Device, TchError, Tensor};
 
 use super::Capability;
-use super::parallel::{for_each_part, share};
+use super::parallel::{for_each_part, share, threads};
 use super::vector::{Kernel, Names, Vector, names};
 
 /// What records call [`copy`].
@@ -112,7 +112,7 @@ fn for_each_part_of(
     if !capability.is_available() {
         return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
     }
-    let share = share(bytes.count / bytes.element) * bytes.element;
+    let share = share(bytes.count / bytes.element, threads()) * bytes.element;
     let step = share.max(1).next_multiple_of(STEP);
     for_each_part(bytes.count, step, |part| work(part.start, part.len()))
 }

@@ -47,9 +47,19 @@ pub mod pointwise;
 pub mod softmax;
 pub mod traffic;
 
+use crate::refusal::Refusal;
 pub(super) use compile::Capability;
 use compile::{Source, source};
 pub(super) use module::{Argument, Function, Grid, Module};
+
+/// Whether there is what compiles and loads kernels: asked before anything is made for them.
+///
+/// # Errors
+/// Skipped, with the remedy, where NVRTC or the driver is missing.
+pub fn available() -> Result<(), Refusal> {
+    libraries::driver()?;
+    libraries::nvrtc().map(drop)
+}
 
 #[cfg(test)]
 mod emulation;

@@ -60,6 +60,9 @@ pub(super) enum Constant {
     Real(f64),
 }
 
+/// Of the files in which compiled kernels are kept.
+pub(super) const EXTENSION: &str = "triton";
+
 /// A kernel and what it is compiled for, the GPU aside.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Specification {
@@ -95,7 +98,7 @@ impl Specification {
     fn name(&self, capability: Capability) -> String {
         let request = self.request(capability);
         let key = plan::fnv1a(format!("Triton {TRITON}\n{DRIVER}\n{request}"));
-        format!("{}.{}-{capability}-{key:016x}.triton", self.file, self.kernel)
+        format!("{}.{}-{capability}-{key:016x}.{EXTENSION}", self.file, self.kernel)
     }
 }
 

@@ -43,7 +43,19 @@ use rows::Rows;
 use tch::{TchError, Tensor};
 use tile::Tile;
 
+use crate::kernels::cache;
 use crate::refusal::Refusal;
+
+/// Whether there is what compiles kernels, or compiled ones: asked before anything is made for them.
+///
+/// # Errors
+/// Skipped, with the remedy, where no Python has Triton and nothing is kept.
+pub fn available() -> Result<(), Refusal> {
+    match python::python() {
+        Err(_) if cache::holds(compile::EXTENSION) => Ok(()),
+        found => found.map(drop),
+    }
+}
 
 /// Demands what a row's length may be: a kernel numbers columns in 32 bits, also those of the block
 /// that goes beyond the row's end.

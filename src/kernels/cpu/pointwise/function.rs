@@ -1,12 +1,10 @@
-//! The functions, and what records call a pass of them.
+//! The functions.
 
 use crate::kernels::cpu::math;
-use crate::kernels::cpu::vector::{Element, Names, Vector, names};
+use crate::kernels::cpu::vector::{Element, Vector};
 
 /// A function of one element.
 pub trait Function {
-    /// What records call it.
-    const NAMES: Names;
     /// Whether an element of a bias is added to that of `x` before.
     const HAS_BIAS: bool;
 
@@ -25,11 +23,10 @@ pub trait Function {
 
 /// Implements [`Function`] by one of [`math`].
 macro_rules! function {
-    ($name:ident, $operator:literal, $has_bias:literal, $function:ident, $near_zero:ident) => {
+    ($name:ident, $has_bias:literal, $function:ident, $near_zero:ident) => {
         pub struct $name;
 
         impl Function for $name {
-            const NAMES: Names = names!($operator);
             const HAS_BIAS: bool = $has_bias;
 
             #[inline(always)]
@@ -47,7 +44,7 @@ macro_rules! function {
     };
 }
 
-function!(Gelu, "gelu", false, gelu, gelu_near_zero);
-function!(GeluTanh, "gelu_tanh", false, gelu_tanh, gelu_tanh_near_zero);
-function!(Silu, "silu", false, silu, silu_near_zero);
-function!(BiasGelu, "bias_gelu", true, gelu, gelu_near_zero);
+function!(Gelu, false, gelu, gelu_near_zero);
+function!(GeluTanh, false, gelu_tanh, gelu_tanh_near_zero);
+function!(Silu, false, silu, silu_near_zero);
+function!(BiasGelu, true, gelu, gelu_near_zero);

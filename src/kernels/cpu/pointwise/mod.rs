@@ -6,7 +6,7 @@
 //! consecutive and which follow one another at one distance, as in a part of the columns of a
 //! matrix. `out` may be `x` itself, and has no other memory in common with an operand.
 //!
-//! Errors of the functions are those of [`math`](super::math). Fewer than [`GRAIN`] elements are
+//! Errors of the functions are those of [`math`](super::math). Fewer than [`GRAIN`](parallel::GRAIN) elements are
 //! the calling thread's own, as with torch's operators.
 
 mod function;
@@ -27,36 +27,9 @@ use function::{BiasGelu, Function, Gelu, GeluTanh, Silu};
 use pass::{Operands, Pass};
 use rows::Rows;
 
-/// Elements for which it pays to have another thread: torch's `at::internal::GRAIN_SIZE`.
-pub const GRAIN: usize = 32_768;
-
 /// Threads' parts begin with a cache line, of two where lines are fetched in pairs, if the output
 /// does.
 const LINE: usize = 64;
-
-/// The operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
-    /// [`gelu`].
-    Gelu,
-    /// [`gelu_tanh`].
-    GeluTanh,
-    /// [`silu`].
-    Silu,
-    /// [`bias_gelu`].
-    BiasGelu,
-}
-
-/// What a record calls the kernel.
-pub fn names(operator: Operator) -> &'static [&'static str] {
-    let names = match operator {
-        Operator::Gelu => Gelu::NAMES,
-        Operator::GeluTanh => GeluTanh::NAMES,
-        Operator::Silu => Silu::NAMES,
-        Operator::BiasGelu => BiasGelu::NAMES,
-    };
-    names.of(Capability::best())
-}
 
 /// `out = x·Φ(x)`, with the distribution function Φ of the normal distribution.
 ///
@@ -135,8 +108,8 @@ fn run_on<F: Function, E: Element>(
         out_stride: out_rows.stride,
         width: out_rows.width,
     };
-    let threads = usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1);
-    parallel::for_each_part(elements, step(elements, threads), |part| {
+    let step = parallel::share(elements, parallel::threads()).next_multiple_of(LINE);
+    parallel::for_each_part(elements, step, |part| {
         let pass = Pass { operands: &operands, elements: part, function: PhantomData::<F> };
         // SAFETY: the CPU has the capability; the operands have these sizes and this dtype and
         // share no memory but all of it, as has been checked; the parts share no element.
@@ -160,11 +133,6 @@ fn rows(x: &Tensor, out: &Tensor) -> Result<(Rows, Rows), TchError> {
         refuse_overlap(out, [x])?;
     }
     Ok((x_rows, out_rows))
-}
-
-/// Elements of a part, so that each thread has enough of them: as `at::parallel_for` does it.
-fn step(elements: usize, threads: usize) -> usize {
-    elements.div_ceil(threads.min(elements.div_ceil(GRAIN))).next_multiple_of(LINE)
 }
 
 /// Demands a tensor on the CPU of that dtype and size.

@@ -1,3 +1,5 @@
+use plan::Operator;
+
 use super::*;
 
 const CPU: Device = Device::Cpu;
@@ -207,32 +209,4 @@ fn arguments_that_do_not_fit_are_named() {
     let bias = out.narrow(0, 1, 1).view([16]);
     let text = bias_gelu(&x, &bias, &mut out).unwrap_err().to_string();
     assert!(text.contains("shares memory with"), "{text}");
-}
-
-#[test]
-fn no_more_threads_than_have_enough_to_do() {
-    for (elements, threads, parts) in [
-        (1, 8, 1),
-        (GRAIN, 8, 1),
-        (GRAIN + 1, 8, 2),
-        (3 * GRAIN, 8, 3),
-        (100 * GRAIN, 8, 8),
-        (100 * GRAIN, 1, 1),
-    ] {
-        let step = step(elements, threads);
-        assert_eq!((step % LINE, elements.div_ceil(step)), (0, parts), "{elements} on {threads}");
-    }
-}
-
-#[test]
-fn names_are_of_the_operator_and_what_runs() {
-    let used = format!("{:?}", Capability::best().min(Capability::Avx512)).to_lowercase();
-    for (operator, name) in [
-        (Operator::Gelu, "gelu"),
-        (Operator::GeluTanh, "gelu_tanh"),
-        (Operator::Silu, "silu"),
-        (Operator::BiasGelu, "bias_gelu"),
-    ] {
-        assert_eq!(names(operator), [format!("criterion_torch::{name}_{used}")]);
-    }
 }

@@ -26,8 +26,8 @@ use half::{bf16, f16};
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
-use super::parallel::{for_each_part, for_each_row};
-use super::vector::{self, Kernel};
+use super::parallel::{GRAIN, for_each_part, for_each_row, threads};
+use super::vector::Kernel;
 use layout::Rows;
 
 pub use add_layer_norm::add_layer_norm;
@@ -36,42 +36,6 @@ pub use layer_norm::layer_norm;
 pub use mse_loss::mse_loss;
 pub use rms_norm::rms_norm;
 pub use softmax::softmax;
-
-/// The operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
-    /// [`layer_norm`] with weight and bias.
-    LayerNorm,
-    /// [`layer_norm`] without.
-    LayerNormNoAffine,
-    /// [`rms_norm`].
-    RmsNorm,
-    /// [`softmax`].
-    Softmax,
-    /// [`mse_loss`].
-    MseLoss,
-    /// [`cross_entropy`].
-    CrossEntropy,
-    /// [`add_layer_norm`].
-    AddLayerNorm,
-}
-
-/// What a record calls the kernel.
-pub fn names(operator: Operator) -> &'static [&'static str] {
-    let names = match operator {
-        Operator::LayerNorm => vector::names!("layer_norm"),
-        Operator::LayerNormNoAffine => vector::names!("layer_norm_no_affine"),
-        Operator::RmsNorm => vector::names!("rms_norm"),
-        Operator::Softmax => vector::names!("softmax"),
-        Operator::MseLoss => vector::names!("mse_loss"),
-        Operator::CrossEntropy => vector::names!("cross_entropy"),
-        Operator::AddLayerNorm => vector::names!("add_layer_norm"),
-    };
-    names.of(Capability::best())
-}
-
-/// Elements for which another thread is worth waking; torch's own number.
-const GRAIN: usize = 32_768;
 
 /// Runs an expression in which `$T` is the element of a dtype.
 macro_rules! with_element {
@@ -172,8 +136,4 @@ fn expect_available(capability: Capability) -> Result<(), TchError> {
         return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
     }
     Ok(())
-}
-
-fn threads() -> usize {
-    usize::try_from(tch::get_num_threads()).unwrap_or(1)
 }

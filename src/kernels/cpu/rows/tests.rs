@@ -390,11 +390,3 @@ fn a_target_that_is_no_class_is_an_error() {
     let floats = Tensor::ones([4], (Kind::Float, Device::Cpu));
     assert!(cross_entropy(&logits, &floats, &mut Tensor::from(0_f32)).is_err());
 }
-
-#[test]
-fn what_runs_is_named() {
-    let used = format!("{:?}", Capability::best().min(Capability::Avx512)).to_lowercase();
-    assert_eq!(names(Operator::Softmax), [format!("criterion_torch::softmax_{used}")]);
-    let no_affine = format!("criterion_torch::layer_norm_no_affine_{used}");
-    assert_eq!(names(Operator::LayerNormNoAffine), [no_affine]);
-}
