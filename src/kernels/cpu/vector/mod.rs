@@ -39,7 +39,7 @@ pub struct Table(pub [f32; 16]);
 ///
 /// # Safety
 /// Of every method: the CPU has the instructions. Of those that take an address, in addition: so
-/// many elements can be read or written there as the method says, aligned as one of them is.
+/// many elements can be read or written there as the method says, at any address.
 #[allow(clippy::missing_safety_doc, reason = "the trait states the conditions of all methods")]
 pub trait Vector: Copy {
     /// The instructions that it is of.

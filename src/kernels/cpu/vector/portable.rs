@@ -22,8 +22,8 @@ impl<const N: usize> Vector for [f32; N] {
 
     methods! {
         splat(value: f32) -> Self = [value; N];
-        load(from: *const f32) -> Self = from.cast::<Self>().read();
-        store(self: Self, to: *mut f32) = to.cast::<Self>().write(self);
+        load(from: *const f32) -> Self = from.cast::<Self>().read_unaligned();
+        store(self: Self, to: *mut f32) = to.cast::<Self>().write_unaligned(self);
         load_first(from: *const f32, count: usize) -> Self = some(from, count, 0.0);
         store_first(self: Self, to: *mut f32, count: usize) = write(self, to, count);
 
@@ -69,9 +69,9 @@ impl<const N: usize> Vector for [f32; N] {
         sum(self: Self) -> f32 = fold(self, |x, y| x + y);
         greatest(self: Self) -> f32 = fold(self, |x, y| if x > y { x } else { y });
 
-        load_halves(from: *const u16) -> Self::Halves = from.cast::<Self::Halves>().read();
+        load_halves(from: *const u16) -> Self::Halves = from.cast::<Self::Halves>().read_unaligned();
         store_halves(halves: Self::Halves, to: *mut u16) =
-            to.cast::<Self::Halves>().write(halves);
+            to.cast::<Self::Halves>().write_unaligned(halves);
         load_halves_first(from: *const u16, count: usize) -> Self::Halves = some(from, count, 0);
         store_halves_first(halves: Self::Halves, to: *mut u16, count: usize) =
             write(halves, to, count);
@@ -111,7 +111,7 @@ unsafe fn some<T: Copy, const N: usize>(from: *const T, count: usize, rest: T) -
     from_fn(|lane| {
         if lane < count {
             // SAFETY: the caller's promise.
-            unsafe { *from.wrapping_add(lane) }
+            unsafe { from.wrapping_add(lane).read_unaligned() }
         } else {
             rest
         }
@@ -124,6 +124,6 @@ unsafe fn some<T: Copy, const N: usize>(from: *const T, count: usize, rest: T) -
 unsafe fn write<T, const N: usize>(elements: [T; N], to: *mut T, count: usize) {
     for (lane, element) in elements.into_iter().enumerate().take(count) {
         // SAFETY: the caller's promise.
-        unsafe { to.wrapping_add(lane).write(element) };
+        unsafe { to.wrapping_add(lane).write_unaligned(element) };
     }
 }
