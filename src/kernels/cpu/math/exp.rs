@@ -20,6 +20,9 @@ const EXP: [f32; 5] = [0.499_999_94, 0.166_665_2, 0.041_668_4, 0.008_368_852, 0.
 /// 2ʳ for |r| ≤ ½, likewise: 2⁻¹³·⁷.
 const EXP2: [f32; 4] = [0.999_928_06, 0.693_260_97, 0.242_611_15, 0.055_171_676];
 
+/// 2ʳ for r from 0 to 1: √2 times the same of r − ½.
+const EXP2_FROM_0: [f32; 4] = [0.999_925_2, 0.695_833_5, 0.226_067_19, 0.078_024_53];
+
 /// `e^x`. For float32 the error is below 1.2 ulp, for float16 and bfloat16 below 0.8 of theirs.
 /// Infinity where the result is too large, 0 where it is less than half the least float32.
 ///
@@ -29,13 +32,14 @@ const EXP2: [f32; 4] = [0.999_928_06, 0.693_260_97, 0.242_611_15, 0.055_171_676]
 pub unsafe fn exp<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
     unsafe {
-        // Beyond these the result is 0 and infinity.
-        let x = V::splat(89.0).min(V::splat(-104.0).max(x));
         if is_float32::<E>() {
+            // Beyond these the result is 0 and infinity.
+            let x = V::splat(89.0).min(V::splat(-104.0).max(x));
             let (growth, exponent) = exp_parts(x, V::splat(0.0));
             growth.add(V::splat(1.0)).scale(exponent)
         } else {
-            exp2(x.mul(V::splat(LOG2_E)))
+            let (fraction, exponent) = x.mul(V::splat(LOG2_E)).split();
+            polynomial_in_step(fraction, EXP2_FROM_0).scale(exponent)
         }
     }
 }

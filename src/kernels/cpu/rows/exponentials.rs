@@ -13,9 +13,9 @@ use super::pass::{CHAINS, Fold, Place, Sink, Source, fold};
 use crate::kernels::cpu::math::exp;
 use crate::kernels::cpu::vector::{Element, Vector};
 
-/// Whether the exponentials of so many elements are computed in step, [`CHAINS`] registers at once:
-/// each takes a chain of instructions so long that the processor cannot hold enough of them to work
-/// on several by itself.
+/// Whether so many elements are worked on in step, [`CHAINS`] registers at once: an exponential takes
+/// a chain of instructions so long that the processor cannot hold enough of them to work on several
+/// by itself, and bfloat16 elements are read and written in pairs of registers.
 pub fn in_step<V: Vector>(elements: usize) -> bool {
     elements >= CHAINS * V::LANES
 }

@@ -1,7 +1,8 @@
 //! Operators over the rows of a tensor, its last dimension, each with what memory it takes in one
 //! pass: a row is read once from where it lies, and again from the nearest cache.
 //!
-//! Arithmetic is float32 for half dtypes, too, and results are rounded once.
+//! Arithmetic is float32 for half dtypes, too, and results are rounded once; those between two
+//! bfloat16 numbers, at equal distances, to either.
 
 mod add_layer_norm;
 mod affine;

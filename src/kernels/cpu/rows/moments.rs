@@ -6,7 +6,7 @@
 )]
 
 use super::beside::Beside;
-use super::pass::{CHAINS, Fold, Place, Sink, Source, fold, sums};
+use super::pass::{Fold, Place, Sink, Source, fold, sums};
 use crate::kernels::cpu::vector::Vector;
 
 /// Squares of the deviations' mean, in parts of the variance, beyond which float32 would lose too
@@ -16,20 +16,21 @@ const NEAR: f64 = 0.25;
 /// Elements from whose mean deviations are taken.
 const SAMPLE: usize = 64;
 
-/// How a row is normalized: by its mean and variance, or by its mean square alone.
+/// How a row is normalized: by its mean and variance, or by its mean square alone; found in `C`
+/// chains.
 pub trait Moments: Copy + Send + Sync {
     /// A number near the mean, from which deviations are taken.
     ///
     /// # Safety
     /// The CPU has the instructions; so many elements can be read.
-    unsafe fn near<V: Vector>(source: impl Source, elements: usize) -> f32;
+    unsafe fn near<V: Vector, const C: usize>(source: impl Source, elements: usize) -> f32;
 
     /// The sums of deviations and of their squares, in float64 of float32. All elements also go to
     /// `sink`, and `beside` is done meanwhile.
     ///
     /// # Safety
     /// The CPU has the instructions; so many elements can be read, and go to `sink`.
-    unsafe fn sums<V: Vector>(
+    unsafe fn sums<V: Vector, const C: usize>(
         source: impl Source,
         beside: impl Beside<V>,
         sink: impl Sink,
@@ -41,7 +42,7 @@ pub trait Moments: Copy + Send + Sync {
     ///
     /// # Safety
     /// The CPU has the instructions; so many elements can be read.
-    unsafe fn of<V: Vector>(
+    unsafe fn of<V: Vector, const C: usize>(
         source: *const f32,
         near: f32,
         sums: [f64; 2],
@@ -72,17 +73,17 @@ pub struct Uncentered;
 
 impl Moments for Centered {
     #[inline(always)]
-    unsafe fn near<V: Vector>(source: impl Source, elements: usize) -> f32 {
+    unsafe fn near<V: Vector, const C: usize>(source: impl Source, elements: usize) -> f32 {
         let count = elements.min(SAMPLE);
         // SAFETY: the caller's promise.
         unsafe {
-            let [lanes] = fold::<V, 1, CHAINS, _>(Total(source), 0..count);
+            let [lanes] = fold::<V, 1, C, _>(Total(source), 0..count);
             lanes.sum() * (1.0 / count as f32)
         }
     }
 
     #[inline(always)]
-    unsafe fn sums<V: Vector>(
+    unsafe fn sums<V: Vector, const C: usize>(
         source: impl Source,
         beside: impl Beside<V>,
         sink: impl Sink,
@@ -92,12 +93,12 @@ impl Moments for Centered {
         // SAFETY: the caller's promise.
         unsafe {
             let terms = Deviations { source, beside, sink, from: V::splat(near) };
-            sums::<V, 2, CHAINS, _>(terms, elements)
+            sums::<V, 2, C, _>(terms, elements)
         }
     }
 
     #[inline(always)]
-    unsafe fn of<V: Vector>(
+    unsafe fn of<V: Vector, const C: usize>(
         source: *const f32,
         near: f32,
         found: [f64; 2],
@@ -110,7 +111,7 @@ impl Moments for Centered {
         }
         let near = (f64::from(near) + rest) as f32;
         // SAFETY: the caller's promise.
-        let found = unsafe { Self::sums::<V>(source, (), (), near, elements) };
+        let found = unsafe { Self::sums::<V, C>(source, (), (), near, elements) };
         about(near, found, elements)
     }
 
@@ -134,12 +135,12 @@ fn about(near: f32, [sum, squares]: [f64; 2], elements: usize) -> Statistics {
 
 impl Moments for Uncentered {
     #[inline(always)]
-    unsafe fn near<V: Vector>(_: impl Source, _: usize) -> f32 {
+    unsafe fn near<V: Vector, const C: usize>(_: impl Source, _: usize) -> f32 {
         0.0
     }
 
     #[inline(always)]
-    unsafe fn sums<V: Vector>(
+    unsafe fn sums<V: Vector, const C: usize>(
         source: impl Source,
         beside: impl Beside<V>,
         sink: impl Sink,
@@ -147,13 +148,12 @@ impl Moments for Uncentered {
         elements: usize,
     ) -> [f64; 2] {
         // SAFETY: the caller's promise.
-        let [squares] =
-            unsafe { sums::<V, 1, CHAINS, _>(Squares { source, beside, sink }, elements) };
+        let [squares] = unsafe { sums::<V, 1, C, _>(Squares { source, beside, sink }, elements) };
         [0.0, squares]
     }
 
     #[inline(always)]
-    unsafe fn of<V: Vector>(
+    unsafe fn of<V: Vector, const C: usize>(
         _: *const f32,
         near: f32,
         [_, squares]: [f64; 2],

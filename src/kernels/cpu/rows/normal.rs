@@ -10,11 +10,12 @@ use std::ops::{Range, RangeInclusive};
 
 use super::affine::Affine;
 use super::beside::{Beside, Fetched, Written};
-use super::held::{Held, MOST, lag};
+use super::exponentials::in_step;
+use super::held::{Held, MOST, fetched, lag};
 use super::layout::Rows;
 use super::moments::{Moments, Statistics};
-use super::pass::{Map, Place, Source};
-use crate::kernels::cpu::vector::{Element, Kernel, Vector};
+use super::pass::{CHAINS, Map, Place, Source};
+use crate::kernels::cpu::vector::{Element, Kernel, Together, Vector};
 
 /// Variances, eps included, whose parts float32 holds without overflow and without loss.
 const HELD: RangeInclusive<f64> = 1e-30..=1e30;
@@ -115,7 +116,7 @@ impl<M: Moments, T: Element, S: Source, F: Fn(usize) -> S, A: Affine> NormalizeR
     /// # Safety
     /// The CPU has the instructions; the row can be read, and `room` written.
     #[inline(always)]
-    unsafe fn read<V: Vector>(
+    unsafe fn read<V: Vector, const C: usize>(
         &self,
         row: usize,
         near: f32,
@@ -126,10 +127,10 @@ impl<M: Moments, T: Element, S: Source, F: Fn(usize) -> S, A: Affine> NormalizeR
         // SAFETY: the caller's promise.
         unsafe {
             let (values, sums) = match source.float32() {
-                Some(values) => (values, M::sums::<V>(source, beside, (), near, dim)),
-                None => (room.cast_const(), M::sums::<V>(source, beside, room, near, dim)),
+                Some(values) => (values, M::sums::<V, C>(source, beside, (), near, dim)),
+                None => (room.cast_const(), M::sums::<V, C>(source, beside, room, near, dim)),
             };
-            (values, M::of::<V>(values, near, sums, dim))
+            (values, M::of::<V, C>(values, near, sums, dim))
         }
     }
 }
@@ -146,6 +147,30 @@ where
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match in_step::<V>(self.out.dim) {
+                true => self.all::<Together<V, CHAINS>, 1>(),
+                false => self.all::<V, CHAINS>(),
+            }
+        }
+    }
+}
+
+impl<M, T, S, F, A> NormalizeRows<M, T, F, A>
+where
+    M: Moments,
+    T: Element,
+    S: Source,
+    F: Fn(usize) -> S,
+    A: Affine,
+{
+    /// All rows, in `C` chains: beside the reading of one, an earlier one is written.
+    ///
+    /// # Safety
+    /// That of [`Kernel::run`].
+    #[inline(always)]
+    unsafe fn all<V: Vector, const C: usize>(self) {
         let (dim, lag) = (self.out.dim, lag(self.out.dim));
         let Range { start, end } = self.rows.clone();
         if start == end {
@@ -159,13 +184,13 @@ where
         // SAFETY: the caller's promise.
         let affine = unsafe { self.affine.hold::<V>(&mut parameters) };
         // SAFETY: the caller's promise.
-        let mut next = unsafe { M::near::<V>((self.source)(start), dim) };
+        let mut next = unsafe { M::near::<V, C>((self.source)(start), dim) };
         let (mut known, mut slot) = ([None; MOST + 1], 0);
         for row in start..end + lag {
             let from = next;
             if row + 1 < end {
                 // SAFETY: the caller's promise.
-                next = unsafe { M::near::<V>((self.source)(row + 1), dim) };
+                next = unsafe { M::near::<V, C>((self.source)(row + 1), dim) };
             }
             let oldest = if slot == lag { 0 } else { slot + 1 };
             let out = self.out.row::<T>(row.saturating_sub(lag));
@@ -175,22 +200,23 @@ where
                 let mut written = None;
                 if let Some((values, statistics)) = done {
                     match Normalized::<V, _, _>::new(values, statistics, self.eps, affine) {
-                        Some(map) => written = Some(Written::<V, _, T>::new(map, out)),
-                        None => normalize_exactly::<M, T>(values, affine, self.eps, out, dim),
+                        Some(map) => written = Some(Written { map, out }),
+                        None => {
+                            // Not of what is held, which is in the order of a vector.
+                            let source = (self.source)(row - lag);
+                            normalize_exactly::<M, T>(source, self.affine, self.eps, out, dim);
+                        }
                     }
                 }
                 if row < end {
-                    let ahead = Fetched((self.source)(row + 1));
+                    let ahead = Fetched((self.source)(row + fetched::<T>(dim)));
                     let room = held.row(slot);
                     known[slot] = Some(match &written {
-                        Some(written) => self.read::<V>(row, from, room, (written, ahead)),
-                        None => self.read::<V>(row, from, room, ahead),
+                        Some(written) => self.read::<V, C>(row, from, room, (*written, ahead)),
+                        None => self.read::<V, C>(row, from, room, ahead),
                     });
-                    if let Some(written) = written {
-                        written.finish(dim);
-                    }
                 } else if let Some(written) = written {
-                    written.all(dim);
+                    written.all::<V>(dim);
                 }
             }
             slot = oldest;

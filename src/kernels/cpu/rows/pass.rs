@@ -16,6 +16,10 @@ pub const CHAINS: usize = 4;
 /// Vectors of a chain whose sum is kept in float32 before it goes to float64.
 const CHUNK: usize = 64;
 
+/// Bytes of a cache line.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
 /// Where a vector lies in a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
@@ -26,7 +30,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// The elements of a row that lie here, and zeros.
+    /// The elements of a row that lie here, and zeros. Whole vectors are in an order of their
+    /// element's own, which [`Self::store`] undoes: what is done with several rows is done by places of
+    /// the same vectors.
     ///
     /// # Safety
     /// The CPU has the instructions; the elements can be read.
@@ -36,7 +42,7 @@ impl Place {
         // SAFETY: the caller's promise.
         unsafe {
             match self.only {
-                None => T::load(from),
+                None => T::load_shuffled(from),
                 Some(count) => T::load_first(from, count),
             }
         }
@@ -52,7 +58,7 @@ impl Place {
         // SAFETY: the caller's promise.
         unsafe {
             match self.only {
-                None => T::store(values, to),
+                None => T::store_shuffled(values, to),
                 Some(count) => T::store_first(values, to, count),
             }
         }
@@ -64,8 +70,8 @@ pub trait Source: Copy {
     /// Where the values lie, if they lie somewhere as float32.
     fn float32(self) -> Option<*const f32>;
 
-    /// Has the processor fetch what lies at a place; where nothing does, it does nothing.
-    fn prefetch(self, at: usize);
+    /// Has the processor fetch so many elements from a place on; where nothing lies, it does nothing.
+    fn prefetch(self, at: usize, count: usize);
 
     /// The values at a place, and zeros.
     ///
@@ -82,8 +88,8 @@ impl<T: Element> Source for *const T {
     }
 
     #[inline(always)]
-    fn prefetch(self, at: usize) {
-        prefetch(self.wrapping_add(at));
+    fn prefetch(self, at: usize, count: usize) {
+        prefetch(self.wrapping_add(at), count);
     }
 
     #[inline(always)]
@@ -93,17 +99,20 @@ impl<T: Element> Source for *const T {
     }
 }
 
-/// Has the processor fetch what lies at an address, if it can and there is anything.
+/// Has the processor fetch so many elements, if it can and there are any.
 #[inline(always)]
-fn prefetch<T>(from: *const T) {
+fn prefetch<T>(from: *const T, count: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every CPU of this architecture has it, and it takes any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) };
+        for line in 0..(count * size_of::<T>()).div_ceil(LINE) {
+            let address = from.cast::<i8>().wrapping_add(line * LINE);
+            // SAFETY: every CPU of this architecture has it, and it takes any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = from;
+    let _ = (from, count);
 }
 
 /// The sum of two rows.
@@ -117,9 +126,9 @@ impl<T: Element> Source for Sum<T> {
     }
 
     #[inline(always)]
-    fn prefetch(self, at: usize) {
-        prefetch(self.0.wrapping_add(at));
-        prefetch(self.1.wrapping_add(at));
+    fn prefetch(self, at: usize, count: usize) {
+        prefetch(self.0.wrapping_add(at), count);
+        prefetch(self.1.wrapping_add(at), count);
     }
 
     #[inline(always)]
@@ -164,9 +173,9 @@ impl<T: Element> Source for Difference<T> {
     }
 
     #[inline(always)]
-    fn prefetch(self, at: usize) {
-        prefetch(self.0.wrapping_add(at));
-        prefetch(self.1.wrapping_add(at));
+    fn prefetch(self, at: usize, count: usize) {
+        prefetch(self.0.wrapping_add(at), count);
+        prefetch(self.1.wrapping_add(at), count);
     }
 
     #[inline(always)]

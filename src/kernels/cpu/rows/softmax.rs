@@ -12,7 +12,7 @@ use tch::{TchError, Tensor};
 
 use super::beside::{Beside, Fetched, Written};
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
-use super::held::{Held, MOST, lag};
+use super::held::{Held, MOST, fetched, lag};
 use super::layout::Rows;
 use super::pass::{CHAINS, Map, Place, sums};
 use super::{run, with_element};
@@ -99,26 +99,23 @@ impl<T: Element> Softmax<T> {
                 let mut written = None;
                 if let Some((values, factor)) = known[oldest].take() {
                     let scaled = Scaled { values, factor: V::splat(factor) };
-                    written = Some(Written::<V, _, T>::new(scaled, out));
+                    written = Some(Written { map: scaled, out });
                 }
                 if row < end {
                     let (later, room) = (Maximum::<V, _>::new(from(row + 2)), held.row(slot));
-                    let beside = (&later, Fetched(from(row + 3)));
+                    let beside = (&later, Fetched(from(row + 2 + fetched::<T>(dim))));
                     let [greatest_here, greatest_next] = greatest;
                     let sum = match &written {
                         Some(written) => {
-                            let beside = (beside, written);
+                            let beside = (beside, *written);
                             sum::<V, T, C>(from(row), greatest_here, beside, room, dim)
                         }
                         None => sum::<V, T, C>(from(row), greatest_here, beside, room, dim),
                     };
                     known[slot] = Some((room.cast_const(), (1.0 / sum) as f32));
                     greatest = [greatest_next, later.found()];
-                    if let Some(written) = written {
-                        written.finish(dim);
-                    }
                 } else if let Some(written) = written {
-                    written.all(dim);
+                    written.all::<V>(dim);
                 }
             }
             slot = oldest;

@@ -46,6 +46,9 @@ impl Vector for __m512 {
         round(self: Self) -> Self =
             _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self);
         scale(self: Self, exponent: Self) -> Self = _mm512_scalef_ps(self, exponent);
+        // Scaling takes the integer below an exponent by itself.
+        split(self: Self) -> (Self, Self) =
+            (_mm512_reduce_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self), self);
 
         less(self: Self, other: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self, other);
         is_nan(self: Self) -> Self::Mask = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);

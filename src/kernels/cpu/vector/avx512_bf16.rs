@@ -19,7 +19,6 @@ impl Vector for Avx512Bf16 {
     const LANES: usize = <__m512 as Vector>::LANES;
     type Mask = <__m512 as Vector>::Mask;
     type Halves = <__m512 as Vector>::Halves;
-    const NORMAL: bool = true;
 
     methods! {
         prefetch(address: *const u8) = __m512::prefetch(address);
@@ -49,6 +48,10 @@ impl Vector for Avx512Bf16 {
 
         round(self: Self) -> Self = Self(self.0.round());
         scale(self: Self, exponent: Self) -> Self = Self(self.0.scale(exponent.0));
+        split(self: Self) -> (Self, Self) = {
+            let (fraction, exponent) = self.0.split();
+            (Self(fraction), Self(exponent))
+        };
 
         less(self: Self, other: Self) -> Self::Mask = self.0.less(other.0);
         is_nan(self: Self) -> Self::Mask = self.0.is_nan();
@@ -80,14 +83,12 @@ impl Vector for Avx512Bf16 {
             let exponents = _mm512_set1_epi32(0x7f80_0000);
             let small = _mm512_testn_epi32_mask(_mm512_castps_si512(self.0), exponents);
             if small == 0 {
-                self.normal_to_bf16()
+                // Registers of the same 256 bits.
+                transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(self.0))
             } else {
                 self.0.to_bf16()
             }
         };
-        // Registers of the same 256 bits.
-        normal_to_bf16(self: Self) -> Self::Halves =
-            transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(self.0));
         load_bf16_pair(from: *const u16) -> [Self; 2] = {
             let [first, second] = __m512::load_bf16_pair(from);
             [Self(first), Self(second)]

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::{Together, Vector};
+use super::Vector;
 
 /// An element whose values a [`Vector`] holds. A result is rounded to the nearest element, of two
 /// the even one; subnormal numbers and NaN are kept.
@@ -22,39 +22,24 @@ pub trait Element: Copy + Send + Sync {
     /// The CPU has the instructions; so many elements can be written.
     unsafe fn store<V: Vector>(values: V, to: *mut Self);
 
-    /// Whether [`Self::store_normal`] is less work than [`Self::store`].
-    fn normal<V: Vector>() -> bool {
-        false
-    }
-
-    /// Writes `V::LANES` values that are not subnormal; what becomes of others is not said.
-    ///
-    /// # Safety
-    /// That of [`Self::store`].
-    #[inline(always)]
-    unsafe fn store_normal<V: Vector>(values: V, to: *mut Self) {
-        // SAFETY: the caller's promise.
-        unsafe { Self::store(values, to) }
-    }
-
-    /// The values of several registers, in an order that [`Self::store_shuffled`] undoes: cheaper
-    /// where each is a matter of its own.
+    /// `V::LANES` values, in an order that [`Self::store_shuffled`] undoes: cheaper
+    /// for several registers [`Together`](super::Together), where each value is a matter of its own.
     ///
     /// # Safety
     /// The CPU has the instructions; so many elements can be read.
     #[inline(always)]
-    unsafe fn load_shuffled<V: Vector, const N: usize>(from: *const Self) -> Together<V, N> {
+    unsafe fn load_shuffled<V: Vector>(from: *const Self) -> V {
         // SAFETY: the caller's promise.
         unsafe { Self::load(from) }
     }
 
-    /// Writes the values of several registers that have been loaded so, or what has become of each.
+    /// Writes `V::LANES` values that have been loaded so, or what has become of each.
     /// Those between two elements, at equal distances, may go to either.
     ///
     /// # Safety
     /// The CPU has the instructions; so many elements can be written.
     #[inline(always)]
-    unsafe fn store_shuffled<V: Vector, const N: usize>(values: Together<V, N>, to: *mut Self) {
+    unsafe fn store_shuffled<V: Vector>(values: V, to: *mut Self) {
         // SAFETY: the caller's promise.
         unsafe { Self::store(values, to) }
     }
@@ -145,26 +130,13 @@ macro_rules! half {
 
 half!(bf16, from_bf16, to_bf16, {
     #[inline(always)]
-    fn normal<V: Vector>() -> bool {
-        V::NORMAL
-    }
-
-    #[inline(always)]
-    unsafe fn store_normal<V: Vector>(values: V, to: *mut Self) {
-        // SAFETY: the caller has the instructions.
-        let halves = unsafe { values.normal_to_bf16() };
+    unsafe fn load_shuffled<V: Vector>(from: *const Self) -> V {
         // SAFETY: the caller's promise; elements of 16 bits.
-        unsafe { V::store_halves(halves, to.cast()) }
+        unsafe { V::load_bf16_shuffled(from.cast()) }
     }
 
     #[inline(always)]
-    unsafe fn load_shuffled<V: Vector, const N: usize>(from: *const Self) -> Together<V, N> {
-        // SAFETY: the caller's promise; elements of 16 bits.
-        unsafe { Together::load_bf16_shuffled(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn store_shuffled<V: Vector, const N: usize>(values: Together<V, N>, to: *mut Self) {
+    unsafe fn store_shuffled<V: Vector>(values: V, to: *mut Self) {
         // SAFETY: the caller's promise; elements of 16 bits. What the values have become of, their
         // NaN among it, are bfloat16 elements.
         unsafe { values.store_bf16_shuffled(to.cast()) }

@@ -100,6 +100,18 @@ pub trait Vector: Copy {
     /// if `self` is a normal number from 2⁻²⁰ to 2²⁰.
     unsafe fn scale(self, exponent: Self) -> Self;
 
+    /// A fraction from 0 to 1 and an exponent for [`Self::scale`], which are `self` together; beyond
+    /// −160 and 160, they may be those of these numbers.
+    #[inline(always)]
+    unsafe fn split(self) -> (Self, Self) {
+        // SAFETY: the caller's promise.
+        let from = unsafe { Self::splat(160.0).min(Self::splat(-160.0).max(self)) };
+        // SAFETY: the same.
+        let exponent = unsafe { from.sub(Self::splat(0.5)).round() };
+        // SAFETY: the same.
+        (unsafe { from.sub(exponent) }, exponent)
+    }
+
     /// Where `self < other`.
     unsafe fn less(self, other: Self) -> Self::Mask;
     /// Where there is a NaN.
@@ -144,14 +156,6 @@ pub trait Vector: Copy {
     /// Rounded to the nearest bfloat16, of two the even one. Subnormal numbers are kept, a NaN
     /// remains one.
     unsafe fn to_bf16(self) -> Self::Halves;
-    /// Whether [`Self::normal_to_bf16`] is less work than [`Self::to_bf16`].
-    const NORMAL: bool = false;
-    /// The same of zeros and of numbers that are not subnormal; what becomes of those is not said.
-    #[inline(always)]
-    unsafe fn normal_to_bf16(self) -> Self::Halves {
-        // SAFETY: the caller's promise.
-        unsafe { self.to_bf16() }
-    }
     /// Twice [`Self::LANES`] bfloat16 elements, in an order that [`Self::store_bf16_pair`] undoes.
     #[inline(always)]
     unsafe fn load_bf16_pair(from: *const u16) -> [Self; 2] {
@@ -172,6 +176,22 @@ pub trait Vector: Copy {
         unsafe { Self::store_halves(halves[0], to) };
         // SAFETY: as above.
         unsafe { Self::store_halves(halves[1], to.wrapping_add(Self::LANES)) };
+    }
+    /// [`Self::LANES`] bfloat16 elements, in an order that [`Self::store_bf16_shuffled`] undoes.
+    #[inline(always)]
+    unsafe fn load_bf16_shuffled(from: *const u16) -> Self {
+        // SAFETY: the caller's promise.
+        let halves = unsafe { Self::load_halves(from) };
+        // SAFETY: the caller has the instructions.
+        unsafe { Self::from_bf16(halves) }
+    }
+    /// Writes [`Self::LANES`] values as [`Self::store_bf16_pair`] does.
+    #[inline(always)]
+    unsafe fn store_bf16_shuffled(self, to: *mut u16) {
+        // SAFETY: the caller has the instructions.
+        let halves = unsafe { self.to_bf16() };
+        // SAFETY: the caller's promise.
+        unsafe { Self::store_halves(halves, to) };
     }
     /// The values of float16 elements.
     unsafe fn from_f16(halves: Self::Halves) -> Self;

@@ -88,7 +88,7 @@ impl<E: Element> Kernel for Shuffled<'_, E> {
         for at in (0..results.len()).step_by(block) {
             // SAFETY: the caller has the instructions; a block of elements.
             unsafe {
-                let x = E::load_shuffled::<V, 4>(self.elements[at..].as_ptr());
+                let x = E::load_shuffled::<Together<V, 4>>(self.elements[at..].as_ptr());
                 let product = x.mul(Together::splat(self.factor));
                 E::store_shuffled(product, results[at..].as_mut_ptr());
             }

@@ -33,7 +33,6 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
     const LANES: usize = N * V::LANES;
     type Mask = [V::Mask; N];
     type Halves = [V::Halves; N];
-    const NORMAL: bool = V::NORMAL;
 
     methods! {
         splat(value: f32) -> Self = Self([V::splat(value); N]);
@@ -69,6 +68,10 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
 
         round(self: Self) -> Self = Self(each!(index => self.0[index].round()));
         scale(self: Self, exponent: Self) -> Self = Self(each!(index => self.0[index].scale(exponent.0[index])));
+        split(self: Self) -> (Self, Self) = {
+            let parts: [(V, V); N] = each!(index => self.0[index].split());
+            (Self(each!(index => parts[index].0)), Self(each!(index => parts[index].1)))
+        };
 
         less(self: Self, other: Self) -> Self::Mask =
             each!(index => self.0[index].less(other.0[index]));
@@ -124,44 +127,20 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
         from_bf16(halves: Self::Halves) -> Self =
             Self(each!(index => V::from_bf16(halves[index])));
         to_bf16(self: Self) -> Self::Halves = each!(index => self.0[index].to_bf16());
-        normal_to_bf16(self: Self) -> Self::Halves =
-            each!(index => self.0[index].normal_to_bf16());
-        from_f16(halves: Self::Halves) -> Self = Self(each!(index => V::from_f16(halves[index])));
-        to_f16(self: Self) -> Self::Halves = each!(index => self.0[index].to_f16());
-    }
-}
-
-impl<V: Vector, const N: usize> Together<V, N> {
-    /// Their bfloat16 elements, in an order that [`Self::store_bf16_shuffled`] undoes.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; so many elements can be read.
-    #[inline(always)]
-    pub unsafe fn load_bf16_shuffled(from: *const u16) -> Self {
-        const { assert!(N.is_multiple_of(2), "registers are loaded in pairs") };
-        // SAFETY: the caller's promise.
-        unsafe {
+        load_bf16_shuffled(from: *const u16) -> Self = {
+            const { assert!(N.is_multiple_of(2), "registers are loaded in pairs") };
             let mut parts = [V::splat(0.0); N];
             for (index, pair) in parts.as_chunks_mut().0.iter_mut().enumerate() {
                 *pair = V::load_bf16_pair(from.wrapping_add(2 * index * V::LANES));
             }
             Self(parts)
-        }
-    }
-
-    /// Writes them as [`Vector::store_bf16_pair`] does.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; so many elements can be written; and of NaN, what is said
-    /// there.
-    #[inline(always)]
-    pub unsafe fn store_bf16_shuffled(self, to: *mut u16) {
-        // SAFETY: the caller's promise.
-        unsafe {
+        };
+        store_bf16_shuffled(self: Self, to: *mut u16) =
             for (index, pair) in self.0.as_chunks().0.iter().enumerate() {
                 V::store_bf16_pair(*pair, to.wrapping_add(2 * index * V::LANES));
-            }
-        }
+            };
+        from_f16(halves: Self::Halves) -> Self = Self(each!(index => V::from_f16(halves[index])));
+        to_f16(self: Self) -> Self::Halves = each!(index => self.0[index].to_f16());
     }
 }
 
