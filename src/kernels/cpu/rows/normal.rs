@@ -209,7 +209,7 @@ where
                     }
                 }
                 if row < end {
-                    let ahead = Fetched((self.source)(row + fetched::<T>(dim)));
+                    let ahead = Fetched((self.source)(row + fetched::<S>(dim)));
                     let room = held.row(slot);
                     known[slot] = Some(match &written {
                         Some(written) => self.read::<V, C>(row, from, room, (*written, ahead)),
