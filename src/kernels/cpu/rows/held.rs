@@ -23,9 +23,9 @@ pub fn lag(dim: usize) -> usize {
 /// Bytes from what is read to what is fetched from memory meanwhile, at least.
 const FETCHED: usize = 2048;
 
-/// How many rows there are from one of elements `T` that is read to that which is fetched meanwhile.
-pub fn fetched<T>(dim: usize) -> usize {
-    FETCHED.div_ceil((dim * size_of::<T>()).max(1))
+/// How many rows there are from one that is read to that which is fetched meanwhile.
+pub fn fetched<S: Source>(dim: usize) -> usize {
+    FETCHED.div_ceil((dim * S::BYTES).max(1))
 }
 
 /// Float32 values in a cache line.

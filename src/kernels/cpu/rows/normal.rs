@@ -147,9 +147,11 @@ where
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
+        // Of float32 a register is read and written by itself.
+        let in_step = T::PRECISION < f32::MANTISSA_DIGITS && in_step::<V>(self.out.dim);
         // SAFETY: the caller's promise.
         unsafe {
-            match in_step::<V>(self.out.dim) {
+            match in_step {
                 true => self.all::<Together<V, CHAINS>, 1>(),
                 false => self.all::<V, CHAINS>(),
             }
@@ -209,7 +211,7 @@ where
                     }
                 }
                 if row < end {
-                    let ahead = Fetched((self.source)(row + fetched::<T>(dim)));
+                    let ahead = Fetched((self.source)(row + fetched::<S>(dim)));
                     let room = held.row(slot);
                     known[slot] = Some(match &written {
                         Some(written) => self.read::<V, C>(row, from, room, (*written, ahead)),

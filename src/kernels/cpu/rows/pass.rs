@@ -67,6 +67,9 @@ impl Place {
 
 /// What a row is made of.
 pub trait Source: Copy {
+    /// Bytes that are read for an element.
+    const BYTES: usize;
+
     /// Where the values lie, if they lie somewhere as float32.
     fn float32(self) -> Option<*const f32>;
 
@@ -81,6 +84,8 @@ pub trait Source: Copy {
 }
 
 impl<T: Element> Source for *const T {
+    const BYTES: usize = size_of::<T>();
+
     #[inline(always)]
     fn float32(self) -> Option<*const f32> {
         // The one element of so many bits of precision is float32.
@@ -120,6 +125,8 @@ fn prefetch<T>(from: *const T, count: usize) {
 pub struct Sum<T>(pub *const T, pub *const T);
 
 impl<T: Element> Source for Sum<T> {
+    const BYTES: usize = 2 * size_of::<T>();
+
     #[inline(always)]
     fn float32(self) -> Option<*const f32> {
         None
@@ -167,6 +174,8 @@ impl Sink for *mut f32 {
 pub struct Difference<T>(pub *const T, pub *const T);
 
 impl<T: Element> Source for Difference<T> {
+    const BYTES: usize = 2 * size_of::<T>();
+
     #[inline(always)]
     fn float32(self) -> Option<*const f32> {
         None

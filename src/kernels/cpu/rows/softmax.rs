@@ -103,7 +103,7 @@ impl<T: Element> Softmax<T> {
                 }
                 if row < end {
                     let (later, room) = (Maximum::<V, _>::new(from(row + 2)), held.row(slot));
-                    let beside = (&later, Fetched(from(row + 2 + fetched::<T>(dim))));
+                    let beside = (&later, Fetched(from(row + 2 + fetched::<*const T>(dim))));
                     let [greatest_here, greatest_next] = greatest;
                     let sum = match &written {
                         Some(written) => {

@@ -103,13 +103,17 @@ pub trait Vector: Copy {
     /// A fraction from 0 to 1 and an exponent for [`Self::scale`], which are `self` together; beyond
     /// −160 and 160, they may be those of these numbers.
     #[inline(always)]
+    #[allow(
+        clippy::multiple_unsafe_ops_per_block,
+        reason = "one capability is the condition of every instruction"
+    )]
     unsafe fn split(self) -> (Self, Self) {
         // SAFETY: the caller's promise.
-        let from = unsafe { Self::splat(160.0).min(Self::splat(-160.0).max(self)) };
-        // SAFETY: the same.
-        let exponent = unsafe { from.sub(Self::splat(0.5)).round() };
-        // SAFETY: the same.
-        (unsafe { from.sub(exponent) }, exponent)
+        unsafe {
+            let from = Self::splat(160.0).min(Self::splat(-160.0).max(self));
+            let exponent = from.sub(Self::splat(0.5)).round();
+            (from.sub(exponent), exponent)
+        }
     }
 
     /// Where `self < other`.
