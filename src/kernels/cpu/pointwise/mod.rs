@@ -27,6 +27,10 @@ use function::{BiasGelu, Function, Gelu, GeluTanh, Silu};
 use pass::{Operands, Pass};
 use rows::Rows;
 
+/// Elements below which a row with a bias is short: several of them are taken as one, the bias
+/// repeated.
+const SHORT: usize = 1024;
+
 /// Threads' parts begin with a cache line, of two where lines are fetched in pairs, if the output
 /// does.
 const LINE: usize = 64;
@@ -89,21 +93,34 @@ fn run_on<F: Function, E: Element>(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     let (mut x_rows, mut out_rows) = rows(x, out)?;
+    let elements = out_rows.count * out_rows.width;
     if let Some(bias) = bias {
         expect("bias", bias, x.f_kind()?, &[x_rows.width as i64])?;
         Rows::of("bias", bias)?;
         refuse_overlap(out, [bias])?;
-    } else {
-        (x_rows, out_rows) = Rows::merged(x_rows, out_rows);
     }
-    let elements = out_rows.count * out_rows.width;
     if elements == 0 {
         return Ok(());
+    }
+    let (whole_x, whole_out) = Rows::merged(x_rows, out_rows);
+    let is_dense = (whole_x.count, whole_out.count) == (1, 1);
+    let mut bias_row = bias.map_or(std::ptr::null(), |it| it.data_ptr().cast_const().cast::<E>());
+    let mut repeated = Vec::new();
+    if bias.is_none() {
+        (x_rows, out_rows) = (whole_x, whole_out);
+    } else if is_dense && out_rows.width < SHORT {
+        // SAFETY: as many consecutive elements of this dtype, as has been checked.
+        let row = unsafe { std::slice::from_raw_parts(bias_row, out_rows.width) };
+        repeated = row.repeat(SHORT.div_ceil(row.len()));
+        bias_row = repeated.as_ptr();
+        // The last of these rows may have fewer elements: parts are counted by elements.
+        let long = Rows { count: 1, width: repeated.len(), stride: repeated.len() };
+        (x_rows, out_rows) = (long, long);
     }
     let operands = Operands::<E> {
         x: x.data_ptr().cast(),
         x_stride: x_rows.stride,
-        bias: bias.map_or(std::ptr::null(), |it| it.data_ptr().cast_const().cast()),
+        bias: bias_row,
         out: out.data_ptr().cast(),
         out_stride: out_rows.stride,
         width: out_rows.width,
@@ -114,7 +131,10 @@ fn run_on<F: Function, E: Element>(
         // SAFETY: the CPU has the capability; the operands have these sizes and this dtype and
         // share no memory but all of it, as has been checked; the parts share no element.
         unsafe { capability.run(pass) };
-    })
+    })?;
+    // Until here it was read.
+    drop(repeated);
+    Ok(())
 }
 
 /// The rows of `x` and `out`, which have to be fit for one pass.
