@@ -102,25 +102,19 @@ fn run_on<F: Function, E: Element>(
     if elements == 0 {
         return Ok(());
     }
-    let (whole_x, whole_out) = Rows::merged(x_rows, out_rows);
-    let is_dense = (whole_x.count, whole_out.count) == (1, 1);
-    let mut bias_row = bias.map_or(std::ptr::null(), |it| it.data_ptr().cast_const().cast::<E>());
-    let mut repeated = Vec::new();
-    if bias.is_none() {
-        (x_rows, out_rows) = (whole_x, whole_out);
-    } else if is_dense && out_rows.width < SHORT {
-        // SAFETY: as many consecutive elements of this dtype, as has been checked.
-        let row = unsafe { std::slice::from_raw_parts(bias_row, out_rows.width) };
-        repeated = row.repeat(SHORT.div_ceil(row.len()));
-        bias_row = repeated.as_ptr();
-        // The last of these rows may have fewer elements: parts are counted by elements.
-        let long = Rows { count: 1, width: repeated.len(), stride: repeated.len() };
-        (x_rows, out_rows) = (long, long);
-    }
+    let whole = Rows::merged(x_rows, out_rows);
+    let is_dense = (whole.0.count, whole.1.count) == (1, 1);
+    let repeated = bias.filter(|_| is_dense).and_then(repeated::<E>);
+    (x_rows, out_rows) = match (&repeated, bias) {
+        (Some(row), _) => (Rows::one(row.len()), Rows::one(row.len())),
+        (None, Some(_)) => (x_rows, out_rows),
+        (None, None) => whole,
+    };
+    let own = bias.map_or(std::ptr::null(), |it| it.data_ptr().cast_const().cast::<E>());
     let operands = Operands::<E> {
         x: x.data_ptr().cast(),
         x_stride: x_rows.stride,
-        bias: bias_row,
+        bias: repeated.as_ref().map_or(own, |row| row.as_ptr()),
         out: out.data_ptr().cast(),
         out_stride: out_rows.stride,
         width: out_rows.width,
@@ -131,10 +125,20 @@ fn run_on<F: Function, E: Element>(
         // SAFETY: the CPU has the capability; the operands have these sizes and this dtype and
         // share no memory but all of it, as has been checked; the parts share no element.
         unsafe { capability.run(pass) };
-    })?;
-    // Until here it was read.
-    drop(repeated);
-    Ok(())
+    })
+}
+
+/// A short bias, which is one row of consecutive elements, as often as makes it a long one. Of rows
+/// without gaps as many are one then; the last may end before, as parts are counted by elements.
+fn repeated<E: Element>(bias: &Tensor) -> Option<Vec<E>> {
+    let width = bias.numel();
+    if width == 0 || width >= SHORT {
+        return None;
+    }
+    // SAFETY: so many consecutive elements, of the dtype that `E` is, as has been checked.
+    let row =
+        unsafe { std::slice::from_raw_parts(bias.data_ptr().cast_const().cast::<E>(), width) };
+    Some(row.repeat(SHORT.div_ceil(width)))
 }
 
 /// The rows of `x` and `out`, which have to be fit for one pass.

@@ -47,9 +47,14 @@ impl Rows {
         Ok(Self { count, width, stride })
     }
 
+    /// A single row.
+    pub const fn one(width: usize) -> Self {
+        Self { count: 1, width, stride: width }
+    }
+
     /// Both as one row, if between the rows of neither there is a gap.
     pub fn merged(x: Self, out: Self) -> (Self, Self) {
-        let whole = |rows: Self| Self { count: 1, width: rows.count * rows.width, stride: 0 };
+        let whole = |rows: Self| Self::one(rows.count * rows.width);
         let dense = |rows: Self| rows.count == 1 || rows.stride == rows.width;
         if dense(x) && dense(out) { (whole(x), whole(out)) } else { (x, out) }
     }
