@@ -26,15 +26,19 @@ struct Expected {
     tolerance: Tolerance,
 }
 
+/// Where the case runs, and what it computes with: nothing is drawn where a tool is missing.
+pub(super) fn drawn(case: &Case, work: &OperatorWork) -> Result<(Site, Inputs), Refusal> {
+    let place = device::resolve(case.device)?;
+    let site = Site { work: *work, dtype: case.dtype, device: case.device, place };
+    operators::tools(&site)?;
+    let _drawing = inputs::seeded(case.settings.seed);
+    let inputs = site.draw()?;
+    Ok((site, inputs))
+}
+
 impl Operator {
     pub(super) fn prepare(case: &Case, work: &OperatorWork) -> Result<Self, Refusal> {
-        let place = device::resolve(case.device)?;
-        let site = Site { work: *work, dtype: case.dtype, device: case.device, place };
-        operators::tools(&site)?;
-        let inputs = {
-            let _drawing = inputs::seeded(case.settings.seed);
-            site.draw()?
-        };
+        let (site, inputs) = drawn(case, work)?;
         let expected = tch::no_grad(|| Expected::new(&site, &inputs))?;
         let (inputs_bytes, parameters_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = operators::min_sqnr_db(work, case.dtype);

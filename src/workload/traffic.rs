@@ -3,10 +3,10 @@
 use plan::{Accuracy, Case, OperatorWork, Stat};
 use tch::{Kind, TchError, Tensor};
 
+use super::operator::drawn;
 use super::{Refusal, Workload};
 use crate::operators::{self, Site};
 use crate::step::Step;
-use crate::{device, inputs};
 
 pub(super) struct Traffic {
     step: Step,
@@ -21,13 +21,7 @@ const EQUAL_DB: f64 = 200.0;
 
 impl Traffic {
     pub(super) fn prepare(case: &Case, work: &OperatorWork) -> Result<Self, Refusal> {
-        let place = device::resolve(case.device)?;
-        let site = Site { work: *work, dtype: case.dtype, device: case.device, place };
-        operators::tools(&site)?;
-        let inputs = {
-            let _drawing = inputs::seeded(case.settings.seed);
-            site.draw()?
-        };
+        let (site, inputs) = drawn(case, work)?;
         let expected = operators::passed(&site, &inputs)?;
         let inputs_bytes = inputs.example_bytes();
         let step = operators::build(&site, inputs)?;

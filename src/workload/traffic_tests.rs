@@ -2,6 +2,7 @@ use plan::{Dtype, Implementation, OperatorShape, Recipe, Shape, Work};
 
 use super::super::{prepare, testing};
 use super::*;
+use crate::inputs;
 
 fn case(operator: plan::Operator, dtype: Dtype) -> (Case, OperatorWork) {
     let size = OperatorShape { batch_size: 3, sequence_length: 5, tensor_dimension: 1001 };
