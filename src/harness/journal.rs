@@ -127,6 +127,7 @@ impl Journal {
             outcome,
             kernels,
             weights,
+            compilation: None,
             last_sample: last_sample.filter(|_| measured),
             planned: planned.filter(|_| measured),
             pairs,

@@ -84,6 +84,7 @@ impl Distance {
             min_sqnr_db,
             rows_checked,
             gates: vec![],
+            eager: None,
         }
     }
 }

@@ -28,7 +28,8 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Fusion
                             FusionVariant::Unfused => Role::Baseline,
                             _ => Role::Candidate,
                         };
-                        let work = Work::Fusion(FusionWork { pattern, variant, size: *size });
+                        let work = FusionWork { pattern, variant, compile: None, size: *size };
+                        let work = Work::Fusion(work);
                         expansion.add(config, common.case(work, &size.to_string(), role));
                     }
                 }

@@ -32,8 +32,13 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Operat
                             _ => Role::Candidate,
                         };
                         let max_elements = params.max_elements;
-                        let work = OperatorWork { operator, implementation, size, max_elements };
-                        let work = Work::Operator(work);
+                        let work = Work::Operator(OperatorWork {
+                            operator,
+                            implementation,
+                            compile: None,
+                            size,
+                            max_elements,
+                        });
                         expansion.add(config, common.case(work, &size.to_string(), role));
                     }
                 }

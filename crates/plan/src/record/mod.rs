@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod check;
+mod compilation;
 mod environment;
 mod measures;
 mod memory;
@@ -14,8 +15,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use accuracy::{Accuracy, Gate, Stat};
+pub use accuracy::{Accuracy, Agreement, Gate, Stat};
 pub use check::{Check, CheckStatus};
+pub use compilation::Compilation;
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use memory::{Memory, StepMemory};
@@ -74,6 +76,9 @@ pub struct Record {
     /// The weights as they are stored; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// How it was compiled; absent of what runs eagerly, and where there is no package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compilation: Option<Compilation>,
     /// What criterion saw last; absent unless measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sample: Option<LastSample>,

@@ -117,7 +117,7 @@ impl<'a> FusionResult<'a> {
     /// The pattern at its size, run this way.
     pub const fn work(&self) -> FusionWork {
         let FusionKey { pattern, variant, size, .. } = self.key;
-        FusionWork { pattern, variant, size }
+        FusionWork { pattern, variant, compile: None, size }
     }
 
     /// What fusing gains; none without a speed-up.
@@ -188,8 +188,9 @@ mod tests {
     /// The variants of a pattern that do not fuse, `unfused` itself left out.
     fn others(pattern: Pattern, device: Device) -> Vec<&'static str> {
         let sizes = plan::fusion::sizes(pattern.family(), SizeSet::Full);
-        let fuses_at =
-            |size, variant| fuses(FusionWork { pattern, variant, size }, Dtype::Float32, device);
+        let fuses_at = |size, variant| {
+            fuses(FusionWork { pattern, variant, compile: None, size }, Dtype::Float32, device)
+        };
         let variants = pattern.variants().iter().copied();
         let others = variants.filter(|it| *it != FusionVariant::Unfused).filter(|&variant| {
             let at: Vec<bool> = sizes.iter().map(|&size| fuses_at(size, variant)).collect();
@@ -224,7 +225,12 @@ mod tests {
     #[test]
     fn a_size_of_another_family_fuses_nothing() {
         let size = plan::fusion::sizes(plan::PatternFamily::Conv, SizeSet::Quick)[0];
-        let work = FusionWork { pattern: Pattern::LinearBias, variant: FusionVariant::Fused, size };
+        let work = FusionWork {
+            pattern: Pattern::LinearBias,
+            variant: FusionVariant::Fused,
+            compile: None,
+            size,
+        };
         assert!(!fuses(work, Dtype::Float32, Device::Cpu));
     }
 }
