@@ -48,7 +48,7 @@ fn reference(site: &Site, inputs: &Inputs) -> Result<Reference, Refusal> {
 
 /// Which examples it has. Whatever the variant, the unfused operations compute them.
 fn rows(site: &Site) -> Vec<i64> {
-    let unfused = FusionWork { variant: FusionVariant::Unfused, ..site.work };
+    let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..site.work };
     let operations = unfused.operations(site.dtype, site.device).unwrap_or_default();
     let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
     let (all, flops, elements) = (unfused.parts(), unfused.flops(), largest.unwrap_or(0));

@@ -54,6 +54,15 @@ fn one_mistake_one_line() {
         "model_params: { matrix_shapes: [{ name: custom }] }",
         "model_params: { compile: fast }",
         "model_params: { compile: false, use_torch_compile: true }",
+        "model_params: { compile: max-autotune, use_torch_compile: false }",
+        "model_params: { compile: max-autotune, torch_compile_mode: default }",
+        "model_params: { compile: max-autotune, torch_compile_mode: [default, max-autotune] }",
+        "model_params: { compile: true, torch_compile_mode: false }",
+        "model_params: { compile: true, use_torch_compile: true, torch_compile_mode: false }",
+        "model_params: { compile: [] }",
+        "model_params: { torch_compile_mode: [default, fast] }",
+        "model_params: { compile_timeout_s: 0 }",
+        "use_torch_compile: true\nmodel_params: {}",
         "model_params: { name: x }\nmodel_params: { name: y }",
         "model_params: { device: cuda:1 }",
         "model_params: { threads: 0 }",
@@ -90,6 +99,7 @@ fn a_file_that_is_not_there_or_badly_named() {
 fn mistakes_of_fusion() {
     let entries = [
         "{ patterns: [linear_bais] }",
+        "{ patterns: [linear_bias], use_torch_compil: true }",
         "{ patterns: linear }",
         "{ patterns: [] }",
         "{ sizes: quick }",
