@@ -70,6 +70,18 @@ impl Work {
         }
     }
 
+    /// The same without a compiler.
+    #[must_use]
+    pub const fn eager(mut self) -> Self {
+        match &mut self {
+            Self::Model(work) => work.variant.compile = None,
+            Self::Fusion(work) => work.compile = None,
+            Self::Operator(work) => work.compile = None,
+            Self::Probe(_) => {}
+        }
+        self
+    }
+
     /// Of a model.
     pub const fn model(&self) -> Option<&ModelWork> {
         match self {

@@ -1,6 +1,6 @@
 //! One implementation of an operator at one size.
 
-use plan::{Dtype, Implementation, Operator, OperatorShape, OperatorWork};
+use plan::{CompileMode, Dtype, Implementation, Operator, OperatorShape, OperatorWork};
 
 use super::bandwidth::Bandwidths;
 use super::efficiency::{Efficiency, EfficiencySource, NoEfficiency};
@@ -19,6 +19,8 @@ pub struct OperatorKey {
     pub operator: Operator,
     /// Who computes it.
     pub implementation: Implementation,
+    /// `torch.compile` mode, if it is compiled.
+    pub compile: Option<CompileMode>,
     /// The size of x.
     pub size: OperatorShape,
     /// Dtype of x.
@@ -57,7 +59,7 @@ impl<'a> OperatorResult<'a> {
     fn of(entry: &Entry<'a>, siblings: &Siblings<'a>, bandwidths: &Bandwidths) -> Option<Self> {
         let row = entry.row;
         let case = &row.record.case;
-        let OperatorWork { operator, implementation, size, .. } = *case.work.operator()?;
+        let OperatorWork { operator, implementation, compile, size, .. } = *case.work.operator()?;
         let efficiency = Efficiency::of(row, siblings, bandwidths);
         let mut cautions = entry.cautions();
         if let Ok(efficiency) = &efficiency {
@@ -68,6 +70,7 @@ impl<'a> OperatorResult<'a> {
             key: OperatorKey {
                 operator,
                 implementation,
+                compile,
                 size,
                 dtype: case.dtype,
                 place: Place::of(&row.record),
@@ -79,6 +82,11 @@ impl<'a> OperatorResult<'a> {
             standing: Standing::of(siblings.family(row)).get(row.full_id()).copied(),
             cautions,
         })
+    }
+
+    /// The implementation in full: `aten+compile`.
+    pub fn variant(&self) -> String {
+        self.row.record.case.variant()
     }
 
     /// Bytes that one step has to move, whoever computes it.

@@ -32,6 +32,7 @@ const SECTIONS: &[Section] = &[
     // Records of before there were any have no weights.
     Section { title: "weights", columns: WEIGHTS, optional: true },
     Section { title: "accuracy", columns: ACCURACY, optional: true },
+    Section { title: "against eager", columns: AGREEMENT, optional: true },
     // Operators alone have further gates.
     Section { title: "gates", columns: GATES, optional: true },
     Section { title: "memory", columns: MEMORY, optional: false },
@@ -78,6 +79,12 @@ const ACCURACY: &[Column] = &[
     Column("max abs error", "", |r| ok(units::error(accuracy(r)?.max_abs_error.0))),
     Column("relative error", "", |r| ok(units::error(accuracy(r)?.relative_error.0))),
     Column("rows checked", "", |r| ok(accuracy(r)?.rows_checked.to_string())),
+];
+
+const AGREEMENT: &[Column] = &[
+    Column("SQNR dB", "", |r| ok(units::decibels(accuracy(r)?.eager?.sqnr_db.0))),
+    Column("gate dB", "", |r| ok(units::decibels(accuracy(r)?.eager?.min_sqnr_db))),
+    Column("max abs difference", "", |r| ok(units::error(accuracy(r)?.eager?.max_abs_error.0))),
 ];
 
 const GATES: &[Column] = &[

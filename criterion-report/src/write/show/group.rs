@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use plan::{Probe, Work};
 
 use super::footnotes::Footnotes;
-use super::{ABSENT, details, parameters};
+use super::{ABSENT, compiled, details, parameters};
 use crate::model::{Entry, NoSpeedup, NoTime, Row, Speedup};
 use crate::units::{self, ByteUnit};
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
@@ -59,6 +59,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         }
     }
     out.push_str(&render(&columns, &lines, 4, width, colour));
+    out.push_str(&compiled::table(entries, &mut footnotes, width, colour));
     if details {
         out.push_str(&details::tables(entries, &mut footnotes, width, colour));
     }

@@ -1,5 +1,6 @@
 //! `show`: the report as a table for people.
 
+mod compiled;
 mod details;
 pub(super) mod footer;
 pub(super) mod footnotes;
