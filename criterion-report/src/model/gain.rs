@@ -82,3 +82,72 @@ impl Gain {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of a group in which every candidate was the partner of the baseline, and of no other.
+    fn records() -> Vec<Record> {
+        let lines = "tests/fixtures/compiled-modes/criterion-torch/new/inference.jsonl";
+        let lines = std::fs::read_to_string(lines).expect("readable");
+        lines.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    }
+
+    fn named(records: &[Record], variant: &str) -> Record {
+        let own = |record: &&Record| record.case.id.variant == variant;
+        records.iter().find(own).expect("a case of the fixture").clone()
+    }
+
+    fn sides() -> (Record, CaseId, Record) {
+        let records = records();
+        let baseline = named(&records, "baseline").case.id;
+        (named(&records, "baseline+compile"), baseline, named(&records, "int8wo+compile"))
+    }
+
+    #[test]
+    fn it_is_the_quotient_of_what_both_gain() {
+        let (other, baseline, record) = sides();
+        let gain = Gain::over(&other, &baseline, &record).expect("both have a pair");
+        let (own, divisor) = (&record.pairs[0], &other.pairs[0]);
+        assert!((gain.ratio / (own.speedup / divisor.speedup) - 1.0).abs() < 1e-12);
+        assert_eq!((gain.source, gain.confidence_level), (GainSource::Quotient, 0.95));
+        // Wider than either, narrower than the extremes.
+        assert!(gain.interval.low < own.low / divisor.speedup);
+        assert!(gain.interval.high > own.high / divisor.speedup);
+        assert!(gain.interval.low > own.low / divisor.high);
+        assert!(gain.interval.high < own.high / divisor.low);
+        assert_eq!(gain.verdict(), Verdict::Faster);
+    }
+
+    #[test]
+    fn without_a_pair_on_either_side_there_is_none() {
+        let (mut other, baseline, record) = sides();
+        other.pairs.clear();
+        other.no_pair = Some("the device was lost".to_owned());
+        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let expected = "`baseline+compile`, which it is compared with, has no speed-up itself: the \
+                        device was lost";
+        assert_eq!(why, expected);
+        let (other, baseline, mut record) = sides();
+        record.pairs.clear();
+        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        assert!(why.starts_with("it was not measured in pairs with `baseline`"), "{why}");
+    }
+
+    #[test]
+    fn pairs_of_two_places_make_no_quotient() {
+        let (mut other, baseline, record) = sides();
+        other.environment.torch.threads = 2;
+        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let expected = "it and `baseline+compile` differ in threads: measure both again together";
+        assert_eq!(why, expected);
+        let (mut other, baseline, record) = sides();
+        other.pairs[0].confidence_level = 0.9;
+        assert!(Gain::over(&other, &baseline, &record).is_err());
+        // Code that changed meanwhile is said, and no reason.
+        let (mut other, baseline, record) = sides();
+        other.environment.git_revision = Some("0000000".to_owned());
+        assert!(Gain::over(&other, &baseline, &record).is_ok());
+    }
+}

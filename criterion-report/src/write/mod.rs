@@ -38,7 +38,11 @@ pub enum Writer {
     /// step's own allocations, in the same unit; `bits` is what the linear layers store per weight,
     /// scales and zero points included (`step`, then `bits`, are left out where the table is wider
     /// than the terminal; `--details` has both); `SQNR` is the output's signal-to-quantization-noise ratio
-    /// in dB against a high-precision reference (∞: equal). The `quiet` score above the tables is the
+    /// in dB against a high-precision reference (∞: equal). Compiled cases are in a second table, too:
+    /// their speed-up over the same case run eagerly, that over the unquantized model compiled in the
+    /// same mode, how long compiling took (`kept`: in an earlier run) and the bytes of the package.
+    /// Where the two cases were not partners, their speed-up is the quotient of those that both have
+    /// over the baseline. The `quiet` score above the tables is the
     /// share of short computations that nothing else slowed down when the run began; 1 is a quiet
     /// machine.
     ///

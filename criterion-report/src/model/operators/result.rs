@@ -7,6 +7,7 @@ use super::efficiency::{Efficiency, EfficiencySource, NoEfficiency};
 use super::siblings::Siblings;
 use super::standing::Standing;
 use crate::model::caution::Caution;
+use crate::model::gain::Gain;
 use crate::model::place::Place;
 use crate::model::report::{Entry, Report};
 use crate::model::row::Row;
@@ -38,6 +39,8 @@ pub struct OperatorResult<'a> {
     pub row: &'a Row,
     /// How many times faster than `aten` it is, from interleaved pairs; none of `aten` itself.
     pub speedup: Option<Result<Speedup, NoSpeedup>>,
+    /// How many times faster than the same run eagerly; none of what is not compiled.
+    pub over_eager: Option<Result<Gain, NoSpeedup>>,
     /// The part of `aten`'s peak memory that it does without.
     pub peak_reduction: Option<f64>,
     /// The part of the machine's limit that it reaches.
@@ -77,6 +80,7 @@ impl<'a> OperatorResult<'a> {
             },
             row,
             speedup: entry.comparison.map(|comparison| comparison.speedup.clone()),
+            over_eager: entry.compilation.map(|comparison| comparison.gain.clone()),
             peak_reduction: entry.comparison.and_then(|comparison| comparison.peak_reduction),
             efficiency,
             standing: Standing::of(siblings.family(row)).get(row.full_id()).copied(),

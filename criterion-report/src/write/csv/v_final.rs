@@ -26,8 +26,10 @@ struct Line<'a> {
     compiled_baseline: Option<&'a Row>,
 }
 
-/// Torchao's names, each beside what fills it.
-const TIMES: &[(&str, fn(&Line<'_>) -> Option<String>)] = &[
+/// A name of torchao's, and what fills it.
+type Cell = (&'static str, fn(&Line<'_>) -> Option<String>);
+
+const TIMES: &[Cell] = &[
     ("baseline_model_eager_inference_time_in_ms", |it| median(it.baseline?)),
     ("quantized_model_eager_inference_time_in_ms", |it| median(it.eager?.row)),
     ("baseline_model_compiled_inference_time_in_ms", |it| median(it.compiled_baseline?)),

@@ -167,10 +167,8 @@ fn series_name(case: &Case) -> String {
         qualify(model != ModelKind::Linear, model.to_string());
     }
     qualify(case.dtype != Dtype::BFloat16, case.dtype.short().to_owned());
-    if let Some(variant) = case.work.model().map(|work| work.variant) {
-        if let Some(sparsity) = variant.sparsity {
-            qualify(true, sparsity.to_string());
-        }
+    if let Some(sparsity) = case.work.model().and_then(|work| work.variant.sparsity) {
+        qualify(true, sparsity.to_string());
     }
     if let Some(mode) = case.work.compile() {
         qualify(mode != CompileMode::Default, mode.to_string());

@@ -10,7 +10,7 @@ use super::group::parameter_heading;
 use super::{ABSENT, parameters};
 use crate::model::{Entry, Row};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, render};
+use crate::write::table::{Align, Cell, Line, clear, render, table_width};
 
 /// A value; where its measure is there without it, why; nothing where the measure is absent, which
 /// has its reason in the record.
@@ -26,6 +26,10 @@ struct Section {
     /// Whether it is left out where no case has any of its values.
     optional: bool,
 }
+
+/// The column of `latency` that the first table has of those that have it, which gives way where a
+/// variant's name leaves no room.
+const RATE: &str = "GB/s";
 
 const SECTIONS: &[Section] = &[
     Section { title: "latency", columns: LATENCY, optional: false },
@@ -52,9 +56,7 @@ const LATENCY: &[Column] = &[
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
     // Of operators and probes alone.
-    Column("GB/s", "", |r| {
-        ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())
-    }),
+    Column(RATE, "", |r| ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())),
 ];
 
 const WEIGHTS: &[Column] = &[
@@ -176,6 +178,11 @@ pub fn tables(
         for siblings in parameters(measured.iter().copied()) {
             lines.push(parameter_heading(&siblings[0]));
             lines.extend(siblings.iter().map(|entry| line(section, entry.row, footnotes)));
+        }
+        if table_width(&headings, &lines, 4) > width
+            && let Some(rate) = headings.iter().position(|(heading, _)| *heading == RATE)
+        {
+            clear(rate, &mut lines);
         }
         out.push('\n');
         out.push_str(&render(&headings, &lines, 4, width, colour));

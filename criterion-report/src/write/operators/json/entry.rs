@@ -3,7 +3,7 @@
 use plan::{CompileMode, Dtype, Implementation, Operator};
 use serde::Serialize;
 
-use super::measured::{Checked, InUse, Limit, Memory, Speed, Versus};
+use super::measured::{Checked, Compiled, InUse, Limit, Memory, Speed, Versus};
 use crate::model::{Missing, OperatorResult};
 use crate::write::place::Where;
 
@@ -31,6 +31,8 @@ pub struct Entry<'a> {
     #[serde(flatten)]
     versus: Versus,
     #[serde(flatten)]
+    compiled: Compiled<'a>,
+    #[serde(flatten)]
     memory: Memory,
     #[serde(flatten)]
     checked: Checked<'a>,
@@ -47,6 +49,7 @@ impl<'a> Entry<'a> {
             limit: Limit::of(result),
             in_use: InUse::of(result),
             versus: Versus::of(result),
+            compiled: Compiled::of(result),
             memory: Memory::of(result),
             checked: Checked::of(result),
             ..Self::empty()
@@ -72,6 +75,7 @@ impl<'a> Entry<'a> {
             limit: Limit::default(),
             in_use: InUse::default(),
             versus: Versus::default(),
+            compiled: Compiled::default(),
             memory: Memory::default(),
             checked: Checked::default(),
         }
