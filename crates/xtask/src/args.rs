@@ -26,6 +26,7 @@ pub enum Command {
         arguments: Vec<OsString>,
     },
     CompareTorchao(Comparison),
+    Python,
     Cache(Request),
     Doctor,
     Help(&'static str),
@@ -48,11 +49,8 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
     let rest: Vec<OsString> = arguments.collect();
     match command.to_string_lossy().as_ref() {
         "setup" => setup(&rest),
-        "doctor" => match rest.first() {
-            None => Ok(Command::Doctor),
-            Some(word) if is_help(word) => Ok(Command::Help(help::DOCTOR)),
-            Some(word) => Err(unknown("doctor", word)),
-        },
+        "doctor" => alone("doctor", &rest, Command::Doctor, help::DOCTOR),
+        "python" => alone("python", &rest, Command::Python, help::PYTHON),
         // After `--` the word belongs to criterion or libtest.
         "bench" if asks_for_help(&rest) => Ok(Command::Help(help::BENCH)),
         "bench" => Ok(Command::Bench { arguments: rest }),
@@ -68,12 +66,22 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
                 Some("bench") => help::BENCH,
                 Some("test") => help::TEST,
                 Some("compare-torchao") => help::COMPARE_TORCHAO,
+                Some("python") => help::PYTHON,
                 Some("cache") => help::CACHE,
                 Some("doctor") => help::DOCTOR,
                 _ => help::ALL,
             }))
         }
         other => Err(usage(&format!("unknown command \"{other}\""))),
+    }
+}
+
+/// A command that takes no arguments.
+fn alone(name: &str, rest: &[OsString], command: Command, help: &'static str) -> Result<Command> {
+    match rest.first() {
+        None => Ok(command),
+        Some(word) if is_help(word) => Ok(Command::Help(help)),
+        Some(word) => Err(unknown(name, word)),
     }
 }
 
@@ -188,7 +196,7 @@ fn unknown(command: &str, word: &OsString) -> Error {
 
 fn usage(what: &str) -> Error {
     Error::usage(what).remedy(
-        "the commands are setup, bench, test, compare-torchao, cache and doctor: cargo xtask --help",
+        "the commands are setup, bench, test, compare-torchao, python, cache and doctor: cargo xtask --help",
     )
 }
 
@@ -247,6 +255,8 @@ mod tests {
                 "cache clear --older-than 3 all",
                 Command::Cache(Request::Clear { what: Clear::All, older_than: Some(age::days(3)) }),
             ),
+            ("python", Command::Python),
+            ("python --help", Command::Help(help::PYTHON)),
             ("help cache", Command::Help(help::CACHE)),
             ("doctor", Command::Doctor),
             ("--help", Command::Help(help::ALL)),
@@ -280,6 +290,7 @@ mod tests {
             ("cache --older-than 3", "--older-than is for cache clear"),
             ("cache list --format csv", "cache: --format is table or json, not \"csv\""),
             ("cache show", "cache does not know \"show\""),
+            ("python -c", "python does not know \"-c\""),
             ("doctor --fix", "doctor does not know \"--fix\""),
         ] {
             let error = parsed(line).expect_err(line);

@@ -41,6 +41,13 @@ pub fn command() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// `cargo xtask python`: the path of the Python that compiles, or its name on the PATH.
+pub fn print() -> ExitCode {
+    let (python, _) = compiler_python(|name| std::env::var_os(name));
+    println!("{}", python.display());
+    ExitCode::SUCCESS
+}
+
 /// The interpreter in the cache, with torch and torchao: installed if it is not there yet.
 pub fn provision() -> Result<PathBuf> {
     let cache = Cache::of_environment()?;

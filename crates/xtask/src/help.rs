@@ -10,6 +10,7 @@ Usage: cargo xtask <command>
   bench [ARGUMENTS]        setup, cargo bench ARGUMENTS, then the report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
+  python                   the path of the Python that compiles
   cache [clear WHAT]       what is provisioned and compiled here, and be rid of it
   doctor                   what this machine has, and what to do about each gap
   help [COMMAND]           more about one command
@@ -100,6 +101,14 @@ Each pair takes batches of 30 ms until its interval is as narrow as the config's
 if its ratio is above 1.05 then but the interval is not, for up to three times as
 long. Run it on a quiet machine.
 Exit codes: 0 fine; 1 a ratio is above 1.05, or a case failed.
+";
+
+pub const PYTHON: &str = "\
+cargo xtask python: the path of the Python that compiles
+
+That of CRITERION_TORCH_PYTHON; else the one of cargo xtask setup --python; else
+python3 of the PATH. It compiles variants with use_torch_compile and Triton
+kernels; cargo xtask doctor says whether it has what that takes.
 ";
 
 pub const CACHE: &str = "\

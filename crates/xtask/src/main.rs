@@ -62,6 +62,7 @@ fn run() -> Result<ExitCode, Error> {
         Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
         Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
+        Command::Python => Ok(environment::print()),
         Command::Cache(request) => holdings::command(request),
         Command::Doctor => doctor::command(&workspace()?),
         Command::Help(text) => {

@@ -226,7 +226,7 @@ fn help_and_mistakes_on_the_command_line() {
     let scratch = Scratch::new();
     let help = scratch.run(&["--help"]);
     help.assert_fine();
-    for command in ["setup", "bench", "test", "compare-torchao", "cache", "doctor"] {
+    for command in ["setup", "bench", "test", "compare-torchao", "python", "cache", "doctor"] {
         assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
         let own = scratch.run(&[command, "--help"]);
         own.assert_fine();

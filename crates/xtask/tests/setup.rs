@@ -58,6 +58,8 @@ fn torch_for_python_is_provisioned_once_and_compare_torchao_takes_it() {
     }
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", "torchao-0.17.0-python3.12"]);
 
+    let interpreter = format!("{}\n", place.join("bin/python").display());
+    assert_eq!(scratch.run(&["python"]).assert_fine().stdout, interpreter);
     let mut again = scratch.xtask(&["setup", "--python"]);
     again.env("CRITERION_TORCH_PYTHON", "/own/python");
     let again = Outcome::of(again);
