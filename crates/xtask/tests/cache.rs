@@ -47,7 +47,7 @@ fn said(scratch: &Scratch, arguments: &[&str]) -> String {
 fn an_empty_cache_is_shown_and_cleared() {
     let scratch = Scratch::new();
     let shown = said(&scratch, &["cache"]);
-    assert!(shown.starts_with(&format!("{}\n", scratch.cache().display())), "{shown}");
+    assert!(shown.starts_with(&format!("{}: 0 kB\n", scratch.cache().display())), "{shown}");
     assert!(shown.contains("compiled: 0  0 kB  4.3 GB at most\n"), "{shown}");
     assert_eq!(said(&scratch, &["cache", "list"]), "no compiled packages\n");
     assert_eq!(

@@ -46,9 +46,13 @@ impl Compiled {
     pub fn read(folder: &Path) -> Result<Self> {
         let mut compiled = Self::default();
         for found in found::entries(folder)? {
+            if !found.path.is_dir() {
+                // A lock, or another small file of the library's own.
+                continue;
+            }
             if partial::is_partial(&found.path) {
                 compiled.partials.push(found);
-            } else if found.path.is_dir() {
+            } else {
                 let facts = Facts::read(&found.path);
                 compiled.packages.push(Package { found, facts });
             }

@@ -15,6 +15,8 @@ pub fn show(holdings: &Holdings, now: SystemTime) -> String {
     let packages: Vec<&Found> = compiled.packages.iter().map(|package| &package.found).collect();
     let files: Vec<&Found> = kernels.files.iter().collect();
     let unfinished: Vec<&Found> = kernels.partials.iter().chain(&compiled.partials).collect();
+    let all = [provisioned, partials].into_iter().flatten();
+    let all = weight(all.chain(packages.iter().chain(&files).chain(&unfinished).copied()));
 
     let mut rows: Vec<[String; 3]> = provisioned
         .iter()
@@ -45,7 +47,7 @@ pub fn show(holdings: &Holdings, now: SystemTime) -> String {
         };
         [found.name(), weight([found]), state.to_owned()]
     }));
-    format!("{}\n{}", folder.display(), aligned(&rows))
+    format!("{}: {all}\n{}", folder.display(), aligned(&rows))
 }
 
 /// A line for each package.
