@@ -107,7 +107,7 @@ fn install(python: &Python, place: &Path) -> Result<()> {
 }
 
 /// Measured on x86_64. On Linux torch's wheel brings CUDA along, whether the machine has a use for
-/// it or not: libtorch_cuda, without which torch cannot be imported, loads all that is large in it.
+/// it or not: libtorch_cuda, without which torch cannot be imported, loads most of it.
 fn download() -> &'static str {
     if cfg!(target_os = "linux") {
         "2.7 GB to download, 5.0 GB kept, some two minutes"
