@@ -11,7 +11,7 @@ use crate::workload::Workload;
 
 /// An operation of torch on one element, with a result of its own: next to nothing to compute, so
 /// that a step is the way there. From Rust that is the border to C++, the dispatcher and one small
-/// allocation.
+/// allocation, which is released again.
 pub(in crate::workload) struct Call {
     value: Tensor,
     reference: Reference,
@@ -44,7 +44,7 @@ impl Call {
 }
 
 impl Workload for Call {
-    /// Changes the sign: an operation that no library has a path of its own for.
+    /// Changes the sign.
     fn step(&self) -> Result<Tensor, TchError> {
         self.value.f_neg()
     }

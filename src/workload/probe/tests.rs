@@ -165,7 +165,7 @@ fn what_is_called_makes_one_element_of_another() {
 fn what_a_call_reads_is_what_its_steps_read() {
     let call = called();
     let [mut value] = <[Tensor; 1]>::try_from(call.tensors()).expect("one tensor");
-    let _ = value.fill_(3.0);
+    drop(value.fill_(3.0));
     let output = call.step().unwrap();
     assert_eq!(output.double_value(&[0]), -3.0);
     let refused = call.judge(&output).unwrap_err().to_string();
