@@ -66,7 +66,7 @@ impl Work {
             Self::Model(work) => work.variant.compile,
             Self::Fusion(work) => work.compile,
             Self::Operator(work) => work.compile,
-            Self::Probe(_) => None,
+            Self::Probe(work) => work.compile(),
         }
     }
 

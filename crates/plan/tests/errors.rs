@@ -172,6 +172,10 @@ fn mistakes_of_calibration() {
         "{ probes: [copy], sizes: [1.5MiB] }",
         "{ probes: [copy], sizes: [100GB, 2000000GiB] }",
         "{ probes: [launch], sizes: quick }",
+        "{ probes: [compiled_call], sizes: [1] }",
+        "{ probes: [call, compiled_call], dtypes: [torch.float16] }",
+        "{ probes: [call, launch] }",
+        "{ probes: [compiledcall] }",
         "{ probes: [stream], dtypes: [torch.bfloat16] }",
         "{ probes: [matmul], dtypes: [int8] }",
         "{ probes: [matmul], devices: [host] }",
@@ -227,7 +231,7 @@ fn mistakes_beside_a_wrong_word_are_reported_too() {
     said(
         "benchmark_mode: calibration\ncalibration_params: { probes: [matmul, copy], \
          sizes: [16KB, 0], dtypes: [torch.int3], threads: some, name: [x] }",
-        &["do not mean the same", "`16KB`", "sizes[1]", "torch.int3", "threads", "name"],
+        &["of several kinds", "`16KB`", "sizes[1]", "torch.int3", "threads", "name"],
     );
     said(
         "benchmark_mode: calibration\ncalibration_params: { probes: [matmull], sizes: quik }",

@@ -138,6 +138,13 @@ fn of_stream_on_a_device_the_host_has_what_is_compared() {
 }
 
 #[test]
+fn a_call_has_its_element_and_the_results() {
+    for probe in [Probe::Call, Probe::CompiledCall] {
+        assert_eq!((memory_bytes(&on_cuda(probe, 1)), host_bytes(&on_cuda(probe, 1))), (12, 4));
+    }
+}
+
+#[test]
 fn of_a_product_on_a_device_the_host_has_one_matrix_and_some_rows() {
     assert_eq!(host_bytes(&on_cuda(Probe::Matmul, 100)), 100 * 100 * (4 + 8 + 16));
     let large = host_bytes(&on_cuda(Probe::Matmul, 32768));

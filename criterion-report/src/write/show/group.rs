@@ -84,7 +84,7 @@ enum Rate {
     Flops,
     /// Of bytes: operators, STREAM.
     Bytes,
-    /// Time to queue a step: launches.
+    /// Time to queue a step: launches, calls. On the host nothing is queued.
     Queueing,
 }
 
@@ -98,7 +98,7 @@ impl Rate {
             Work::Probe(work) => Some(match work.probe {
                 Probe::Matmul | Probe::MatmulOnednn => Self::Flops,
                 Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
-                Probe::Launch => Self::Queueing,
+                Probe::Launch | Probe::Call | Probe::CompiledCall => Self::Queueing,
             }),
         }
     }
