@@ -17,6 +17,7 @@ pub mod runtime;
 pub mod script;
 pub mod sdpa;
 mod tensor;
+pub mod trace;
 pub mod triad;
 
 pub use error::{Error, is_out_of_memory};

@@ -177,6 +177,14 @@ pub struct ScriptFunction {
     _not_send: std::marker::PhantomData<*mut u8>,
 }
 
+/// What a step did, as a graph of TorchScript; opaque.
+#[repr(C)]
+pub struct Trace {
+    _opaque: [u8; 0],
+    /// Nothing asks it of another thread.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
 /// A scope that counts allocations; opaque.
 #[repr(C)]
 pub struct MemoryScope {
@@ -321,6 +329,27 @@ unsafe extern "C" {
     pub fn ctn_script_function_free(function: *mut ScriptFunction);
     /// Frees a script; null is fine. Its functions live on.
     pub fn ctn_script_free(script: *mut Script);
+
+    /// Calls `step` with `context` once under libtorch's tracer; `count` tensors become the graph's inputs. `step`
+    /// returns its output, alive until this returns, or null when it failed, and must not unwind. `out` must be
+    /// writable.
+    pub fn ctn_trace_record(
+        inputs: *const *const C_tensor,
+        count: usize,
+        step: unsafe extern "C" fn(context: *mut c_void) -> *const C_tensor,
+        context: *mut c_void,
+        out: *mut *mut Trace,
+    ) -> Status;
+    /// The graph in writing. `out` must be writable.
+    pub fn ctn_trace_text(trace: *const Trace, out: *mut *mut c_char) -> Status;
+    /// The tensors of more than one element that the graph holds, one per line. `out` must be writable.
+    pub fn ctn_trace_constants(trace: *const Trace, out: *mut *mut c_char) -> Status;
+    /// Why the graph is not what the step did; empty when it is. `out` must be writable.
+    pub fn ctn_trace_untraceable(trace: *const Trace, out: *mut *mut c_char) -> Status;
+    /// Writes a module whose `forward` is the graph to the file whose path is `length` bytes.
+    pub fn ctn_trace_save(trace: *const Trace, path: *const c_char, length: usize) -> Status;
+    /// Frees a trace; null is fine.
+    pub fn ctn_trace_free(trace: *mut Trace);
 
     /// activation(a · b + bias), GELU or else ReLU.
     pub fn ctn_addmm_activation(
