@@ -5,7 +5,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`] |
+//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`], [`threads`] |
 //! | 3 | [`measurement`], [`kernels`], [`operators`] |
 //! | 4 | [`compile`], [`recipes`], [`fusion`] |
 //! | 5 | [`models`] |
@@ -21,6 +21,7 @@ pub mod refusal;
 pub mod device;
 pub mod inputs;
 pub mod step;
+pub mod threads;
 
 pub mod kernels;
 pub mod measurement;

@@ -8,6 +8,7 @@ use crate::inputs;
 use crate::refusal::Refusal;
 use crate::verify::Reference;
 use crate::workload::Workload;
+use crate::workload::compiled::Eager;
 
 /// An operation of torch on one element, with a result of its own: next to nothing to compute, so
 /// that a step is the way there. From Rust that is the border to C++, the dispatcher and one small
@@ -20,7 +21,7 @@ pub(in crate::workload) struct Call {
 
 impl Call {
     /// One float32 element, `[1]`.
-    pub(super) fn prepare(case: &Case, place: Device) -> Result<Self, Refusal> {
+    pub(in crate::workload) fn prepare(case: &Case, place: Device) -> Result<Self, Refusal> {
         let rows = Tensor::f_from_slice(&[0_i64])?.f_to_device(place)?;
         Ok(Self {
             value: Tensor::f_ones([1], (Kind::Float, place))?,
@@ -28,17 +29,14 @@ impl Call {
             min_sqnr_db: min_sqnr_db(case, MIN_SQNR_DB),
         })
     }
+}
 
-    /// Every tensor that a step reads, sharing their storage: the one.
-    pub(in crate::workload) fn tensors(&self) -> Vec<Tensor> {
+impl Eager for Call {
+    fn tensors(&self) -> Vec<Tensor> {
         vec![self.value.shallow_clone()]
     }
 
-    /// An output, whoever computed it, against the float64 reference.
-    ///
-    /// # Errors
-    /// As [`Workload::check`].
-    pub(in crate::workload) fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
         self.reference.judge(output, self.min_sqnr_db)
     }
 }
@@ -58,7 +56,7 @@ impl Workload for Call {
     }
 
     fn inputs_bytes(&self) -> u64 {
-        self.tensors().iter().map(inputs::bytes).sum()
+        inputs::bytes(&self.value)
     }
 
     fn kernels(&self) -> Vec<String> {

@@ -11,7 +11,7 @@ use super::{Refusal, Workload};
 use crate::native::onednn;
 use crate::{device, inputs};
 
-use call::Call;
+pub(super) use call::Call;
 use launch::Launch;
 use matmul::Matmul;
 use stream::{DeviceStream, HostStream};
@@ -33,8 +33,7 @@ pub(super) fn check(work: &ProbeWork, device: Device, dtype: Dtype) -> Result<()
             "the host starts no kernels, it calls functions; `devices: [cuda]` has a queue for them"
                 .to_owned(),
         ),
-        Probe::Launch | Probe::Call => Ok(()),
-        Probe::CompiledCall => refuse(NOT_WIRED.to_owned()),
+        Probe::Launch | Probe::Call | Probe::CompiledCall => Ok(()),
         Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
             let element = dtype.bytes();
             if work.size >= element && work.size.is_multiple_of(element) {
@@ -45,22 +44,13 @@ pub(super) fn check(work: &ProbeWork, device: Device, dtype: Dtype) -> Result<()
     }
 }
 
-/// Why the compiled call is not measured.
-const NOT_WIRED: &str = "compiled variants are not wired";
-
-/// The call of an operation, eagerly.
-pub(super) fn call(case: &Case) -> Result<Call, Refusal> {
-    Call::prepare(case, device::resolve(case.device)?)
-}
-
-/// Builds what `check` has let through.
+/// Builds what `check` has let through; of a compiled call, its eager twin is [`Call::prepare`].
 pub(super) fn prepare(case: &Case, work: &ProbeWork) -> Result<Box<dyn Workload>, Refusal> {
     let place = device::resolve(case.device)?;
     Ok(match (work.probe, case.device) {
         (Probe::Matmul | Probe::MatmulOnednn, _) => Box::new(Matmul::prepare(case, work, place)?),
         (Probe::Launch, _) => Box::new(Launch::prepare(case, place)?),
-        (Probe::Call, _) => Box::new(call(case)?),
-        (Probe::CompiledCall, _) => return Err(Refusal::Unsupported(NOT_WIRED.to_owned())),
+        (Probe::Call | Probe::CompiledCall, _) => Box::new(Call::prepare(case, place)?),
         (_, Device::Cpu) => Box::new(HostStream::prepare(case, work)?),
         (_, Device::Cuda | Device::Xpu | Device::Mps) => {
             Box::new(DeviceStream::prepare(case, work, place)?)
