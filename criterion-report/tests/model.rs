@@ -424,15 +424,15 @@ fn compiled_cases_are_compared_with_their_eager_twins_and_the_compiled_baseline(
 fn a_quotient_of_two_runs_is_pointed_out() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let copied = folder.path().join("criterion-torch/new");
-    std::fs::create_dir_all(&copied).expect("writable");
+    fs::create_dir_all(&copied).expect("writable");
     let from = fixture("compiled-modes").join("criterion-torch/new/inference.jsonl");
-    let text = std::fs::read_to_string(from).expect("readable");
+    let text = fs::read_to_string(from).expect("readable");
     let lines = text.lines().map(|line| match line.contains("\"variant\":\"baseline+compile\"") {
         true => line.replace("20261120T134000Z-4242", "20261121T080000Z-7"),
         false => line.to_owned(),
     });
     let lines: Vec<String> = lines.collect();
-    std::fs::write(copied.join("inference.jsonl"), lines.join("\n")).expect("writable");
+    fs::write(copied.join("inference.jsonl"), lines.join("\n")).expect("writable");
     let location = Location::at(folder.path().join("criterion"));
     let report = Report::read(&location, "new", Selection::default()).expect("readable");
     let said = |variant: &str| {
@@ -441,4 +441,35 @@ fn a_quotient_of_two_runs_is_pointed_out() {
     };
     assert!(said("int8wo+compile"));
     assert!(!said("int8wo+max-autotune"));
+}
+
+/// What was measured later stands at the end of the file.
+#[test]
+fn compiled_cases_stand_behind_their_eager_twins_whenever_they_were_measured() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let copied = folder.path().join("criterion-torch/new");
+    fs::create_dir_all(&copied).expect("writable");
+    let from = fixture("compiled-modes").join("criterion-torch/new/inference.jsonl");
+    let text = fs::read_to_string(from).expect("readable");
+    let (compiled, eager): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.contains("\"compile\":"));
+    let lines = [eager, compiled].concat().join("\n");
+    fs::write(copied.join("inference.jsonl"), lines).expect("writable");
+    let location = Location::at(folder.path().join("criterion"));
+    let report = Report::read(&location, "new", Selection::default()).expect("readable");
+    let variants: Vec<&str> =
+        report.entries().map(|entry| entry.row.record.case.id.variant.as_str()).collect();
+    let expected = [
+        "baseline",
+        "baseline+compile",
+        "baseline+max-autotune",
+        "int8wo",
+        "int8wo+packed",
+        "int8wo+compile",
+        "int8wo+max-autotune",
+        "int8dq",
+        "int8dq+compile",
+        "int8dq+max-autotune",
+    ];
+    assert_eq!(variants, expected);
 }
