@@ -6,8 +6,7 @@ use std::fs;
 
 use common::{fixture, latest, report, try_report};
 use criterion_report::model::{
-    Caution, Comparison, Entry, GainSource, Interval, Location, NoSpeedup, NoTime, Report,
-    Selection, Speedup,
+    Caution, Entry, Interval, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
 };
 use serde_json::Value;
 use statistics::Verdict;
@@ -389,56 +388,4 @@ fn one_iteration_is_no_iterations() {
     let stale = |iters| NoTime::Stale { recorded: (3, 9), found: (iters, 7) }.to_string();
     assert!(stale(1).contains("its last sample is 1 iteration in 7 ns"), "{}", stale(1));
     assert!(stale(2).contains("its last sample is 2 iterations in 7 ns"), "{}", stale(2));
-}
-
-#[test]
-fn compiled_cases_are_compared_with_their_eager_twins_and_the_compiled_baseline() {
-    let report = report("compiled-modes");
-    let entry = |variant: &str| entry(&report, variant);
-    let gain = |compared: Option<&Comparison>| compared?.gain.as_ref().ok().copied();
-    let over = |compared: Option<&Comparison>| Some(gain(compared)?.source.word());
-    for (variant, quantization, compilation) in [
-        ("int8wo", Some("pairs"), None),
-        ("baseline+compile", None, Some("pairs")),
-        ("int8wo+max-autotune", Some("quotient"), Some("quotient")),
-        ("int8dq+compile", None, None),
-        ("unfused+compile", Some("pairs"), Some("pairs")),
-        ("aten-composed", Some("pairs"), None),
-        ("aten-composed+compile", Some("pairs"), Some("quotient")),
-    ] {
-        let entry = entry(variant);
-        assert_eq!(over(entry.quantization), quantization, "{variant}");
-        assert_eq!(over(entry.compilation), compilation, "{variant}");
-    }
-    // Each with its own mode.
-    let autotuned = entry("int8wo+max-autotune");
-    let other = autotuned.unquantized.expect("it has a row").record.case.id.variant.clone();
-    assert_eq!(other, "baseline+max-autotune");
-    // What was measured of the two directly is taken.
-    let direct = common::report("compiled");
-    let direct = gain(self::entry(&direct, "int8wo+max-autotune").quantization).expect("a pair");
-    assert_eq!((direct.ratio, direct.source), (2.02217, GainSource::Pairs { blocks: 18 }));
-}
-
-#[test]
-fn a_quotient_of_two_runs_is_pointed_out() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let copied = folder.path().join("criterion-torch/new");
-    std::fs::create_dir_all(&copied).expect("writable");
-    let from = fixture("compiled-modes").join("criterion-torch/new/inference.jsonl");
-    let text = std::fs::read_to_string(from).expect("readable");
-    let lines = text.lines().map(|line| match line.contains("\"variant\":\"baseline+compile\"") {
-        true => line.replace("20261120T134000Z-4242", "20261121T080000Z-7"),
-        false => line.to_owned(),
-    });
-    let lines: Vec<String> = lines.collect();
-    std::fs::write(copied.join("inference.jsonl"), lines.join("\n")).expect("writable");
-    let location = Location::at(folder.path().join("criterion"));
-    let report = Report::read(&location, "new", Selection::default()).expect("readable");
-    let said = |variant: &str| {
-        let cautions = entry(&report, variant).cautions();
-        cautions.iter().any(|caution| caution.contains("follows from pairs of two runs"))
-    };
-    assert!(said("int8wo+compile"));
-    assert!(!said("int8wo+max-autotune"));
 }

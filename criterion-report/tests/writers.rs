@@ -169,6 +169,26 @@ fn the_documented_columns_are_those_written() {
 }
 
 #[test]
+fn the_documented_columns_of_the_last_layout_are_those_written() {
+    let text = write(&v_final(), &report("probes"));
+    let written: Vec<&str> = text.lines().next().expect("a heading line").split(',').collect();
+    let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
+    let (_, section) = format.split_once("`--layout v-final`").expect("the layout");
+    let (list, table) = section
+        .split_once("```text\n")
+        .expect("the settings")
+        .1
+        .split_once("```")
+        .expect("its end");
+    let table = table.trim_start().split("\n\n").next().expect("a table");
+    let first = regex::Regex::new("(?m)^\\| (`[^|]*`) \\|").expect("a valid pattern");
+    let cells: String = first.captures_iter(table).map(|row| row[1].to_owned()).collect();
+    let names = cells.split('`').filter(|name| !name.trim_matches(&[',', ' '][..]).is_empty());
+    let documented: Vec<&str> = list.split_whitespace().chain(names).collect();
+    assert_eq!(documented, written);
+}
+
+#[test]
 fn dashboard_for_the_database() {
     let v3 = dashboard(false, false, false);
     let failed = try_report("every-outcome", "new", "float8dq-row").expect("a readable fixture");

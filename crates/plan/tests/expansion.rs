@@ -211,82 +211,6 @@ fn packed_stands_behind_its_eager_sibling_where_libtorch_has_the_op() {
 }
 
 #[test]
-fn the_spellings_of_compile_are_one_thing() {
-    let modes = |keys: &str| {
-        let config =
-            parse(&format!("model_params: {{ {keys} }}")).unwrap_or_else(|e| panic!("{e}"));
-        let modes = &models(&config).models[0].compile;
-        modes.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(" ")
-    };
-    for (keys, expected) in [
-        ("name: x", ""),
-        ("use_torch_compile: true", "default"),
-        ("use_torch_compile: true, torch_compile_mode: max-autotune", "max-autotune"),
-        ("use_torch_compile: true, torch_compile_mode: true", "default"),
-        // Documented upstream.
-        ("use_torch_compile: true, torch_compile_mode: \"false\"", ""),
-        ("use_torch_compile: true, torch_compile_mode: false", ""),
-        ("use_torch_compile: false, torch_compile_mode: max-autotune", ""),
-        ("torch_compile_mode: max-autotune", ""),
-        ("compile: max-autotune", "max-autotune"),
-        ("compile: true", "default"),
-        ("compile: false", ""),
-        ("compile: \"false\", torch_compile_mode: max-autotune", ""),
-        ("compile: true, torch_compile_mode: max-autotune", "max-autotune"),
-        ("compile: max-autotune, torch_compile_mode: max-autotune", "max-autotune"),
-        ("compile: max-autotune, torch_compile_mode: true", "max-autotune"),
-        ("compile: false, use_torch_compile: true, torch_compile_mode: false", ""),
-        ("compile: default, use_torch_compile: true", "default"),
-        ("compile: [max-autotune, default, max-autotune]", "default max-autotune"),
-        (
-            "compile: [default, max-autotune], torch_compile_mode: [max-autotune, default]",
-            "default max-autotune",
-        ),
-        (
-            "use_torch_compile: true, torch_compile_mode: [reduce-overhead, default]",
-            "default reduce-overhead",
-        ),
-    ] {
-        assert_eq!(modes(keys), expected, "{keys}");
-    }
-}
-
-#[test]
-fn each_mode_is_a_sibling_of_its_own() {
-    let plan = plan_of(
-        "quantization_config_recipe_names: [int8wo]\nout: true\n\
-         model_params: { compile: [default, max-autotune-no-cudagraphs] }",
-    );
-    let variants: Vec<&str> = plan.cases().map(|case| case.id.variant.as_str()).collect();
-    let expected = [
-        "baseline",
-        "baseline+out",
-        "baseline+compile",
-        "baseline+max-autotune-no-cudagraphs",
-        "int8wo",
-        "int8wo+packed",
-        "int8wo+out",
-        "int8wo+compile",
-        "int8wo+max-autotune-no-cudagraphs",
-    ];
-    assert_eq!(variants, expected);
-}
-
-#[test]
-fn the_time_limit_of_compiling_is_inherited_and_ten_minutes_by_default() {
-    let limits = |text: &str| -> Vec<f64> {
-        let config = parse(text).unwrap_or_else(|errors| panic!("{errors}"));
-        models(&config).models.iter().map(|model| model.settings.compile_timeout_s).collect()
-    };
-    assert_eq!(limits("model_params: {}"), [600.0]);
-    let text = "compile_timeout_s: 30\nmodel_params: [{}, { compile_timeout_s: 0.5 }]";
-    assert_eq!(limits(text), [30.0, 0.5]);
-    let twice = "model_params: [{}, { compile_timeout_s: 0.5 }]";
-    let errors = expand(&[parse(twice).expect("valid")]).unwrap_err().to_string();
-    assert!(errors.contains("with a different `compile_timeout_s`"), "{errors}");
-}
-
-#[test]
 fn an_out_case_is_a_candidate_with_an_id_of_its_own() {
     let plan = plan_of("quantization_config_recipe_names: [int8dq]\nmodel_params: { out: true }");
     let cases: Vec<_> = plan.cases().collect();
@@ -459,40 +383,6 @@ fn a_large_plan_keeps_every_id_unique_and_inside_criterions_limits() {
         assert!(case.full_id().len() <= MAX_ID, "{}", case.id);
         for part in [&case.id.group, &case.id.variant, &case.id.parameter] {
             assert!(part.len() <= MAX_PART, "{part}");
-        }
-    }
-}
-
-/// The longest words of every kind, at the largest sizes that can be run, in a config of a long name.
-#[test]
-fn ids_of_compiled_cases_are_unique_and_inside_criterions_limits() {
-    let modes = "compile: [default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs]";
-    let long = Path::new("microbenchmark_quantization_config_of_everything.yml");
-    for text in [
-        format!(
-            "quantization_config_recipe_names: [float8dq-tensor, int8_dynamic_activation_intx_weight-4-128-false]\n\
-             model_params: {{ {modes}, device: cuda, model_type: transformer_block, \
-             matrix_shapes: [{{ name: custom, shapes: [[128000, 131072, 131072]] }}] }}"
-        ),
-        format!(
-            "benchmark_mode: fusion\nfusion_params:\n\
-             \x20 - {{ {modes}, patterns: [linear], sizes: [[131072, 131072, 131072]], dtypes: [bf16], devices: [cuda] }}\n\
-             \x20 - {{ {modes}, patterns: [conv], sizes: [[128, 2048, 2048, 112]], memory_formats: [channels_last], dtypes: [bf16], devices: [cuda] }}\n\
-             \x20 - {{ {modes}, patterns: [attention], sizes: [[128, 16384, 128]], heads: [128], causal: [false, true], dtypes: [bf16], devices: [cuda] }}\n"
-        ),
-        format!(
-            "benchmark_mode: operators\noperator_params: {{ {modes}, operators: [all], dtypes: [bf16], devices: [cuda], \
-             batch_sizes: [16777216], sequence_lengths: [16777216], tensor_dimensions: [16777216] }}"
-        ),
-    ] {
-        let config = Config::parse(long, &text).unwrap_or_else(|errors| panic!("{errors}"));
-        let plan = expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"));
-        let ids: std::collections::HashSet<String> = plan.cases().map(Case::full_id).collect();
-        assert_eq!(ids.len(), plan.cases().count());
-        assert!(plan.cases().filter(|case| case.work.compile().is_some()).count() >= 8);
-        for case in plan.cases() {
-            assert!(case.full_id().len() <= MAX_ID, "{}", case.id);
-            assert!(case.id.variant.len() <= MAX_PART, "{}", case.id);
         }
     }
 }

@@ -336,69 +336,6 @@ fn sizes_are_the_documents_unless_listed() {
     assert!(all.cases().all(|case| case.work.operator().unwrap().max_elements == 7));
 }
 
-fn variants_of(plan: &Plan) -> Vec<&str> {
-    plan.cases().map(|case| case.id.variant.as_str()).collect()
-}
-
-#[test]
-fn the_unfused_operations_alone_get_compiled_siblings() {
-    let plan = fusion("{ patterns: [linear_bias_relu], sizes: [[64, 64, 64]], compile: true }");
-    one_baseline_per_group(&plan);
-    let variants = variants_of(&plan);
-    assert_eq!(variants[..3], ["unfused", "unfused+compile", "fused"]);
-    assert_eq!(variants.iter().filter(|it| it.contains('+')).count(), 1, "{variants:?}");
-    let listed = fusion(
-        "{ patterns: [linear_bias], sizes: [[64, 64, 64]], variants: [fused], \
-         use_torch_compile: true, torch_compile_mode: [max-autotune, default] }",
-    );
-    let expected = ["unfused", "unfused+compile", "unfused+max-autotune", "fused"];
-    assert_eq!(variants_of(&listed), expected);
-    one_baseline_per_group(&listed);
-}
-
-#[test]
-fn what_runs_atens_operations_gets_compiled_siblings() {
-    let of = |rest: &str| {
-        let plan = operators(&format!("{{ operators: [gelu], {SIZE}, {rest} }}"));
-        one_baseline_per_group(&plan);
-        variants_of(&plan).join(" ")
-    };
-    assert_eq!(
-        of("use_torch_compile: true"),
-        "aten aten+compile aten-out aten-composed aten-composed+compile rust stream"
-    );
-    assert_eq!(of("compile: max-autotune, implementations: [rust]"), "aten aten+max-autotune rust");
-    assert_eq!(of("torch_compile_mode: max-autotune, implementations: [rust]"), "aten rust");
-}
-
-#[test]
-fn compiled_works_say_their_mode() {
-    let plan = operators(&format!("{{ operators: [gelu], {SIZE}, compile: reduce-overhead }}"));
-    for case in plan.cases() {
-        let compiled = case.id.variant.ends_with("+reduce-overhead");
-        let mode = compiled.then_some(plan::CompileMode::ReduceOverhead);
-        assert_eq!(case.work.compile(), mode, "{}", case.full_id());
-        assert_eq!(case.variant(), case.id.variant);
-    }
-}
-
-#[test]
-fn no_operation_of_a_compiled_pattern_is_known_by_formula() {
-    let plan = fusion("{ patterns: [all], sizes: quick, compile: true, variants: [unfused] }");
-    for group in &plan.groups {
-        let [eager, compiled] = &group.cases[..] else { panic!("two cases") };
-        let (eager, compiled) = (eager.work.fusion().unwrap(), compiled.work.fusion().unwrap());
-        let dtype = Dtype::Float32;
-        assert_eq!(compiled.operations(dtype, Device::Cpu), None);
-        assert_eq!(compiled.bytes(dtype, Device::Cpu), None);
-        assert_eq!(compiled.upstream_bytes(dtype), None);
-        assert!(eager.bytes(dtype, Device::Cpu).is_some());
-        assert_eq!(compiled.minimal_bytes(dtype), eager.minimal_bytes(dtype));
-        assert_eq!(compiled.memory_bytes(dtype), eager.memory_bytes(dtype));
-        assert_eq!(compiled.output_size(), eager.output_size());
-    }
-}
-
 #[test]
 fn upstreams_names_of_operators_are_translated() {
     for (name, remedy) in [

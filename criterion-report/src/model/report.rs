@@ -226,31 +226,46 @@ impl Report {
 }
 
 /// Puts rows of one group, and in it those of one parameter, together where the first of them
-/// stands; the baseline comes before its candidates, which keep their order but for packed ones:
-/// each stands behind its eager sibling.
+/// stands; the baseline comes before its candidates, which keep their order but for those that run
+/// a plain sibling in another way: each stands behind it, packed, with a preallocated output,
+/// compiled.
 fn arrange(rows: &mut [Row]) {
     let mut groups: HashMap<String, usize> = HashMap::new();
     let mut parameters: HashMap<(String, String), usize> = HashMap::new();
-    let mut eager: HashMap<(String, String, String), usize> = HashMap::new();
-    let eager_sibling = |row: &Row| {
+    let mut plain_places: HashMap<(String, String, String), usize> = HashMap::new();
+    let plain_sibling = |row: &Row| {
         let id = &row.record.case.id;
-        let eager = row.variant().map(|variant| Variant { packed: false, ..variant }.to_string());
-        let variant = eager.unwrap_or_else(|| id.variant.clone());
-        (id.group.clone(), id.parameter.clone(), variant)
+        (id.group.clone(), id.parameter.clone(), plain(row.record.case.work).variant())
     };
     for (place, row) in rows.iter().enumerate() {
         let id = &row.record.case.id;
         groups.entry(id.group.clone()).or_insert(place);
         parameters.entry((id.group.clone(), id.parameter.clone())).or_insert(place);
-        eager.entry(eager_sibling(row)).or_insert(place);
+        plain_places.entry(plain_sibling(row)).or_insert(place);
     }
     rows.sort_by_cached_key(|row| {
         let id = &row.record.case.id;
         let parameter = (id.group.clone(), id.parameter.clone());
-        let packed = row.variant().is_some_and(|variant| variant.packed);
-        let candidate = (!row.is_baseline(), eager[&eager_sibling(row)], packed);
+        let variant = row.variant();
+        let way = (
+            row.record.case.work.compile(),
+            variant.is_some_and(|variant| variant.preallocated),
+            variant.is_some_and(|variant| variant.packed),
+        );
+        let candidate = (!row.is_baseline(), plain_places[&plain_sibling(row)], way);
         (groups[&id.group], parameters[&parameter], candidate)
     });
+}
+
+/// The same work without anything special about how it is run.
+fn plain(work: Work) -> Work {
+    match work.eager() {
+        Work::Model(ModelWork { model, variant, shape }) => {
+            let variant = Variant { packed: false, preallocated: false, ..variant };
+            Work::Model(ModelWork { model, variant, shape })
+        }
+        other => other,
+    }
 }
 
 /// Compares every row with the baseline of its group (same group id, same parameter), with the

@@ -13,6 +13,12 @@ use crate::model::Report;
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Options {
     /// What a line is
+    ///
+    /// `v-final` has four times and three speed-ups: of the recipe over the unquantized model, both
+    /// eager; of the same, both compiled; and of the compiled recipe over the eager one. Those of two
+    /// cases that were not partners follow from the pairs of both with the eager baseline. Packed
+    /// variants, preallocated outputs and what is no model have no place in it; they are counted on
+    /// stderr, and what was not measured is named there.
     #[arg(long, value_enum, default_value = "cases")]
     pub layout: Layout,
 }
@@ -25,11 +31,6 @@ pub enum Layout {
     Cases,
     /// A recipe at a shape in a compile mode, eager and compiled side by side: exactly the columns
     /// that torchao had last
-    ///
-    /// Four times and three speed-ups: eager over the eager baseline, compiled over the compiled
-    /// baseline, and compiled over eager. Those of two cases that were not partners follow from the
-    /// pairs of both with the eager baseline. Packed variants, preallocated outputs and what is no
-    /// model have no place in it; they are counted on stderr, and so is what was not measured.
     VFinal,
 }
 
