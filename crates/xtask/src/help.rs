@@ -126,7 +126,7 @@ cargo xtask cache: what is provisioned and compiled here, and be rid of it
 
 The first two take --format table or json (sizes in bytes on disk, times in seconds
 since 1970). What is cleared is compiled again when it is needed. What a process is
-making stays. A libtorch or Python's torch goes with rm -r, and comes back with
+using or making stays. A libtorch or Python's torch goes with rm -r, and comes back with
 cargo xtask setup; links to it in other clones lead nowhere until then.
 
 Variables:

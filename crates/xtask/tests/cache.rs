@@ -10,12 +10,19 @@ use std::time::{Duration, SystemTime};
 
 use common::Scratch;
 
-const FACTS: &str = r#"{"mode":"max-autotune","options":{"max_autotune":true},
-    "compiler":"torch 2.11.0, g++ 12.2.0","seconds":15.25,"package_bytes":5000,"key":"a"}"#;
+const FACTS: &str = r#"{"compilation":{"mode":"max-autotune","options":{"max_autotune":true},
+    "compiler":"torch 2.11.0, g++ 12.2.0","seconds":15.25,"package_bytes":5000,"cache_hit":false,
+    "key":"a"},"kernels":["cpp_fused_0"],"checksum":17723371717273610423}"#;
+
+/// The key that begins with these digits; what stands behind a dot is kept.
+fn key(name: &str) -> String {
+    let (digits, rest) = name.split_at(name.find('.').unwrap_or(name.len()));
+    format!("{digits:0<32}{rest}")
+}
 
 /// A folder of the cache with a package of 5000 bytes in it, not touched for so many days.
 fn package(scratch: &Scratch, name: &str, facts: &str, days: u64) -> PathBuf {
-    let folder = scratch.cache().join("compiled").join(name);
+    let folder = scratch.cache().join("compiled").join(key(name));
     fs::create_dir_all(&folder).expect("make a package");
     for (file, content) in [("package.pt2", "x".repeat(5000).as_str()), ("facts.json", facts)] {
         let path = folder.join(file);
@@ -65,7 +72,8 @@ fn all_that_is_in_the_cache_is_shown() {
     package(&scratch, "b", "cut off", 40);
     package(&scratch, "c.partial-0123456789abcdef", "", 0);
     kernel(&scratch, "gelu.cu-sm_90-0123456789abcdef.cubin", 3);
-    fs::write(scratch.cache().join("compiled/a.lock"), "").expect("leave a lock");
+    fs::write(scratch.cache().join("compiled/probes.json"), "[]")
+        .expect("leave what is no package");
     let leftover = scratch.cache().join(format!("torch-2.11.0-cuda.partial-{}", u32::MAX));
     fs::create_dir_all(leftover).expect("leave a leftover");
 
@@ -87,10 +95,14 @@ fn all_that_is_in_the_cache_is_shown() {
     let rows: Vec<Vec<&str>> =
         listed.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows.len(), 3, "{listed}");
-    assert_eq!(rows[1][..2], ["a", "max-autotune"], "the one used last first: {listed}");
+    assert_eq!(
+        rows[1][..2],
+        [key("a").as_str(), "max-autotune"],
+        "the one used last first: {listed}"
+    );
     let row = "15.2 s       2 days ago   torch 2.11.0, g++ 12.2.0";
     assert!(listed.contains(row), "{listed}");
-    assert_eq!(rows[2][..2], ["b", "unknown"], "{listed}");
+    assert_eq!(rows[2][..2], [key("b").as_str(), "unknown"], "{listed}");
 
     let json = said(&scratch, &["cache", "--format", "json"]);
     for text in [
@@ -98,7 +110,7 @@ fn all_that_is_in_the_cache_is_shown() {
         "\"mode\": \"max-autotune\",",
         "\"seconds\": 15.25",
         "\"facts\": null",
-        "\"name\": \"c.partial-0123456789abcdef\",",
+        &format!("\"name\": \"{}\",", key("c.partial-0123456789abcdef")),
         "\"left_over\": true",
     ] {
         assert!(json.contains(text), "{text}: {json}");
@@ -110,7 +122,7 @@ fn all_that_is_in_the_cache_is_shown() {
 fn only_what_was_asked_for_is_cleared() {
     let scratch = Scratch::new();
     scratch.run(&["setup", "--cpu"]).assert_fine();
-    let (new, old) = (package(&scratch, "new", FACTS, 1), package(&scratch, "old", FACTS, 9));
+    let (new, old) = (package(&scratch, "a", FACTS, 1), package(&scratch, "0", FACTS, 9));
     let kernel = kernel(&scratch, "gelu.cu-sm_90-0123456789abcdef.cubin", 9);
 
     let by_age = said(&scratch, &["cache", "clear", "compiled", "--older-than", "8"]);
@@ -126,34 +138,50 @@ fn only_what_was_asked_for_is_cleared() {
 }
 
 #[test]
-fn what_is_being_made_stays() {
+fn what_is_being_made_or_used_stays() {
     let scratch = Scratch::new();
-    let partial = package(&scratch, "k.partial-0123456789abcdef", "", 2);
-    let fresh = package(&scratch, "l.partial-0123456789abcdef", "", 0);
-    let unlocked = package(&scratch, "m.partial-0123456789abcdef", "", 0);
+    let partial = package(&scratch, "a.partial-0123456789abcdef", "", 2);
+    let unlocked = package(&scratch, "b.partial-0123456789abcdef", "", 0);
+    let lockless = package(&scratch, "c.partial-0123456789abcdef", "", 0);
+    let used = package(&scratch, "d", FACTS, 9);
     let written = kernel(&scratch, "gelu.cu-sm_90-01.partial-0123456789abcdef", 0);
-    let lock = File::create(scratch.cache().join("compiled/k.lock")).expect("open the lock");
+    let compiled = scratch.cache().join("compiled");
+    let lock = File::create(compiled.join(key("a.lock"))).expect("open the lock");
     lock.lock().expect("hold the lock, as who compiles it does");
-    fs::write(scratch.cache().join("compiled/m.lock"), "").expect("leave a lock");
+    let facts = File::open(used.join("facts.json")).expect("open the facts");
+    facts.lock_shared().expect("hold the package, as who uses it does");
+    fs::write(compiled.join(key("b.lock")), "").expect("leave a lock");
 
     let cleared = said(&scratch, &["cache", "clear", "all"]);
     let lines: Vec<&str> = cleared.lines().collect();
     assert!(
-        lines[0].contains("; 1 never finished, ") && lines[0].contains("; kept 2 "),
+        lines[0].starts_with("removed 0 compiled packages, 0 kB; 2 never finished, "),
         "{cleared}"
     );
-    assert!(lines[1].ends_with("; kept 1 that a process may be making"), "{cleared}");
-    assert!(partial.exists() && fresh.exists() && written.exists());
+    assert!(lines[0].ends_with("; kept 2 that a process is using or making"), "{cleared}");
+    assert!(lines[1].ends_with("; kept 1 that a process is using or making"), "{cleared}");
+    assert!(partial.exists() && used.join("package.pt2").exists() && written.exists());
     assert!(!unlocked.exists(), "its process gave the lock back by ending");
+    assert!(!lockless.exists(), "its process took the lock away, and ended before its folder went");
+    assert!(!compiled.join(key("b.lock")).exists());
 
     lock.unlock().expect("release the lock");
-    age(&fresh, 2);
-    for file in ["package.pt2", "facts.json"] {
-        age(&fresh.join(file), 2);
-    }
+    facts.unlock().expect("release the package");
     age(&written, 1);
     said(&scratch, &["cache", "clear", "all"]);
-    assert!(!partial.exists() && !fresh.exists() && !written.exists());
+    let left = |folder| fs::read_dir(scratch.cache().join(folder)).expect("it stays").count();
+    assert_eq!((left("compiled"), left("kernels")), (0, 0));
+}
+
+#[test]
+fn what_is_not_ours_stays() {
+    let scratch = Scratch::new();
+    let compiled = scratch.cache().join("compiled");
+    fs::create_dir_all(compiled.join("notes")).expect("make a folder");
+    fs::write(compiled.join("probes.json"), "[]").expect("write a file");
+    let cleared = said(&scratch, &["cache", "clear", "compiled"]);
+    assert_eq!(cleared, "removed 0 compiled packages, 0 kB\n");
+    assert_eq!(fs::read_dir(&compiled).expect("list it").count(), 2);
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn judge(python: &str, by: Chosen, versions: std::result::Result<Versions, Strin
 fn compiler(chosen: Option<OsString>, version_of: impl Fn(&OsString) -> Option<String>) -> Check {
     let name = "inductor C++";
     let fallback = if cfg!(target_os = "macos") { "clang++" } else { "g++" };
+    let chosen = chosen.filter(|program| !program.is_empty());
     let is_chosen = chosen.is_some();
     let program = chosen.unwrap_or_else(|| fallback.into());
     let shown = program.display();
@@ -178,6 +179,7 @@ mod tests {
         for (chosen, mark, remedy) in [
             (None, Mark::Ok, ""),
             (Some("g++"), Mark::Ok, ""),
+            (Some(""), Mark::Ok, ""),
             (Some("ccache g++"), Mark::Warning, "set CXX"),
         ] {
             let check = compiler(chosen.map(OsString::from), only_gcc);

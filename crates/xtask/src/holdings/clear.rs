@@ -33,8 +33,8 @@ pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result
     if matches!(what, Clear::Compiled | Clear::All) {
         let Compiled { packages, partials } = Compiled::read(&cache.compiled())?;
         let packages = packages.into_iter().map(|package| package.found).collect();
-        let (whole, partials) =
-            (sweep(packages, compiled::remove), sweep(partials, compiled::remove));
+        let whole = sweep(packages, compiled::remove_package);
+        let partials = sweep(partials, compiled::remove_partial);
         println!("{}", line(["compiled package", "compiled packages"], &whole, &partials));
     }
     if matches!(what, Clear::Kernels | Clear::All) {
@@ -49,11 +49,11 @@ pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result
 #[derive(Default)]
 struct Swept {
     gone: Vec<Found>,
-    /// Stays, as something may be at work on it.
+    /// Stays, as a process is, or may be, using or making it.
     busy: usize,
 }
 
-/// "removed 2 kernels, 34 kB; 1 that was never finished, 4 kB; kept 1 that may be at work".
+/// "removed 2 kernels, 34 kB; 1 never finished, 4 kB; kept 1 that a process is using or making".
 fn line(names: [&str; 2], whole: &Swept, partials: &Swept) -> String {
     let size = |swept: &Swept| size::human(found::bytes(&swept.gone));
     let count = whole.gone.len();
@@ -64,6 +64,6 @@ fn line(names: [&str; 2], whole: &Swept, partials: &Swept) -> String {
     }
     match whole.busy + partials.busy {
         0 => line,
-        busy => line + &format!("; kept {busy} that a process may be making"),
+        busy => line + &format!("; kept {busy} that a process is using or making"),
     }
 }

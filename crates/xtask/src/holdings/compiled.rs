@@ -1,8 +1,9 @@
 //! What torch.compile made: `<cache>/compiled/<key>/{package.pt2, facts.json}`.
 //!
-//! The library owns the folder and keeps its bound; here it is looked at and cleared. A key's lock,
-//! `<key>.lock`, is held by whoever compiles it, into `<key>.partial-<random>`, until the folder
-//! appears by one rename.
+//! The library owns the folder and keeps its bound (`src/compile/store.rs`); here it is looked at and
+//! cleared by the same rules. Who makes a package holds `<key>.lock`, into `<key>.partial-<random>`,
+//! until the folder appears by one rename; the file is there for so long only. Who uses one holds its
+//! facts.json, shared.
 
 use std::cmp::Reverse;
 use std::fs::{self, File, TryLockError};
@@ -17,11 +18,13 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::partial::{self, PARTIAL};
 
+const FACTS: &str = "facts.json";
+
 /// One package, whole.
 #[derive(Debug)]
 pub struct Package {
     pub found: Found,
-    /// As facts.json has them; none where it is not there or not what it should be.
+    /// None where facts.json is not there or not what it should be.
     pub facts: Option<Facts>,
 }
 
@@ -38,7 +41,7 @@ pub struct Facts {
 pub struct Compiled {
     /// The one used last first.
     pub packages: Vec<Package>,
-    /// Being compiled, or left by a process that ended while it compiled.
+    /// Being compiled or removed, or left by a process that ended meanwhile.
     pub partials: Vec<Found>,
 }
 
@@ -46,11 +49,13 @@ impl Compiled {
     pub fn read(folder: &Path) -> Result<Self> {
         let mut compiled = Self::default();
         for found in found::entries(folder)? {
-            if !found.path.is_dir() {
-                // A lock, or another small file of the library's own.
+            let name = found.name();
+            let mut parts = name.split(PARTIAL);
+            // Locks, and what else the library keeps beside its packages.
+            if !found.path.is_dir() || !parts.next().is_some_and(is_key) {
                 continue;
             }
-            if partial::is_partial(&found.path) {
+            if parts.next().is_some() {
                 compiled.partials.push(found);
             } else {
                 let facts = Facts::read(&found.path);
@@ -62,9 +67,15 @@ impl Compiled {
     }
 }
 
+/// Whether a name is that of a package: 128 bits in hexadecimal digits.
+fn is_key(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 impl Facts {
     fn read(package: &Path) -> Option<Self> {
-        let facts = Json::parse(&fs::read_to_string(package.join("facts.json")).ok()?)?;
+        let facts = Json::parse(&fs::read_to_string(package.join(FACTS)).ok()?)?;
+        let facts = facts.get("compilation")?;
         let text = |name: &str| facts.get(name)?.text().map(str::to_owned);
         Some(Self {
             mode: text("mode")?,
@@ -74,31 +85,15 @@ impl Facts {
     }
 }
 
-/// How long a partial folder stays whose lock tells nothing. No compilation is let run for so long.
-const PATIENCE: Duration = Duration::from_secs(86_400);
-
-/// Takes a folder away, whole or partial. False if it stays because something may be at work on it.
-/// A whole one is renamed first: no process finds one that is half removed, and one that has opened
-/// the package reads it to its end.
-pub fn remove(found: &Found, now: SystemTime) -> Result<bool> {
+/// Takes a package away. False if it stays because a process uses it. Renamed first: no process finds
+/// one that is half removed.
+pub fn remove_package(found: &Found, _: SystemTime) -> Result<bool> {
     let path = &found.path;
-    let is_partial = partial::is_partial(path);
     // Held until the folder is gone.
-    let lock = lock(path);
-    let is_busy = match &lock {
-        Some(Ok(_)) => false,
-        Some(Err(TryLockError::WouldBlock)) => true,
-        // No lock, or a file system that knows none.
-        None | Some(Err(TryLockError::Error(_))) => {
-            is_partial && age::since(found.used, now) < PATIENCE
-        }
+    let _facts = match hold(&path.join(FACTS)) {
+        Hold::Busy => return Ok(false),
+        Hold::Free(file) => file,
     };
-    if is_busy {
-        return Ok(false);
-    }
-    if is_partial {
-        return partial::remove(path).map(|()| true);
-    }
     let mut aside = path.clone().into_os_string();
     aside.push(format!("{PARTIAL}{:016x}", RandomState::new().hash_one(path)));
     let aside = PathBuf::from(aside);
@@ -110,11 +105,61 @@ pub fn remove(found: &Found, now: SystemTime) -> Result<bool> {
     }
 }
 
-/// The lock of the key, if there is a file for it: held, or why not.
-fn lock(path: &Path) -> Option<std::result::Result<File, TryLockError>> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+/// How long a partial folder stays whose lock tells nothing. No compilation is let run for so long.
+const PATIENCE: Duration = Duration::from_secs(86_400);
+
+/// Takes a partial folder away. False if it stays because a process is making a package of its key.
+pub fn remove_partial(found: &Found, now: SystemTime) -> Result<bool> {
+    let name = found.name();
     let key = name.split(PARTIAL).next().unwrap_or_default();
-    let path = path.with_file_name(format!("{key}.lock"));
-    let file = File::options().read(true).write(true).open(path).ok()?;
-    Some(file.try_lock().map(|()| file))
+    let lock = found.path.with_file_name(format!("{key}.lock"));
+    let held = match hold(&lock) {
+        Hold::Busy => return Ok(false),
+        Hold::Free(held) => held,
+    };
+    // There, but not locked: of a process that ended, or on a file system that knows no locks.
+    if held.is_none() && lock.exists() && age::since(found.used, now) < PATIENCE {
+        return Ok(false);
+    }
+    partial::remove(&found.path)?;
+    match held.map(|_held| fs::remove_file(&lock)) {
+        Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
+            Err(Error::io("remove", &lock, &error))
+        }
+        _ => Ok(true),
+    }
+}
+
+/// Whether a file is locked by another process.
+enum Hold {
+    Busy,
+    /// Locked by this one as long as the file lives; none where it is not there, or where locks are
+    /// not known.
+    Free(Option<File>),
+}
+
+/// A file that was locked counts only while the path still leads to it: its last holder may have
+/// removed it, and another have come in its place.
+fn hold(path: &Path) -> Hold {
+    let Ok(file) = File::open(path) else { return Hold::Free(None) };
+    match file.try_lock() {
+        Ok(()) if leads_to(path, &file) => Hold::Free(Some(file)),
+        Ok(()) | Err(TryLockError::WouldBlock) => Hold::Busy,
+        Err(TryLockError::Error(_)) => Hold::Free(None),
+    }
+}
+
+#[cfg(unix)]
+fn leads_to(path: &Path, file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |it: fs::Metadata| (it.dev(), it.ino());
+    match (fs::metadata(path), file.metadata()) {
+        (Ok(there), Ok(here)) => identity(there) == identity(here),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn leads_to(_: &Path, _: &File) -> bool {
+    true
 }
