@@ -78,4 +78,4 @@ impl Entry {
 
 #[cfg(test)]
 #[path = "entry_tests.rs"]
-mod tests;
+pub(super) mod tests;
