@@ -12,6 +12,7 @@ pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
 pub mod onednn;
+pub mod package;
 pub mod parallel;
 pub mod runtime;
 pub mod script;

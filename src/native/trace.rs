@@ -11,7 +11,7 @@ use std::path::Path;
 use ::native as shim;
 use tch::{TchError, Tensor};
 
-use super::error::{Error, check, take_string};
+use super::error::{Error, check, returned_string};
 
 /// What one step did, as TorchScript.
 #[derive(Debug)]
@@ -83,12 +83,16 @@ impl Trace {
         // First, so that it is freed whatever happens.
         let mut trace = Self { raw, graph: String::new(), constants: vec![], untraceable: None };
         // SAFETY: the trace lives, and `out` is writable.
-        trace.graph = text(|out| unsafe { shim::ctn_trace_text(raw, out) })?;
+        let graph = |out| unsafe { shim::ctn_trace_text(raw, out) };
         // SAFETY: as above.
-        let constants = text(|out| unsafe { shim::ctn_trace_constants(raw, out) })?;
-        trace.constants = constants.lines().map(str::to_owned).collect();
+        let constants = |out| unsafe { shim::ctn_trace_constants(raw, out) };
         // SAFETY: as above.
-        let reason = text(|out| unsafe { shim::ctn_trace_untraceable(raw, out) })?;
+        let reason = |out| unsafe { shim::ctn_trace_untraceable(raw, out) };
+        // SAFETY: each of the calls hands over a new string.
+        let text = |call: &dyn Fn(_) -> _| unsafe { returned_string(call) };
+        trace.graph = text(&graph)?;
+        trace.constants = text(&constants)?.lines().map(str::to_owned).collect();
+        let reason = text(&reason)?;
         trace.untraceable = (!reason.is_empty()).then_some(reason);
         Ok(trace)
     }
@@ -131,14 +135,6 @@ impl Drop for Trace {
         // SAFETY: nobody else holds the pointer.
         unsafe { shim::ctn_trace_free(self.raw) };
     }
-}
-
-/// What a call of the shim that writes a string has written.
-fn text(call: impl FnOnce(*mut *mut std::ffi::c_char) -> shim::Status) -> Result<String, Error> {
-    let mut text = std::ptr::null_mut();
-    check(call(&mut text))?;
-    // SAFETY: just handed over.
-    Ok(unsafe { take_string(text) })
 }
 
 #[cfg(test)]

@@ -185,6 +185,14 @@ pub struct Trace {
     _not_send: std::marker::PhantomData<*mut u8>,
 }
 
+/// What AOTInductor has compiled, loaded and bound to its inputs; opaque.
+#[repr(C)]
+pub struct Package {
+    _opaque: [u8; 0],
+    /// A call uses room that the package keeps.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
 /// A scope that counts allocations; opaque.
 #[repr(C)]
 pub struct MemoryScope {
@@ -350,6 +358,29 @@ unsafe extern "C" {
     pub fn ctn_trace_save(trace: *const Trace, path: *const c_char, length: usize) -> Status;
     /// Frees a trace; null is fine.
     pub fn ctn_trace_free(trace: *mut Trace);
+
+    /// What the package whose path is `length` bytes says of itself, as JSON. `out` must be writable.
+    pub fn ctn_package_metadata(
+        path: *const c_char,
+        length: usize,
+        out: *mut *mut c_char,
+    ) -> Status;
+    /// A tensor's dtype, sizes and strides, such as `int8 [2, 3] [3, 1]`. `out` must be writable.
+    pub fn ctn_package_form(tensor: *const C_tensor, out: *mut *mut c_char) -> Status;
+    /// Loads a package and binds `count` tensors to its inputs, which have to be of the form that it was compiled for.
+    /// `device_index` is that of a CUDA device, negative for the CPU. `out` must be writable.
+    pub fn ctn_package_load(
+        path: *const c_char,
+        length: usize,
+        device_index: i32,
+        inputs: *const *const C_tensor,
+        count: usize,
+        out: *mut *mut Package,
+    ) -> Status;
+    /// Calls a package. `out` must be writable.
+    pub fn ctn_package_run(package: *mut Package, out: *mut *mut C_tensor) -> Status;
+    /// Unloads a package; null is fine.
+    pub fn ctn_package_free(package: *mut Package);
 
     /// activation(a · b + bias), GELU or else ReLU.
     pub fn ctn_addmm_activation(
