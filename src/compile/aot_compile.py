@@ -144,8 +144,7 @@ def kernels(wrapper, fallbacks):
 def fallbacks(package):
     """Operators that have no C function of their own, as a run numbers them."""
     nodes = json.loads(inside(package, ".wrapper.json") or '{"nodes": []}')["nodes"]
-    # torch.ops.aten.nonzero.default
-    return [node["target"] for node in nodes]
+    return [node["node"]["target"] for node in nodes]
 
 
 def target(package):
@@ -174,14 +173,13 @@ def refusal(error):
     return kind, name + "; ".join(lines[:3])
 
 
-def compile():
-    torch.set_num_threads(request["threads"])
-    remember_probes(request["probes"])
-    settings = options(request["mode"], request["threads"])
-    package = request["package"]
+def compile(package, settings):
     with torch.no_grad():
         torch._inductor.aoti_compile_and_package(export(), package_path=package,
                                                  inductor_configs=dict(settings))
+
+
+def described(package, settings):
     return {
         "torch": torch.__version__,
         "options": changed(settings),
@@ -191,11 +189,16 @@ def compile():
     }
 
 
+torch.set_num_threads(request["threads"])
+remember_probes(request["probes"])
+settings = options(request["mode"], request["threads"])
 try:
-    result = compile()
+    compile(request["package"], settings)
 except Exception as error:
     traceback.print_exc()
     kind, reason = refusal(error)
     result = {"refused": kind, "reason": reason}
+else:
+    result = described(request["package"], settings)
 json.dump(result, answer)
 answer.close()

@@ -60,7 +60,8 @@ impl Key {
 
     /// A name that a key has.
     pub fn parse(name: &str) -> Option<Self> {
-        let is_key = name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        let is_key =
+            name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
         is_key.then(|| Self(name.to_owned()))
     }
 }

@@ -24,7 +24,6 @@ mod options;
 mod partial;
 mod store;
 mod toolchain;
-mod trace;
 
 pub use job::{Compiled, Job};
 pub use options::{Options, available};

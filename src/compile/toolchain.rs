@@ -51,7 +51,8 @@ fn find(variable: Option<String>) -> Result<Compiler, Refusal> {
 impl Compiler {
     /// Without what a distribution adds: `g++ 12.2.0`.
     pub fn short(&self) -> String {
-        let mut words: Vec<&str> = self.version.split('(').next().unwrap_or("").split(' ').collect();
+        let mut words: Vec<&str> =
+            self.version.split('(').next().unwrap_or("").split(' ').collect();
         if let Some((_, after)) = self.version.rsplit_once(')') {
             words.extend(after.split(' '));
         }
