@@ -1,4 +1,4 @@
-use plan::{CompileMode, Dtype, ModelKind, Recipe, Shape, Sparsity};
+use plan::{Dtype, ModelKind, Recipe, Shape, Sparsity};
 
 use super::*;
 use crate::workload::testing::{case, work_mut};

@@ -142,7 +142,7 @@ fn what_is_launched_changes_a_sign_and_allocates_nothing() {
 
 fn called() -> Call {
     let (case, _) = case(Probe::Call, 1, Dtype::Float32, Device::Cpu);
-    call(&case).unwrap_or_else(|refusal| panic!("{refusal}"))
+    Call::prepare(&case, tch::Device::Cpu).unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
 #[test]
