@@ -174,9 +174,13 @@ def refusal(error):
 
 
 def compile(package, settings):
+    # Who loads the package holds its inputs against this: the code itself does not look at them.
+    forms = [f"{it['dtype']} {it['sizes']} {it['strides']}" for it in request["inputs"]]
+    metadata = {"inputs": "\n".join(forms)}
     with torch.no_grad():
-        torch._inductor.aoti_compile_and_package(export(), package_path=package,
-                                                 inductor_configs=dict(settings))
+        torch._inductor.aoti_compile_and_package(
+            export(), package_path=package,
+            inductor_configs={**settings, "aot_inductor.metadata": metadata})
 
 
 def described(package, settings):

@@ -16,12 +16,8 @@ fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
     let python = Interpreter::find(Some(fake(folder.path(), script).into()), None);
     let compiler = Compiler { program: "my-g++".to_owned(), version: "g++ 12".to_owned() };
     let place: PathBuf = "/place".into();
-    let inputs = [Input {
-        sizes: vec![2, 3],
-        strides: vec![3, 1],
-        dtype: "int8",
-        device: "cpu".to_owned(),
-    }];
+    let inputs =
+        [Input { sizes: vec![2, 3], strides: vec![3, 1], dtype: "int8", device: "cpu".to_owned() }];
     let request = Request {
         graph: &place,
         inputs: &inputs,

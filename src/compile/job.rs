@@ -107,7 +107,7 @@ impl Job {
         self.compiled(store.as_ref(), ready)
     }
 
-    fn compiled<'p>(
+    pub(super) fn compiled<'p>(
         &self,
         store: Option<&Store>,
         python: impl FnOnce() -> Result<&'p Interpreter, Refusal>,

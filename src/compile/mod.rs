@@ -27,3 +27,6 @@ mod toolchain;
 
 pub use job::{Compiled, Job};
 pub use options::{Options, available};
+
+#[cfg(test)]
+mod real_tests;

@@ -15,7 +15,10 @@ fn without_a_compiler_it_is_skipped_with_the_remedy() {
     for (program, why) in [("/nowhere/c++", "No such file"), (mute.as_str(), "exit status: 3")] {
         let text = skipped(program);
         let start = format!("the C++ compiler {program} does not run: {why}");
-        assert!(text.starts_with(&start) && text.contains("; install g++, or set CXX to"), "{text}");
+        assert!(
+            text.starts_with(&start) && text.contains("; install g++, or set CXX to"),
+            "{text}"
+        );
     }
 }
 
