@@ -183,6 +183,20 @@ def compile(package, settings):
             inductor_configs={**settings, "aot_inductor.metadata": metadata})
 
 
+def unsound(kernels):
+    """Why the package must not be run; none where it may. In bfloat16 on a CPU Inductor makes one
+    operation of a product with a weight converted from int8, whatever its size. That operation reads
+    whole vectors, and so beyond the end of a weight whose rows end elsewhere."""
+    if "aten::_weight_int8pack_mm" not in kernels:
+        return None
+    for description in request["inputs"]:
+        sizes = description["sizes"]
+        if description["dtype"] == "int8" and description["device"] == "cpu" and sizes[-1] % 16:
+            return (f"k = {sizes[-1]}: Inductor makes `_weight_int8pack_mm` of this product, which "
+                    "needs a multiple of 16 and would read beyond the weight")
+    return None
+
+
 def described(package, settings):
     return {
         "torch": torch.__version__,
@@ -204,5 +218,8 @@ except Exception as error:
     result = {"refused": kind, "reason": reason}
 else:
     result = described(request["package"], settings)
+    reason = unsound(result["kernels"])
+    if reason:
+        result = {"refused": "unsupported", "reason": reason}
 json.dump(result, answer)
 answer.close()

@@ -4,6 +4,7 @@ use tch::{Kind, Tensor};
 use super::*;
 use crate::kernels::cpu::Capability;
 use crate::native::memory;
+use crate::workload::compiled::Eager;
 
 const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
 
