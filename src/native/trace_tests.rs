@@ -242,6 +242,25 @@ fn a_trace_inside_of_a_trace_is_refused() {
 }
 
 #[test]
+fn bits_as_another_dtype_are_copied() {
+    // Where TorchScript itself would take the dtype for a size.
+    let x = wave(&[4, 8], Kind::BFloat16);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("step.ts");
+    let last = || x.f_abs()?.f_view_dtype(Kind::Int16);
+    let inside = || x.f_view_dtype(Kind::Int16)?.f_add_scalar(1)?.f_view_dtype(Kind::Half)?.f_neg();
+    for step in [&last as &dyn Fn() -> Result<Tensor, TchError>, &inside] {
+        let recorded = trace(&[&x], step).expect("recorded");
+        assert_eq!(recorded.untraceable(), None);
+        assert!(recorded.graph().contains("aten::view_copy(%"), "{}", recorded.graph());
+        recorded.save(&path).expect("written");
+        let module = CModule::load(&path).expect("loads");
+        let found = module.forward_ts(&[&x]).expect("runs");
+        assert_eq!(found.view_dtype(Kind::Int16), step().expect("runs").view_dtype(Kind::Int16));
+    }
+}
+
+#[test]
 fn gradients_are_no_part_of_it() {
     let weight = float(&[8, 8]).set_requires_grad(true);
     let x = float(&[4, 8]);

@@ -190,6 +190,22 @@ static std::string difference(
         "is done outside of libtorch, or is random";
 }
 
+// The bits of a tensor as another dtype: TorchScript takes a dtype for a size there, in 2.11 (libtorch's passes fail on
+// the graph, and the saved module would be another). The operation that copies has one meaning alone.
+static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor& output) {
+  static const auto kCopy = c10::Symbol::fromQualString("aten::view_copy");
+  for (auto it = state.graph->nodes().begin(); it != state.graph->nodes().end(); ++it) {
+    if (it->kind() != c10::aten::view || it->input(1)->type()->kind() != c10::TypeKind::IntType) {
+      continue;
+    }
+    jit::Node* copy = it->replaceWithNewSymbol(kCopy);
+    if (state.getValue(output) == it->output()) {
+      state.setValue(output, copy->output());
+    }
+    it.destroyCurrent();
+  }
+}
+
 using Step = const at::Tensor* (*)(void* context);
 
 static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
@@ -207,6 +223,7 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
         jit::tracer::getTracingState()->hasValue(output),
         "the output of the step, ", description(output), ", comes from no operation on its inputs");
     read = reads.found();
+    name_dtype_views(*jit::tracer::getTracingState(), output);
     return {output};
   };
   const auto unnamed = [](const at::Tensor&) { return std::string(); };
