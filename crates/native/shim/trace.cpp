@@ -157,11 +157,6 @@ static std::string form(const jit::Value* value) {
 // What the graph itself shows of operations that the tracer did not see.
 static std::string hidden_operations(const std::shared_ptr<jit::Graph>& graph) {
   const jit::AliasDb aliases(graph);
-  for (size_t index = 0; index < graph->inputs().size(); ++index) {
-    if (aliases.hasWriters(graph->inputs()[index])) {
-      return "it writes into its input " + std::to_string(index);
-    }
-  }
   for (const jit::Node* node : graph->nodes()) {
     if (is_unwritten(node) && is_read_unwritten(node, aliases)) {
       return std::string("it reads what no operation of libtorch has written: the ") +
@@ -198,7 +193,9 @@ static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor&
     if (it->kind() != c10::aten::view || it->input(1)->type()->kind() != c10::TypeKind::IntType) {
       continue;
     }
-    jit::Node* copy = it->replaceWithNewSymbol(kCopy);
+    jit::Node* copy = state.graph->create(kCopy, it->inputs())->insertBefore(*it);
+    copy->output()->setType(it->output()->type());
+    it->output()->replaceAllUsesWith(copy->output());
     if (state.getValue(output) == it->output()) {
       state.setValue(output, copy->output());
     }
@@ -206,12 +203,31 @@ static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor&
   }
 }
 
+// How often each input was written to, also through its views.
+static std::vector<uint32_t> versions(const std::vector<c10::IValue>& inputs) {
+  std::vector<uint32_t> versions;
+  for (const auto& input : inputs) {
+    versions.push_back(input.toTensor().unsafeGetTensorImpl()->version_counter().current_version());
+  }
+  return versions;
+}
+
+static std::string written(const std::vector<uint32_t>& before, const std::vector<uint32_t>& after) {
+  for (size_t index = 0; index < before.size(); ++index) {
+    if (before[index] != after[index]) {
+      return "it writes into its input " + std::to_string(index);
+    }
+  }
+  return {};
+}
+
 using Step = const at::Tensor* (*)(void* context);
 
 static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   const at::NoGradGuard no_grad;
   at::Tensor output;
-  std::string read;
+  std::string reason;
+  const auto before = versions(inputs);
   const auto run = [&](const jit::Stack&) -> jit::Stack {
     // Its warnings are about what is checked afterwards.
     const jit::tracer::NoWarn quiet;
@@ -222,7 +238,11 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
     TORCH_CHECK(
         jit::tracer::getTracingState()->hasValue(output),
         "the output of the step, ", description(output), ", comes from no operation on its inputs");
-    read = reads.found();
+    if (!reads.found().empty()) {
+      reason = "it takes a number out of a tensor (" + reads.found() + ")";
+    } else {
+      reason = written(before, versions(inputs));
+    }
     name_dtype_views(*jit::tracer::getTracingState(), output);
     return {output};
   };
@@ -236,8 +256,7 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   jit::EliminateDeadCode(state->graph);
   jit::ConstantPooling(state->graph);
   Trace trace{jit::Canonicalize(state->graph, /*keep_unique_names=*/false), {}};
-  trace.untraceable = read.empty() ? hidden_operations(trace.graph)
-                                   : "it takes a number out of a tensor (" + read + ")";
+  trace.untraceable = reason.empty() ? hidden_operations(trace.graph) : reason;
   if (trace.untraceable.empty()) {
     trace.untraceable = difference(trace.graph, std::move(inputs), output);
   }
