@@ -153,6 +153,7 @@ fn work_outside_of_libtorch_is_seen() {
     unwritten(reason(own));
     unwritten(reason(|x| own(x)?.f_view([-1])?.f_add(&x.f_view([-1])?)));
     unwritten(reason(|x| own(x)?.f_add_(x)));
+    unwritten(reason(|x| Tensor::f_cat(&[x, &own(x)?], 0)));
     let elsewhere = |reason: Option<String>| {
         let reason = reason.expect("seen");
         assert!(reason.contains("give another output on the same inputs"), "{reason}");
@@ -183,6 +184,16 @@ fn memory_that_operations_write_first_is_fine() {
             drop(out.f_narrow(0, 0, 1)?.f_fill_(1.0)?);
             out.f_narrow(0, 1, 3)?.f_copy_(&x.f_narrow(0, 0, 3)?)?;
             out.f_neg()
+        }),
+        None
+    );
+    // Also beside lists of tensors.
+    assert_eq!(
+        reason(|x| {
+            let parts = x.f_abs()?.f_chunk(2, 0)?;
+            let out = parts[0].f_empty_like()?;
+            drop(parts[1].f_neg_out(&out)?);
+            Tensor::f_cat(&[&out, &parts[0]], 0)
         }),
         None
     );
@@ -239,6 +250,25 @@ fn a_trace_inside_of_a_trace_is_refused() {
     })
     .expect("recorded");
     assert!(outer.graph().contains("aten::abs") && !outer.graph().contains("aten::neg"));
+}
+
+#[test]
+fn bits_as_another_dtype_are_copied() {
+    // Where TorchScript itself would take the dtype for a size.
+    let x = wave(&[4, 8], Kind::BFloat16);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("step.ts");
+    let last = || x.f_abs()?.f_view_dtype(Kind::Int16);
+    let inside = || x.f_view_dtype(Kind::Int16)?.f_add_scalar(1)?.f_view_dtype(Kind::Half)?.f_neg();
+    for step in [&last as &dyn Fn() -> Result<Tensor, TchError>, &inside] {
+        let recorded = trace(&[&x], step).expect("recorded");
+        assert_eq!(recorded.untraceable(), None);
+        assert!(recorded.graph().contains("aten::view_copy(%"), "{}", recorded.graph());
+        recorded.save(&path).expect("written");
+        let module = CModule::load(&path).expect("loads");
+        let found = module.forward_ts(&[&x]).expect("runs");
+        assert_eq!(found.view_dtype(Kind::Int16), step().expect("runs").view_dtype(Kind::Int16));
+    }
 }
 
 #[test]

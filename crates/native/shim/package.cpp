@@ -70,7 +70,7 @@ class Folder {
     return path_;
   }
 
-  // Writes all files of the model side by side, checked against their sums.
+  // Writes all files of the model side by side. Their sums are not checked: libtorch reads archives without.
   void extract(PyTorchStreamReader& archive) const {
     for (const auto& name : archive.getAllRecords()) {
       if (name.rfind(kModel, 0) == 0) {
@@ -94,6 +94,13 @@ static void make_libtorch_known() {
   // Where it is not found, loading the package says so.
   static void* const known = dlopen("libtorch.so", RTLD_NOW);
   static_cast<void>(known);
+}
+
+// Compiled code with threads asks for the OpenMP of GCC by its plain name. Whether libtorch has brought one of that name:
+// another would be a second one, with threads of its own.
+static bool has_openmp() {
+  static const bool had = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr;
+  return had;
 }
 
 class Runner final : public torch::inductor::AOTIModelContainerRunner {
@@ -155,11 +162,15 @@ static std::unique_ptr<Package> load(
     c10::Device device,
     std::vector<at::Tensor>&& inputs) {
   make_libtorch_known();
+  const bool had_openmp = has_openmp();
   PyTorchStreamReader archive(path);
   auto folder = std::make_unique<Folder>();
   folder->extract(archive);
   const auto library = folder->path() / fs::path(file(archive, ".so")).filename();
   auto runner = std::make_unique<Runner>(library, device.str());
+  TORCH_CHECK(
+      had_openmp || dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD) == nullptr,
+      "the package needs libgomp.so.1, and the OpenMP of this libtorch is another");
   const auto [takes, gives] = runner->counts();
   TORCH_CHECK(inputs.size() == takes, "the package takes ", takes, " inputs, not ", inputs.size());
   TORCH_CHECK(gives == 1, "the package has ", gives, " outputs, not one");

@@ -8,7 +8,6 @@
 #include <c10/core/GradMode.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/frontend/tracer.h>
-#include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/canonicalize.h>
 #include <torch/csrc/jit/passes/constant_pooling.h>
@@ -101,8 +100,10 @@ static bool reads_form_alone(const jit::Node* node) {
       kind.substr(kind.size() - std::min<size_t>(kind.size(), 5)) == "_like";
 }
 
-// Whether the operation writes into what aliases the value, without reading that first.
-static bool overwrites(const jit::Node* node, const jit::Value* value, const jit::AliasDb& aliases) {
+using Values = std::unordered_set<const jit::Value*>;
+
+// Whether the operation writes into one of the values, without reading any of them first.
+static bool overwrites(const jit::Node* node, const Values& values) {
   static const std::unordered_set<std::string> kWriters{"aten::copy_", "aten::fill_", "aten::zero_"};
   const auto* schema = node->maybeSchema();
   if (schema == nullptr) {
@@ -110,7 +111,7 @@ static bool overwrites(const jit::Node* node, const jit::Value* value, const jit
   }
   bool overwritten = false;
   for (size_t index = 0; index < node->inputs().size(); ++index) {
-    if (!aliases.mayAlias(node->input(index), value)) {
+    if (values.count(node->input(index)) == 0) {
       continue;
     }
     const auto& argument = schema->arguments().at(index);
@@ -123,29 +124,39 @@ static bool overwrites(const jit::Node* node, const jit::Value* value, const jit
   return overwritten;
 }
 
-// Whether something is read from the memory that `allocation` makes before any operation has written there.
-static bool is_read_unwritten(const jit::Node* allocation, const jit::AliasDb& aliases) {
-  const jit::Value* value = allocation->output();
-  const auto is_alias = [&](const jit::Value* other) { return aliases.mayAlias(other, value); };
+// Whether the node does no more than see its inputs in another way: a view, or a list put together or taken apart.
+static bool is_view(const jit::Node* node) {
+  const auto* schema = node->maybeSchema();
+  if (schema == nullptr || node->kind().is_prim()) {
+    return node->kind().is_prim();
+  }
+  const auto& returns = schema->returns();
+  return !schema->is_mutable() && std::all_of(returns.begin(), returns.end(), [](const auto& it) {
+    return it.alias_info() != nullptr;
+  });
+}
+
+// Whether something is read from the memory that `allocation` makes before any operation has written there. Followed
+// view by view: libtorch's own analysis takes all that was ever in a list for one.
+static bool is_read_unwritten(const jit::Node* allocation) {
+  Values memory{allocation->output()};
+  const auto is_there = [&](const jit::Value* value) { return memory.count(value) != 0; };
   for (const jit::Node* node = allocation->next(); node->kind() != c10::prim::Return;
        node = node->next()) {
     const auto inputs = node->inputs();
-    if (std::none_of(inputs.begin(), inputs.end(), is_alias) || reads_form_alone(node)) {
+    if (std::none_of(inputs.begin(), inputs.end(), is_there) || reads_form_alone(node)) {
       continue;
     }
-    if (overwrites(node, value, aliases)) {
+    if (overwrites(node, memory)) {
       return false;
     }
-    const auto outputs = node->outputs();
-    const auto* schema = node->maybeSchema();
-    const bool is_view = schema != nullptr && !schema->is_mutable() &&
-        std::all_of(outputs.begin(), outputs.end(), is_alias);
-    if (!is_view) {
+    if (!is_view(node)) {
       return true;
     }
+    memory.insert(node->outputs().begin(), node->outputs().end());
   }
   const auto results = allocation->owningGraph()->outputs();
-  return std::any_of(results.begin(), results.end(), is_alias);
+  return std::any_of(results.begin(), results.end(), is_there);
 }
 
 static std::string form(const jit::Value* value) {
@@ -156,14 +167,8 @@ static std::string form(const jit::Value* value) {
 
 // What the graph itself shows of operations that the tracer did not see.
 static std::string hidden_operations(const std::shared_ptr<jit::Graph>& graph) {
-  const jit::AliasDb aliases(graph);
-  for (size_t index = 0; index < graph->inputs().size(); ++index) {
-    if (aliases.hasWriters(graph->inputs()[index])) {
-      return "it writes into its input " + std::to_string(index);
-    }
-  }
   for (const jit::Node* node : graph->nodes()) {
-    if (is_unwritten(node) && is_read_unwritten(node, aliases)) {
+    if (is_unwritten(node) && is_read_unwritten(node)) {
       return std::string("it reads what no operation of libtorch has written: the ") +
           node->kind().toQualString() + " that makes " + form(node->output()) +
           ", which a kernel outside of libtorch has to have filled";
@@ -190,12 +195,49 @@ static std::string difference(
         "is done outside of libtorch, or is random";
 }
 
+// The bits of a tensor as another dtype: TorchScript takes a dtype for a size there, in 2.11 (libtorch's passes fail on
+// the graph, and the saved module would be another). The operation that copies has one meaning alone.
+static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor& output) {
+  static const auto kCopy = c10::Symbol::fromQualString("aten::view_copy");
+  for (auto it = state.graph->nodes().begin(); it != state.graph->nodes().end(); ++it) {
+    if (it->kind() != c10::aten::view || it->input(1)->type()->kind() != c10::TypeKind::IntType) {
+      continue;
+    }
+    jit::Node* copy = state.graph->create(kCopy, it->inputs())->insertBefore(*it);
+    copy->output()->setType(it->output()->type());
+    it->output()->replaceAllUsesWith(copy->output());
+    if (state.getValue(output) == it->output()) {
+      state.setValue(output, copy->output());
+    }
+    it.destroyCurrent();
+  }
+}
+
+// How often each input was written to, also through its views.
+static std::vector<uint32_t> versions(const std::vector<c10::IValue>& inputs) {
+  std::vector<uint32_t> versions;
+  for (const auto& input : inputs) {
+    versions.push_back(input.toTensor().unsafeGetTensorImpl()->version_counter().current_version());
+  }
+  return versions;
+}
+
+static std::string written(const std::vector<uint32_t>& before, const std::vector<uint32_t>& after) {
+  for (size_t index = 0; index < before.size(); ++index) {
+    if (before[index] != after[index]) {
+      return "it writes into its input " + std::to_string(index);
+    }
+  }
+  return {};
+}
+
 using Step = const at::Tensor* (*)(void* context);
 
 static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   const at::NoGradGuard no_grad;
   at::Tensor output;
-  std::string read;
+  std::string reason;
+  const auto before = versions(inputs);
   const auto run = [&](const jit::Stack&) -> jit::Stack {
     // Its warnings are about what is checked afterwards.
     const jit::tracer::NoWarn quiet;
@@ -206,7 +248,12 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
     TORCH_CHECK(
         jit::tracer::getTracingState()->hasValue(output),
         "the output of the step, ", description(output), ", comes from no operation on its inputs");
-    read = reads.found();
+    if (!reads.found().empty()) {
+      reason = "it takes a number out of a tensor (" + reads.found() + ")";
+    } else {
+      reason = written(before, versions(inputs));
+    }
+    name_dtype_views(*jit::tracer::getTracingState(), output);
     return {output};
   };
   const auto unnamed = [](const at::Tensor&) { return std::string(); };
@@ -219,8 +266,7 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   jit::EliminateDeadCode(state->graph);
   jit::ConstantPooling(state->graph);
   Trace trace{jit::Canonicalize(state->graph, /*keep_unique_names=*/false), {}};
-  trace.untraceable = read.empty() ? hidden_operations(trace.graph)
-                                   : "it takes a number out of a tensor (" + read + ")";
+  trace.untraceable = reason.empty() ? hidden_operations(trace.graph) : reason;
   if (trace.untraceable.empty()) {
     trace.untraceable = difference(trace.graph, std::move(inputs), output);
   }

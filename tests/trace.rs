@@ -1,0 +1,219 @@
+//! Every model, pattern and operator of the CPU under the tracer: what is recorded is what runs, or the reason why not is
+//! the one that is written here.
+
+use criterion_torch::native::trace::trace;
+use criterion_torch::refusal::Refusal;
+use criterion_torch::{fusion, inputs, models, operators, recipes};
+use plan::{
+    Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation, MemoryFormat, ModelKind,
+    Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe, Shape, Sparsity,
+    Variant,
+};
+use tch::{TchError, Tensor};
+
+/// Roomy enough for every recipe.
+const SHAPE: Shape = Shape::new(4, 256, 256);
+
+/// What becomes of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// The graph is what it does, and reads its inputs alone.
+    Traced,
+    /// It reads tensors that were made beforehand: views, folded weights, outputs.
+    Constants,
+    /// A kernel that is not libtorch's writes what it reads.
+    Unwritten,
+    /// libtorch's tracer has no way to write it down.
+    Refused,
+}
+
+fn verdict(
+    what: &str,
+    inputs: &[&Tensor],
+    step: impl FnOnce() -> Result<Tensor, TchError>,
+) -> Verdict {
+    let trace = match trace(inputs, step) {
+        Ok(trace) => trace,
+        Err(error) => {
+            let error = error.to_string();
+            // Prepacked weights and the arguments of an activation.
+            let known = ["Unsupported value kind: Tensor", "unsupported input list type: Scalar?"];
+            assert!(known.iter().any(|it| error.contains(it)), "{what}: {error}");
+            return Verdict::Refused;
+        }
+    };
+    match trace.untraceable() {
+        Some(reason) => {
+            let unwritten = "it reads what no operation of libtorch has written";
+            assert!(reason.starts_with(unwritten), "{what}: {reason}");
+            Verdict::Unwritten
+        }
+        None if trace.constants().is_empty() => Verdict::Traced,
+        None => Verdict::Constants,
+    }
+}
+
+fn variants(recipe: Recipe) -> Vec<Variant> {
+    let eager = Variant::eager(recipe);
+    let packed = recipe.has_packed().then_some(Variant { packed: true, ..eager });
+    let sparse = Sparsity::ALL.iter().filter(|it| it.pairs_with(recipe));
+    let sparse = sparse.map(|&it| Variant { sparsity: Some(it), ..eager });
+    [eager].into_iter().chain(packed).chain(sparse).collect()
+}
+
+fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Refusal> {
+    for linear in plan::linears(model, SHAPE) {
+        recipes::check(&recipes::Site { variant, device: Device::Cpu, dtype, linear })?;
+    }
+    let (mut parameters, input) = {
+        let _drawing = inputs::seeded(7);
+        let parameters = models::Parameters::random(model, SHAPE, dtype, tch::Device::Cpu)?;
+        (parameters, inputs::random(model, SHAPE, dtype, tch::Device::Cpu)?)
+    };
+    if let Some(sparsity) = variant.sparsity {
+        parameters.prune(model, SHAPE, sparsity)?;
+    }
+    let built = models::build(model, parameters, &mut |name, weight| {
+        recipes::named_layer(variant, name, weight)
+    })?;
+    let layers = built.layers();
+    let mut all = vec![&input];
+    all.extend(layers.iter().flat_map(|layer| layer.tensors()));
+    all.extend(built.norms());
+    Ok(verdict(&format!("{variant} {model} {dtype}"), &all, || built.forward(&input)))
+}
+
+fn held(inputs: &inputs::Inputs) -> Vec<Tensor> {
+    inputs.examples.iter().chain(&inputs.parameters).map(Tensor::shallow_clone).collect()
+}
+
+fn pattern(work: FusionWork, dtype: Dtype) -> Result<Verdict, Refusal> {
+    let (device, place) = (Device::Cpu, tch::Device::Cpu);
+    let site = fusion::Site { work, dtype, device, place };
+    fusion::check(&site)?;
+    let drawn = {
+        let _drawing = inputs::seeded(7);
+        fusion::draw(&site)?
+    };
+    let held = held(&drawn);
+    let step = fusion::build(&site, drawn)?;
+    let what = format!("{} {} {dtype}", work.pattern, work.variant);
+    Ok(verdict(&what, &held.iter().collect::<Vec<_>>(), || step.run()))
+}
+
+fn operator(work: OperatorWork, dtype: Dtype) -> Result<Verdict, Refusal> {
+    let (device, place) = (Device::Cpu, tch::Device::Cpu);
+    let site = operators::Site { work, dtype, device, place };
+    operators::check(&site)?;
+    let drawn = {
+        let _drawing = inputs::seeded(7);
+        site.draw()?
+    };
+    let held = held(&drawn);
+    let step = operators::build(&site, drawn)?;
+    let what = format!("{} {} {dtype}", work.operator, work.implementation);
+    Ok(verdict(&what, &held.iter().collect::<Vec<_>>(), || step.run()))
+}
+
+/// Refused for another reason than the tracer's: the matrix of workloads has these.
+fn cannot_run(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Unsupported(_))
+}
+
+#[test]
+fn models_are_traced_where_libtorch_does_the_work() {
+    let mut traced = 0;
+    for dtype in [Dtype::BFloat16, Dtype::Float32] {
+        for variant in Recipe::examples().flat_map(variants) {
+            // Kernels of this project: on a CPU, libtorch has no 2:4 sparsity and no such packing.
+            let own = variant.sparsity == Some(Sparsity::SemiSparse)
+                || matches!(variant.recipe, Recipe::Gemlitewo { .. });
+            let expected = if own { Verdict::Unwritten } else { Verdict::Traced };
+            for kind in [ModelKind::Linear, ModelKind::TransformerBlock] {
+                match model(variant, kind, dtype) {
+                    Ok(found) => assert_eq!(found, expected, "{variant} {kind} {dtype}"),
+                    Err(refusal) => assert!(cannot_run(&refusal), "{variant}: {refusal}"),
+                }
+                traced += usize::from(!own);
+            }
+        }
+    }
+    assert!(traced > 40, "{traced}");
+}
+
+fn expected_of(pattern: Pattern, variant: FusionVariant) -> Verdict {
+    let linear_or_scores = matches!(
+        pattern,
+        Pattern::LinearBias
+            | Pattern::LinearBiasRelu
+            | Pattern::LinearBiasGelu
+            | Pattern::QkScores
+            | Pattern::QkSoftmax
+    );
+    match (pattern, variant) {
+        (_, FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused)
+        | (Pattern::Conv2dRelu | Pattern::Conv2dBnRelu, FusionVariant::Fused) => Verdict::Refused,
+        (_, FusionVariant::OnednnGraph) => Verdict::Unwritten,
+        // A transposed weight or K, or the folded weights of a convolution.
+        (Pattern::Conv2dBn, FusionVariant::Fused)
+        | (Pattern::Conv2dBnRelu, FusionVariant::Folded) => Verdict::Constants,
+        (Pattern::FullAttention, _) => match variant.to_string().as_str() {
+            "unfused" | "baddbmm" | "sdpa-3d" => Verdict::Constants,
+            _ => Verdict::Traced,
+        },
+        _ if linear_or_scores => Verdict::Constants,
+        _ => Verdict::Traced,
+    }
+}
+
+#[test]
+fn patterns_that_prepare_tensors_show_them() {
+    for dtype in [Dtype::BFloat16, Dtype::Float32] {
+        for &kind in Pattern::ALL {
+            let memory_format = MemoryFormat::ALL[0];
+            let size = match kind.family() {
+                PatternFamily::Linear => FusionShape::Linear { m: 3, k: 64, n: 128 },
+                PatternFamily::Attention => {
+                    FusionShape::Attention { b: 2, heads: 2, s: 16, d: 8, causal: false }
+                }
+                _ => FusionShape::Conv { b: 1, i: 16, o: 32, s: 8, memory_format },
+            };
+            for &variant in kind.variants() {
+                match pattern(FusionWork { pattern: kind, variant, size }, dtype) {
+                    Ok(found) => {
+                        assert_eq!(found, expected_of(kind, variant), "{kind} {variant} {dtype}");
+                    }
+                    Err(refusal) => assert!(cannot_run(&refusal), "{kind} {variant}: {refusal}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn operators_are_traced_but_for_own_kernels_and_outputs() {
+    let size = OperatorShape { batch_size: 2, sequence_length: 3, tensor_dimension: 48 };
+    for dtype in [Dtype::BFloat16, Dtype::Float32] {
+        for &kind in Operator::ALL {
+            for &implementation in kind.implementations() {
+                let expected = match (kind, implementation) {
+                    // No computation: what it does to memory is the point.
+                    (_, Implementation::Stream) => continue,
+                    (_, Implementation::Rust) => Verdict::Unwritten,
+                    // Outputs made beforehand, and a loss's rows as libtorch's operator takes them.
+                    (_, Implementation::AtenOut)
+                    | (Operator::CrossEntropy, Implementation::Aten) => Verdict::Constants,
+                    _ => Verdict::Traced,
+                };
+                let max_elements = 1 << 20;
+                let work = OperatorWork { operator: kind, implementation, size, max_elements };
+                match operator(work, dtype) {
+                    Ok(found) => assert_eq!(found, expected, "{kind} {implementation} {dtype}"),
+                    Err(refusal) => {
+                        assert!(cannot_run(&refusal), "{kind} {implementation}: {refusal}");
+                    }
+                }
+            }
+        }
+    }
+}
