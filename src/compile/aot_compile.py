@@ -101,12 +101,21 @@ def fake(description):
                                device=description["device"])
 
 
+def convolution(*arguments):
+    """What only TorchScript's tracer writes is what Inductor's choice of layouts looks for; flags
+    of cuDNN are the last four arguments."""
+    return torch.ops.aten.convolution.default(*arguments[:9])
+
+
 def export():
     """The graph, retraced operator by operator, as an exported program."""
     script = torch.jit.load(request["graph"])
+    aten = torch.ops.aten
+    rewritten = {aten._convolution.default: convolution, aten._convolution.deprecated: convolution}
     with FakeTensorMode():
         inputs = tuple(fake(it) for it in request["inputs"])
-        graph = make_fx(lambda *inputs: (script(*inputs), ), tracing_mode="real")(*inputs)
+        retrace = make_fx(lambda *inputs: (script(*inputs), ), rewritten, tracing_mode="real")
+        graph = retrace(*inputs)
     return torch.export.export(graph, inputs)
 
 

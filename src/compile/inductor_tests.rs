@@ -12,6 +12,11 @@ const PATIENT: Duration = Duration::from_secs(60);
 
 /// Compiles by a shell script instead of a Python.
 fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
+    by_reader(&format!("cat > /dev/null; {script}"), limit)
+}
+
+/// The same, by a script that reads its request.
+fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let python = Interpreter::find(Some(fake(folder.path(), script).into()), None);
     let compiler = Compiler { program: "my-g++".to_owned(), version: "g++ 12".to_owned() };
@@ -53,7 +58,7 @@ fn an_answer_is_understood_whatever_is_said_besides() {
 
 #[test]
 fn the_request_is_what_the_program_reads() {
-    let written = failed("cat >&2; exit 1");
+    let Err(Refusal::Failed(written)) = by_reader("cat >&2; exit 1", PATIENT) else { panic!() };
     let start = written.find('{').unwrap();
     let request: Value = serde_json::from_str(&written[start..]).unwrap();
     assert_eq!(request["mode"], json!("max-autotune"));

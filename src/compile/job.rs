@@ -136,7 +136,7 @@ impl Job {
         if let Some(before) = self.refusal() {
             return Err(Trouble::Refused(before));
         }
-        store.sweep();
+        store.sweep(&self.key, &turn);
         let partial = store.partial(&self.key, &turn)?;
         let made = self.make(partial.folder(), &store.probes(), python);
         if let Err(Trouble::Refused(refusal)) = &made {
@@ -189,7 +189,9 @@ impl Job {
             package: &package,
         };
         let answer = inductor::compile(python, self.compiler, &request, self.options.timeout)?;
-        let bytes = fs::read(&package)?;
+        let bytes = fs::read(&package).map_err(|error| {
+            Refusal::Failed(format!("Inductor wrote no package: {}: {error}", package.display()))
+        })?;
         let torch = ::libtorch::release(&answer.torch);
         let facts = Facts {
             compilation: Compilation {

@@ -108,12 +108,14 @@ impl Store {
         Ok(held)
     }
 
-    /// Removes what dead processes have left of packages that nobody makes.
-    pub fn sweep(&self) {
+    /// Removes what dead processes have left: of the key whose turn this is, and of those that
+    /// nobody makes.
+    pub fn sweep(&self, own: &Key, _: &Turn) {
         for name in self.names() {
             let Some(key) = partial::place_of(&name).and_then(Key::parse) else { continue };
-            // Who makes a package, or removes one, holds this.
-            if let Some(_turn) = Turn::attempt(&self.lock(&key)) {
+            // Who makes a package holds this.
+            let turn = Turn::attempt(&self.lock(&key));
+            if turn.is_some() || key == *own {
                 // What cannot be removed now is left to the next process.
                 drop(fs::remove_dir_all(self.folder.join(&name)));
             }

@@ -104,11 +104,11 @@ fn what_the_dead_leave_is_removed_and_what_the_living_make_is_not() {
     let (dead, alive) = (abandoned(1), abandoned(2));
     let stranger = store.folder.join("else.partial-1");
     fs::create_dir(&stranger).unwrap();
-    let turn = store.turn(&key(2)).unwrap();
-    store.sweep();
+    let turns = [2, 3].map(|number| store.turn(&key(number)).unwrap());
+    store.sweep(&key(3), &turns[1]);
     assert!(!dead.exists() && alive.exists() && stranger.exists());
-    drop(turn);
-    store.sweep();
+    // Only who has the turn asks for the own key.
+    store.sweep(&key(2), &turns[0]);
     assert!(!alive.exists() && stranger.exists());
     assert!(store.find(&key(1)).is_some());
 }
