@@ -102,6 +102,11 @@ impl Inputs {
         Ok((examples, parameters))
     }
 
+    /// All of them, examples first, sharing their storage.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        self.examples.iter().chain(&self.parameters).map(Tensor::shallow_clone).collect()
+    }
+
     /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
     ///
     /// # Errors

@@ -5,9 +5,9 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`], [`refusal`], [`device`], [`inputs`], [`step`] |
+//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`], [`threads`] |
 //! | 3 | [`measurement`], [`kernels`], [`operators`] |
-//! | 4 | [`recipes`], [`fusion`] |
+//! | 4 | [`compile`], [`recipes`], [`fusion`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
@@ -15,16 +15,19 @@
 //! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
 
 pub mod native;
+pub mod python;
 pub mod refusal;
 
 pub mod device;
 pub mod inputs;
 pub mod step;
+pub mod threads;
 
 pub mod kernels;
 pub mod measurement;
 pub mod operators;
 
+pub mod compile;
 pub mod fusion;
 pub mod recipes;
 

@@ -75,16 +75,24 @@ impl Step {
         (self.run)()
     }
 
-    /// One step after another whose output was filled with NaN before it was freed. Allocators hand
-    /// out again what was freed last, and a value that is not written must not be the right one
-    /// because an earlier step wrote it.
+    /// As [`over_nan`].
     ///
     /// # Errors
     /// As [`Self::run`]; an output of whole numbers, which have no NaN.
     pub fn run_over_nan(&self) -> Result<Tensor, TchError> {
-        let mut stale = self.run()?;
-        drop(stale.f_fill_(f64::NAN)?);
-        drop(stale);
-        self.run()
+        over_nan(|| self.run())
     }
+}
+
+/// One step after another whose output was filled with NaN before it was freed. Allocators hand out
+/// again what was freed last, and a value that is not written must not be the right one because an
+/// earlier step wrote it.
+///
+/// # Errors
+/// Those of `run`; an output of whole numbers, which have no NaN.
+pub fn over_nan(run: impl Fn() -> Result<Tensor, TchError>) -> Result<Tensor, TchError> {
+    let mut stale = run()?;
+    drop(stale.f_fill_(f64::NAN)?);
+    drop(stale);
+    run()
 }

@@ -22,11 +22,12 @@ use std::time::Duration;
 
 use criterion_torch::harness::clock::{HostClock, time};
 use criterion_torch::harness::progress::Progress;
-use criterion_torch::harness::{release, settle_allocator, threads};
+use criterion_torch::harness::{release, settle_allocator};
 use criterion_torch::measurement::{allocator_label, preflight};
 use criterion_torch::native::allocator::{self, Retention};
 use criterion_torch::native::{numerics, runtime};
 use criterion_torch::refusal::Refusal;
+use criterion_torch::threads;
 use criterion_torch::workload::{self, Workload};
 use libtorch::{PYTHON, TORCHAO, release as release_of};
 use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};

@@ -44,7 +44,7 @@ pub struct Options {
         long,
         value_delimiter = ',',
         value_name = "OPERATIONS",
-        default_value = "matmul,memory,launch"
+        default_value = "matmul,memory,launch,call"
     )]
     operations: Vec<OperationKind>,
     /// Device whose profile it is; needed where several were measured

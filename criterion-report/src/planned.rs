@@ -63,10 +63,12 @@ enum PlannedWork {
     },
     Fusion {
         pattern: plan::Pattern,
+        compile: Option<plan::CompileMode>,
         size: plan::FusionShape,
     },
     Operator {
         operator: plan::Operator,
+        compile: Option<plan::CompileMode>,
         size: plan::OperatorShape,
     },
     Probe {
@@ -82,9 +84,11 @@ impl From<&Work> for PlannedWork {
                 let Variant { recipe, sparsity, compile, packed, preallocated } = variant;
                 Self::Model { model, recipe, sparsity, compile, packed, preallocated, m, k, n }
             }
-            Work::Fusion(FusionWork { pattern, size, .. }) => Self::Fusion { pattern, size },
-            Work::Operator(OperatorWork { operator, size, .. }) => {
-                Self::Operator { operator, size }
+            Work::Fusion(FusionWork { pattern, compile, size, .. }) => {
+                Self::Fusion { pattern, compile, size }
+            }
+            Work::Operator(OperatorWork { operator, compile, size, .. }) => {
+                Self::Operator { operator, compile, size }
             }
             Work::Probe(ProbeWork { probe, size, .. }) => Self::Probe { probe, size },
         }
@@ -165,8 +169,13 @@ fn line(case: &Case) -> Line {
 fn totals(cases: &[&Case], groups: usize) -> String {
     let seconds: f64 = cases.iter().map(|&case| cost::seconds(case)).sum();
     let memory = cases.iter().map(|&case| cost::memory_bytes(case)).max().unwrap_or(0);
+    let compiled = cases.iter().filter(|case| case.work.compile().is_some()).count();
+    let (compiled, apart) = match compiled {
+        0 => (String::new(), ""),
+        count => (format!(", {count} of them compiled"), " once compiled"),
+    };
     format!(
-        "{} in {}; about {} to measure, at most {} of memory at a time (estimates)\n",
+        "{} in {}{compiled}; about {} to measure{apart}, at most {} of memory at a time (estimates)\n",
         units::count(cases.len(), "case"),
         units::count(groups, "group"),
         units::duration(seconds),

@@ -141,6 +141,29 @@ fn criterion_home_is_found() {
 }
 
 #[test]
+fn compiled_patterns_and_operators_have_lines_of_their_own() {
+    assert_snapshot!("fusion-compiled", out(&on("compiled-modes", &["fusion"])));
+    assert_snapshot!("operators-compiled", out(&on("compiled-modes", &["operators"])));
+    let json = on("compiled-modes", &["operators", "--format", "json", "--filter", "composed"]);
+    assert_snapshot!("operators-compiled-json", out(&json));
+    let json = on("compiled-modes", &["fusion", "--format", "json", "--filter", "unfused.compile"]);
+    assert_snapshot!("fusion-compiled-json", out(&json));
+}
+
+#[test]
+fn a_plan_says_how_much_is_compiled() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let config = folder.path().join("compiled.yml");
+    let text = "quantization_config_recipe_names: [int8wo]\npacked: false\n\
+                model_params: { compile: [default, max-autotune] }\n";
+    std::fs::write(&config, text).expect("written");
+    let planned = run(&["plan", config.to_str().expect("text")]);
+    let totals = out(&planned).lines().last().expect("totals");
+    assert!(totals.starts_with("6 cases in 1 group, 4 of them compiled; about "), "{totals}");
+    assert!(totals.contains(" to measure once compiled, "), "{totals}");
+}
+
+#[test]
 fn plan_expands_without_measuring() {
     let config = "tests/fixtures/configs/inference/quick.yml";
     assert_snapshot!("plan-table", out(&run(&["plan", config])));

@@ -4,7 +4,7 @@ mod common;
 
 use clap::ColorChoice;
 use common::{READABLE, report, try_report, write, write_on};
-use criterion_report::write::{Writer, dashboard, show};
+use criterion_report::write::{Writer, csv, dashboard, show};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -14,6 +14,10 @@ fn show() -> Writer {
 
 fn details() -> Writer {
     Writer::Show(show::Options { color: ColorChoice::Auto, details: true })
+}
+
+fn csv() -> Writer {
+    Writer::Csv(csv::Options::default())
 }
 
 fn dashboard(torchao_compat: bool, seed_format: bool, jsonl: bool) -> Writer {
@@ -32,6 +36,7 @@ fn details_of_what_is_there_and_what_is_not() {
     for name in [
         "probes",
         "compiled",
+        "compiled-modes",
         "every-outcome",
         "fusion",
         "host-bound",
@@ -97,6 +102,7 @@ fn csv_of_outcomes_and_missing_values() {
         "probes",
         "candidate-alone",
         "compiled",
+        "compiled-modes",
         "different-runs",
         "every-outcome",
         "host-bound",
@@ -109,13 +115,39 @@ fn csv_of_outcomes_and_missing_values() {
         "two-siblings",
         "unreached-cases",
     ] {
-        assert_snapshot!(format!("csv-{name}"), write(&Writer::Csv, &report(name)));
+        assert_snapshot!(format!("csv-{name}"), write(&csv(), &report(name)));
     }
+}
+
+fn v_final() -> Writer {
+    Writer::Csv(csv::Options { layout: csv::Layout::VFinal })
+}
+
+#[test]
+fn the_last_layout_has_eager_and_compiled_side_by_side() {
+    for name in ["compiled-modes", "every-outcome", "packed-sibling", "probes", "stale-baseline"] {
+        assert_snapshot!(format!("csv-v-final-{name}"), write(&v_final(), &report(name)));
+    }
+}
+
+/// The names and their order are torchao's at its last commit.
+#[test]
+fn the_last_layout_is_exactly_upstreams() {
+    let text = write(&v_final(), &report("compiled-modes"));
+    let heading = "name,quantization,sparsity,m,k,n,high_precision_dtype,torch_compile_mode,device,\
+                   model_type,output_dir,enable_profiler,enable_memory_profiler,\
+                   baseline_model_eager_inference_time_in_ms,\
+                   quantized_model_eager_inference_time_in_ms,\
+                   baseline_model_compiled_inference_time_in_ms,\
+                   quantized_model_compiled_inference_time_in_ms,eager speedup on baseline,\
+                   compile speedup on baseline,eager vs compile speedup,profiler_json_path,\
+                   memory_profile_path,memory_visualization_path,memory_stats";
+    assert_eq!(text.lines().next(), Some(heading));
 }
 
 #[test]
 fn upstreams_columns_come_first_in_its_order() {
-    let text = write(&Writer::Csv, &report("two-siblings"));
+    let text = write(&csv(), &report("two-siblings"));
     let heading = text.lines().next().expect("a heading line");
     let upstream = "name,quantization,sparsity,m,k,n,high_precision_dtype,use_torch_compile,\
         torch_compile_mode,device,model_type,output_dir,enable_profiler,enable_memory_profiler,\
@@ -126,13 +158,33 @@ fn upstreams_columns_come_first_in_its_order() {
 
 #[test]
 fn the_documented_columns_are_those_written() {
-    let text = write(&Writer::Csv, &report("two-siblings"));
+    let text = write(&csv(), &report("two-siblings"));
     let written: Vec<&str> = text.lines().next().expect("a heading line").split(',').collect();
     let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
     let (_, list) = format.split_once("```text\nname quantization").expect("the list of columns");
     let (list, _) = list.split_once("```").expect("its end");
     let documented: Vec<&str> =
         ["name", "quantization"].into_iter().chain(list.split_whitespace()).collect();
+    assert_eq!(documented, written);
+}
+
+#[test]
+fn the_documented_columns_of_the_last_layout_are_those_written() {
+    let text = write(&v_final(), &report("probes"));
+    let written: Vec<&str> = text.lines().next().expect("a heading line").split(',').collect();
+    let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
+    let (_, section) = format.split_once("`--layout v-final`").expect("the layout");
+    let (list, table) = section
+        .split_once("```text\n")
+        .expect("the settings")
+        .1
+        .split_once("```")
+        .expect("its end");
+    let table = table.trim_start().split("\n\n").next().expect("a table");
+    let first = regex::Regex::new("(?m)^\\| (`[^|]*`) \\|").expect("a valid pattern");
+    let cells: String = first.captures_iter(table).map(|row| row[1].to_owned()).collect();
+    let names = cells.split('`').filter(|name| !name.trim_matches(&[',', ' '][..]).is_empty());
+    let documented: Vec<&str> = list.split_whitespace().chain(names).collect();
     assert_eq!(documented, written);
 }
 
@@ -145,6 +197,7 @@ fn dashboard_for_the_database() {
     let jsonl = dashboard(false, false, true);
     for name in [
         "compiled",
+        "compiled-modes",
         "different-runs",
         "every-outcome",
         "host-bound",

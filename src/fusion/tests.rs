@@ -10,7 +10,7 @@ pub(super) fn site(
     size: FusionShape,
     dtype: Dtype,
 ) -> Site {
-    let work = FusionWork { pattern, variant, size };
+    let work = FusionWork { pattern, variant, compile: None, size };
     Site { work, dtype, device: Device::Cpu, place: tch::Device::Cpu }
 }
 

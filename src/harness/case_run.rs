@@ -1,15 +1,15 @@
 //! One case, built, checked and its memory counted: ready to be timed.
 
 use plan::{
-    Accuracy, Allocator, Case, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
+    Accuracy, Allocator, Case, Compilation, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
     Weights,
 };
 
 use super::pilot::Pilot;
-use super::threads;
 use super::timer::{Subject, Timer};
 use crate::native::allocator::{self, Retention};
 use crate::native::{huge_pages, memory};
+use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
 /// A case that is ready to be timed.
@@ -33,6 +33,8 @@ pub struct Findings {
     pub kernels: Vec<String>,
     /// The weights as they are stored.
     pub weights: Option<Weights>,
+    /// How it was compiled.
+    pub compilation: Option<Compilation>,
     /// Output against reference.
     pub accuracy: Option<Accuracy>,
     /// The last sample that criterion took.
@@ -80,6 +82,7 @@ impl CaseRun {
     pub fn report(&self, findings: &mut Findings) {
         findings.kernels = self.subject.workload.kernels();
         findings.weights = self.subject.workload.weights();
+        findings.compilation = self.subject.workload.compilation();
         findings.notes.extend(self.subject.workload.notes());
         findings.accuracy = Some(self.accuracy.clone());
         findings.measures.first_call_ns = Some(self.first_call_ns);

@@ -110,6 +110,7 @@ impl Journal {
         let Findings {
             kernels,
             weights,
+            compilation,
             accuracy,
             last_sample,
             planned,
@@ -127,6 +128,7 @@ impl Journal {
             outcome,
             kernels,
             weights,
+            compilation,
             last_sample: last_sample.filter(|_| measured),
             planned: planned.filter(|_| measured),
             pairs,

@@ -2,6 +2,7 @@
 
 mod args;
 mod case_run;
+mod compiling;
 pub mod clock;
 pub mod cuda_device;
 pub mod device_clock;
@@ -25,7 +26,6 @@ pub mod self_test;
 mod session;
 mod store;
 mod target_dir;
-pub mod threads;
 pub mod throttle;
 mod timer;
 
@@ -68,6 +68,7 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
     let mut session = Session::start(target, plan, args, folders, prepare)?;
+    session.compile();
     for index in session.order() {
         groups[index](&mut criterion, &mut session);
     }

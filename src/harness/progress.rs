@@ -45,7 +45,7 @@ impl Progress {
 }
 
 /// A duration as a person would say it.
-fn rough(duration: Duration) -> String {
+pub fn rough(duration: Duration) -> String {
     match duration.as_secs() {
         0..=89 => format!("about {} s", duration.as_secs().max(1)),
         90..=5399 => format!("about {} min", (duration.as_secs() + 30) / 60),

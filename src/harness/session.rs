@@ -10,15 +10,16 @@ use criterion::{BenchmarkGroup, Criterion};
 use plan::{Allocator, Case, Device, Plan, Role, cost};
 
 use super::args::{Args, Mode};
+use super::compiling;
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
 use super::progress::Progress;
 use super::release::release;
 use super::saved;
 use super::target_dir::Folders;
-use super::threads;
 use crate::measurement::{page_fault, preflight};
 use crate::native::{constants, numerics};
+use crate::threads;
 use crate::workload::{self, Prepare};
 
 /// A run in progress.
@@ -74,6 +75,14 @@ impl Session {
             journal.open(plan.cases().count())?;
         }
         Ok(Self { plan, args: Rc::new(args), criterion, journal, progress, prepare })
+    }
+
+    /// Compiles what will be run compiled, so that nothing else is done while a case is measured.
+    pub(super) fn compile(&self) {
+        if self.args.mode != Mode::List && !self.args.loads() {
+            let selected = |case: &&Case| self.args.selects(&case.full_id());
+            compiling::compile(self.plan.cases().filter(selected));
+        }
     }
 
     /// The order in which to run the groups: those that want the system's allocator first, because

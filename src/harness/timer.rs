@@ -10,10 +10,10 @@ use super::cuda_device::CudaDevice;
 use super::device_clock::EventClock;
 use super::flush::Flush;
 use super::pace::Pace;
-use super::threads;
 use crate::device;
 use crate::native::cuda;
 use crate::refusal::Refusal;
+use crate::threads;
 use crate::workload::Workload;
 
 /// The CUDA device that cases run on.

@@ -3,7 +3,8 @@ use super::*;
 fn site(operator: Operator, dtype: Dtype, tensor_dimension: u64) -> Site {
     let size = OperatorShape { batch_size: 32, sequence_length: 512, tensor_dimension };
     let implementation = Implementation::Rust;
-    let work = OperatorWork { operator, implementation, size, max_elements: u64::MAX };
+    let work =
+        OperatorWork { operator, implementation, compile: None, size, max_elements: u64::MAX };
     Site { work, dtype, device: plan::Device::Cpu, place: Device::Cpu }
 }
 

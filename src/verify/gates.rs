@@ -64,3 +64,12 @@ pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: usiz
     // of a single bit.
     (gate - CHANCE_DB).max(gate.min(1.0)) + hidden
 }
+
+/// The smallest signal-to-noise ratio, in dB, that a compiled output may have against the eager one.
+pub fn min_agreement_db(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Float32 => 90.0,
+        Dtype::BFloat16 => 30.0,
+        Dtype::Float16 => 45.0,
+    }
+}

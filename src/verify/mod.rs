@@ -8,7 +8,7 @@ mod gates;
 mod reference;
 mod values;
 
-pub use gates::min_sqnr_db;
+pub use gates::{min_agreement_db, min_sqnr_db};
 pub use reference::{Reference, rows};
 pub use values::{Values, Worst};
 
@@ -84,6 +84,7 @@ impl Distance {
             min_sqnr_db,
             rows_checked,
             gates: vec![],
+            eager: None,
         }
     }
 }

@@ -70,7 +70,7 @@ fn the_composite_makes_what_is_counted_for_it() {
     for variant in [FusionVariant::Sdpa3d, FusionVariant::SdpaMath] {
         for causal in [false, true] {
             let size = size(LARGE, causal);
-            let work = FusionWork { pattern: Pattern::FullAttention, variant, size };
+            let work = FusionWork { pattern: Pattern::FullAttention, variant, compile: None, size };
             let counted = work.operations(Dtype::Float32, Device::Cpu).expect("of the pattern");
             let written: u64 = counted.iter().map(|it| it.writes).sum();
             let over = if causal { 2 * SCORES } else { SCORES };
@@ -86,7 +86,7 @@ fn the_composite_makes_what_is_counted_for_it() {
 #[test]
 fn a_single_long_sequence_takes_no_more_than_was_asked_for() {
     let (pattern, variant) = (Pattern::FullAttention, FusionVariant::Fused);
-    let work = FusionWork { pattern, variant, size: size([1, 8, 2048, 8], false) };
+    let work = FusionWork { pattern, variant, compile: None, size: size([1, 8, 2048, 8], false) };
     let (accuracy, report) = memory::track(|| {
         let it = prepare(work, Dtype::BFloat16).expect("fits");
         it.check()

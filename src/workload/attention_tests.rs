@@ -34,14 +34,15 @@ pub(super) fn prepared(
     dtype: Dtype,
     size: FusionShape,
 ) -> Fusion {
-    prepare(FusionWork { pattern, variant, size }, dtype).expect("a variant that runs on the CPU")
+    prepare(FusionWork { pattern, variant, compile: None, size }, dtype)
+        .expect("a variant that runs on the CPU")
 }
 
 /// Every variant of every pattern.
 fn works(size: FusionShape) -> impl Iterator<Item = FusionWork> {
     let of = move |pattern: Pattern| {
         let variants = pattern.variants().iter();
-        variants.map(move |&variant| FusionWork { pattern, variant, size })
+        variants.map(move |&variant| FusionWork { pattern, variant, compile: None, size })
     };
     PATTERNS.into_iter().flat_map(of)
 }
@@ -225,6 +226,7 @@ fn forgetting_a_part_fails_the_check() {
     let (all, of) = (size([2, 3, 16, 16], false), |pattern, size| FusionWork {
         pattern,
         variant: FusionVariant::Unfused,
+        compile: None,
         size,
     });
     let softmax = |scores: Tensor| scores.softmax(-1, None::<Kind>);
@@ -261,8 +263,12 @@ fn forgetting_a_part_fails_the_check() {
 fn on_cuda_what_a_kernel_does_not_take_is_refused() {
     use FusionVariant::{Fused, SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath};
     let check = |variant, dtype, [s, d]: [u64; 2]| {
-        let work =
-            FusionWork { pattern: Pattern::FullAttention, variant, size: size([2, 3, s, d], true) };
+        let work = FusionWork {
+            pattern: Pattern::FullAttention,
+            variant,
+            compile: None,
+            size: size([2, 3, s, d], true),
+        };
         // The place is only looked at when something is built.
         let site = Site { work, dtype, device: Device::Cuda, place: tch::Device::Cpu };
         fusion::check(&site).map_err(|refusal| {
@@ -330,7 +336,12 @@ fn as_many_heads_are_checked_whatever_the_variant() {
 fn however_large_a_head_is_four_are_checked() {
     let (pattern, variant) = (Pattern::FullAttention, FusionVariant::Fused);
     for (heads, expected) in [(16, vec![0, 5, 10, 15]), (2, vec![0, 1])] {
-        let work = FusionWork { pattern, variant, size: size([1, heads, 4096, 128], false) };
+        let work = FusionWork {
+            pattern,
+            variant,
+            compile: None,
+            size: size([1, heads, 4096, 128], false),
+        };
         let (dtype, place) = (Dtype::Float32, tch::Device::Cpu);
         assert_eq!(rows(&Site { work, dtype, device: Device::Cpu, place }), expected);
     }
@@ -356,7 +367,8 @@ fn a_wrong_head_is_found() {
     let size = size([2, 3, 16, 16], false);
     let of = |order: [i64; 6]| {
         let unfused = FusionVariant::Unfused;
-        let work = FusionWork { pattern: Pattern::FullAttention, variant: unfused, size };
+        let work =
+            FusionWork { pattern: Pattern::FullAttention, variant: unfused, compile: None, size };
         let it = prepare(work, Dtype::Float32).expect("small");
         let output = it.step().expect("runs");
         let heads = output.reshape([6, 16, 16]).index_select(0, &Tensor::from_slice(&order));

@@ -3,6 +3,7 @@
 use plan::{Accuracy, Case, LinearShape, ModelWork, Weights};
 use tch::{TchError, Tensor};
 
+use super::compiled::Eager;
 use super::{Refusal, Workload};
 use crate::models::{self, Model, Parameters};
 use crate::verify::{self, Reference};
@@ -62,6 +63,19 @@ fn draw(
     Ok((parameters, input))
 }
 
+impl Eager for Forward {
+    fn tensors(&self) -> Vec<Tensor> {
+        let layers = self.model.layers();
+        let stored = layers.iter().flat_map(|layer| layer.tensors());
+        let all = std::iter::once(&self.input).chain(stored).chain(self.model.norms());
+        all.map(Tensor::shallow_clone).collect()
+    }
+
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+        self.reference.judge(output, self.min_sqnr_db)
+    }
+}
+
 impl Workload for Forward {
     fn step(&self) -> Result<Tensor, TchError> {
         let Some(output) = &self.output else { return self.model.forward(&self.input) };
@@ -71,7 +85,7 @@ impl Workload for Forward {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        self.reference.judge(&tch::no_grad(|| self.step())?, self.min_sqnr_db)
+        self.judge(&tch::no_grad(|| self.step())?)
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -3,6 +3,7 @@
 use plan::{Accuracy, Case, FusionShape, FusionVariant, FusionWork};
 use tch::{TchError, Tensor};
 
+use super::compiled::Eager;
 use super::{Refusal, Workload};
 use crate::fusion::{self, Site};
 use crate::inputs::Inputs;
@@ -12,6 +13,8 @@ use crate::{device, inputs};
 
 pub(super) struct Fusion {
     step: Step,
+    /// What the step reads, kept where the case is compiled: else a variant may free what it folds.
+    tensors: Vec<Tensor>,
     size: FusionShape,
     inputs_bytes: u64,
     parameters_bytes: u64,
@@ -31,9 +34,18 @@ impl Fusion {
         let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = fusion::min_sqnr_db(work.pattern, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
+        let tensors = if work.compile.is_some() { inputs.tensors() } else { vec![] };
         let step = fusion::build(&site, inputs)?;
         let parameters_bytes = step.parameter_bytes.unwrap_or(drawn_bytes);
-        Ok(Self { step, size: work.size, inputs_bytes, parameters_bytes, reference, min_sqnr_db })
+        Ok(Self {
+            step,
+            tensors,
+            size: work.size,
+            inputs_bytes,
+            parameters_bytes,
+            reference,
+            min_sqnr_db,
+        })
     }
 }
 
@@ -48,7 +60,7 @@ fn reference(site: &Site, inputs: &Inputs) -> Result<Reference, Refusal> {
 
 /// Which examples it has. Whatever the variant, the unfused operations compute them.
 fn rows(site: &Site) -> Vec<i64> {
-    let unfused = FusionWork { variant: FusionVariant::Unfused, ..site.work };
+    let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..site.work };
     let operations = unfused.operations(site.dtype, site.device).unwrap_or_default();
     let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
     let (all, flops, elements) = (unfused.parts(), unfused.flops(), largest.unwrap_or(0));
@@ -71,14 +83,23 @@ fn examples(size: FusionShape, tensor: &Tensor) -> Result<Tensor, TchError> {
     tensor.f_reshape([b * heads, 1, s, last])
 }
 
+impl Eager for Fusion {
+    fn tensors(&self) -> Vec<Tensor> {
+        self.tensors.iter().map(Tensor::shallow_clone).collect()
+    }
+
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+        self.reference.judge(&examples(self.size, output)?, self.min_sqnr_db)
+    }
+}
+
 impl Workload for Fusion {
     fn step(&self) -> Result<Tensor, TchError> {
         self.step.run()
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        let output = tch::no_grad(|| self.step())?;
-        self.reference.judge(&examples(self.size, &output)?, self.min_sqnr_db)
+        self.judge(&tch::no_grad(|| self.step())?)
     }
 
     fn weights_bytes(&self) -> u64 {

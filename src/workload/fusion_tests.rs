@@ -59,7 +59,7 @@ fn every_variant_passes_its_check_or_is_refused_as_written() {
             .flat_map(|variant| sizes(pattern).into_iter().map(move |size| (variant, size)))
         {
             for &dtype in Dtype::ALL {
-                let work = FusionWork { pattern, variant, size };
+                let work = FusionWork { pattern, variant, compile: None, size };
                 let what = format!("{pattern} {variant} {size} {dtype}");
                 let expected = constraint(&work, dtype).map(|constraint| {
                     let whose = format!("pattern `{pattern}`, variant `{variant}`: ");
@@ -103,7 +103,7 @@ fn judged(
     dtype: Dtype,
     wrong: impl Fn(&[&Tensor]) -> Tensor,
 ) -> Result<Accuracy, Refusal> {
-    let work = FusionWork { pattern, variant: FusionVariant::Unfused, size };
+    let work = FusionWork { pattern, variant: FusionVariant::Unfused, compile: None, size };
     let case = case(work, dtype);
     let site = Site { work, dtype, device: Device::Cpu, place: tch::Device::Cpu };
     let inputs = {

@@ -2,6 +2,7 @@
 //!
 //! The order is [`preflight`], [`prepare`], [`Workload::check`], then the clock.
 
+mod compiled;
 mod forward;
 mod fusion;
 mod operator;
@@ -14,12 +15,17 @@ pub use preflight::preflight;
 
 pub use crate::refusal::Refusal;
 
+use compiled::{Compiled, Eager};
 use forward::Forward;
 use fusion::Fusion;
 use operator::Operator;
-use plan::{Accuracy, Case, Implementation, Weights, Work};
+use plan::{Accuracy, Case, Compilation, Implementation, Weights, Work};
 use tch::{TchError, Tensor};
+use probe::Call;
 use traffic::Traffic;
+
+use crate::compile::Job;
+use crate::device;
 
 /// What is timed.
 pub trait Workload {
@@ -51,6 +57,11 @@ pub trait Workload {
     /// ATen ops and own kernels that do the work; of a model, those on the weights of linear layers.
     fn kernels(&self) -> Vec<String>;
 
+    /// How it was compiled; none where it runs eagerly.
+    fn compilation(&self) -> Option<Compilation> {
+        None
+    }
+
     /// What a reader of its figures should know.
     fn notes(&self) -> Vec<String> {
         vec![]
@@ -68,14 +79,34 @@ pub type Prepare = fn(&Case) -> Result<Box<dyn Workload>, Refusal>;
 /// Refuses what [`preflight`] refuses, and whatever goes wrong on the way.
 pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     preflight(case)?;
+    Ok(match (&case.work, case.work.compile()) {
+        (Work::Probe(work), None) => probe::prepare(case, work)?,
+        (Work::Operator(work), _) if work.implementation == Implementation::Stream => {
+            Box::new(Traffic::prepare(case, work)?)
+        }
+        (_, Some(mode)) => Box::new(Compiled::prepare(case, mode, eager(case)?)?),
+        (_, None) => eager(case)?,
+    })
+}
+
+/// What there is to compile for the case; none where it runs eagerly.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn job(case: &Case) -> Result<Option<Job>, Refusal> {
+    let Some(mode) = case.work.compile() else { return Ok(None) };
+    preflight(case)?;
+    compiled::job(case, mode, &*eager(case)?).map(Some)
+}
+
+/// The case with its operations run one by one.
+fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
     Ok(match &case.work {
         Work::Model(work) => Box::new(Forward::prepare(case, work)?),
         Work::Fusion(work) => Box::new(Fusion::prepare(case, work)?),
-        Work::Operator(work) => match work.implementation {
-            Implementation::Stream => Box::new(Traffic::prepare(case, work)?),
-            _ => Box::new(Operator::prepare(case, work)?),
-        },
-        Work::Probe(work) => probe::prepare(case, work)?,
+        Work::Operator(work) => Box::new(Operator::prepare(case, work)?),
+        // Of the probes, calls alone are compiled.
+        Work::Probe(_) => Box::new(Call::prepare(case, device::resolve(case.device)?)?),
     })
 }
 

@@ -3,6 +3,7 @@
 use plan::{Accuracy, Case, Gate, OperatorWork};
 use tch::{TchError, Tensor};
 
+use super::compiled::Eager;
 use super::{Refusal, Workload, trials};
 use crate::inputs::Inputs;
 use crate::operators::{self, Site, Tolerance};
@@ -12,6 +13,8 @@ use crate::{device, inputs};
 
 pub(super) struct Operator {
     step: Step,
+    /// What the step reads, kept where the case is compiled.
+    tensors: Vec<Tensor>,
     site: Site,
     seed: i64,
     inputs_bytes: u64,
@@ -43,9 +46,18 @@ impl Operator {
         let (inputs_bytes, parameters_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = operators::min_sqnr_db(work, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
+        let tensors = if work.compile.is_some() { inputs.tensors() } else { vec![] };
         let step = operators::build(&site, inputs)?;
-        let seed = case.settings.seed;
-        Ok(Self { step, site, seed, inputs_bytes, parameters_bytes, expected, min_sqnr_db })
+        Ok(Self {
+            step,
+            tensors,
+            site,
+            seed: case.settings.seed,
+            inputs_bytes,
+            parameters_bytes,
+            expected,
+            min_sqnr_db,
+        })
     }
 
     /// The output, an example to each place of the first dimension: a row, or the one number.
@@ -135,6 +147,18 @@ fn mean(
     }
 }
 
+impl Eager for Operator {
+    fn tensors(&self) -> Vec<Tensor> {
+        self.tensors.iter().map(Tensor::shallow_clone).collect()
+    }
+
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+        let examples = self.examples(output)?;
+        let accuracy = self.expected.reference.judge(&examples, self.min_sqnr_db)?;
+        Ok(Accuracy { gates: vec![self.own(&examples)?], ..accuracy })
+    }
+}
+
 impl Workload for Operator {
     fn step(&self) -> Result<Tensor, TchError> {
         self.step.run()
@@ -142,14 +166,12 @@ impl Workload for Operator {
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         let output = tch::no_grad(|| self.step.run_over_nan())?;
-        let examples = self.examples(&output)?;
-        let accuracy = self.expected.reference.judge(&examples, self.min_sqnr_db)?;
-        let mut gates = vec![self.own(&examples)?];
-        drop((output, examples));
+        let mut accuracy = self.judge(&output)?;
+        drop(output);
         let passed = trials::pass(&self.site, self.seed, &operators::build)?;
         passed.cover(&self.step.kernels)?;
-        gates.extend(passed.gates);
-        Ok(Accuracy { gates, ..accuracy })
+        accuracy.gates.extend(passed.gates);
+        Ok(accuracy)
     }
 
     fn weights_bytes(&self) -> u64 {

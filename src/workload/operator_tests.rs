@@ -12,7 +12,7 @@ pub(super) fn work(
     [batch_size, sequence_length, tensor_dimension]: [u64; 3],
 ) -> OperatorWork {
     let size = OperatorShape { batch_size, sequence_length, tensor_dimension };
-    OperatorWork { operator, implementation, size, max_elements: MAX_ELEMENTS }
+    OperatorWork { operator, implementation, compile: None, size, max_elements: MAX_ELEMENTS }
 }
 
 pub(super) fn case(work: OperatorWork, dtype: Dtype) -> Case {

@@ -1,16 +1,19 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, FusionWork, Mode, ModelKind, ModelWork, OperatorWork, Work, cost};
+use plan::{
+    Case, Device, FusionVariant, FusionWork, Implementation, Mode, ModelKind, ModelWork,
+    OperatorWork, Work, cost,
+};
 
 use super::{Refusal, probe};
 use crate::fusion::{self, Site};
-use crate::{device, models, operators, recipes};
+use crate::{compile, device, models, operators, recipes};
 
 /// Whether the case can be built and run here. Builds nothing, and allocates nothing but the small
 /// matrices that a recipe may try its products on.
 ///
-/// Unsupported, whatever the machine: a mode or compilation that is not built, a
-/// constraint that the shape breaks. Skipped: an absent device. Out of memory: a case that would
+/// Unsupported, whatever the machine: a mode that is not built, a constraint that the shape breaks.
+/// Skipped: an absent device, or nothing that compiles where the case is compiled. Out of memory: a case that would
 /// not fit into what the host has left.
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
     match &case.work {
@@ -20,6 +23,7 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
         Work::Probe(work) => probe::check(work, case.device, case.dtype)?,
     }
     device::resolve(case.device)?;
+    compilation(case)?;
     memory(case)
 }
 
@@ -55,13 +59,35 @@ fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     if case.mode == Mode::Training {
         return refuse(format!("benchmark_mode: {}: not available in this version", case.mode));
     }
-    if let Some(mode) = work.variant.compile {
+    if work.variant.compile.is_some() && (work.variant.packed || work.variant.preallocated) {
         return refuse(format!(
-            "torch_compile_mode: {mode}: compiled variants are not available; the eager case is \
-             measured beside it"
+            "`{}`: what is compiled is the recipe as it is, with an output of its own at every step",
+            work.variant
         ));
     }
     Ok(())
+}
+
+/// Whether what is to be compiled consists of libtorch's operations, one by one, and whether the
+/// machine has what compiles them.
+fn compilation(case: &Case) -> Result<(), Refusal> {
+    let Some(mode) = case.work.compile() else { return Ok(()) };
+    let apart = match &case.work {
+        Work::Operator(work) => matches!(
+            work.implementation,
+            Implementation::Aten | Implementation::AtenComposed
+        ),
+        Work::Fusion(work) => work.variant == FusionVariant::Unfused,
+        Work::Model(_) | Work::Probe(_) => true,
+    };
+    if !apart {
+        return Err(Refusal::Unsupported(format!(
+            "`{}`: compiled are an operator's `aten` and `aten-composed`, and the `unfused` variant \
+             of a pattern",
+            case.work.variant()
+        )));
+    }
+    compile::available(case.device, mode)
 }
 
 /// Of the models, `linear` alone ends with its linear layer.

@@ -1,4 +1,4 @@
-use plan::{CompileMode, Dtype, ModelKind, Recipe, Shape, Sparsity};
+use plan::{Dtype, ModelKind, Recipe, Shape, Sparsity};
 
 use super::*;
 use crate::workload::testing::{case, work_mut};
@@ -16,13 +16,7 @@ fn what_cannot_be_built_says_which_key_and_value() {
     assert_eq!(with(|_| ()), Ok(()));
     for (change, reason) in [
         (
-            (|case| work_mut(case).variant.compile = Some(CompileMode::MaxAutotune))
-                as fn(&mut Case),
-            "torch_compile_mode: max-autotune: compiled variants are not available; the eager \
-             case is measured beside it",
-        ),
-        (
-            |case| case.mode = Mode::Training,
+            (|case| case.mode = Mode::Training) as fn(&mut Case),
             "benchmark_mode: training: not available in this version",
         ),
         (

@@ -77,6 +77,7 @@ impl Workload for Traffic {
             min_sqnr_db: EQUAL_DB,
             rows_checked,
             gates: vec![],
+            eager: None,
         })
     }
 

@@ -7,7 +7,8 @@ use crate::inputs;
 fn case(operator: plan::Operator, dtype: Dtype) -> (Case, OperatorWork) {
     let size = OperatorShape { batch_size: 3, sequence_length: 5, tensor_dimension: 1001 };
     let implementation = Implementation::Stream;
-    let work = OperatorWork { operator, implementation, size, max_elements: u64::MAX };
+    let work =
+        OperatorWork { operator, implementation, compile: None, size, max_elements: u64::MAX };
     let of_a_model =
         testing::case(plan::ModelKind::Linear, Recipe::Baseline, dtype, Shape::new(1, 1, 1));
     (Case { work: Work::Operator(work), ..of_a_model }, work)

@@ -12,5 +12,6 @@ pub fn exact() -> Accuracy {
         min_sqnr_db: 45.0,
         rows_checked: 1,
         gates: vec![],
+        eager: None,
     }
 }

@@ -56,6 +56,7 @@ fn from_yaml_to_a_profile() {
     head(&profile, &probes);
     operations(&lab, &profile["operation_profiles"], &probes);
     products(&profile);
+    calls(&lab, &profile["call_overheads"], &probes);
     refused(&profile, &probes);
     fusions(&lab, &profile["fusion_profiles"], &patterns);
     let runs: BTreeSet<&String> = probes.iter().chain(&patterns).map(|it| &it.run_id).collect();
@@ -116,6 +117,17 @@ fn products(profile: &Map<String, Value>) {
     near(&profile["worst_measured_gflops"], gflops[0].min(gflops[1]));
     near(&profile["theoretical_peak_gflops"], gflops[0].max(gflops[1]));
     assert_eq!(profile["peak_source"]["gflops"], "measured");
+}
+
+/// On the host the call is the whole step: nothing is queued.
+fn calls(lab: &Lab, overheads: &Value, probes: &[Record]) {
+    let [call] = &overheads.as_array().expect("a list")[..] else { panic!("{overheads}") };
+    let record = probes.iter().find(|record| call["full_id"] == record.full_id.as_str());
+    let record = record.expect("what it was made of");
+    let median_ns = lab.median_ns(&record.case, "new").expect("it was measured");
+    near(&call["median_ns"], median_ns);
+    assert_eq!((&call["probe"], &call["device"]), (&json!("call"), &json!("cpu")));
+    assert_eq!((&call["threads"], &call["queue_ns"]), (&json!(1), &Value::Null));
 }
 
 /// Starting a kernel on the CPU has no time, and a note says why.

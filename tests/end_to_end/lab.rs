@@ -1,5 +1,6 @@
 //! Where a test runs `cargo bench` and `criterion-report`.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -8,16 +9,31 @@ use serde::de::DeserializeOwned;
 
 /// The configs of all tests. They run at the same time, and what `cargo bench` builds of one would
 /// replace what it has built of another; this way it is the same.
-const CONFIGS: [&str; 4] = ["tiny.yml", "patterns.yml", "functions.yml", "machine.yml"];
+const CONFIGS: [&str; 5] =
+    ["tiny.yml", "inductor.yml", "patterns.yml", "functions.yml", "machine.yml"];
 
 /// A folder with criterion's and our own files of the runs.
 pub struct Lab {
     folder: tempfile::TempDir,
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Lab {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder, variables: Vec::new() }
+    }
+
+    /// From now on with a variable that names a path in its folder.
+    pub fn with(self, variable: &'static str, inside: &str) -> Self {
+        let path = self.path(inside);
+        self.with_value(variable, path)
+    }
+
+    /// From now on with a variable of that value.
+    pub fn with_value(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((variable, value.into()));
+        self
     }
 
     pub fn path(&self, inside: &str) -> PathBuf {
@@ -31,6 +47,7 @@ impl Lab {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env("BENCH_CONFIG", configs)
             .env("CRITERION_HOME", self.path("criterion"))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .output()
             .expect("cargo can be started")
     }

@@ -1,6 +1,7 @@
 //! From YAML files through a real `cargo bench` to what `criterion-report` writes, as a user would.
 
 mod calibration;
+mod compiled;
 mod fusion;
 mod inference;
 mod lab;

@@ -1,11 +1,15 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
-//! that everything here is made for.
+//! that everything here is made for, and which Python compiles.
 //!
 //! Standard library only: `xtask` asks before libtorch is there, the shim's build script after.
+
+mod python;
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+pub use python::{COMPILER_PYTHON, Chosen, TRITON, compiler_python, environment, interpreter};
 
 /// The one release that tch 0.24.0 is generated against.
 pub const VERSION: &str = "2.11.0";
@@ -72,6 +76,22 @@ pub fn cache_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf>
     value("CRITERION_TORCH_CACHE")
         .or_else(|| Some(value("XDG_CACHE_HOME")?.join("criterion-torch")))
         .or_else(|| Some(value("HOME")?.join(".cache/criterion-torch")))
+}
+
+/// What compiled packages may weigh together, in bytes: `CRITERION_TORCH_COMPILED_MB`, in MiB, else
+/// 4096 of them.
+///
+/// # Errors
+/// When the variable is not a whole number.
+pub fn compiled_bound(variable: impl Fn(&str) -> Option<OsString>) -> Result<u64, String> {
+    const NAME: &str = "CRITERION_TORCH_COMPILED_MB";
+    let Some(value) = variable(NAME).filter(|value| !value.is_empty()) else {
+        return Ok(4096 << 20);
+    };
+    let number = value.to_str().and_then(|value| value.parse::<u64>().ok());
+    number
+        .and_then(|number| number.checked_mul(1 << 20))
+        .ok_or_else(|| format!("{NAME} is \"{}\", which is not a number of MiB", value.display()))
 }
 
 const TORCH_HEADER: &str = "include/torch/csrc/api/include/torch/torch.h";

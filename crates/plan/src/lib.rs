@@ -33,9 +33,10 @@ pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, o
 pub use operator::{OperatorShape, OperatorWork, Traffic};
 pub use probe::ProbeWork;
 pub use record::{
-    Accuracy, Cache, Check, CheckStatus, Clocks, Conditions, Counters, Energy, Environment, Gate,
-    HostFacts, LastSample, Latency, Measures, Memory, Outcome, Pair, Planned, Quiet, Range, Record,
-    RunManifest, Stat, StepMemory, Stop, TorchFacts, Utilization, Weights,
+    Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
+    Energy, Environment, Gate, HostFacts, LastSample, Latency, Measures, Memory, Outcome, Pair,
+    Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop, TorchFacts, Utilization,
+    Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

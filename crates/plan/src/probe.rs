@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Threads;
-use crate::words::{Device, Dtype, Probe, SizeSet};
+use crate::words::{CompileMode, Device, Dtype, Probe, SizeSet};
 
 /// What a calibration case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ pub struct ProbeWork {
     /// What is measured.
     pub probe: Probe,
     /// Rows and columns of the square matrices of products; bytes of one array of STREAM's; elements
-    /// of the tensor of `launch`.
+    /// of the tensor of `launch` and of calls.
     pub size: u64,
     /// What distinguishes siblings; the settings have the same.
     #[serde(rename = "thread_count")]
@@ -28,9 +28,8 @@ impl ProbeWork {
         const CACHED: u64 = 8 << 20;
         let step: u64 = if size <= CACHED { 512 << 20 } else { 64 << 20 };
         let passes = match (probe, device) {
-            (Probe::Matmul | Probe::MatmulOnednn | Probe::Launch, _) => 1,
-            (_, Device::Cpu) => step.div_ceil(size.max(1)),
-            (_, Device::Cuda | Device::Xpu | Device::Mps) => 1,
+            (probe, Device::Cpu) if probe.is_stream() => step.div_ceil(size.max(1)),
+            _ => 1,
         };
         Self { probe, size, threads, passes }
     }
@@ -46,7 +45,7 @@ impl ProbeWork {
         match (probe, set) {
             (Probe::Matmul | Probe::MatmulOnednn, SizeSet::Full) => vec![512, 1024, 2048, 4096],
             (Probe::Matmul | Probe::MatmulOnednn, SizeSet::Quick) => vec![1024, 2048],
-            (Probe::Launch, _) => vec![1],
+            (Probe::Launch | Probe::Call | Probe::CompiledCall, _) => vec![1],
             (_, SizeSet::Full) => {
                 vec![
                     8 * KIB,
@@ -64,6 +63,21 @@ impl ProbeWork {
         }
     }
 
+    /// The mode of `torch.compile` of what runs compiled.
+    pub const fn compile(&self) -> Option<CompileMode> {
+        match self.probe {
+            Probe::CompiledCall => Some(CompileMode::Default),
+            Probe::Matmul
+            | Probe::MatmulOnednn
+            | Probe::Copy
+            | Probe::Scale
+            | Probe::Add
+            | Probe::Triad
+            | Probe::Launch
+            | Probe::Call => None,
+        }
+    }
+
     /// Floating-point operations of one step: 2N³ for `matmul`; for STREAM none, one, one and two
     /// for each element.
     pub fn flops(&self, dtype: Dtype) -> u64 {
@@ -72,11 +86,11 @@ impl ProbeWork {
                 return self.size.saturating_pow(3).saturating_mul(2);
             }
             Probe::Copy => 0,
-            Probe::Scale | Probe::Add | Probe::Launch => 1,
+            Probe::Scale | Probe::Add | Probe::Launch | Probe::Call | Probe::CompiledCall => 1,
             Probe::Triad => 2,
         };
         let elements = match self.probe {
-            Probe::Launch => self.size,
+            Probe::Launch | Probe::Call | Probe::CompiledCall => self.size,
             _ => (self.size / dtype.bytes()).saturating_mul(self.passes),
         };
         elements.saturating_mul(per_element)
@@ -84,7 +98,7 @@ impl ProbeWork {
 
     /// Bytes that one step reads and writes, each operand once: 3N² elements for `matmul`; STREAM's
     /// own count, two arrays for copy and scale, three for add and triad, in every pass; the
-    /// tensor twice for `launch`.
+    /// tensor twice for `launch`, and for calls it and its result.
     pub fn bytes(&self, dtype: Dtype) -> u64 {
         match self.probe {
             Probe::Matmul | Probe::MatmulOnednn => {
@@ -93,18 +107,22 @@ impl ProbeWork {
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
                 self.size.saturating_mul(self.probe.arrays()).saturating_mul(self.passes)
             }
-            Probe::Launch => self.size.saturating_mul(2 * dtype.bytes()),
+            Probe::Launch | Probe::Call | Probe::CompiledCall => {
+                self.size.saturating_mul(2 * dtype.bytes())
+            }
         }
     }
 
     /// Bytes that it holds: all arrays of STREAM, or three matrices; and, of matrices, their
-    /// reference in float64.
+    /// reference in float64; of calls the tensor, its result and, beside a compiled one, the eager
+    /// result.
     pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
         let matrix = self.size.saturating_pow(2);
         match self.probe {
             Probe::Matmul | Probe::MatmulOnednn => matrix.saturating_mul(3 * dtype.bytes() + 24),
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => self.size.saturating_mul(3),
             Probe::Launch => self.size.saturating_mul(dtype.bytes()),
+            Probe::Call | Probe::CompiledCall => self.size.saturating_mul(3 * dtype.bytes()),
         }
     }
 }

@@ -157,6 +157,9 @@ pub struct Settings {
     pub seed: i64,
     /// Accuracy gate.
     pub tolerance: Tolerance,
+    /// Seconds that compiling a case may take.
+    #[serde(default = "compile_timeout_s")]
+    pub compile_timeout_s: f64,
     /// Upstream's `output_dir`, carried into its CSV.
     pub output_dir: String,
     /// Prose that the report prints beside the numbers.
@@ -165,6 +168,11 @@ pub struct Settings {
     /// Present in training mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training: Option<TrainingSettings>,
+}
+
+/// The default: autotuning a whole transformer block takes minutes.
+const fn compile_timeout_s() -> f64 {
+    600.0
 }
 
 impl Settings {
@@ -179,6 +187,7 @@ impl Settings {
             cache,
             seed,
             tolerance,
+            compile_timeout_s,
             output_dir,
             analysis: _,
             training,
@@ -193,6 +202,7 @@ impl Settings {
         differs("cache", *cache == other.cache);
         differs("seed", *seed == other.seed);
         differs("tolerance", *tolerance == other.tolerance);
+        differs("compile_timeout_s", *compile_timeout_s == other.compile_timeout_s);
         differs("output_dir", *output_dir == other.output_dir);
         differs("training", *training == other.training);
         keys
@@ -210,6 +220,7 @@ impl Default for Settings {
             cache: CacheMode::Hot,
             seed: 42,
             tolerance: Tolerance::default(),
+            compile_timeout_s: compile_timeout_s(),
             output_dir: "benchmarks/microbenchmarks/results".to_owned(),
             analysis: None,
             training: None,

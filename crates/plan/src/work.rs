@@ -1,5 +1,7 @@
 //! What a case runs: one kind of work per family of benchmarks.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fusion::FusionWork;
@@ -7,7 +9,7 @@ use crate::operator::OperatorWork;
 use crate::probe::ProbeWork;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{FusionVariant, Implementation, ModelKind, Recipe};
+use crate::words::{CompileMode, FusionVariant, Implementation, ModelKind, Recipe};
 
 /// What a case runs. In files its fields stand among those of the case; which kind it is shows in
 /// them.
@@ -41,8 +43,8 @@ impl Work {
     pub fn variant(&self) -> String {
         match self {
             Self::Model(work) => work.variant.to_string(),
-            Self::Fusion(work) => work.variant.to_string(),
-            Self::Operator(work) => work.implementation.to_string(),
+            Self::Fusion(work) => compiled(work.variant, work.compile),
+            Self::Operator(work) => compiled(work.implementation, work.compile),
             Self::Probe(work) => work.threads.variant(),
         }
     }
@@ -56,6 +58,28 @@ impl Work {
             Self::Operator(_) => Some(Implementation::Aten.as_str()),
             Self::Probe(_) => None,
         }
+    }
+
+    /// The mode of `torch.compile`, if it is compiled.
+    pub const fn compile(&self) -> Option<CompileMode> {
+        match self {
+            Self::Model(work) => work.variant.compile,
+            Self::Fusion(work) => work.compile,
+            Self::Operator(work) => work.compile,
+            Self::Probe(work) => work.compile(),
+        }
+    }
+
+    /// The same without a compiler.
+    #[must_use]
+    pub const fn eager(mut self) -> Self {
+        match &mut self {
+            Self::Model(work) => work.variant.compile = None,
+            Self::Fusion(work) => work.compile = None,
+            Self::Operator(work) => work.compile = None,
+            Self::Probe(_) => {}
+        }
+        self
     }
 
     /// Of a model.
@@ -88,5 +112,13 @@ impl Work {
             Self::Operator(work) => Some(work),
             Self::Model(_) | Self::Fusion(_) | Self::Probe(_) => None,
         }
+    }
+}
+
+/// `unfused`, or `unfused+compile`.
+fn compiled(word: impl Display, compile: Option<CompileMode>) -> String {
+    match compile {
+        Some(mode) => format!("{word}+{}", mode.suffix()),
+        None => word.to_string(),
     }
 }

@@ -77,7 +77,7 @@ fn the_readmes_sample_means_what_it_says() {
     let config = read("readme-sample");
     let model = &models(&config).models[0];
     assert_eq!(models(&config).models.len(), 1, "a mapping is one model");
-    assert_eq!(model.compile, Some(CompileMode::MaxAutotune));
+    assert_eq!(model.compile, [CompileMode::MaxAutotune]);
     assert_eq!(model.device, Device::Cuda);
     assert!(model.profiling.profiler && model.profiling.memory);
     let plan = plan_of("readme-sample");
@@ -124,7 +124,7 @@ fn the_training_block_keeps_its_keys() {
         models(&config).recipes,
         [Recipe::Float8dqTensor, Recipe::Float8dqRow, Recipe::Baseline]
     );
-    assert_eq!(models(&config).models[0].compile, Some(CompileMode::Default));
+    assert_eq!(models(&config).models[0].compile, [CompileMode::Default]);
 }
 
 #[test]
@@ -142,8 +142,5 @@ fn the_parts_expand_to_upstreams_counts() {
     }
     let device = &models(&read("tutorial-device")).models[0].clone();
     assert_eq!((device.device, &device.shapes[0].1), (Device::Cuda, &Shape::new(1024, 1024, 1024)));
-    assert_eq!(
-        models(&read("tutorial-compilation")).models[0].compile,
-        Some(CompileMode::MaxAutotune)
-    );
+    assert_eq!(models(&read("tutorial-compilation")).models[0].compile, [CompileMode::MaxAutotune]);
 }

@@ -54,6 +54,15 @@ fn one_mistake_one_line() {
         "model_params: { matrix_shapes: [{ name: custom }] }",
         "model_params: { compile: fast }",
         "model_params: { compile: false, use_torch_compile: true }",
+        "model_params: { compile: max-autotune, use_torch_compile: false }",
+        "model_params: { compile: max-autotune, torch_compile_mode: default }",
+        "model_params: { compile: max-autotune, torch_compile_mode: [default, max-autotune] }",
+        "model_params: { compile: true, torch_compile_mode: false }",
+        "model_params: { compile: true, use_torch_compile: true, torch_compile_mode: false }",
+        "model_params: { compile: [] }",
+        "model_params: { torch_compile_mode: [default, fast] }",
+        "model_params: { compile_timeout_s: 0 }",
+        "use_torch_compile: true\nmodel_params: {}",
         "model_params: { name: x }\nmodel_params: { name: y }",
         "model_params: { device: cuda:1 }",
         "model_params: { threads: 0 }",
@@ -90,6 +99,7 @@ fn a_file_that_is_not_there_or_badly_named() {
 fn mistakes_of_fusion() {
     let entries = [
         "{ patterns: [linear_bais] }",
+        "{ patterns: [linear_bias], use_torch_compil: true }",
         "{ patterns: linear }",
         "{ patterns: [] }",
         "{ sizes: quick }",
@@ -162,6 +172,10 @@ fn mistakes_of_calibration() {
         "{ probes: [copy], sizes: [1.5MiB] }",
         "{ probes: [copy], sizes: [100GB, 2000000GiB] }",
         "{ probes: [launch], sizes: quick }",
+        "{ probes: [compiled_call], sizes: [1] }",
+        "{ probes: [call, compiled_call], dtypes: [torch.float16] }",
+        "{ probes: [call, launch] }",
+        "{ probes: [compiledcall] }",
         "{ probes: [stream], dtypes: [torch.bfloat16] }",
         "{ probes: [matmul], dtypes: [int8] }",
         "{ probes: [matmul], devices: [host] }",
@@ -217,7 +231,7 @@ fn mistakes_beside_a_wrong_word_are_reported_too() {
     said(
         "benchmark_mode: calibration\ncalibration_params: { probes: [matmul, copy], \
          sizes: [16KB, 0], dtypes: [torch.int3], threads: some, name: [x] }",
-        &["do not mean the same", "`16KB`", "sizes[1]", "torch.int3", "threads", "name"],
+        &["of several kinds", "`16KB`", "sizes[1]", "torch.int3", "threads", "name"],
     );
     said(
         "benchmark_mode: calibration\ncalibration_params: { probes: [matmull], sizes: quik }",

@@ -285,13 +285,17 @@ fn the_hash_is_of_the_text_and_part_of_nothing_else() {
     assert_eq!(cases[0].id, cases[1].id);
     assert_eq!(cases[0].settings, cases[1].settings);
 
-    // Records from before the hash, the preallocated output and the packed op are still read.
+    // Records from before the hash, the preallocated output, the packed op and compilation are still
+    // read.
     let mut old = serde_json::to_value(&cases[0]).expect("a case serialises");
     let fields = old.as_object_mut().expect("an object");
     for field in ["config_hash", "preallocated", "packed"] {
         assert!(fields.remove(field).is_some(), "{field}");
     }
-    let read: plan::Case = serde_json::from_value(old).expect("all three are optional");
+    let settings = fields.get_mut("settings").and_then(|it| it.as_object_mut()).expect("settings");
+    assert!(settings.remove("compile_timeout_s").is_some());
+    let read: plan::Case = serde_json::from_value(old).expect("all of them are optional");
+    assert_eq!(read.settings.compile_timeout_s, 600.0);
     let plan::Variant { preallocated, packed, .. } = variant(&read);
     assert_eq!((read.config_hash.as_str(), preallocated, packed), ("", false, false));
 }
@@ -381,4 +385,16 @@ fn a_large_plan_keeps_every_id_unique_and_inside_criterions_limits() {
             assert!(part.len() <= MAX_PART, "{part}");
         }
     }
+}
+
+#[test]
+fn an_id_that_criterion_would_cut_is_an_error() {
+    let text = "benchmark_mode: fusion\nfusion_params: { patterns: [conv2d_bn_relu], \
+                memory_formats: [channels_last], dtypes: [bf16], \
+                sizes: [[16777216, 16777216, 16777216, 16777216]] }";
+    let of = |file: &str| expand(&[Config::parse(Path::new(file), text).expect("valid")]);
+    let errors = of("a_rather_long_name_of_a_config.yml").unwrap_err().to_string();
+    assert!(errors.contains("longer than an id can be, 100 bytes"), "{errors}");
+    assert!(errors.contains("a_rather_long_name_of_a_config.yml"), "{errors}");
+    assert!(of("short.yml").is_ok());
 }

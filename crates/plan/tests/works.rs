@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use plan::{Case, Config, Device, Diagnostics, Dtype, Plan, Role, Threads, Work, expand};
+use plan::{
+    Case, CompileMode, Config, Device, Diagnostics, Dtype, Plan, Role, Threads, Work, expand,
+};
 
 fn try_plan(text: &str) -> Result<Plan, Diagnostics> {
     expand(&[Config::parse(Path::new("test.yml"), text)?])
@@ -126,6 +128,35 @@ fn sets_name_their_sizes() {
 }
 
 #[test]
+fn a_call_is_measured_eagerly_and_compiled() {
+    let plan =
+        calibration("calibration_params: { probes: [call, compiled_call], devices: [cpu, cuda] }");
+    let id = |probe, on| format!("calibration/test/{probe}/{on}/1-thread/f32-1");
+    let expected = ["call", "compiled_call"].map(|probe| ["cpu", "cuda"].map(|on| id(probe, on)));
+    assert_eq!(ids(&plan), expected.concat());
+    one_baseline_per_group(&plan);
+    let modes: Vec<_> = plan.cases().map(|case| case.work.compile()).collect();
+    let compiled = Some(CompileMode::Default);
+    assert_eq!(modes, [None, None, compiled, compiled]);
+    for case in plan.cases() {
+        // One element changes its sign.
+        let (flops, bytes) = (plan::cost::flops(case), plan::cost::moved_bytes(case));
+        assert_eq!((flops, bytes), (1, Some(8)), "{}", case.full_id());
+    }
+}
+
+/// Whatever else is measured, of the calibration the call alone is compiled.
+#[test]
+fn no_other_probe_is_compiled() {
+    for probe in plan::Probe::ALL {
+        let plan = calibration(&format!("calibration_params: {{ probes: [{probe}] }}"));
+        let compiled = plan.cases().filter(|case| case.work.compile().is_some()).count();
+        let expected = if *probe == plan::Probe::CompiledCall { plan.cases().count() } else { 0 };
+        assert_eq!(compiled, expected, "{probe}");
+    }
+}
+
+#[test]
 fn patterns_have_their_own_variants_the_baseline_first() {
     let plan = fusion(
         "{ patterns: [linear_bias, conv2d_bn_relu], sizes: quick, variants: [folded, fused] }",
@@ -176,6 +207,10 @@ fn every_kind_of_work_is_read_back_as_it_was_written() {
         calibration("calibration_params: { probes: [matmul], threads: [1, 7, all] }"),
         calibration("calibration_params: { probes: [stream], threads: [all] }"),
         calibration("calibration_params: { probes: [launch], devices: [cuda] }"),
+        plan_of("model_params: { compile: [default, max-autotune] }"),
+        fusion("{ patterns: [all], sizes: quick, compile: max-autotune-no-cudagraphs }"),
+        operators(&format!("{{ operators: [all], {SIZE}, compile: true }}")),
+        calibration("calibration_params: { probes: [call, compiled_call] }"),
     ];
     for case in plans.iter().flat_map(Plan::cases) {
         let text = serde_json::to_string(case).expect("JSON");
@@ -212,13 +247,28 @@ fn the_suites_of_calibration_are_valid_and_pair_threads_on_the_host_only() {
         let host = |variant: &str| (Device::Cpu, variant.to_owned());
         for group in &plan.groups {
             let found: Vec<_> = group.cases.iter().map(variants).collect();
-            assert_eq!(found, [host("1-thread"), host("all-threads")], "{file}");
+            let work = group.cases[0].work.probe().expect("a probe");
+            // A call is one thread's.
+            let expected = match work.probe.is_call() {
+                true => vec![host("1-thread")],
+                false => vec![host("1-thread"), host("all-threads")],
+            };
+            assert_eq!(found, expected, "{file}");
         }
+        calls(&plan, file);
     }
     let cuda = plan("suites/calibration-cuda.yml");
     assert!(cuda.cases().all(|case| case.device == Device::Cuda && case.role == Role::Baseline));
     let dtypes = |case: &&Case| case.dtype != Dtype::Float32;
     assert!(cuda.cases().filter(dtypes).all(|case| case.full_id().contains("/matmul/")));
+    calls(&cuda, "suites/calibration-cuda.yml");
+}
+
+/// Every suite has the call of an operation, eagerly and compiled, each once.
+fn calls(plan: &Plan, file: &str) {
+    let probes = plan.cases().map(|case| case.work.probe().expect("a probe").probe);
+    let calls: Vec<plan::Probe> = probes.filter(plan::Probe::is_call).collect();
+    assert_eq!(calls, [plan::Probe::Call, plan::Probe::CompiledCall], "{file}");
 }
 
 fn operators(entry: &str) -> Plan {

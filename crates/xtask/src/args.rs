@@ -3,15 +3,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::age;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::help;
+use crate::holdings::{Clear, Format, Request};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     Setup {
         /// None: keep what is linked, else what the machine can use.
         flavour: Option<Flavour>,
+        /// Torch for Python, too.
+        python: bool,
     },
     /// The arguments go to `cargo bench` as they are.
     Bench {
@@ -22,6 +26,8 @@ pub enum Command {
         arguments: Vec<OsString>,
     },
     CompareTorchao(Comparison),
+    Python,
+    Cache(Request),
     Doctor,
     Help(&'static str),
 }
@@ -43,11 +49,8 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
     let rest: Vec<OsString> = arguments.collect();
     match command.to_string_lossy().as_ref() {
         "setup" => setup(&rest),
-        "doctor" => match rest.first() {
-            None => Ok(Command::Doctor),
-            Some(word) if is_help(word) => Ok(Command::Help(help::DOCTOR)),
-            Some(word) => Err(unknown("doctor", word)),
-        },
+        "doctor" => alone("doctor", &rest, Command::Doctor, help::DOCTOR),
+        "python" => alone("python", &rest, Command::Python, help::PYTHON),
         // After `--` the word belongs to criterion or libtest.
         "bench" if asks_for_help(&rest) => Ok(Command::Help(help::BENCH)),
         "bench" => Ok(Command::Bench { arguments: rest }),
@@ -55,12 +58,16 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
         "test" => Ok(Command::Test { arguments: rest }),
         "compare-torchao" if asks_for_help(&rest) => Ok(Command::Help(help::COMPARE_TORCHAO)),
         "compare-torchao" => comparison(rest.into_iter()).map(Command::CompareTorchao),
+        "cache" if asks_for_help(&rest) => Ok(Command::Help(help::CACHE)),
+        "cache" => cache(rest.into_iter()).map(Command::Cache),
         "help" | "--help" | "-h" => {
             Ok(Command::Help(match rest.first().and_then(|w| w.to_str()) {
                 Some("setup") => help::SETUP,
                 Some("bench") => help::BENCH,
                 Some("test") => help::TEST,
                 Some("compare-torchao") => help::COMPARE_TORCHAO,
+                Some("python") => help::PYTHON,
+                Some("cache") => help::CACHE,
                 Some("doctor") => help::DOCTOR,
                 _ => help::ALL,
             }))
@@ -69,11 +76,24 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
     }
 }
 
+/// A command that takes no arguments.
+fn alone(name: &str, rest: &[OsString], command: Command, help: &'static str) -> Result<Command> {
+    match rest.first() {
+        None => Ok(command),
+        Some(word) if is_help(word) => Ok(Command::Help(help)),
+        Some(word) => Err(unknown(name, word)),
+    }
+}
+
 fn setup(arguments: &[OsString]) -> Result<Command> {
-    let mut flavour = None;
+    let (mut flavour, mut python) = (None, false);
     for word in arguments {
         if is_help(word) {
             return Ok(Command::Help(help::SETUP));
+        }
+        if word == "--python" {
+            python = true;
+            continue;
         }
         let asked = Flavour::ALL
             .into_iter()
@@ -87,7 +107,7 @@ fn setup(arguments: &[OsString]) -> Result<Command> {
     if flavour == Some(Flavour::Cuda) && !cfg!(target_os = "linux") {
         return Err(usage("--cuda: torch has CUDA wheels for Linux only"));
     }
-    Ok(Command::Setup { flavour })
+    Ok(Command::Setup { flavour, python })
 }
 
 fn comparison(mut arguments: impl Iterator<Item = OsString>) -> Result<Comparison> {
@@ -109,6 +129,59 @@ fn comparison(mut arguments: impl Iterator<Item = OsString>) -> Result<Compariso
     Ok(Comparison { config, filter, python })
 }
 
+fn cache(mut arguments: impl Iterator<Item = OsString>) -> Result<Request> {
+    let (mut words, mut format, mut older_than) = (Vec::new(), None, None);
+    while let Some(word) = arguments.next() {
+        let text = word.to_string_lossy().into_owned();
+        let mut value = || {
+            let value = arguments.next().map(|value| value.to_string_lossy().into_owned());
+            value.ok_or_else(|| usage(&format!("cache: {text} needs a value")))
+        };
+        match text.as_str() {
+            "--format" => format = Some(table_or_json(&value()?)?),
+            "--older-than" => older_than = Some(age::days(whole_days(&value()?)?)),
+            flag if flag.starts_with('-') => return Err(unknown("cache", &word)),
+            _ => words.push(text),
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match (&words[..], format, older_than) {
+        ([], format, None) => Ok(Request::Show(format.unwrap_or(Format::Table))),
+        (["list"], format, None) => Ok(Request::List(format.unwrap_or(Format::Table))),
+        (["clear", what], None, older_than) => {
+            let what = match *what {
+                "compiled" => Clear::Compiled,
+                "kernels" => Clear::Kernels,
+                "all" => Clear::All,
+                other => {
+                    return Err(usage(&format!(
+                        "cache clear takes compiled, kernels or all, not \"{other}\""
+                    )));
+                }
+            };
+            Ok(Request::Clear { what, older_than })
+        }
+        (["clear"], ..) => Err(usage("cache clear needs to know what: compiled, kernels or all")),
+        (["clear", _], Some(_), _) => Err(usage("cache clear takes no --format")),
+        ([] | ["list"], _, Some(_)) => Err(usage("--older-than is for cache clear")),
+        ([first, ..], ..) => Err(unknown("cache", &OsString::from(first))),
+    }
+}
+
+fn table_or_json(value: &str) -> Result<Format> {
+    match value {
+        "table" => Ok(Format::Table),
+        "json" => Ok(Format::Json),
+        _ => Err(usage(&format!("cache: --format is table or json, not \"{value}\""))),
+    }
+}
+
+fn whole_days(value: &str) -> Result<u64> {
+    value
+        .parse()
+        .map_err(|_| usage(&format!("cache: --older-than is a number of days, not \"{value}\"")))
+}
+
 fn asks_for_help(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|word| *word != "--").any(is_help)
 }
@@ -123,7 +196,7 @@ fn unknown(command: &str, word: &OsString) -> Error {
 
 fn usage(what: &str) -> Error {
     Error::usage(what).remedy(
-        "the commands are setup, bench, test, compare-torchao and doctor: cargo xtask --help",
+        "the commands are setup, bench, test, compare-torchao, python, cache and doctor: cargo xtask --help",
     )
 }
 
@@ -139,9 +212,11 @@ mod tests {
     fn every_command_is_understood() {
         let words = |line: &str| line.split_whitespace().map(OsString::from).collect();
         for (line, command) in [
-            ("setup", Command::Setup { flavour: None }),
-            ("setup --cpu", Command::Setup { flavour: Some(Flavour::Cpu) }),
-            ("setup --cpu --cpu", Command::Setup { flavour: Some(Flavour::Cpu) }),
+            ("setup", Command::Setup { flavour: None, python: false }),
+            ("setup --cpu", Command::Setup { flavour: Some(Flavour::Cpu), python: false }),
+            ("setup --cpu --cpu", Command::Setup { flavour: Some(Flavour::Cpu), python: false }),
+            ("setup --python", Command::Setup { flavour: None, python: true }),
+            ("setup --python --cpu", Command::Setup { flavour: Some(Flavour::Cpu), python: true }),
             ("bench", Command::Bench { arguments: vec![] }),
             (
                 "bench --bench inference -- int8wo --help",
@@ -169,6 +244,20 @@ mod tests {
             ),
             ("compare-torchao --help", Command::Help(help::COMPARE_TORCHAO)),
             ("help compare-torchao", Command::Help(help::COMPARE_TORCHAO)),
+            ("cache", Command::Cache(Request::Show(Format::Table))),
+            ("cache --format json", Command::Cache(Request::Show(Format::Json))),
+            ("cache list --format table", Command::Cache(Request::List(Format::Table))),
+            (
+                "cache clear compiled",
+                Command::Cache(Request::Clear { what: Clear::Compiled, older_than: None }),
+            ),
+            (
+                "cache clear --older-than 3 all",
+                Command::Cache(Request::Clear { what: Clear::All, older_than: Some(age::days(3)) }),
+            ),
+            ("python", Command::Python),
+            ("python --help", Command::Help(help::PYTHON)),
+            ("help cache", Command::Help(help::CACHE)),
             ("doctor", Command::Doctor),
             ("--help", Command::Help(help::ALL)),
             ("help bench", Command::Help(help::BENCH)),
@@ -190,6 +279,18 @@ mod tests {
             ("compare-torchao a.yml b.yml", "compare-torchao takes one config"),
             ("compare-torchao --filter", "compare-torchao: --filter needs a value"),
             ("compare-torchao --json x", "compare-torchao does not know \"--json\""),
+            ("cache clear", "cache clear needs to know what: compiled, kernels or all"),
+            ("cache clear torch", "cache clear takes compiled, kernels or all, not \"torch\""),
+            (
+                "cache clear all --older-than -1",
+                "cache: --older-than is a number of days, not \"-1\"",
+            ),
+            ("cache clear all --older-than", "cache: --older-than needs a value"),
+            ("cache clear all --format json", "cache clear takes no --format"),
+            ("cache --older-than 3", "--older-than is for cache clear"),
+            ("cache list --format csv", "cache: --format is table or json, not \"csv\""),
+            ("cache show", "cache does not know \"show\""),
+            ("python -c", "python does not know \"-c\""),
             ("doctor --fix", "doctor does not know \"--fix\""),
         ] {
             let error = parsed(line).expect_err(line);

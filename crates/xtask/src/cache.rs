@@ -1,11 +1,12 @@
-//! The per-user folder that holds every provisioned libtorch, shared by all clones.
+//! The per-user folder that holds what is provisioned or compiled once, shared by all clones.
 //!
 //! ```text
 //! <cache>/torch-2.11.0-cpu/{torch,nvidia,…}    whole, always: it appears by one rename
 //! <cache>/torch-2.11.0-cpu.partial-<pid>/      being installed by that process, or left by a dead one
-//! <cache>/torchao-0.17.0-python3.11/           torchao and its torch, for compare-torchao
+//! <cache>/torchao-0.17.0-python3.11/           torch, torchao and Triton for Python
 //! <cache>/setup.lock                           held while installing
-//! <cache>/kernels/                             CUDA kernels of the library, compiled for each GPU
+//! <cache>/kernels/                             CUDA and Triton kernels, compiled for each GPU
+//! <cache>/compiled/<key>/                      models and patterns, compiled by torch.compile
 //! ```
 
 use std::ffi::OsString;
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
 use crate::partial;
-use ::libtorch::{Libtorch, TORCHAO, VERSION};
+use ::libtorch::{Libtorch, VERSION};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -68,9 +69,9 @@ impl Cache {
         Entry::at(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
     }
 
-    /// Where torchao lies once it is whole, for one minor version of Python.
-    pub fn torchao(&self, (major, minor): (u32, u32)) -> PathBuf {
-        self.dir.join(format!("torchao-{TORCHAO}-python{major}.{minor}"))
+    /// Where torch and torchao for Python lie once they are whole, for one of its minor versions.
+    pub fn environment(&self, python: (u32, u32)) -> PathBuf {
+        ::libtorch::environment(&self.dir, python)
     }
 
     /// Every provisioned libtorch and torchao, of any version.
@@ -83,12 +84,26 @@ impl Cache {
         self.folders().into_iter().filter(|path| partial::is_partial(path)).collect()
     }
 
+    /// What torch.compile made. The library's own.
+    pub fn compiled(&self) -> PathBuf {
+        self.dir.join("compiled")
+    }
+
+    /// CUDA and Triton kernels that were compiled. The library's own.
+    pub fn kernels(&self) -> PathBuf {
+        self.dir.join("kernels")
+    }
+
+    /// Whether a name is that of a libtorch or of a Python's torch, whole or partial.
+    pub fn is_provisioned(name: &str) -> bool {
+        ["torch-", "torchao-"].iter().any(|kind| name.starts_with(kind))
+    }
+
     fn folders(&self) -> Vec<PathBuf> {
         // A cache that does not exist yet holds nothing.
         let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
         let is_ours = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            ["torch-", "torchao-"].iter().any(|kind| name.starts_with(kind))
+            Self::is_provisioned(&path.file_name().unwrap_or_default().to_string_lossy())
         };
         let mut folders: Vec<PathBuf> =
             entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();

@@ -6,9 +6,12 @@ cargo xtask: provision libtorch, then run the plain cargo command
 Usage: cargo xtask <command>
 
   setup [--cpu | --cuda]   provision libtorch 2.11.0 and link it as .libtorch
+        [--python]         torch 2.11.0 for Python, too: compiled variants need it
   bench [ARGUMENTS]        setup, cargo bench ARGUMENTS, then the report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
+  python                   the path of the Python that compiles
+  cache [clear WHAT]       what is provisioned and compiled here, and be rid of it
   doctor                   what this machine has, and what to do about each gap
   help [COMMAND]           more about one command
 
@@ -24,7 +27,7 @@ bench and test end with the code of the first command that failed.
 ";
 
 pub const SETUP: &str = "\
-cargo xtask setup [--cpu | --cuda]: provision libtorch 2.11.0
+cargo xtask setup [--cpu | --cuda] [--python]: provision libtorch 2.11.0
 
 Takes torch's wheel from the Python package index with python3's pip, once per
 user, and links it into this clone as .libtorch. Done already, it does nothing.
@@ -34,11 +37,18 @@ It may be interrupted, or run twice at once: nothing half-installed is linked.
              cuda if an NVIDIA driver is found, cpu if not
   --cpu      without CUDA: about 540 MB to download, 0.8 GB on disk
   --cuda     with CUDA 13.0: about 2.7 GB to download, 4.9 GB on disk
+  --python   also torch 2.11.0, torchao 0.17.0, triton 3.6.0 and numpy for python3,
+             in the cache: what compiled variants (use_torch_compile), Triton
+             kernels and compare-torchao need. On Linux about 2.7 GB to download,
+             5 GB on disk, 8 GB while it installs, as torch's wheel brings CUDA
+             along; two minutes on two cores with a fast network
 
 Variables:
-  LIBTORCH               a libtorch 2.11.0 of your own: nothing is provisioned
+  LIBTORCH               a libtorch 2.11.0 of your own: none is provisioned
   CRITERION_TORCH_CACHE  where it goes; else $XDG_CACHE_HOME/criterion-torch,
                          else ~/.cache/criterion-torch
+  CRITERION_TORCH_PYTHON a Python of your own that compiles: it has torch 2.11.0,
+                         and triton 3.6.0 on Linux; --python is not needed then
   PIP_INDEX_URL, PIP_PROXY and the rest of pip's configuration are heeded
 ";
 
@@ -81,9 +91,9 @@ with the reason.
 
   --filter REGEX  only cases whose id matches
   --python PATH   a Python that has torch 2.11.0 and torchao 0.17.0; else that of
-                  SELF_TEST_PYTHON; else one is provisioned in the cache (see
-                  cargo xtask setup --help): about 2.7 GB to download on Linux,
-                  5 GB on disk, as torch's wheel brings CUDA along
+                  SELF_TEST_PYTHON; else that of cargo xtask setup --python, which
+                  is provisioned if it is not there yet: about 2.7 GB to download
+                  on Linux, 5 GB on disk
 
   cargo xtask compare-torchao configs/suites/recipes-cpu.yml
   cargo xtask compare-torchao configs/suites/recipes-cpu.yml --filter '/int8wo/.*-1x'
@@ -96,11 +106,45 @@ long. Run it on a quiet machine.
 Exit codes: 0 fine; 1 a ratio is above 1.05, or a case failed.
 ";
 
+pub const PYTHON: &str = "\
+cargo xtask python: the path of the Python that compiles
+
+That of CRITERION_TORCH_PYTHON; else the one of cargo xtask setup --python; else
+python3 of the PATH. It compiles variants with use_torch_compile and Triton
+kernels; cargo xtask doctor says whether it has what that takes.
+";
+
+pub const CACHE: &str = "\
+cargo xtask cache: what is provisioned and compiled here, and be rid of it
+
+  cargo xtask cache                      its folder, what it holds, how much
+  cargo xtask cache list                 each compiled package: key, mode, size,
+                                         how long it took, when it was used last
+  cargo xtask cache clear WHAT           remove what was compiled:
+                compiled                 packages of torch.compile
+                kernels                  CUDA and Triton kernels
+                all                      both
+    --older-than DAYS                    only what was not used (kernels: made) in
+                                         so many days
+
+The first two take --format table or json (sizes in bytes on disk, times in seconds
+since 1970). What is cleared is compiled again when it is needed. What a process is
+using or making stays. A libtorch or Python's torch goes with rm -r, and comes back with
+cargo xtask setup; links to it in other clones lead nowhere until then.
+
+Variables:
+  CRITERION_TORCH_CACHE        the folder; else $XDG_CACHE_HOME/criterion-torch,
+                               else ~/.cache/criterion-torch
+  CRITERION_TORCH_COMPILED_MB  what all packages may weigh together, in MiB (4096):
+                               beyond it those go that were used longest ago
+";
+
 pub const DOCTOR: &str = "\
 cargo xtask doctor: what this machine has, and what to do about each gap
 
-Looks at the toolchain, python, libtorch, CUDA and the processor, changes nothing,
-and ends with 0 if all that is needed is there, else with 1. Each line is marked
+Looks at the toolchain, python, libtorch, CUDA, the processor, what torch.compile
+takes and the cache, changes nothing, and ends with 0 if all that is needed is
+there, else with 1. Each line is marked
 
   ok        there
   warning   works without, though less well; the line below says what to do

@@ -1,9 +1,11 @@
-//! `cargo xtask`: provisioning of libtorch and torchao, and developer commands.
+//! `cargo xtask`: provisioning of libtorch and of torch for Python, and developer commands.
 //!
 //! Standard library only, so that a bare machine builds it in seconds, before libtorch is there. The
 //! order of the modules is the order in which they build on each other.
 
+mod age;
 mod error;
+mod json;
 mod size;
 mod workspace;
 
@@ -21,6 +23,9 @@ mod python;
 mod wheel;
 
 mod setup;
+
+mod environment;
+mod holdings;
 
 mod cargo;
 mod doctor;
@@ -50,10 +55,15 @@ fn main() -> ExitCode {
 fn run() -> Result<ExitCode, Error> {
     let workspace = Workspace::of_current_dir;
     match args::parse(std::env::args_os().skip(1))? {
-        Command::Setup { flavour } => setup::command(&workspace()?, flavour),
+        Command::Setup { flavour, python } => {
+            setup::command(&workspace()?, flavour)?;
+            if python { environment::command() } else { Ok(ExitCode::SUCCESS) }
+        }
         Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
         Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
+        Command::Python => Ok(environment::print()),
+        Command::Cache(request) => holdings::command(request),
         Command::Doctor => doctor::command(&workspace()?),
         Command::Help(text) => {
             print!("{text}");

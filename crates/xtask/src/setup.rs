@@ -4,7 +4,6 @@
 //! marks as partial; the next setup removes that and starts again. Nothing partial is ever linked.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use crate::cache::{Cache, Entry};
 use crate::driver::Driver;
@@ -21,9 +20,9 @@ use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, VERSION};
 
 /// `cargo xtask setup`: provisions, and says in one line what is linked where.
-pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<ExitCode> {
+pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<()> {
     println!("{}", provision(workspace, flavour)?.line());
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The same before another command: not a word when there was nothing to do.

@@ -1,16 +1,20 @@
 //! Bytes on a disk.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// What `path` and everything in it occupy. Links are counted, not followed.
+/// What `path` and everything in it occupy. Links are counted, not followed; what goes while it is
+/// counted weighs nothing.
 pub fn on_disk(path: &Path) -> io::Result<u64> {
     let metadata = fs::symlink_metadata(path)?;
     let mut bytes = occupied(&metadata);
     if metadata.is_dir() {
         for entry in fs::read_dir(path)? {
-            bytes += on_disk(&entry?.path())?;
+            bytes += match on_disk(&entry?.path()) {
+                Err(error) if error.kind() == ErrorKind::NotFound => 0,
+                weighed => weighed?,
+            };
         }
     }
     Ok(bytes)

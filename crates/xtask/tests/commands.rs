@@ -200,8 +200,20 @@ fn the_doctor_names_gaps_and_their_remedies() {
     for text in ["ok       libtorch      2.11.0", &found, ", by .libtorch\n"] {
         assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
     }
+    let torch = "python3 (by the PATH): no torch, no triton; wanted torch 2.11.0, triton 3.6.0";
+    assert!(outcome.stdout.contains(torch), "{}", outcome.stdout);
     let pip = "warning  pip           python3 (3.12.1) has no pip\n";
     assert!(outcome.stdout.contains(pip), "pip is done its work: {}", outcome.stdout);
+
+    scratch.set("packages", "torch 2.11.0+cu130\ntriton 3.6.0\n");
+    let mut doctor = scratch.xtask(&["doctor"]);
+    doctor.env("CRITERION_TORCH_PYTHON", scratch.python());
+    let outcome = Outcome::of(doctor);
+    let named =
+        format!("{} (by CRITERION_TORCH_PYTHON): torch 2.11.0+", scratch.python().display());
+    for text in [&named, "compiled      0 packages, 0 kB of 4.3 GB at most\n"] {
+        assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
+    }
 
     let mut doctor = scratch.xtask(&["doctor"]);
     doctor.env("LIBTORCH", scratch.empty());
@@ -214,7 +226,7 @@ fn help_and_mistakes_on_the_command_line() {
     let scratch = Scratch::new();
     let help = scratch.run(&["--help"]);
     help.assert_fine();
-    for command in ["setup", "bench", "test", "compare-torchao", "doctor"] {
+    for command in ["setup", "bench", "test", "compare-torchao", "python", "cache", "doctor"] {
         assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
         let own = scratch.run(&[command, "--help"]);
         own.assert_fine();

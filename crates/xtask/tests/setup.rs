@@ -42,6 +42,66 @@ fn setup_provisions_once_and_then_does_nothing() {
 }
 
 #[test]
+fn torch_for_python_is_provisioned_once_and_compare_torchao_takes_it() {
+    let scratch = Scratch::new();
+    let first = scratch.run(&["setup", "--cpu", "--python"]);
+    first.assert_fine();
+    let place = scratch.cache().join("torchao-0.17.0-python3.12");
+    let [libtorch, python] = &first.stdout.lines().collect::<Vec<_>>()[..] else {
+        panic!("{first:?}")
+    };
+    assert!(libtorch.starts_with("libtorch 2.11.0 (cpu) in "), "{first:?}");
+    let said = format!("python with torch 2.11.0, torchao 0.17.0 in {}, ", place.display());
+    assert!(python.starts_with(&said), "{first:?}");
+    if cfg!(target_os = "linux") {
+        assert!(first.stderr.contains("2.7 GB to download"), "{first:?}");
+    }
+    assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", "torchao-0.17.0-python3.12"]);
+
+    let interpreter = format!("{}\n", place.join("bin/python").display());
+    assert_eq!(scratch.run(&["python"]).assert_fine().stdout, interpreter);
+    let mut again = scratch.xtask(&["setup", "--python"]);
+    again.env("CRITERION_TORCH_PYTHON", "/own/python");
+    let again = Outcome::of(again);
+    again.assert_fine();
+    assert_eq!(again.stdout, first.stdout);
+    assert_eq!(
+        again.stderr,
+        "note: CRITERION_TORCH_PYTHON is set, so /own/python is what compiles\n"
+    );
+    fs::write(scratch.clone_dir().join("my.yml"), "").expect("write a config");
+    let compared = scratch.run(&["compare-torchao", "my.yml"]);
+    assert_eq!(compared.assert_fine().stderr, "", "nothing is left to do");
+    assert_eq!(scratch.installs().len(), 2);
+}
+
+#[test]
+fn torch_for_python_that_cannot_be_had_leaves_nothing_but_libtorch() {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    scratch.set("offline", "");
+    scratch
+        .run(&["setup", "--python"])
+        .assert_refused(1, &["pip failed", "export CRITERION_TORCH_PYTHON=/path/to/it"]);
+    assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
+    scratch.unset("offline");
+
+    scratch.set("hold", "");
+    let mut killed =
+        scratch.xtask(&["setup", "--python"]).stderr(Stdio::null()).spawn().expect("start a setup");
+    wait_until("pip is midway", || scratch.fake("half").exists());
+    killed.kill().expect("kill -9");
+    killed.wait().expect("collect it");
+    let partial = format!("torchao-0.17.0-python3.12.partial-{}", killed.id());
+    assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", &partial]);
+    scratch.unset("hold");
+    let outcome = scratch.run(&["setup", "--python"]);
+    outcome.assert_fine();
+    assert!(outcome.stderr.contains("left by an interrupted setup"), "{outcome:?}");
+    assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", "torchao-0.17.0-python3.12"]);
+}
+
+#[test]
 fn a_second_clone_takes_what_the_first_provisioned() {
     let scratch = Scratch::new();
     scratch.run(&["setup", "--cpu"]).assert_fine();

@@ -49,6 +49,8 @@ pub enum Caution {
     Disagrees,
     /// The baseline's record is of another process: machine state may differ.
     DifferentRuns,
+    /// What the case gains over another follows from pairs of two runs.
+    QuotientOfRuns,
     /// A circumstance differs between the records of the two sides.
     Differs {
         /// Which one.
@@ -104,6 +106,9 @@ impl fmt::Display for Caution {
                 "the baseline's time and memory are of another run (the speed-up is not made of \
                  them)",
             ),
+            Self::QuotientOfRuns => f.write_str(
+                "what it gains over a case that was not its partner follows from pairs of two runs",
+            ),
             Self::Differs { what, baseline, candidate } => {
                 write!(f, "baseline and candidate differ in {what}: {baseline} against {candidate}")
             }
@@ -154,6 +159,14 @@ impl Caution {
         (apart && factor > DISAGREEMENT.ln_1p()).then_some(Self::Disagrees)
     }
 
+    /// What differs between two records so that their pairs are of two experiments that do not compare.
+    /// Revisions may: the code of one case may have changed and that of the other not.
+    pub fn apart(one: &Record, other: &Record) -> Option<&'static str> {
+        let pairs = circumstances(one).into_iter().zip(circumstances(other));
+        let mut differing = pairs.filter(|(one, other)| one != other).map(|((what, _), _)| what);
+        differing.find(|what| *what != REVISION)
+    }
+
     /// What qualifies the time and memory of a baseline beside those of a candidate.
     pub fn of_sides(baseline: &Record, candidate: &Record) -> Vec<Self> {
         let different = baseline.run_id != candidate.run_id;
@@ -177,6 +190,9 @@ fn is_wide(time: &Time) -> bool {
     time.interval.is_some_and(|interval| interval.half_width(time.median_ns) > WIDE)
 }
 
+/// The only one of the circumstances that is not of the machine.
+const REVISION: &str = "git revision";
+
 fn circumstances(record: &Record) -> [(&'static str, String); 6] {
     let environment = &record.environment;
     [
@@ -185,6 +201,6 @@ fn circumstances(record: &Record) -> [(&'static str, String); 6] {
         ("libtorch", environment.torch.libtorch.clone()),
         ("threads", environment.torch.threads.to_string()),
         ("allocator", environment.allocator.clone()),
-        ("git revision", environment.git_revision.clone().unwrap_or_else(|| "none".to_owned())),
+        (REVISION, environment.git_revision.clone().unwrap_or_else(|| "none".to_owned())),
     ]
 }

@@ -4,6 +4,7 @@ use plan::CaseId;
 use plan::cost::reduction;
 
 use super::caution::Caution;
+use super::gain::Gain;
 use super::row::Row;
 use super::speedup::{NoSpeedup, Speedup};
 
@@ -12,8 +13,11 @@ use super::speedup::{NoSpeedup, Speedup};
 pub struct Comparison {
     /// Index of the other case among the report's rows, if it has one.
     pub baseline: Option<usize>,
-    /// Speed-up, or why there is none.
+    /// Speed-up from pairs of the two, or why there is none.
     pub speedup: Result<Speedup, NoSpeedup>,
+    /// The same; where they were not partners, from the pairs of both with the baseline of their
+    /// group.
+    pub gain: Result<Gain, NoSpeedup>,
     /// 1 − candidate's weights / baseline's.
     pub weights_reduction: Option<f64>,
     /// 1 − candidate's peak / baseline's: weights, inputs and preallocated outputs are in both.
@@ -43,11 +47,30 @@ impl Comparison {
         }
         Self {
             baseline: baseline.map(|(place, _)| place),
+            gain: speedup.as_ref().map(Gain::from).map_err(Clone::clone),
             speedup,
             weights_reduction: memory
                 .and_then(|(b, c)| reduction(b.weights_bytes, c.weights_bytes)),
             peak_reduction: memory.and_then(|(b, c)| reduction(b.peak_bytes(), c.peak_bytes())),
             cautions,
         }
+    }
+
+    /// The same of a candidate and a sibling that may not have been its partner, but that has been,
+    /// as the candidate has, that of their group's `baseline`.
+    pub fn of_siblings(
+        other: &CaseId,
+        sibling: Option<(usize, &Row)>,
+        baseline: &CaseId,
+        candidate: &Row,
+    ) -> Self {
+        let mut compared = Self::of(Some(other), sibling, candidate);
+        if let (Err(_), Some((_, row))) = (&compared.gain, sibling) {
+            compared.gain = Gain::over(&row.record, baseline, &candidate.record);
+            if compared.gain.is_ok() && row.record.run_id != candidate.record.run_id {
+                compared.cautions.push(Caution::QuotientOfRuns);
+            }
+        }
+        compared
     }
 }

@@ -6,6 +6,7 @@ mod circumstances;
 mod comparison;
 mod criterion_files;
 mod fusion;
+mod gain;
 mod location;
 mod operators;
 mod place;
@@ -24,6 +25,7 @@ pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
 };
+pub use gain::{Gain, GainSource};
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,

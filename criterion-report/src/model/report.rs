@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::{CaseId, Check, Mode, RunManifest, Variant};
+use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
 use regex::Regex;
 
 use super::circumstances::Circumstances;
@@ -27,12 +27,15 @@ pub struct Entry<'a> {
     pub quantization: Option<&'a Comparison>,
     /// The other side of `quantization`; the row itself where that is absent.
     pub unquantized: Option<&'a Row>,
+    /// A compiled case against the same run eagerly; absent of those that are not compiled.
+    pub compilation: Option<&'a Comparison>,
 }
 
 impl Entry<'_> {
     /// What qualifies the case's numbers and its comparisons, each text once.
     pub fn cautions(&self) -> Vec<String> {
-        let compared = self.comparison.into_iter().chain(self.quantization);
+        let compared = [self.comparison, self.quantization, self.compilation];
+        let compared = compared.into_iter().flatten();
         let compared = compared.flat_map(|comparison| &comparison.cautions);
         let mut texts = Vec::new();
         for text in self.row.cautions().iter().chain(compared).map(ToString::to_string) {
@@ -74,8 +77,8 @@ pub struct Report {
     /// Name under which criterion saved the results.
     pub baseline: String,
     rows: Vec<Row>,
-    /// Each row against its group's baseline, and against its unquantized counterpart.
-    comparisons: Vec<[Option<Comparison>; 2]>,
+    /// Each row against its group's baseline, its unquantized counterpart and its eager twin.
+    comparisons: Vec<[Option<Comparison>; 3]>,
     /// Indices of the rows that are to be shown.
     shown: Vec<usize>,
     /// Number of rows of the selected modes.
@@ -163,16 +166,20 @@ impl Report {
 
     /// The shown cases.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
-        self.shown.iter().map(|&place| {
-            let row = &self.rows[place];
-            let [comparison, quantization] = self.comparisons[place].each_ref().map(Option::as_ref);
-            let unquantized = match quantization {
-                Some(quantization) => quantization.baseline.map(|place| &self.rows[place]),
-                None => Some(row),
-            };
-            let baseline = comparison.and_then(|it| it.baseline).map(|place| &self.rows[place]);
-            Entry { row, comparison, baseline, quantization, unquantized }
-        })
+        self.shown.iter().map(|&place| self.entry(place))
+    }
+
+    /// The row at a place, which may be one that is not shown.
+    pub fn entry(&self, place: usize) -> Entry<'_> {
+        let row = &self.rows[place];
+        let [comparison, quantization, compilation] =
+            self.comparisons[place].each_ref().map(Option::as_ref);
+        let unquantized = match quantization {
+            Some(quantization) => quantization.baseline.map(|place| &self.rows[place]),
+            None => Some(row),
+        };
+        let baseline = comparison.and_then(|it| it.baseline).map(|place| &self.rows[place]);
+        Entry { row, comparison, baseline, quantization, unquantized, compilation }
     }
 
     /// What the runs with these ids asked the machine, each check once with the run that found it.
@@ -219,65 +226,85 @@ impl Report {
 }
 
 /// Puts rows of one group, and in it those of one parameter, together where the first of them
-/// stands; the baseline comes before its candidates, which keep their order but for packed ones:
-/// each stands behind its eager sibling.
+/// stands; the baseline comes before its candidates, which keep their order but for those that run
+/// a plain sibling in another way: each stands behind it, packed, with a preallocated output,
+/// compiled.
 fn arrange(rows: &mut [Row]) {
     let mut groups: HashMap<String, usize> = HashMap::new();
     let mut parameters: HashMap<(String, String), usize> = HashMap::new();
-    let mut eager: HashMap<(String, String, String), usize> = HashMap::new();
-    let eager_sibling = |row: &Row| {
+    let mut plain_places: HashMap<(String, String, String), usize> = HashMap::new();
+    let plain_sibling = |row: &Row| {
         let id = &row.record.case.id;
-        let eager = row.variant().map(|variant| Variant { packed: false, ..variant }.to_string());
-        let variant = eager.unwrap_or_else(|| id.variant.clone());
-        (id.group.clone(), id.parameter.clone(), variant)
+        (id.group.clone(), id.parameter.clone(), plain(row.record.case.work).variant())
     };
     for (place, row) in rows.iter().enumerate() {
         let id = &row.record.case.id;
         groups.entry(id.group.clone()).or_insert(place);
         parameters.entry((id.group.clone(), id.parameter.clone())).or_insert(place);
-        eager.entry(eager_sibling(row)).or_insert(place);
+        plain_places.entry(plain_sibling(row)).or_insert(place);
     }
     rows.sort_by_cached_key(|row| {
         let id = &row.record.case.id;
         let parameter = (id.group.clone(), id.parameter.clone());
-        let packed = row.variant().is_some_and(|variant| variant.packed);
-        let candidate = (!row.is_baseline(), eager[&eager_sibling(row)], packed);
+        let variant = row.variant();
+        let way = (
+            row.record.case.work.compile(),
+            variant.is_some_and(|variant| variant.preallocated),
+            variant.is_some_and(|variant| variant.packed),
+        );
+        let candidate = (!row.is_baseline(), plain_places[&plain_sibling(row)], way);
         (groups[&id.group], parameters[&parameter], candidate)
     });
 }
 
-/// Compares every row with the baseline of its group (same group id, same parameter), and with
-/// the unquantized model run the same way.
-fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 2]> {
-    let mut groups: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    for (place, row) in rows.iter().enumerate() {
-        groups.entry(siblings_key(row)).or_default().push(place);
+/// The same work without anything special about how it is run.
+fn plain(work: Work) -> Work {
+    match work.eager() {
+        Work::Model(ModelWork { model, variant, shape }) => {
+            let variant = Variant { packed: false, preallocated: false, ..variant };
+            Work::Model(ModelWork { model, variant, shape })
+        }
+        other => other,
     }
-    rows.iter()
-        .map(|row| {
-            if row.is_baseline() {
-                return [None, None];
-            }
-            let siblings = &groups[&siblings_key(row)];
-            let against = |variant: Option<&str>, is_it: &dyn Fn(&Row) -> bool| {
-                let mut rows = siblings.iter().map(|&place| (place, &rows[place]));
-                let other = rows.find(|(_, sibling)| is_it(sibling));
-                Comparison::of(id(other, variant, row).as_ref(), other, row)
-            };
-            let comparison = against(row.record.case.work.baseline(), &Row::is_baseline);
-            let compile = row.variant().and_then(|variant| variant.compile);
-            let quantization = if compile.is_none() {
-                Some(comparison.clone())
-            } else if row.is_unquantized() {
-                None
-            } else {
-                let unquantized = Variant { compile, ..Variant::BASELINE };
-                let alike = |other: &Row| other.variant() == Some(unquantized);
-                Some(against(Some(&unquantized.to_string()), &alike))
-            };
-            [Some(comparison), quantization]
-        })
-        .collect()
+}
+
+/// Compares every row with the baseline of its group (same group id, same parameter), with the
+/// unquantized model run the same way, and a compiled one with its eager twin.
+fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 3]> {
+    let mut groups: HashMap<(&str, &str), Vec<(usize, &Row)>> = HashMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        groups.entry(siblings_key(row)).or_default().push((place, row));
+    }
+    rows.iter().map(|row| compare_one(row, &groups[&siblings_key(row)])).collect()
+}
+
+fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3] {
+    if row.is_baseline() {
+        return [None, None, None];
+    }
+    let work = &row.record.case.work;
+    let baseline = siblings.iter().copied().find(|(_, sibling)| sibling.is_baseline());
+    let baseline_id = id(baseline, work.baseline(), row);
+    let comparison = Comparison::of(baseline_id.as_ref(), baseline, row);
+    let (Some(_), Some(baseline_id)) = (work.compile(), baseline_id) else {
+        // What is not compiled is quantized against the baseline itself.
+        return [Some(comparison.clone()), Some(comparison), None];
+    };
+    let against = |variant: String| {
+        let sibling =
+            siblings.iter().copied().find(|(_, sibling)| sibling.record.case.variant() == variant);
+        let other = id(sibling, Some(&variant), row);
+        other.map(|other| Comparison::of_siblings(&other, sibling, &baseline_id, row))
+    };
+    let quantization = match work {
+        Work::Model(_) if row.is_unquantized() => None,
+        Work::Model(ModelWork { variant, .. }) => {
+            against(Variant { compile: variant.compile, ..Variant::BASELINE }.to_string())
+        }
+        _ => Some(comparison.clone()),
+    };
+    let compilation = against(work.eager().variant());
+    [Some(comparison), quantization, compilation]
 }
 
 /// What siblings share.

@@ -74,7 +74,8 @@ impl Speedup {
         Benefit::of(&self.as_ratio())
     }
 
-    fn as_ratio(&self) -> Ratio {
+    /// In the terms of the statistics.
+    pub fn as_ratio(&self) -> Ratio {
         let Interval { low, high } = self.interval;
         Ratio { ratio: self.ratio, low, high }
     }
@@ -107,6 +108,21 @@ pub enum NoSpeedup {
         /// The other case's variant; not known of a probe's baseline without a row.
         variant: Option<String>,
     },
+    /// The two were not partners, and the other case has no pair with the baseline of both either.
+    NoQuotient {
+        /// The other case's variant.
+        variant: String,
+        /// Why it has none.
+        why: String,
+    },
+    /// The two were not partners, and their pairs with the baseline of both are of different
+    /// circumstances.
+    Apart {
+        /// The other case's variant.
+        variant: String,
+        /// What differs.
+        what: &'static str,
+    },
 }
 
 impl fmt::Display for NoSpeedup {
@@ -121,6 +137,12 @@ impl fmt::Display for NoSpeedup {
                     None => f.write_str("its baseline")?,
                 }
                 f.write_str("; measure it again with `cargo bench`")
+            }
+            Self::NoQuotient { variant, why } => {
+                write!(f, "`{variant}`, which it is compared with, has no speed-up itself: {why}")
+            }
+            Self::Apart { variant, what } => {
+                write!(f, "it and `{variant}` differ in {what}: measure both again together")
             }
         }
     }

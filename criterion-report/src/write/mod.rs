@@ -38,7 +38,11 @@ pub enum Writer {
     /// step's own allocations, in the same unit; `bits` is what the linear layers store per weight,
     /// scales and zero points included (`step`, then `bits`, are left out where the table is wider
     /// than the terminal; `--details` has both); `SQNR` is the output's signal-to-quantization-noise ratio
-    /// in dB against a high-precision reference (∞: equal). The `quiet` score above the tables is the
+    /// in dB against a high-precision reference (∞: equal). Compiled cases are in a second table, too:
+    /// their speed-up over the same case run eagerly, that over the unquantized model compiled in the
+    /// same mode, how long compiling took (`kept`: in an earlier run) and the bytes of the package.
+    /// Where the two cases were not partners, their speed-up is the quotient of those that both have
+    /// over the baseline. The `quiet` score above the tables is the
     /// share of short computations that nothing else slowed down when the run began; 1 is a quiet
     /// machine.
     ///
@@ -53,8 +57,8 @@ pub enum Writer {
     /// intervals, memory, accuracy, circumstances, latency, throughput, counters, energy, clocks
     /// and the stored weights follow. Times are medians in milliseconds; speed-ups come from pairs, not from these times.
     /// An empty cell means that there is no value; unmeasured cases are lines too, with their
-    /// outcome and reason.
-    Csv,
+    /// outcome and reason. `--layout v-final` has the columns that torchao had last instead.
+    Csv(csv::Options),
 
     /// Write records of the PyTorch OSS benchmark database (schema v3)
     ///
@@ -160,7 +164,7 @@ impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
-            Self::Show(_) | Self::Csv | Self::Dashboard(_) => None,
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) => None,
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
         }
@@ -169,7 +173,7 @@ impl Writer {
     /// The modes whose cases it derives something from without writing them.
     pub const fn beside(&self) -> &'static [Mode] {
         match self {
-            Self::Show(_) | Self::Csv | Self::Dashboard(_) | Self::Fusion(_) => &[],
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Fusion(_) => &[],
             Self::Operators(_) => &[Mode::Calibration],
         }
     }
@@ -179,7 +183,7 @@ impl Writer {
     pub const fn says_warnings(&self) -> bool {
         match self {
             Self::Show(_) => true,
-            Self::Csv | Self::Dashboard(_) => false,
+            Self::Csv(_) | Self::Dashboard(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
         }
@@ -189,7 +193,7 @@ impl Writer {
     pub fn write(&self, report: &Report, target: Target<'_>) -> Result<Written> {
         let mut written: Written = match self {
             Self::Show(options) => show::write(report, options, target).into(),
-            Self::Csv => csv::write(report).into(),
+            Self::Csv(options) => csv::write(report, *options),
             Self::Dashboard(options) => dashboard::write(report, options, target)?,
             Self::Fusion(options) => fusion::write(report, options, target)?.into(),
             Self::Operators(options) => operators::write(report, options, target)?,

@@ -1,6 +1,7 @@
 //! `calibration`: the profile of a machine, its file and its summary; and that the defects of the
 //! original are not in them.
 
+mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod file;
@@ -25,7 +26,7 @@ use plan::{Device, Dtype, PatternFamily, Probe};
 use serde_json::Value;
 
 const ALL: &[OperationKind] =
-    &[OperationKind::Matmul, OperationKind::Memory, OperationKind::Launch];
+    &[OperationKind::Matmul, OperationKind::Memory, OperationKind::Launch, OperationKind::Call];
 
 const REQUEST: Request<'_> = Request {
     hardware: "Bench One",

@@ -73,7 +73,7 @@ fn paint_is_by_the_benefit_alone() {
 #[test]
 fn errors_say_what_to_do() {
     assert_snapshot!(err(&on("two-siblings", &["--hardware", "x"])), @r"
-    error: no calibration of matmul, memory, launch with a time: no operation that was recorded has one; measure first with `cargo bench --bench calibration`
+    error: no calibration of matmul, memory, launch, call with a time: no operation that was recorded has one; measure first with `cargo bench --bench calibration`
     ");
     assert_snapshot!(err(&on("calibration", &["--preset", "h-100"])), @r"
     error: unknown preset `h-100`: did you mean `h100`?
@@ -87,7 +87,7 @@ fn errors_say_what_to_do() {
     For more information, try '--help'.
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--device", "cuda"])), @r"
-    error: no calibration of matmul, memory, launch on cuda with a time: 22 others have one (matmul on cpu, memory on cpu, launch on cpu); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
+    error: no calibration of matmul, memory, launch, call on cuda with a time: 24 others have one (matmul on cpu, memory on cpu, launch on cpu, call on cpu); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
     ");
     assert_snapshot!(err(&on("probes", &["--hardware", "x", "--device", "cpu", "--operations", "launch"])), @r"
     error: no calibration of launch on cpu with a time: 7 others have one (matmul on cpu, memory on cpu, launch on cuda); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
@@ -152,6 +152,6 @@ fn records_that_are_not_understood_are_named_beside_the_error() {
     let lines: Vec<&str> = err(&output).lines().collect();
     let (last, warnings) = lines.split_last().expect("there is an error");
     assert!(last.starts_with("error: no calibration of "), "{last}");
-    assert_eq!(warnings.len(), 22, "as many as there are records");
+    assert_eq!(warnings.len(), 24, "as many as there are records");
     assert!(warnings.iter().all(|line| line.starts_with("warning: ")), "{warnings:?}");
 }

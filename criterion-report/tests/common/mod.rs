@@ -56,6 +56,7 @@ pub const READABLE: &[&str] = &[
     "probes",
     "candidate-alone",
     "compiled",
+    "compiled-modes",
     "different-runs",
     "earlier-runs",
     "every-outcome",

@@ -36,7 +36,7 @@ fn show_prints_operators() {
 #[test]
 fn the_csv_has_operators() {
     let report = fixture().report("");
-    let text = write(&Writer::Csv, &report);
+    let text = write(&Writer::Csv(Default::default()), &report);
     let mut reader = csv_lines(&text);
     let heading = reader.remove(0);
     let column = |line: &[String], name: &str| {

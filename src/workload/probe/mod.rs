@@ -1,5 +1,6 @@
 //! A limit of the machine: the workloads of calibration.
 
+mod call;
 mod launch;
 mod matmul;
 mod stream;
@@ -10,6 +11,7 @@ use super::{Refusal, Workload};
 use crate::native::onednn;
 use crate::{device, inputs};
 
+pub(super) use call::Call;
 use launch::Launch;
 use matmul::Matmul;
 use stream::{DeviceStream, HostStream};
@@ -31,7 +33,7 @@ pub(super) fn check(work: &ProbeWork, device: Device, dtype: Dtype) -> Result<()
             "the host starts no kernels, it calls functions; `devices: [cuda]` has a queue for them"
                 .to_owned(),
         ),
-        Probe::Launch => Ok(()),
+        Probe::Launch | Probe::Call | Probe::CompiledCall => Ok(()),
         Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
             let element = dtype.bytes();
             if work.size >= element && work.size.is_multiple_of(element) {
@@ -42,12 +44,13 @@ pub(super) fn check(work: &ProbeWork, device: Device, dtype: Dtype) -> Result<()
     }
 }
 
-/// Builds what `check` has let through.
+/// Builds what `check` has let through; of a compiled call, its eager twin is [`Call::prepare`].
 pub(super) fn prepare(case: &Case, work: &ProbeWork) -> Result<Box<dyn Workload>, Refusal> {
     let place = device::resolve(case.device)?;
     Ok(match (work.probe, case.device) {
         (Probe::Matmul | Probe::MatmulOnednn, _) => Box::new(Matmul::prepare(case, work, place)?),
         (Probe::Launch, _) => Box::new(Launch::prepare(case, place)?),
+        (Probe::Call | Probe::CompiledCall, _) => Box::new(Call::prepare(case, place)?),
         (_, Device::Cpu) => Box::new(HostStream::prepare(case, work)?),
         (_, Device::Cuda | Device::Xpu | Device::Mps) => {
             Box::new(DeviceStream::prepare(case, work, place)?)
@@ -55,7 +58,7 @@ pub(super) fn prepare(case: &Case, work: &ProbeWork) -> Result<Box<dyn Workload>
     })
 }
 
-/// Gate of STREAM's operations and of what `launch` starts: a single rounding to float32 leaves
+/// Gate of STREAM's operations, of what `launch` starts and of what is called: a single rounding to float32 leaves
 /// 150 dB, and their values need none.
 const MIN_SQNR_DB: f64 = 120.0;
 

@@ -4,6 +4,7 @@ use tch::{Kind, Tensor};
 use super::*;
 use crate::kernels::cpu::Capability;
 use crate::native::memory;
+use crate::workload::compiled::Eager;
 
 const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
 
@@ -140,6 +141,40 @@ fn what_is_launched_changes_a_sign_and_allocates_nothing() {
     assert_eq!(report.cpu.total_bytes, 0);
 }
 
+fn called() -> Call {
+    let (case, _) = case(Probe::Call, 1, Dtype::Float32, Device::Cpu);
+    Call::prepare(&case, tch::Device::Cpu).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+#[test]
+fn what_is_called_makes_one_element_of_another() {
+    let call = called();
+    let accuracy = call.check().unwrap();
+    assert_eq!((accuracy.sqnr_db.0, accuracy.rows_checked), (f64::INFINITY, 1));
+    let (output, report) = memory::track(|| call.step()).expect("nothing else tracks");
+    let output = output.expect("a step");
+    // The allocator's smallest block may be larger than the element.
+    assert_eq!(report.cpu.allocations, 1, "{report:?}");
+    assert_eq!((output.size(), output.kind()), (vec![1], Kind::Float));
+    for _ in 0..2 {
+        assert_eq!(call.step().expect("a step").double_value(&[0]), -1.0, "out of place");
+    }
+    assert_eq!(call.inputs_bytes(), 4);
+}
+
+#[test]
+fn what_a_call_reads_is_what_its_steps_read() {
+    let call = called();
+    let [mut value] = <[Tensor; 1]>::try_from(call.tensors()).expect("one tensor");
+    drop(value.fill_(3.0));
+    let output = call.step().unwrap();
+    assert_eq!(output.double_value(&[0]), -3.0);
+    let refused = call.judge(&output).unwrap_err().to_string();
+    assert!(refused.contains("inaccurate"), "{refused}");
+    let refused = call.judge(&Tensor::from_slice(&[f32::NAN])).unwrap_err().to_string();
+    assert!(refused.contains("NaN"), "{refused}");
+}
+
 #[test]
 fn what_cannot_be_measured_says_why() {
     let refusal = |probe, size, dtype, device| {
@@ -149,8 +184,16 @@ fn what_cannot_be_measured_says_why() {
     let launch = refusal(Probe::Launch, 1, Dtype::Float32, Device::Cpu).unwrap_err();
     assert!(launch.contains("probe `launch`: the host starts no kernels"), "{launch}");
     assert_eq!(refusal(Probe::Launch, 1, Dtype::Float32, Device::Cuda), Ok(()));
-    let dtype = refusal(Probe::Triad, 1024, Dtype::BFloat16, Device::Cpu).unwrap_err();
-    assert!(dtype.contains("probe `triad`") && dtype.contains("bfloat16"), "{dtype}");
+    for (probe, size) in [(Probe::Triad, 1024), (Probe::Call, 1), (Probe::CompiledCall, 1)] {
+        let dtype = refusal(probe, size, Dtype::BFloat16, Device::Cpu).unwrap_err();
+        let named = dtype.contains(&format!("probe `{probe}`"));
+        assert!(named && dtype.contains("bfloat16"), "{dtype}");
+    }
+    for device in [Device::Cpu, Device::Cuda] {
+        for probe in [Probe::Call, Probe::CompiledCall] {
+            assert_eq!(refusal(probe, 1, Dtype::Float32, device), Ok(()));
+        }
+    }
     for size in [0, 3, 1023] {
         let size_refused = refusal(Probe::Copy, size, Dtype::Float32, Device::Cpu).unwrap_err();
         assert!(size_refused.contains(&format!("an array of {size} bytes")), "{size_refused}");
@@ -162,7 +205,7 @@ fn what_cannot_be_measured_says_why() {
 
 #[test]
 fn a_gate_of_ones_own_is_heeded() {
-    for (probe, size) in [(Probe::Matmul, 8), (Probe::Triad, 1024)] {
+    for (probe, size) in [(Probe::Matmul, 8), (Probe::Triad, 1024), (Probe::Call, 1)] {
         let (mut case, work) = case(probe, size, Dtype::Float32, Device::Cpu);
         case.settings.tolerance.min_sqnr_db = Some(7.5);
         let accuracy = prepare(&case, &work).unwrap().check().unwrap();

@@ -87,8 +87,10 @@ fn read_threads(fields: &Fields<'_>, outer: &[Threads]) -> Option<Vec<Threads>> 
 /// Probes of one kind: their sizes mean the same.
 fn read_probes(fields: &Fields<'_>) -> Option<Vec<Probe>> {
     let Some(listed) = fields.items("probes", probe_or_stream)? else {
-        return fields
-            .error("no `probes`".to_owned(), "write `[matmul]`, `[stream]` or `[launch]`");
+        return fields.error(
+            "no `probes`".to_owned(),
+            "write `[matmul]`, `[stream]`, `[launch]` or `[call]`",
+        );
     };
     let mut probes: Vec<Probe> = Vec::new();
     for probe in listed.into_iter().flatten() {
@@ -96,10 +98,12 @@ fn read_probes(fields: &Fields<'_>) -> Option<Vec<Probe>> {
             probes.push(probe);
         }
     }
-    let kinds = [Probe::is_product, Probe::is_stream, |probe: &Probe| *probe == Probe::Launch];
+    let is_launch = |probe: &Probe| *probe == Probe::Launch;
+    let kinds = [Probe::is_product, Probe::is_stream, is_launch, Probe::is_call];
     if !kinds.iter().any(|kind| probes.iter().all(kind)) {
-        let message = "sizes of these probes do not mean the same".to_owned();
-        let remedy = "write one entry for `matmul`, one for `stream`, one for `launch`";
+        let message = "these probes are of several kinds".to_owned();
+        let remedy = "write one entry for `matmul`, one for `stream`, one for `launch`, \
+                      one for `call` and `compiled_call`";
         return fields.get("probes")?.error(message, remedy);
     }
     Some(probes)
@@ -128,8 +132,8 @@ fn read_sizes(fields: &Fields<'_>, probe: Option<Probe>) -> Option<Vec<(String, 
     };
     let set = |set: SizeSet| named(set.to_string(), ProbeWork::sizes(probe?, set));
     let Some(node) = fields.get("sizes") else { return set(SizeSet::Full) };
-    if probe == Some(Probe::Launch) {
-        return node.error("`launch` has one size only".to_owned(), "delete the key");
+    if let Some(probe) = probe.filter(|probe| !probe.is_product() && !probe.is_stream()) {
+        return node.error(format!("`{probe}` has one size only"), "delete the key");
     }
     if node.as_text().is_some() {
         return set(node.word()?);

@@ -2,11 +2,12 @@
 
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
-use super::{at_the_top, top};
+use super::{at_the_top, compile_key, top};
 use crate::fusion::{self, FusionShape};
 use crate::settings::Settings;
 use crate::words::{
-    Device, Dtype, FusionVariant, MemoryFormat, Pattern, PatternFamily, SizeSet, UnknownWord,
+    CompileMode, Device, Dtype, FusionVariant, MemoryFormat, Pattern, PatternFamily, SizeSet,
+    UnknownWord,
 };
 
 /// One entry of `fusion_params`.
@@ -20,6 +21,8 @@ pub struct FusionParams {
     pub sizes: Vec<(String, FusionShape)>,
     /// Ways to run them; those that are usual on the device when absent.
     pub variants: Option<Vec<FusionVariant>>,
+    /// Modes of `torch.compile`: the unfused operations get a sibling compiled in each.
+    pub compile: Vec<CompileMode>,
     /// Dtypes.
     pub dtypes: Vec<Dtype>,
     /// Devices.
@@ -51,19 +54,21 @@ const LARGEST: u64 = 1 << 24;
 
 /// Reads the whole document.
 pub(super) fn read(node: &Node<'_>) -> Option<Vec<FusionParams>> {
-    let fields = top(node, &[KEY], KEY, ENTRY_KEYS)?;
+    let fields = top(node, &[KEY], KEY, &[ENTRY_KEYS, compile_key::KEYS].concat())?;
     let mut own = Own::default();
     own_keys::apply(&fields, &mut own);
     fields.entries(KEY, "pattern", |entry| read_entry(entry, &own))
 }
 
 fn read_entry(node: &Node<'_>, outer: &Own) -> Option<FusionParams> {
-    let fields = node.mapping_beside(&[ENTRY_KEYS, OWN_KEYS].concat(), &at_the_top(&[]))?;
+    let keys = [ENTRY_KEYS, compile_key::KEYS, OWN_KEYS].concat();
+    let fields = node.mapping_beside(&keys, &at_the_top(&[]))?;
     let mut own = outer.clone();
     own_keys::apply(&fields, &mut own);
     // All are read before any error ends this, so that each error is reported.
     let patterns = read_patterns(&fields);
     let variants = fields.words("variants");
+    let compile = compile_key::read(&fields);
     let dtypes = fields.words("dtypes");
     let devices = fields.words("devices");
     let layouts = fields.words("memory_formats");
@@ -85,6 +90,7 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<FusionParams> {
         sizes: axes.spread_all(sizes?),
         patterns: patterns?,
         variants: variants?,
+        compile: compile?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
         devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
         settings: own.settings,

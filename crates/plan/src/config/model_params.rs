@@ -30,8 +30,8 @@ pub struct ModelParams {
     pub shapes: Vec<(String, Shape)>,
     /// Dtype before quantization.
     pub dtype: Dtype,
-    /// `torch.compile` mode, if compiled.
-    pub compile: Option<CompileMode>,
+    /// Modes of `torch.compile`: each eager variant gets a sibling compiled in each.
+    pub compile: Vec<CompileMode>,
     /// Whether each eager, dense variant gets a sibling with a preallocated output.
     pub out: bool,
     /// Whether each eager, dense variant whose maths libtorch also has as one packed op gets a
@@ -61,9 +61,6 @@ const MODEL_KEYS: &[&str] = &[
     "name",
     "matrix_shapes",
     "high_precision_dtype",
-    "use_torch_compile",
-    "torch_compile_mode",
-    "compile",
     "device",
     "model_type",
     "enable_profiler",
@@ -73,7 +70,7 @@ const MODEL_KEYS: &[&str] = &[
 /// Reads the whole document.
 pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<ModelSuite> {
     let keys = [TOP_KEYS, MODEL_OWN_KEYS, TRAINING_KEYS].concat();
-    let fields = top(node, &keys, KEY, MODEL_KEYS)?;
+    let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
     let mut own = Own::default();
     if let Some(output_dir) = fields.read("output_dir", Node::string) {
         own.settings.output_dir = output_dir;
@@ -108,7 +105,7 @@ where
 }
 
 fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams> {
-    let keys = [MODEL_KEYS, OWN_KEYS, MODEL_OWN_KEYS].concat();
+    let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, MODEL_OWN_KEYS].concat();
     let others = at_the_top(&[TOP_KEYS, TRAINING_KEYS].concat());
     let fields = node.mapping_beside(&keys, &others)?;
     let mut own = outer.clone();

@@ -2,10 +2,10 @@
 
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
-use super::{at_the_top, top};
+use super::{at_the_top, compile_key, top};
 use crate::operator::OperatorShape;
 use crate::settings::Settings;
-use crate::words::{Device, Dtype, Implementation, Operator, UnknownWord};
+use crate::words::{CompileMode, Device, Dtype, Implementation, Operator, UnknownWord};
 
 /// One entry of `operator_params`.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,9 @@ pub struct OperatorParams {
     pub sizes: Vec<OperatorShape>,
     /// Who computes them; those that are made for the device when absent.
     pub implementations: Option<Vec<Implementation>>,
+    /// Modes of `torch.compile`: those that run ATen's operations eagerly get a sibling compiled in
+    /// each.
+    pub compile: Vec<CompileMode>,
     /// Dtypes.
     pub dtypes: Vec<Dtype>,
     /// Devices.
@@ -57,19 +60,21 @@ const MAX_ELEMENTS: u64 = 50_000_000;
 
 /// Reads the whole document.
 pub(super) fn read(node: &Node<'_>) -> Option<Vec<OperatorParams>> {
-    let fields = top(node, &[KEY], KEY, ENTRY_KEYS)?;
+    let fields = top(node, &[KEY], KEY, &[ENTRY_KEYS, compile_key::KEYS].concat())?;
     let mut own = Own::default();
     own_keys::apply(&fields, &mut own);
     fields.entries(KEY, "operator", |entry| read_entry(entry, &own))
 }
 
 fn read_entry(node: &Node<'_>, outer: &Own) -> Option<OperatorParams> {
-    let fields = node.mapping_beside(&[ENTRY_KEYS, OWN_KEYS].concat(), &at_the_top(&[]))?;
+    let keys = [ENTRY_KEYS, compile_key::KEYS, OWN_KEYS].concat();
+    let fields = node.mapping_beside(&keys, &at_the_top(&[]))?;
     let mut own = outer.clone();
     own_keys::apply(&fields, &mut own);
     // All are read before any error ends this, so that each error is reported.
     let operators = read_operators(&fields);
     let implementations = fields.words("implementations");
+    let compile = compile_key::read(&fields);
     let dtypes = fields.words("dtypes");
     let devices = fields.words("devices");
     let batch_sizes = read_dimensions(&fields, "batch_sizes", BATCH_SIZES);
@@ -88,6 +93,7 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<OperatorParams> {
         operators: operators?,
         sizes: sizes(&batch_sizes?, &sequence_lengths?, &dimensions?),
         implementations: implementations?,
+        compile: compile?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
         devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
         max_elements: max_elements?,

@@ -16,6 +16,7 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "cache",
     "seed",
     "tolerance",
+    "compile_timeout_s",
     "analysis",
 ];
 
@@ -68,6 +69,9 @@ pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     }
     if let Some(tolerance) = fields.read("tolerance", read_tolerance) {
         settings.tolerance = tolerance;
+    }
+    if let Some(limit) = fields.read("compile_timeout_s", Node::positive) {
+        settings.compile_timeout_s = limit;
     }
     if let Some(analysis) = fields.read("analysis", Node::string) {
         settings.analysis = Some(analysis);

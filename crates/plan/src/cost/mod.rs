@@ -5,6 +5,7 @@ mod model;
 mod probe;
 
 use crate::case::{Case, Role};
+use crate::linears::output_size;
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device};
 use crate::work::Work;
@@ -80,11 +81,25 @@ pub fn memory_bytes(case: &Case) -> u64 {
         Work::Operator(work) => work.memory_bytes(case.dtype),
         Work::Probe(work) => work.memory_bytes(case.dtype),
     };
+    // What is compiled holds the tensors of its eager twin once, and is taken to allocate no more than
+    // it while it runs; for the check there are the outputs of both.
+    let twin = if case.work.compile().is_some() { output_bytes(case) } else { 0 };
     let flush = match case.settings.cache {
         CacheMode::Cold => FLUSH_BYTES,
         CacheMode::Hot => 0,
     };
-    own.saturating_add(flush)
+    own.saturating_add(twin).saturating_add(flush)
+}
+
+/// Bytes of a step's output; of a probe none is counted.
+fn output_bytes(case: &Case) -> u64 {
+    let elements = match &case.work {
+        Work::Model(work) => product(&output_size(work.model, work.shape)),
+        Work::Fusion(work) => product(&work.output_size()),
+        Work::Operator(work) => work.traffic().output,
+        Work::Probe(_) => 0,
+    };
+    elements.saturating_mul(case.dtype.bytes())
 }
 
 /// An estimate, in bytes and rather high than low, of the host's memory that building and checking
@@ -101,7 +116,9 @@ pub fn host_bytes(case: &Case) -> u64 {
 
 /// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
 /// assumed 50 GFLOP/s per thread and 20 GB/s on a CPU and 50 TFLOP/s and 1 TB/s on a GPU. Real
-/// machines are faster or slower; the estimate is for telling minutes from days.
+/// machines are faster or slower; the estimate is for telling minutes from days. A compiled case is
+/// taken to run as long as its eager twin; compiling, which is over before anything is measured, is
+/// not in it.
 pub fn seconds(case: &Case) -> f64 {
     /// Seconds of a batch of short steps.
     const BATCH: f64 = 0.002;

@@ -17,6 +17,6 @@ pub(super) fn host_bytes(work: &ProbeWork, dtype: Dtype) -> u64 {
         Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
             COMPARED_BYTES * (size / dtype.bytes()).min(REFERENCE_ELEMENTS)
         }
-        Probe::Launch => product(&[dtype.bytes(), size]),
+        Probe::Launch | Probe::Call | Probe::CompiledCall => product(&[dtype.bytes(), size]),
     }
 }

@@ -138,6 +138,13 @@ fn of_stream_on_a_device_the_host_has_what_is_compared() {
 }
 
 #[test]
+fn a_call_has_its_element_and_the_results() {
+    for probe in [Probe::Call, Probe::CompiledCall] {
+        assert_eq!((memory_bytes(&on_cuda(probe, 1)), host_bytes(&on_cuda(probe, 1))), (12, 4));
+    }
+}
+
+#[test]
 fn of_a_product_on_a_device_the_host_has_one_matrix_and_some_rows() {
     assert_eq!(host_bytes(&on_cuda(Probe::Matmul, 100)), 100 * 100 * (4 + 8 + 16));
     let large = host_bytes(&on_cuda(Probe::Matmul, 32768));
@@ -153,6 +160,51 @@ fn a_preallocated_output_is_held_beside_the_rest() {
         work.variant.preallocated = true;
         assert_eq!(memory_bytes(&out) - memory_bytes(&eager), output, "{model}");
         assert_eq!(flops(&out), flops(&eager), "{model}");
+    }
+}
+
+#[test]
+fn a_compiled_case_costs_what_its_eager_twin_does_and_an_output() {
+    let cases = |text: &str| {
+        let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
+        expand(&[config]).expect("a valid plan").groups.remove(0).cases
+    };
+    for (text, output) in [
+        (
+            "quantization_config_recipe_names: [int8wo]\npacked: false\nmodel_params: { compile: \
+             true, matrix_shapes: [{ name: custom, shapes: [[10, 64, 32]] }] }",
+            10 * 32 * 2,
+        ),
+        (
+            "benchmark_mode: fusion\nfusion_params: { compile: true, patterns: [linear_bias], \
+             sizes: [[10, 64, 32]], variants: [unfused] }",
+            10 * 32 * 4,
+        ),
+        (
+            "benchmark_mode: operators\noperator_params: { compile: true, operators: [gelu], \
+             batch_sizes: [2], sequence_lengths: [3], tensor_dimensions: [8], implementations: \
+             [aten-composed], dtypes: [f16] }",
+            2 * 3 * 8 * 2,
+        ),
+        (
+            "benchmark_mode: operators\noperator_params: { compile: true, operators: [mse_loss], \
+             batch_sizes: [2], sequence_lengths: [3], tensor_dimensions: [8], implementations: [aten] }",
+            4,
+        ),
+    ] {
+        let cases = cases(text);
+        for pair in cases.chunks_exact(2) {
+            let [eager, compiled] = pair else { unreachable!("chunks of two") };
+            let id = compiled.full_id();
+            assert!(eager.work.compile().is_none() && compiled.work.compile().is_some(), "{id}");
+            assert_eq!(memory_bytes(compiled) - memory_bytes(eager), output, "{id}");
+            assert_eq!(host_bytes(compiled), host_bytes(eager), "{id}");
+            assert_eq!(flops(compiled), flops(eager), "{id}");
+            assert_eq!(moved_bytes(compiled), moved_bytes(eager), "{id}");
+            let eager = Case { role: compiled.role, ..eager.clone() };
+            assert_eq!(seconds(compiled), seconds(&eager), "{id}");
+        }
+        assert!(cases.len() > 1 && cases.len() % 2 == 0, "{}", cases.len());
     }
 }
 

@@ -1,11 +1,11 @@
 //! Fusion: pattern × size × dtype × device × variant.
 
-use super::{Common, Expansion};
+use super::{Common, Expansion, with_compiled};
 use crate::case::Role;
 use crate::config::{Config, FusionParams};
 use crate::fusion::{FusionShape, FusionWork};
 use crate::settings::Profiling;
-use crate::words::{Device, FusionVariant, Pattern};
+use crate::words::{CompileMode, Device, FusionVariant, Pattern};
 use crate::work::Work;
 
 pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &FusionParams) {
@@ -23,12 +23,13 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Fusion
                         profiling: Profiling::default(),
                         settings: &params.settings,
                     };
-                    for variant in variants(params, pattern, device) {
-                        let role = match variant {
-                            FusionVariant::Unfused => Role::Baseline,
+                    for (variant, compile) in variants(params, pattern, device) {
+                        let role = match (variant, compile) {
+                            (FusionVariant::Unfused, None) => Role::Baseline,
                             _ => Role::Candidate,
                         };
-                        let work = Work::Fusion(FusionWork { pattern, variant, size: *size });
+                        let work = FusionWork { pattern, variant, compile, size: *size };
+                        let work = Work::Fusion(work);
                         expansion.add(config, common.case(work, &size.to_string(), role));
                     }
                 }
@@ -43,11 +44,22 @@ fn has(pattern: Pattern, size: FusionShape) -> bool {
     size.family() == pattern.family() && (pattern.has_mask() || !causal)
 }
 
-/// Those that the entry lists and the pattern has, or the usual ones; the baseline always, first.
-fn variants(params: &FusionParams, pattern: Pattern, device: Device) -> Vec<FusionVariant> {
+/// Those that the entry lists and the pattern has, or the usual ones; the baseline always, first, and
+/// behind it what a compiler makes of its operations. The others are a compiler's work done by hand:
+/// of one library call it makes the same call.
+fn variants(
+    params: &FusionParams,
+    pattern: Pattern,
+    device: Device,
+) -> Vec<(FusionVariant, Option<CompileMode>)> {
     let wanted = |variant: &FusionVariant| match &params.variants {
         Some(listed) => listed.contains(variant) || *variant == FusionVariant::Unfused,
         None => variant.is_usual(device),
     };
-    pattern.variants().iter().copied().filter(wanted).collect()
+    let modes = |variant| match variant {
+        FusionVariant::Unfused => params.compile.as_slice(),
+        _ => &[],
+    };
+    let variants = pattern.variants().iter().copied().filter(wanted);
+    variants.flat_map(|variant| with_compiled(variant, modes(variant))).collect()
 }

@@ -12,7 +12,7 @@ use crate::case::{Case, Group, Plan, Role};
 use crate::config::{Config, Diagnostic, Diagnostics, Suite};
 use crate::id;
 use crate::settings::{Profiling, Settings};
-use crate::words::{Device, Dtype};
+use crate::words::{CompileMode, Device, Dtype};
 use crate::work::Work;
 
 /// Reads and expands `files`.
@@ -59,7 +59,8 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
             }
         }
     }
-    let plan = Plan { groups: expansion.groups };
+    expansion.refuse_long_ids();
+    let plan = Plan { groups: std::mem::take(&mut expansion.groups) };
     if let Some((first, second)) = id::collision(plan.cases()) {
         let file = expansion.files.get(&second.id.group).map_or(Path::new(""), PathBuf::as_path);
         let message = format!("`{}` and `{}` are one directory", first.id, second.id);
@@ -104,6 +105,19 @@ impl Expansion {
             self.groups.push(Group { cases: Vec::new() });
             self.groups.len() - 1
         })
+    }
+
+    /// An id that criterion would cut.
+    fn refuse_long_ids(&mut self) {
+        let cases = self.groups.iter().flat_map(|group| &group.cases);
+        let long = |case: &&Case| case.full_id().len() > id::MAX_ID;
+        if let Some(case) = cases.filter(long).max_by_key(|case| case.full_id().len()) {
+            let message =
+                format!("`{}` is longer than an id can be, {} bytes", case.id, id::MAX_ID);
+            let file = self.files.get(&case.id.group).map_or(Path::new(""), PathBuf::as_path);
+            let remedy = "give the file a shorter name, or measure at smaller sizes";
+            self.errors.push(Diagnostic::whole_file(file, message, remedy));
+        }
     }
 
     /// Several entries may break one rule in the same words; once is enough.
@@ -159,6 +173,14 @@ fn append(names: &mut Vec<String>, more: Vec<String>) {
             names.push(name);
         }
     }
+}
+
+/// What runs eagerly, and behind it the same compiled in each mode.
+fn with_compiled<T: Copy>(
+    eager: T,
+    modes: &[CompileMode],
+) -> impl Iterator<Item = (T, Option<CompileMode>)> {
+    std::iter::once(None).chain(modes.iter().copied().map(Some)).map(move |mode| (eager, mode))
 }
 
 /// What the cases of an entry at one size have in common.

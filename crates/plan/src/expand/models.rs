@@ -65,7 +65,7 @@ fn variants(mode: Mode, suite: &ModelSuite, model: &ModelParams) -> Vec<Variant>
                 .then_some(Variant { packed: true, ..eager });
         let out = (model.out && eager.sparsity.is_none())
             .then_some(Variant { preallocated: true, ..eager });
-        let compiled = model.compile.map(|mode| Variant { compile: Some(mode), ..eager });
+        let compiled = model.compile.iter().map(|&mode| Variant { compile: Some(mode), ..eager });
         for variant in std::iter::once(eager).chain(packed).chain(out).chain(compiled) {
             if !variants.contains(&variant) {
                 variants.push(variant);

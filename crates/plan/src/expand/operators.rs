@@ -1,11 +1,11 @@
 //! Operators: operator × size × dtype × device × implementation.
 
-use super::{Common, Expansion};
+use super::{Common, Expansion, with_compiled};
 use crate::case::Role;
 use crate::config::{Config, OperatorParams};
 use crate::operator::OperatorWork;
 use crate::settings::Profiling;
-use crate::words::{Device, Implementation, Operator};
+use crate::words::{CompileMode, Device, Implementation, Operator};
 use crate::work::Work;
 
 /// The name of sizes that a config gives by their dimensions.
@@ -26,14 +26,19 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Operat
                         profiling: Profiling::default(),
                         settings: &params.settings,
                     };
-                    for implementation in implementations(params, operator, device) {
-                        let role = match implementation {
-                            Implementation::Aten => Role::Baseline,
+                    for (implementation, compile) in implementations(params, operator, device) {
+                        let role = match (implementation, compile) {
+                            (Implementation::Aten, None) => Role::Baseline,
                             _ => Role::Candidate,
                         };
                         let max_elements = params.max_elements;
-                        let work = OperatorWork { operator, implementation, size, max_elements };
-                        let work = Work::Operator(work);
+                        let work = Work::Operator(OperatorWork {
+                            operator,
+                            implementation,
+                            compile,
+                            size,
+                            max_elements,
+                        });
                         expansion.add(config, common.case(work, &size.to_string(), role));
                     }
                 }
@@ -43,15 +48,25 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Operat
 }
 
 /// Those that the entry lists, or the operator's usual ones; the baseline always, first. What is listed
-/// and the operator has not is a case, too, to be refused by name.
+/// and the operator has not is a case, too, to be refused by name. Behind those that run ATen's
+/// operations, each with an output of its own, what a compiler makes of them.
 fn implementations(
     params: &OperatorParams,
     operator: Operator,
     device: Device,
-) -> Vec<Implementation> {
+) -> Vec<(Implementation, Option<CompileMode>)> {
     let wanted = |it: &Implementation| match &params.implementations {
         Some(listed) => listed.contains(it) || *it == Implementation::Aten,
         None => it.is_usual(device) && operator.implementations().contains(it),
     };
-    Implementation::ALL.iter().copied().filter(wanted).collect()
+    let modes = |implementation| match implementation {
+        Implementation::Aten | Implementation::AtenComposed => params.compile.as_slice(),
+        Implementation::AtenOut
+        | Implementation::Rust
+        | Implementation::Cuda
+        | Implementation::Triton
+        | Implementation::Stream => &[],
+    };
+    let implementations = Implementation::ALL.iter().copied().filter(wanted);
+    implementations.flat_map(|it| with_compiled(it, modes(it))).collect()
 }

@@ -18,7 +18,9 @@ use crate::words::{Device, Dtype, FusionVariant};
 
 /// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. Where the pattern lacks
 /// the variant, or the size is of another family, there is nothing to run: operations and bytes are
-/// `None`, in the latter case every other count is 0 and every size empty.
+/// `None`, in the latter case every other count is 0 and every size empty. Which operations a
+/// compiler makes of the pattern no formula tells: those of a compiled one, and their bytes, are
+/// `None`, too.
 impl FusionWork {
     fn formulas(&self) -> Option<Box<dyn Formulas>> {
         match self.size {
@@ -89,6 +91,9 @@ impl FusionWork {
     /// the unfused causal mask) is no operation. What one operation does inside is not looked at,
     /// unless it is a composite of others. On XPU and MPS, which offer less, as on the CPU.
     pub fn operations(&self, dtype: Dtype, device: Device) -> Option<Vec<Operation>> {
+        if self.compile.is_some() {
+            return None;
+        }
         self.formulas()?.operations(self.variant, dtype, device)
     }
 

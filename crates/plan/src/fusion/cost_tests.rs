@@ -9,7 +9,7 @@ use crate::words::{MemoryFormat, Pattern, PatternFamily};
 const DEVICES: [Device; 2] = [Device::Cpu, Device::Cuda];
 
 fn work(pattern: Pattern, variant: FusionVariant, size: FusionShape) -> FusionWork {
-    FusionWork { pattern, variant, size }
+    FusionWork { pattern, variant, compile: None, size }
 }
 
 fn linear(m: u64, k: u64, n: u64) -> FusionShape {

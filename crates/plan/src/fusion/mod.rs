@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::{FusionVariant, MemoryFormat, Pattern, PatternFamily};
+use crate::words::{CompileMode, FusionVariant, MemoryFormat, Pattern, PatternFamily};
 
 pub use formulas::Operation;
 pub use sizes::sizes;
@@ -67,6 +67,9 @@ pub struct FusionWork {
     pub pattern: Pattern,
     /// How they are run.
     pub variant: FusionVariant,
+    /// `torch.compile` mode, if compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile: Option<CompileMode>,
     /// Their size; always of the pattern's family.
     pub size: FusionShape,
 }

@@ -92,7 +92,7 @@ fn upstreams_numbers_come_out_to_the_byte() {
         let full = sizes(pattern.family(), SizeSet::Full);
         assert_eq!(full.len(), rows.len());
         for (size, (flops, unfused, fused, published)) in full.into_iter().zip(rows) {
-            let at = |variant| FusionWork { pattern, variant, size };
+            let at = |variant| FusionWork { pattern, variant, compile: None, size };
             let bytes = |variant| at(variant).upstream_bytes(Dtype::Float32);
             assert_eq!(bytes(FusionVariant::Unfused), Some(unfused), "{pattern} {size}");
             assert_eq!(bytes(FusionVariant::Fused), Some(fused), "{pattern} {size}");

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::{Dtype, Implementation, Operator};
+use crate::words::{CompileMode, Dtype, Implementation, Operator};
 
 /// The size of x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct OperatorWork {
     pub operator: Operator,
     /// Who computes it.
     pub implementation: Implementation,
+    /// `torch.compile` mode, if compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile: Option<CompileMode>,
     /// The size of x.
     pub size: OperatorShape,
     /// The most elements that x may have; a larger case is skipped.
@@ -138,6 +141,7 @@ mod tests {
         OperatorWork {
             operator,
             implementation: Implementation::Aten,
+            compile: None,
             size,
             max_elements: 50_000_000,
         }

@@ -44,6 +44,17 @@ pub struct Gate {
     pub worst: Stat,
 }
 
+/// A compiled output against that of the same operations run eagerly.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// 20·log10(‖eager‖ / ‖eager − compiled‖) in dB; infinite when equal.
+    pub sqnr_db: Stat,
+    /// Largest |eager − compiled|.
+    pub max_abs_error: Stat,
+    /// The gate that the compiled output had to pass, in dB.
+    pub min_sqnr_db: f64,
+}
+
 /// An output against its high-precision reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
@@ -60,4 +71,7 @@ pub struct Accuracy {
     /// Further inputs that it had to pass; none of models, patterns and probes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
+    /// Against the same operations run eagerly; absent unless compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eager: Option<Agreement>,
 }

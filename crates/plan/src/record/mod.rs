@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod check;
+mod compilation;
 mod environment;
 mod measures;
 mod memory;
@@ -14,8 +15,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use accuracy::{Accuracy, Gate, Stat};
+pub use accuracy::{Accuracy, Agreement, Gate, Stat};
 pub use check::{Check, CheckStatus};
+pub use compilation::Compilation;
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use memory::{Memory, StepMemory};
@@ -74,6 +76,9 @@ pub struct Record {
     /// The weights as they are stored; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// How it was compiled; absent of what runs eagerly, and where there is no package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compilation: Option<Compilation>,
     /// What criterion saw last; absent unless measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sample: Option<LastSample>,
@@ -160,6 +165,37 @@ mod tests {
     fn a_manifest_without_checks_is_read() {
         let manifest: RunManifest = serde_json::from_str(OLD).unwrap();
         assert_eq!((manifest.checks.len(), manifest.warnings.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_compilation_comes_back_as_it_was() {
+        let compilation = Compilation {
+            mode: crate::words::CompileMode::MaxAutotune,
+            options: BTreeMap::from([("max_autotune".to_owned(), serde_json::json!(true))]),
+            compiler: "torch 2.11.0, g++ 12.2.0, AVX512".to_owned(),
+            seconds: 41.25,
+            package_bytes: 213_904,
+            cache_hit: true,
+            key: "0f3b".to_owned(),
+        };
+        let text = serde_json::to_string(&compilation).unwrap();
+        assert!(text.starts_with(r#"{"mode":"max-autotune","options":{"max_autotune":true}"#));
+        assert_eq!(serde_json::from_str::<Compilation>(&text).unwrap(), compilation);
+    }
+
+    #[test]
+    fn only_what_is_compiled_has_an_agreement() {
+        let eager = r#"{"sqnr_db":52.5,"max_abs_error":0.5,"relative_error":0.25,"min_sqnr_db":38.0,"rows_checked":64}"#;
+        let accuracy: Accuracy = serde_json::from_str(eager).unwrap();
+        assert_eq!(accuracy.eager, None);
+        assert_eq!(serde_json::to_string(&accuracy).unwrap(), eager, "as it was before");
+        let (sqnr_db, max_abs_error) = (Stat(f64::INFINITY), Stat(0.0));
+        let agreement = Agreement { sqnr_db, max_abs_error, min_sqnr_db: 40.0 };
+        let compiled = Accuracy { eager: Some(agreement), ..accuracy };
+        let text = serde_json::to_string(&compiled).unwrap();
+        let expected = r#""eager":{"sqnr_db":"inf","max_abs_error":0.0,"min_sqnr_db":40.0}}"#;
+        assert!(text.ends_with(expected), "{text}");
+        assert_eq!(serde_json::from_str::<Accuracy>(&text).unwrap(), compiled);
     }
 
     #[test]

@@ -19,6 +19,10 @@ closed_set! {
         Triad = "triad",
         /// A kernel that does next to nothing: what starting one costs.
         Launch = "launch",
+        /// An operation of torch on one element, called eagerly: what a call costs.
+        Call = "call",
+        /// The same operation as Inductor compiles it, run from its package.
+        CompiledCall = "compiled_call",
     }
 }
 
@@ -33,12 +37,17 @@ impl Probe {
         matches!(self, Self::Copy | Self::Scale | Self::Add | Self::Triad)
     }
 
+    /// Whether it is a call of an operation.
+    pub const fn is_call(&self) -> bool {
+        matches!(self, Self::Call | Self::CompiledCall)
+    }
+
     /// Arrays that an operation of STREAM's reads and writes; none of the other probes has such.
     pub const fn arrays(self) -> u64 {
         match self {
             Self::Copy | Self::Scale => 2,
             Self::Add | Self::Triad => 3,
-            Self::Matmul | Self::MatmulOnednn | Self::Launch => 0,
+            Self::Matmul | Self::MatmulOnednn | Self::Launch | Self::Call | Self::CompiledCall => 0,
         }
     }
 

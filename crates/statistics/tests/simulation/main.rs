@@ -6,3 +6,4 @@ mod halves;
 mod noise;
 mod pairs;
 mod planning;
+mod quotients;

@@ -2,6 +2,7 @@
 
 mod cache;
 mod check;
+mod compile;
 mod cuda;
 mod libtorch;
 mod loader;
@@ -44,6 +45,7 @@ fn examine(workspace: &Workspace) -> Vec<Check> {
     checks.extend(processor::check());
     checks.push(machine::memory());
     let wanted = libtorch.is_none().then(|| Flavour::for_machine(driver.as_ref()));
+    checks.extend(compile::check(&cache));
     checks.extend(cache::check(cache, wanted));
     checks
 }

@@ -94,7 +94,7 @@ fn openmp(compiler: &Compiler) -> Check {
     }
 }
 
-fn first_line_of_version(program: &OsString) -> Option<String> {
+pub(super) fn first_line_of_version(program: &OsString) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     output.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())

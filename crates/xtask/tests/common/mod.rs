@@ -78,6 +78,8 @@ impl Scratch {
             .env_remove("XDG_CACHE_HOME")
             .env_remove("LIBTORCH")
             .env_remove("SELF_TEST_PYTHON")
+            .env_remove("CRITERION_TORCH_PYTHON")
+            .env_remove("CRITERION_TORCH_COMPILED_MB")
             .env_remove("OMP_WAIT_POLICY")
             .stdin(Stdio::null());
         command

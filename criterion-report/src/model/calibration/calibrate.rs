@@ -14,7 +14,8 @@ use super::request::{CalibrationError, Request};
 use super::roofline::Limit;
 use super::roofs::Roofs;
 use super::schema::{
-    Finding, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile, params,
+    CallOverhead, Finding, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile,
+    params,
 };
 use super::select::{device, latest, newest, one_machine, unmeasured};
 use super::spread::Spread;
@@ -33,7 +34,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
     let roofs = Roofs::of(&operations, device, request, &mut notes);
     let profiles: BTreeMap<String, OperationCalibration> = operations
         .iter()
-        .filter(|operation| operation.key.probe != Probe::Launch)
+        .filter(|operation| operation.key.probe.is_product() || operation.key.probe.is_stream())
         .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
         .collect();
 
@@ -81,6 +82,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         bandwidth_by_level: roofs.memory.by_level(device),
         rooflines: roofs.all,
         launch_latencies: operations.iter().filter_map(launch).collect(),
+        call_overheads: operations.iter().filter_map(call).collect(),
         fusion_strategy: fusion::strategy(&results),
         environment: newest(&operations).map(|it| it.row.record.environment.clone()),
         preflight_checks: findings(report, &run_ids),
@@ -134,6 +136,21 @@ fn launch(operation: &Operation<'_>) -> Option<LaunchLatency> {
         median_us: time.median_ns / 1e3,
         low_us: time.interval.map(|it| it.low / 1e3),
         high_us: time.interval.map(|it| it.high / 1e3),
+        num_trials: time.samples as u64,
+        full_id: row.full_id().to_owned(),
+    })
+}
+
+fn call(operation: &Operation<'_>) -> Option<CallOverhead> {
+    let Operation { key, row, time, .. } = operation;
+    key.probe.is_call().then(|| CallOverhead {
+        probe: key.probe,
+        device: key.device,
+        threads: key.threads,
+        queue_ns: row.record.measures.clocks.map(|clocks| clocks.queue_ns),
+        median_ns: time.median_ns,
+        low_ns: time.interval.map(|it| it.low),
+        high_ns: time.interval.map(|it| it.high),
         num_trials: time.samples as u64,
         full_id: row.full_id().to_owned(),
     })

@@ -72,7 +72,7 @@ fn key(result: &FusionResult<'_>) -> String {
     }
     let threads = result.row.record.environment.torch.threads;
     let (device, dtype, size) = (place.device, dtype_name(key.dtype), key.size);
-    let variant = key.variant;
+    let variant = result.variant();
     format!("{text}_device={device}_dtype={dtype}_shape={size}_threads={threads}_variant={variant}")
 }
 
@@ -101,7 +101,7 @@ fn calibration(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> F
 
 /// The operations of the unfused form, without their namespace.
 fn operators(result: &FusionResult<'_>) -> Vec<String> {
-    let unfused = FusionWork { variant: FusionVariant::Unfused, ..result.work() };
+    let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..result.work() };
     let operations = unfused.operations(result.key.dtype, result.key.place.device);
     let name = |name: &str| name.trim_start_matches("aten::").to_owned();
     operations.unwrap_or_default().iter().map(|operation| name(operation.name)).collect()
@@ -119,6 +119,7 @@ fn extra(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> Map<Str
         ("config", json!(record.case.config)),
         ("pattern", json!(result.key.pattern)),
         ("variant", json!(result.key.variant)),
+        ("compile", json!(result.key.compile)),
         ("fuses", json!(result.fuses())),
         ("same_product", json!(result.same_product())),
         ("size", json!(result.key.size.to_string())),

@@ -26,8 +26,8 @@ pub use profile::{Products, ProfileError};
 pub use request::{CalibrationError, OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
-    Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata, OperationCalibration,
-    PeakSources, Profile,
+    CallOverhead, Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata,
+    OperationCalibration, PeakSources, Profile,
 };
 pub use spread::Spread;
 pub use strategy::FusionAdvice;

@@ -15,6 +15,8 @@ pub enum OperationKind {
     Memory,
     /// What starting a kernel costs.
     Launch,
+    /// What calling an operation costs, eagerly and compiled.
+    Call,
 }
 
 impl OperationKind {
@@ -24,6 +26,7 @@ impl OperationKind {
             Probe::Matmul | Probe::MatmulOnednn => Self::Matmul,
             Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Memory,
             Probe::Launch => Self::Launch,
+            Probe::Call | Probe::CompiledCall => Self::Call,
         }
     }
 
@@ -33,6 +36,7 @@ impl OperationKind {
             Self::Matmul => "matmul",
             Self::Memory => "memory",
             Self::Launch => "launch",
+            Self::Call => "call",
         }
     }
 }

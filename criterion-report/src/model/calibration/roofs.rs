@@ -160,7 +160,9 @@ impl Roofs {
             (OperationKind::Memory, Some(level)) => {
                 Some(gbps / self.memory.best(level, key.threads)?.value)
             }
-            (OperationKind::Memory, None) | (OperationKind::Launch, _) => None,
+            (OperationKind::Memory, None) | (OperationKind::Launch | OperationKind::Call, _) => {
+                None
+            }
         }
     }
 }

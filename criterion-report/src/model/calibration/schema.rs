@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Check, Device, Environment};
+use plan::{Check, Device, Environment, Probe};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -69,6 +69,9 @@ pub struct Profile {
     /// What starting a kernel costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub launch_latencies: Vec<LaunchLatency>,
+    /// What calling an operation costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub call_overheads: Vec<CallOverhead>,
     /// Whether to fuse, per place and pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fusion_strategy: Vec<FusionAdvice>,
@@ -247,6 +250,32 @@ pub struct LaunchLatency {
     pub full_id: String,
 }
 
+/// Time of a call of an operation on one element: the way there, eagerly or into a package that was
+/// compiled of it. It is no operation with a limit to be measured by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallOverhead {
+    /// `call`, eagerly; `compiled_call`.
+    pub probe: Probe,
+    /// Device.
+    pub device: Device,
+    /// Intra-op threads.
+    pub threads: u32,
+    /// What queueing it takes the host, in nanoseconds: the call, where work is queued; null on the
+    /// host.
+    pub queue_ns: Option<f64>,
+    /// Median of the time that it takes the device, in nanoseconds: on the host the call, elsewhere
+    /// the work alone, for the harness hides queueing.
+    pub median_ns: f64,
+    /// Lower bound of it; null in quick mode.
+    pub low_ns: Option<f64>,
+    /// Upper bound.
+    pub high_ns: Option<f64>,
+    /// Number of samples.
+    pub num_trials: u64,
+    /// Criterion's id.
+    pub full_id: String,
+}
+
 /// Bandwidth of memory or of a cache.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelBandwidth {
@@ -269,7 +298,7 @@ impl OperationCalibration {
 
     /// Whether it is one of STREAM's.
     pub(super) fn is_bandwidth(&self) -> bool {
-        self.name().parse().is_ok_and(|probe: plan::Probe| probe.is_stream())
+        self.name().parse().is_ok_and(|probe: Probe| probe.is_stream())
     }
 
     /// `1024` of matrices, `256MiB` of arrays.
@@ -281,7 +310,7 @@ impl OperationCalibration {
         let bytes =
             param("array_bytes").or_else(|| Some(param("size_mb")?.saturating_mul(1 << 20)));
         match bytes {
-            Some(bytes) => plan::Probe::Copy.size_name(bytes),
+            Some(bytes) => Probe::Copy.size_name(bytes),
             None => self.input_shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x"),
         }
     }

@@ -79,7 +79,7 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> Calibration
     }
 }
 
-/// `matmul, memory, launch`
+/// `matmul, memory, launch, call`
 fn words(kinds: &BTreeSet<OperationKind>) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ")
 }

@@ -103,6 +103,7 @@ impl OfVariant {
         let over_control = entry.over_control.iter().map(over).collect::<Result<_, _>>()?;
         Ok(VariantAdvice {
             variant: entry.variant,
+            compile: entry.compile,
             fuses: entry.fuses,
             same_product: entry.same_product,
             advice: advice(&entry.advice)?,

@@ -19,11 +19,12 @@
 //! by another product are judged by themselves: they are faster or slower for two reasons at once,
 //! and answer whether to take that product. Where the control `mkldnn-unfused` ran at the same size,
 //! what fusing adds to `mkldnn` is derived and said ([`VariantAdvice::over_control`]), without a
-//! vote: it is no measured pair. Variants without a vote are `faster`, `slower`, `depends`.
+//! vote: it is no measured pair. Variants without a vote are `faster`, `slower`, `depends`. Neither has
+//! a compiled one a vote: which of its operations are fused is the compiler's choice, and is not known.
 
 use std::fmt;
 
-use plan::{Dtype, FusionShape, FusionVariant, Pattern};
+use plan::{CompileMode, Dtype, FusionShape, FusionVariant, Pattern};
 use statistics::{Band, Benefit};
 
 use super::result::FusionResult;
@@ -160,8 +161,10 @@ impl OverControl {
 pub struct VariantAdvice {
     /// The variant.
     pub variant: FusionVariant,
+    /// `torch.compile` mode, if it is compiled.
+    pub compile: Option<CompileMode>,
     /// Whether it fuses at all ([`FusionResult::fuses`]).
-    pub fuses: bool,
+    pub fuses: Option<bool>,
     /// Whether its product is that of `unfused` in all these cases
     /// ([`FusionResult::same_product`]).
     pub same_product: Option<bool>,
@@ -177,19 +180,25 @@ pub struct VariantAdvice {
 
 impl VariantAdvice {
     /// One for the cases by each kind of product.
-    fn all(variant: FusionVariant, results: &[&FusionResult<'_>]) -> Vec<Self> {
+    fn all(
+        variant: FusionVariant,
+        compile: Option<CompileMode>,
+        results: &[&FusionResult<'_>],
+    ) -> Vec<Self> {
         let of = |same_product: Option<bool>| {
             let own = |it: &&FusionResult<'_>| {
-                it.key.variant == variant && it.same_product() == same_product
+                (it.key.variant, it.key.compile) == (variant, compile)
+                    && it.same_product() == same_product
             };
             let own: Vec<&FusionResult<'_>> = results.iter().copied().filter(own).collect();
-            (!own.is_empty()).then(|| Self::of(variant, same_product, &own))
+            (!own.is_empty()).then(|| Self::of(variant, compile, same_product, &own))
         };
         [Some(true), Some(false), None].into_iter().filter_map(of).collect()
     }
 
     fn of(
         variant: FusionVariant,
+        compile: Option<CompileMode>,
         same_product: Option<bool>,
         results: &[&FusionResult<'_>],
     ) -> Self {
@@ -202,7 +211,8 @@ impl VariantAdvice {
             .collect();
         Self {
             variant,
-            fuses: results.iter().any(|result| result.fuses()),
+            compile,
+            fuses: compile.is_none().then(|| results.iter().any(|it| it.fuses() == Some(true))),
             same_product,
             advice: Advice::of(points.iter().map(|point| point.speedup.benefit())),
             cases: results.len(),
@@ -213,12 +223,18 @@ impl VariantAdvice {
 
     /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
     pub fn votes(&self) -> bool {
-        self.fuses && self.same_product == Some(true)
+        self.fuses == Some(true) && self.same_product == Some(true)
     }
 
     /// Whether it says what another product is worth.
     pub fn is_other_product(&self) -> bool {
         self.same_product == Some(false)
+    }
+
+    /// The variant in full: `unfused+compile`.
+    pub fn name(&self) -> String {
+        let Self { variant, compile, .. } = self;
+        compile.map_or_else(|| variant.to_string(), |mode| format!("{variant}+{}", mode.suffix()))
     }
 
     /// The word for its advice, which of what has no vote does not speak of fusing.
@@ -301,7 +317,8 @@ impl PatternAdvice {
         let mut variants: Vec<VariantAdvice> = pattern
             .variants()
             .iter()
-            .flat_map(|&variant| VariantAdvice::all(variant, results))
+            .flat_map(|&variant| modes().map(move |compile| (variant, compile)))
+            .flat_map(|(variant, compile)| VariantAdvice::all(variant, compile, results))
             .collect();
         compare_with_control(&mut variants);
         let best = best(&variants, VariantAdvice::votes);
@@ -323,6 +340,11 @@ impl PatternAdvice {
     pub fn best_of_other_product(&self) -> Option<&VariantAdvice> {
         best(&self.variants, VariantAdvice::is_other_product)
     }
+}
+
+/// Eager, then compiled in every mode.
+fn modes() -> impl Iterator<Item = Option<CompileMode>> {
+    std::iter::once(None).chain(CompileMode::ALL.iter().copied().map(Some))
 }
 
 /// Derives what fusing adds to `mkldnn` over its control.

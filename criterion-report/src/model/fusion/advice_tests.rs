@@ -98,7 +98,8 @@ fn variant(variant: FusionVariant, speedups: &[(f64, f64, f64)]) -> VariantAdvic
     let advice = Advice::of(points.iter().map(|point| point.speedup.benefit()));
     VariantAdvice {
         variant,
-        fuses: true,
+        compile: None,
+        fuses: Some(true),
         same_product: Some(true),
         advice,
         cases: speedups.len(),

@@ -1,6 +1,6 @@
 //! A variant's part in the strategy, as documents hold it: that of `fusion`, and the profile.
 
-use plan::{Dtype, FusionVariant};
+use plan::{CompileMode, Dtype, FusionVariant};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{OverControl, Point, VariantAdvice};
@@ -11,8 +11,10 @@ use crate::model::Speedup;
 pub struct VariantEntry {
     /// The variant.
     pub variant: FusionVariant,
-    /// Whether it fuses at all.
-    pub fuses: bool,
+    /// `torch.compile` mode; null of an eager one.
+    pub compile: Option<CompileMode>,
+    /// Whether it fuses at all; null of a compiled one.
+    pub fuses: Option<bool>,
     /// Whether its product is that of `unfused`; null where no kernels tell.
     pub same_product: Option<bool>,
     /// Whether it has a say in the pattern's advice.
@@ -43,6 +45,7 @@ impl VariantEntry {
         let cases = |points: Vec<&Point>| points.into_iter().map(SpeedupCase::of).collect();
         Self {
             variant: of.variant,
+            compile: of.compile,
             fuses: of.fuses,
             same_product: of.same_product,
             votes: of.votes(),

@@ -17,7 +17,7 @@ const PRODUCTS: [&str; 2] = ["aten::linear", "aten::matmul"];
 const UNFUSED: [&str; 2] = ["aten::mm", "aten::bmm"];
 
 /// Whether the variant's product is by the library that computes the unfused operations'; none
-/// where the kernels would tell, and one of the sides has none recorded.
+/// where the kernels would tell, and one of the sides has none recorded, or a compiler's.
 pub(super) fn same_product(
     key: &FusionKey,
     unfused: Option<&[String]>,
@@ -28,6 +28,10 @@ pub(super) fn same_product(
         || key.pattern.family() == PatternFamily::Conv;
     if one_library {
         return Some(true);
+    }
+    if key.compile.is_some() {
+        // A compiler's kernels have names of its own.
+        return None;
     }
     Some(is_onednn(unfused?)? == is_onednn(variant)?)
 }
@@ -100,7 +104,8 @@ mod tests {
             allocator: Allocator::Retained,
             cache: CacheMode::Hot,
         };
-        let key = FusionKey { pattern, variant: FusionVariant::Fused, size, dtype, place };
+        let variant_of = FusionVariant::Fused;
+        let key = FusionKey { pattern, variant: variant_of, compile: None, size, dtype, place };
         let own = |kernels: &[&str]| kernels.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         same_product(&key, Some(&own(unfused)), &own(variant))
     }

@@ -1,7 +1,9 @@
 //! One variant of a pattern against the unfused operations.
 
 use plan::cost::reduction;
-use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern, StepMemory, Work};
+use plan::{
+    CompileMode, Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern, StepMemory, Work,
+};
 use statistics::Benefit;
 
 use super::product;
@@ -18,6 +20,8 @@ pub struct FusionKey {
     pub pattern: Pattern,
     /// How they are run.
     pub variant: FusionVariant,
+    /// `torch.compile` mode, if they are compiled.
+    pub compile: Option<CompileMode>,
     /// Their size.
     pub size: FusionShape,
     /// Dtype of inputs and parameters.
@@ -96,11 +100,12 @@ impl<'a> FusionResult<'a> {
         let Work::Fusion(work) = record.case.work else { return None };
         let comparison = entry.comparison?;
         let (dtype, device) = (record.case.dtype, record.case.device);
-        let unfused = FusionWork { variant: FusionVariant::Unfused, ..work };
+        let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..work };
         Some(Self {
             key: FusionKey {
                 pattern: work.pattern,
                 variant: work.variant,
+                compile: work.compile,
                 size: work.size,
                 dtype,
                 place: Place::of(record),
@@ -116,8 +121,8 @@ impl<'a> FusionResult<'a> {
 
     /// The pattern at its size, run this way.
     pub const fn work(&self) -> FusionWork {
-        let FusionKey { pattern, variant, size, .. } = self.key;
-        FusionWork { pattern, variant, size }
+        let FusionKey { pattern, variant, compile, size, .. } = self.key;
+        FusionWork { pattern, variant, compile, size }
     }
 
     /// What fusing gains; none without a speed-up.
@@ -157,9 +162,11 @@ impl<'a> FusionResult<'a> {
     }
 
     /// Whether the variant runs fewer operations than the unfused side, by formula: writing in
-    /// place does not, and neither does a composite such as what `sdpa-3d` is dispatched to.
-    pub fn fuses(&self) -> bool {
-        fuses(self.work(), self.key.dtype, self.key.place.device)
+    /// place does not, and neither does a composite such as what `sdpa-3d` is dispatched to. None of
+    /// a compiled one: no formula tells what a compiler fuses.
+    pub fn fuses(&self) -> Option<bool> {
+        let work = self.work();
+        work.compile.is_none().then(|| fuses(work, self.key.dtype, self.key.place.device))
     }
 
     /// Whether the library that computes the variant's product is that of the unfused operations,
@@ -167,6 +174,11 @@ impl<'a> FusionResult<'a> {
     pub fn same_product(&self) -> Option<bool> {
         let unfused = self.unfused.row.map(|row| row.record.kernels.as_slice());
         product::same_product(&self.key, unfused, &self.row.record.kernels)
+    }
+
+    /// The variant in full: `unfused+compile`.
+    pub fn variant(&self) -> String {
+        self.row.record.case.variant()
     }
 }
 
@@ -188,8 +200,9 @@ mod tests {
     /// The variants of a pattern that do not fuse, `unfused` itself left out.
     fn others(pattern: Pattern, device: Device) -> Vec<&'static str> {
         let sizes = plan::fusion::sizes(pattern.family(), SizeSet::Full);
-        let fuses_at =
-            |size, variant| fuses(FusionWork { pattern, variant, size }, Dtype::Float32, device);
+        let fuses_at = |size, variant| {
+            fuses(FusionWork { pattern, variant, compile: None, size }, Dtype::Float32, device)
+        };
         let variants = pattern.variants().iter().copied();
         let others = variants.filter(|it| *it != FusionVariant::Unfused).filter(|&variant| {
             let at: Vec<bool> = sizes.iter().map(|&size| fuses_at(size, variant)).collect();
@@ -224,7 +237,12 @@ mod tests {
     #[test]
     fn a_size_of_another_family_fuses_nothing() {
         let size = plan::fusion::sizes(plan::PatternFamily::Conv, SizeSet::Quick)[0];
-        let work = FusionWork { pattern: Pattern::LinearBias, variant: FusionVariant::Fused, size };
+        let work = FusionWork {
+            pattern: Pattern::LinearBias,
+            variant: FusionVariant::Fused,
+            compile: None,
+            size,
+        };
         assert!(!fuses(work, Dtype::Float32, Device::Cpu));
     }
 }

@@ -1,12 +1,13 @@
 //! One implementation of an operator at one size.
 
-use plan::{Dtype, Implementation, Operator, OperatorShape, OperatorWork};
+use plan::{CompileMode, Dtype, Implementation, Operator, OperatorShape, OperatorWork};
 
 use super::bandwidth::Bandwidths;
 use super::efficiency::{Efficiency, EfficiencySource, NoEfficiency};
 use super::siblings::Siblings;
 use super::standing::Standing;
 use crate::model::caution::Caution;
+use crate::model::gain::Gain;
 use crate::model::place::Place;
 use crate::model::report::{Entry, Report};
 use crate::model::row::Row;
@@ -19,6 +20,8 @@ pub struct OperatorKey {
     pub operator: Operator,
     /// Who computes it.
     pub implementation: Implementation,
+    /// `torch.compile` mode, if it is compiled.
+    pub compile: Option<CompileMode>,
     /// The size of x.
     pub size: OperatorShape,
     /// Dtype of x.
@@ -36,6 +39,8 @@ pub struct OperatorResult<'a> {
     pub row: &'a Row,
     /// How many times faster than `aten` it is, from interleaved pairs; none of `aten` itself.
     pub speedup: Option<Result<Speedup, NoSpeedup>>,
+    /// How many times faster than the same run eagerly; none of what is not compiled.
+    pub over_eager: Option<Result<Gain, NoSpeedup>>,
     /// The part of `aten`'s peak memory that it does without.
     pub peak_reduction: Option<f64>,
     /// The part of the machine's limit that it reaches.
@@ -57,7 +62,7 @@ impl<'a> OperatorResult<'a> {
     fn of(entry: &Entry<'a>, siblings: &Siblings<'a>, bandwidths: &Bandwidths) -> Option<Self> {
         let row = entry.row;
         let case = &row.record.case;
-        let OperatorWork { operator, implementation, size, .. } = *case.work.operator()?;
+        let OperatorWork { operator, implementation, compile, size, .. } = *case.work.operator()?;
         let efficiency = Efficiency::of(row, siblings, bandwidths);
         let mut cautions = entry.cautions();
         if let Ok(efficiency) = &efficiency {
@@ -68,17 +73,24 @@ impl<'a> OperatorResult<'a> {
             key: OperatorKey {
                 operator,
                 implementation,
+                compile,
                 size,
                 dtype: case.dtype,
                 place: Place::of(&row.record),
             },
             row,
             speedup: entry.comparison.map(|comparison| comparison.speedup.clone()),
+            over_eager: entry.compilation.map(|comparison| comparison.gain.clone()),
             peak_reduction: entry.comparison.and_then(|comparison| comparison.peak_reduction),
             efficiency,
             standing: Standing::of(siblings.family(row)).get(row.full_id()).copied(),
             cautions,
         })
+    }
+
+    /// The implementation in full: `aten+compile`.
+    pub fn variant(&self) -> String {
+        self.row.record.case.variant()
     }
 
     /// Bytes that one step has to move, whoever computes it.

@@ -27,7 +27,7 @@ impl<'a> Siblings<'a> {
         self.0.get(&key(row)).map_or(&[], Vec::as_slice)
     }
 
-    /// The sibling by `implementation`, the row itself too.
+    /// The sibling by `implementation`, not compiled, the row itself too.
     pub fn by(&self, row: &'a Row, implementation: Implementation) -> Option<&'a Row> {
         let mut family = self.family(row).iter().copied();
         family.find(|sibling| implementation_of(sibling) == Some(implementation))
@@ -39,7 +39,8 @@ fn key(row: &Row) -> Key<'_> {
     (&id.group, &id.parameter)
 }
 
-/// Who computes the row's operator.
+/// Who computes the row's operator as it stands; nobody of what a compiler made of it.
 pub fn implementation_of(row: &Row) -> Option<Implementation> {
-    row.record.case.work.operator().map(|work| work.implementation)
+    let work = row.record.case.work.operator()?;
+    work.compile.is_none().then_some(work.implementation)
 }

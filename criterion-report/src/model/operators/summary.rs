@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use plan::{Implementation, OperatorShape};
+use plan::{CompileMode, Implementation, OperatorShape};
 use statistics::Verdict;
 
 use super::efficiency::EfficiencySource;
@@ -70,11 +70,16 @@ impl Mean {
     }
 }
 
+/// Who computes an operator, and whether a compiler has a part in it.
+pub type Contender = (Implementation, Option<CompileMode>);
+
 /// An implementation over several cases of one place and dtype.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Whose.
-    pub implementation: Implementation,
+    /// Its name in full: `aten+compile`.
+    pub variant: String,
+    /// Whether it is what the others are compared with.
+    pub is_baseline: bool,
     /// Cases, measured or not.
     pub cases: usize,
     /// Of the speed-ups over `aten`; of what has some.
@@ -88,48 +93,60 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// One for each implementation among the results, in the order of the words.
-    pub fn all(results: &[&OperatorResult<'_>]) -> Vec<Self> {
-        let of = |&implementation: &Implementation| {
-            let own = results.iter().filter(|it| it.key.implementation == implementation);
-            let own: Vec<&OperatorResult<'_>> = own.copied().collect();
-            (!own.is_empty()).then(|| Self::of(implementation, &own))
-        };
-        Implementation::ALL.iter().filter_map(of).collect()
+    /// Those among the results, in the order of the words, each eager before compiled.
+    pub fn contenders(results: &[&OperatorResult<'_>]) -> Vec<Contender> {
+        let contenders = results.iter().map(|it| (it.key.implementation, it.key.compile));
+        contenders.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// That of an implementation whose results these are.
-    pub fn of(implementation: Implementation, results: &[&OperatorResult<'_>]) -> Self {
+    /// One for each of them.
+    pub fn all(results: &[&OperatorResult<'_>]) -> Vec<Self> {
+        let contenders = Self::contenders(results).into_iter();
+        contenders.filter_map(|contender| Self::of(&of_contender(contender, results))).collect()
+    }
+
+    /// That of one contender whose results these are.
+    fn of(results: &[&OperatorResult<'_>]) -> Option<Self> {
+        let first = results.first()?;
         let speedups = || results.iter().filter_map(|it| it.speedup.as_ref()?.as_ref().ok());
         let efficiencies = || {
             let all = results.iter().filter_map(|it| it.efficiency.as_ref().ok());
             all.filter(|it| it.source != EfficiencySource::Itself)
         };
         let verdicts = [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Inconclusive];
-        Self {
-            implementation,
+        Some(Self {
+            variant: first.variant(),
+            is_baseline: first.row.is_baseline(),
             cases: results.len(),
             speedup: Mean::of(speedups().map(|speedup| speedup.ratio)),
             verdicts: verdicts.map(|it| speedups().filter(|own| own.verdict() == it).count()),
             efficiency: Mean::of(efficiencies().map(|efficiency| efficiency.share)),
             sources: efficiencies().map(|efficiency| efficiency.source.word()).collect(),
-        }
+        })
     }
 
     /// The same at each value along an axis, the lowest value first.
     pub fn along(
         axis: Axis,
-        implementation: Implementation,
+        contender: Contender,
         results: &[&OperatorResult<'_>],
     ) -> Vec<(u64, Self)> {
-        let own = || results.iter().filter(|it| it.key.implementation == implementation);
-        let values: BTreeSet<u64> = own().map(|it| axis.of(it.key.size)).collect();
+        let own = of_contender(contender, results);
+        let values: BTreeSet<u64> = own.iter().map(|it| axis.of(it.key.size)).collect();
         let at = |value: u64| {
-            let there = own().filter(|it| axis.of(it.key.size) == value).copied();
-            (value, Self::of(implementation, &there.collect::<Vec<_>>()))
+            let there = own.iter().filter(|it| axis.of(it.key.size) == value).copied();
+            Some((value, Self::of(&there.collect::<Vec<_>>())?))
         };
-        values.into_iter().map(at).collect()
+        values.into_iter().filter_map(at).collect()
     }
+}
+
+fn of_contender<'r, 'a>(
+    contender: Contender,
+    results: &[&'r OperatorResult<'a>],
+) -> Vec<&'r OperatorResult<'a>> {
+    let own = |it: &&OperatorResult<'_>| (it.key.implementation, it.key.compile) == contender;
+    results.iter().copied().filter(own).collect()
 }
 
 #[cfg(test)]

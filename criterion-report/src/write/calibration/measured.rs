@@ -1,10 +1,9 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, dtype, efficiency, fit, heading, rate};
-use crate::model::Interval;
-use crate::model::calibration::{Best, LaunchLatency, Limit, PeakSource, Profile};
+use super::{ABSENT, dtype, efficiency, fit, heading, latencies, rate};
+use crate::model::calibration::{Best, Limit, PeakSource, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render, wrap};
+use crate::write::table::{Align, Cell, Line, Paint, render};
 
 /// What efficiencies are relative to, and where it is from.
 pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
@@ -78,12 +77,11 @@ pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
 /// Where intervals stand; they give way where a table is too wide.
 const INTERVAL: usize = 3;
 
-/// Peaks and ridge points, then the bandwidth of each level of memory.
+/// Peaks and ridge points, then the bandwidth of each level of memory, and what starting work costs.
 pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
-    let nothing = profile.rooflines.is_empty()
-        && profile.bandwidth_by_level.is_empty()
-        && profile.launch_latencies.is_empty();
-    if nothing {
+    let latencies = latencies::lines(profile, width);
+    if profile.rooflines.is_empty() && profile.bandwidth_by_level.is_empty() && latencies.is_empty()
+    {
         return String::new();
     }
     let mut out = heading("Roofline (ridge in flop/byte):", colour);
@@ -143,29 +141,7 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
         .collect();
     fit(&columns, &mut lines, &[INTERVAL], 2, width);
     out.push_str(&render(&columns, &lines, 2, width, colour));
-    profile.launch_latencies.iter().for_each(|it| out.push_str(&launch(it, width)));
-    out
-}
-
-/// `launch of a kernel, cuda, 1 thread: 2.100 µs to queue, 9.800 µs round trip, 1.500 µs [1.4, 1.6]
-/// on the device`
-fn launch(latency: &LaunchLatency, width: usize) -> String {
-    let bounds = latency.low_us.zip(latency.high_us);
-    let bounds = bounds.map(|(low, high)| Interval { low: low * 1e3, high: high * 1e3 });
-    let time = units::time_with_interval(latency.median_us * 1e3, bounds);
-    let threads = units::count(latency.threads as usize, "thread");
-    let said = |us: Option<f64>, what| us.map(|us| format!("{} {what}, ", units::time(us * 1e3)));
-    let queue = said(latency.queue_us, "to queue").unwrap_or_default();
-    let round_trip = said(latency.round_trip_us, "round trip").unwrap_or_default();
-    let device = latency.device;
-    let text =
-        format!("launch of a kernel, {device}, {threads}: {queue}{round_trip}{time} on the device");
-    let lines = wrap(&text, width - 4);
-    let indented = lines.iter().enumerate().map(|(place, line)| {
-        let indent = if place == 0 { 2 } else { 4 };
-        format!("{:indent$}{line}\n", "")
-    });
-    indented.collect()
+    out + &latencies
 }
 
 fn interval(best: &Best) -> String {

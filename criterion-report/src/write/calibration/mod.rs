@@ -1,6 +1,7 @@
 //! The summary of a machine's profile, ours or upstream's, for people.
 
 mod fusion;
+mod latencies;
 mod measured;
 mod operations;
 

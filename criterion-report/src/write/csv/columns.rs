@@ -1,21 +1,19 @@
 //! The columns: each name stands here once, beside what fills it.
 
 use plan::{
-    Conditions, Counters, Energy, Latency, ModelWork, Planned, Quiet, Range, StepMemory, Stop,
-    Utilization,
+    Agreement, Compilation, Conditions, Counters, Energy, Latency, ModelWork, Planned, Quiet,
+    Range, StepMemory, Stop, Utilization,
 };
 
-use crate::model::{Entry, Speedup, Time};
+use crate::model::{Entry, Gain, Speedup, Time};
 use crate::units;
 use crate::write::verdict;
 
 /// A column: its name and how a case fills it; `None` is an empty cell.
 pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
 
-/// Columns of torchao's `results_*.csv`. The baseline there is the unquantized model run the same
-/// way, compiled or not; its own two times are one median, and nothing is its speed-up. Where nothing
-/// is compiled the mode is the default one, as upstream writes it.
-pub const UPSTREAM: &[Column] = &[
+/// Which case it is, in all of torchao's layouts.
+pub const IDENTITY: &[Column] = &[
     ("name", |e| list(&e.row.record.case.names)),
     ("quantization", |e| text(e.row.variant()?.recipe)),
     ("sparsity", |e| e.row.variant()?.sparsity.and_then(text)),
@@ -23,7 +21,15 @@ pub const UPSTREAM: &[Column] = &[
     ("k", |e| text(model(e)?.shape.k)),
     ("n", |e| text(model(e)?.shape.n)),
     ("high_precision_dtype", |e| text(e.row.record.case.dtype)),
-    ("use_torch_compile", |e| python_bool(e.row.variant()?.compile.is_some())),
+];
+
+/// Whether the line's case is compiled, where lines differ in that.
+pub const USE_TORCH_COMPILE: Column =
+    ("use_torch_compile", |e| python_bool(e.row.variant()?.compile.is_some()));
+
+/// How it is run, in all of torchao's layouts. Where nothing is compiled the mode is the default one,
+/// as upstream writes it.
+pub const SETTINGS: &[Column] = &[
     ("torch_compile_mode", |e| {
         text(e.row.variant()?.compile.unwrap_or(plan::CompileMode::Default))
     }),
@@ -32,10 +38,19 @@ pub const UPSTREAM: &[Column] = &[
     ("output_dir", |e| text(&e.row.record.case.settings.output_dir)),
     ("enable_profiler", |e| python_bool(e.row.record.case.profiling.profiler)),
     ("enable_memory_profiler", |e| python_bool(e.row.record.case.profiling.memory)),
+];
+
+/// Times and speed-up of torchao's layout of one line per case. The baseline there is the
+/// unquantized model run the same way, compiled or not; its own two times are one median, and
+/// nothing is its speed-up.
+pub const TIMES: &[Column] = &[
     ("baseline_inference_time_in_ms", |e| milliseconds(baseline_time(e)?.median_ns)),
     ("model_inference_time_in_ms", |e| milliseconds(time(e)?.median_ns)),
     ("speedup", |e| text(speedup(e)?.ratio)),
-    // Traces are not part of a record.
+];
+
+/// What torchao's layouts end with. Traces are not part of a record.
+pub const TRACES: &[Column] = &[
     ("profiler_json_path", |_| None),
     ("memory_profile_path", |_| None),
     ("memory_visualization_path", |_| None),
@@ -164,9 +179,27 @@ pub const OURS: &[Column] = &[
     ("linears", |e| text(e.row.record.weights?.linears)),
     ("density", |e| text(e.row.record.weights?.density?)),
     ("gb_per_s", |e| text(e.row.gb_per_s()?)),
+    ("speedup_source", |e| text(speedup(e)?.source.word())),
+    ("speedup_over_eager", |e| text(over_eager(e)?.ratio)),
+    ("speedup_over_eager_low", |e| text(over_eager(e)?.interval.low)),
+    ("speedup_over_eager_high", |e| text(over_eager(e)?.interval.high)),
+    ("speedup_over_eager_source", |e| text(over_eager(e)?.source.word())),
+    ("compile_mode", |e| e.row.record.case.work.compile().and_then(text)),
+    ("compile_in_s", |e| text(compilation(e)?.seconds)),
+    ("compile_cache_hit", |e| python_bool(compilation(e)?.cache_hit)),
+    ("package_bytes", |e| text(compilation(e)?.package_bytes)),
+    ("compile_options", |e| {
+        let options = &compilation(e)?.options;
+        list(&options.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>())
+    }),
+    ("compiler", |e| text(&compilation(e)?.compiler)),
+    ("compile_key", |e| text(&compilation(e)?.key)),
+    ("eager_sqnr_db", |e| text(agreement(e)?.sqnr_db.0)),
+    ("eager_max_abs_error", |e| text(agreement(e)?.max_abs_error.0)),
+    ("eager_min_sqnr_db", |e| text(agreement(e)?.min_sqnr_db)),
 ];
 
-fn text(value: impl ToString) -> Option<String> {
+pub fn text(value: impl ToString) -> Option<String> {
     Some(value.to_string())
 }
 
@@ -180,7 +213,7 @@ fn python_bool(value: bool) -> Option<String> {
     text(if value { "True" } else { "False" })
 }
 
-fn milliseconds(ns: f64) -> Option<String> {
+pub fn milliseconds(ns: f64) -> Option<String> {
     text(ns / 1e6)
 }
 
@@ -196,8 +229,20 @@ fn baseline_time<'a>(entry: &Entry<'a>) -> Option<&'a Time> {
     entry.unquantized?.time.as_ref().ok()
 }
 
-fn speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
-    entry.quantization?.speedup.as_ref().ok()
+fn speedup<'a>(entry: &Entry<'a>) -> Option<&'a Gain> {
+    entry.quantization?.gain.as_ref().ok()
+}
+
+fn over_eager<'a>(entry: &Entry<'a>) -> Option<&'a Gain> {
+    entry.compilation?.gain.as_ref().ok()
+}
+
+fn compilation<'a>(entry: &Entry<'a>) -> Option<&'a Compilation> {
+    entry.row.record.compilation.as_ref()
+}
+
+fn agreement(entry: &Entry<'_>) -> Option<Agreement> {
+    entry.row.record.accuracy.as_ref()?.eager
 }
 
 fn group_speedup<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {

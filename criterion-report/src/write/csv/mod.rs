@@ -1,39 +1,53 @@
-//! `csv`: one line per case. The columns of torchao's microbenchmarks come first, in their order
-//! and with their conventions (an absent value is an empty cell, booleans are Python's); ours
-//! follow. Times are medians in milliseconds. Nothing is rounded.
+//! `csv`: the columns of torchao's microbenchmarks, in one of two layouts, with torchao's conventions:
+//! an absent value is an empty cell, booleans are Python's. Times are medians in milliseconds.
+//! Nothing is rounded.
 
+mod cases;
 mod columns;
+mod v_final;
 
-use crate::model::{Missing, Report};
-use columns::{Column, OURS, UPSTREAM};
+use super::Written;
+use crate::model::Report;
+
+/// What `csv` can be told.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct Options {
+    /// What a line is
+    ///
+    /// `v-final` has four times and three speed-ups: of the recipe over the unquantized model, both
+    /// eager; of the same, both compiled; and of the compiled recipe over the eager one. Those of two
+    /// cases that were not partners follow from the pairs of both with the eager baseline. Packed
+    /// variants, preallocated outputs and what is no model have no place in it; they are counted on
+    /// stderr, and what was not measured is named there.
+    #[arg(long, value_enum, default_value = "cases")]
+    pub layout: Layout,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Layout {
+    /// A case, compiled or not: torchao's columns of July 2025, and ours behind them
+    #[default]
+    Cases,
+    /// A recipe at a shape in a compile mode, eager and compiled side by side: exactly the columns
+    /// that torchao had last
+    VFinal,
+}
 
 /// The report as CSV, a heading line first.
-pub fn write(report: &Report) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut put = |cells: &mut dyn Iterator<Item = String>| {
-        writer.write_record(cells).expect("memory takes every record of equal length");
-    };
-    put(&mut columns().map(|(name, _)| (*name).to_owned()));
-    for entry in report.entries() {
-        put(&mut columns().map(|(_, fill)| fill(&entry).unwrap_or_default()));
+pub fn write(report: &Report, options: Options) -> Written {
+    match options.layout {
+        Layout::Cases => cases::write(report).into(),
+        Layout::VFinal => v_final::write(report),
     }
-    for missing in &report.missing {
-        put(&mut columns().map(|(name, _)| missing_cell(missing, name)));
+}
+
+/// Lines of equal length, the first of which is the heading.
+fn table(lines: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        writer.write_record(line).expect("memory takes every record of equal length");
     }
     let bytes = writer.into_inner().expect("memory takes every byte");
     String::from_utf8(bytes).expect("every cell is text")
-}
-
-fn columns() -> impl Iterator<Item = &'static Column> {
-    UPSTREAM.iter().chain(OURS)
-}
-
-/// A case that its run did not reach left no record, only its id.
-fn missing_cell(missing: &Missing, column: &str) -> String {
-    match column {
-        "full_id" => missing.full_id.clone(),
-        "outcome" => "missing".to_owned(),
-        "reason" => missing.reason.clone(),
-        _ => String::new(),
-    }
 }

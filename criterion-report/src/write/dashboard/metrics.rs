@@ -4,7 +4,7 @@ use plan::{Case, Dtype, Mode, Outcome, Work};
 
 use super::record::{Info, Metric};
 use super::v3::failure_type;
-use crate::model::{Entry, Interval, Row, Time};
+use crate::model::{Entry, Gain, GainSource, Interval, Row, Time};
 
 /// One number, with its interval where it has one.
 fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
@@ -15,6 +15,18 @@ fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)
         info.push("confidence_level", Some(level));
     }
     Metric { name, benchmark_values: [value], target_value: 0.0, extra_info: Some(info) }
+}
+
+/// A speed-up, and what it is made of.
+fn speedup(name: String, gain: &Gain) -> Metric {
+    let mut metric = metric(name, "x", gain.ratio, Some((gain.interval, gain.confidence_level)));
+    if let Some(info) = &mut metric.extra_info {
+        match gain.source {
+            GainSource::Pairs { blocks } => info.push("blocks", Some(blocks)),
+            GainSource::Quotient => info.push("source", Some(gain.source.word())),
+        }
+    }
+    metric
 }
 
 /// A time under the name that dashboards know, and in µs: they cut values to two decimals.
@@ -36,8 +48,8 @@ fn times(what: &str, time: &Time, metrics: &mut Vec<Metric>) {
 fn sides(case: &Case) -> (String, String) {
     match &case.work {
         Work::Model(_) => (dtype_name(case.dtype).to_owned(), "Quantized".to_owned()),
-        Work::Fusion(work) => ("Unfused".to_owned(), work.variant.to_string()),
-        Work::Operator(work) => ("ATen".to_owned(), work.implementation.to_string()),
+        Work::Fusion(_) => ("Unfused".to_owned(), case.variant()),
+        Work::Operator(_) => ("ATen".to_owned(), case.variant()),
         Work::Probe(work) => ("Baseline".to_owned(), work.threads.variant()),
     }
 }
@@ -60,14 +72,11 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
         Mode::Calibration => "Step",
     };
     let (baseline, candidate) = sides(case);
-    let speedup = entry.quantization.and_then(|comparison| comparison.speedup.as_ref().ok());
-    if let Some(speedup) = speedup {
-        let interval = Some((speedup.interval, speedup.confidence_level));
-        let mut metric = metric(format!("{pass} Speedup (x)"), "x", speedup.ratio, interval);
-        if let Some(info) = &mut metric.extra_info {
-            info.push("blocks", Some(speedup.blocks));
-        }
-        metrics.push(metric);
+    for (name, compared) in
+        [("Speedup", entry.quantization), ("Speedup over Eager", entry.compilation)]
+    {
+        let gain = compared.and_then(|comparison| comparison.gain.as_ref().ok());
+        metrics.extend(gain.map(|gain| speedup(format!("{pass} {name} (x)"), gain)));
     }
     if let Some(Ok(time)) = entry.unquantized.map(|row| &row.time) {
         times(&format!("{baseline} {pass}"), time, &mut metrics);

@@ -26,7 +26,7 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
         Some("libtorch's packed op, which its names do not tell from upstream's own maths")
     } else if variant.sparsity.is_some() {
         Some("a sparse layout, which its names do not tell from a dense one")
-    } else if entry.quantization.is_none_or(|comparison| comparison.speedup.is_err()) {
+    } else if entry.quantization.is_none_or(|comparison| comparison.gain.is_err()) {
         Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
     } else if times && !(timed(Some(entry.row)) && timed(entry.unquantized)) {
         Some("a time is stale or absent, its own or that of the unquantized model")
@@ -75,7 +75,7 @@ pub fn seed(entry: &Entry<'_>) -> Vec<DbRecord> {
 }
 
 fn ratio(entry: &Entry<'_>) -> Option<f64> {
-    entry.quantization?.speedup.as_ref().ok().map(|speedup| speedup.ratio)
+    entry.quantization?.gain.as_ref().ok().map(|gain| gain.ratio)
 }
 
 fn info(entry: &Entry<'_>) -> Info {

@@ -30,7 +30,7 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     let record = &row.record;
     let (case, environment) = (&record.case, &record.environment);
     let variant = row.variant();
-    let compiled = variant.is_some_and(|it| it.compile.is_some()).to_string();
+    let compiled = case.work.compile().is_some().to_string();
     let mut info = Info(vec![
         ("device", case.device.to_string()),
         ("arch", arch(row)),
@@ -55,9 +55,15 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
         info.push("linears", Some(weights.linears));
         info.push("density", weights.density);
     }
+    if let Some(compilation) = &record.compilation {
+        info.push("compile_in_s", Some(compilation.seconds));
+        info.push("compile_cache_hit", Some(compilation.cache_hit));
+        info.push("package_bytes", Some(compilation.package_bytes));
+        info.push("compiler", Some(&compilation.compiler));
+    }
     info.push("kernels", (!record.kernels.is_empty()).then(|| record.kernels.join(";")));
     let mut cautions = entry.cautions();
-    if let Some(Err(why)) = entry.quantization.map(|comparison| &comparison.speedup)
+    if let Some(Err(why)) = entry.quantization.map(|comparison| &comparison.gain)
         && record.outcome == Outcome::Measured
     {
         cautions.push(format!("no speed-up: {why}"));
@@ -76,8 +82,7 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
 
 /// The mode, or the tutorial's word for none.
 pub fn compile_mode(case: &Case) -> String {
-    let compile = case.work.model().and_then(|work| work.variant.compile);
-    compile.map_or_else(|| "false".to_owned(), |mode| mode.to_string())
+    case.work.compile().map_or_else(|| "false".to_owned(), |mode| mode.to_string())
 }
 
 /// What upstream calls a dtype: the recipe; where there is none, the dtype itself.
@@ -162,13 +167,13 @@ fn series_name(case: &Case) -> String {
         qualify(model != ModelKind::Linear, model.to_string());
     }
     qualify(case.dtype != Dtype::BFloat16, case.dtype.short().to_owned());
+    if let Some(sparsity) = case.work.model().and_then(|work| work.variant.sparsity) {
+        qualify(true, sparsity.to_string());
+    }
+    if let Some(mode) = case.work.compile() {
+        qualify(mode != CompileMode::Default, mode.to_string());
+    }
     if let Some(variant) = case.work.model().map(|work| work.variant) {
-        if let Some(sparsity) = variant.sparsity {
-            qualify(true, sparsity.to_string());
-        }
-        if let Some(mode) = variant.compile {
-            qualify(mode != CompileMode::Default, mode.to_string());
-        }
         qualify(variant.packed, "packed".to_owned());
         qualify(variant.preallocated, "out".to_owned());
     }

@@ -46,7 +46,7 @@ fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
     if !measured {
         return out;
     }
-    let names = advice.variants.iter().map(|it| it.variant.as_str().len()).max().unwrap_or(0);
+    let names = advice.variants.iter().map(|it| it.name().len()).max().unwrap_or(0);
     let words = advice.variants.iter().map(|it| it.word().len()).max().unwrap_or(0);
     let beside = 4 + names + 2 + words + 2;
     let below = width < beside + EVIDENCE;
@@ -54,7 +54,7 @@ fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
     for variant in &advice.variants {
         let word = format!("{:words$}", variant.word());
         let word = verdict::of_advice(variant.advice).on(&word, colour);
-        out.push_str(&format!("    {:names$}  {word}", variant.variant.as_str()));
+        out.push_str(&format!("    {:names$}  {word}", variant.name()));
         for (line, part) in wrap(&evidence(variant), width - indent).iter().enumerate() {
             if line == 0 && !below {
                 out.push_str(&format!("  {part}"));
@@ -94,10 +94,15 @@ fn evidence(of: &VariantAdvice) -> String {
         }
         Advice::Fuse | Advice::Indifferent | Advice::Avoid => {}
     }
-    if !of.fuses {
-        parts.push("no fusion: it runs no fewer operations than `unfused`".to_owned());
+    match of.fuses {
+        Some(true) => {}
+        Some(false) => {
+            parts.push("no fusion: it runs no fewer operations than `unfused`".to_owned());
+        }
+        None => parts.push("what is fused is the compiler's choice".to_owned()),
     }
     match of.same_product {
+        _ if of.compile.is_some() => {}
         Some(true) => {}
         Some(false) => parts.push("by another library's product than `unfused`".to_owned()),
         None if of.points.is_empty() => {}

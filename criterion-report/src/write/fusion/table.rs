@@ -134,7 +134,7 @@ fn line(result: &FusionResult<'_>, footnotes: &mut Footnotes) -> Line {
         Cell::from(reduction.map_or_else(|| ABSENT.to_owned(), units::reduction))
     };
     Line::Cells(vec![
-        result.key.variant.as_str().into(),
+        result.variant().into(),
         time(result.row),
         speedup(result),
         benefit(result),

@@ -28,7 +28,7 @@ pub fn line(
     let gate = row.worst_gate().map(|gate| units::significant(gate.worst.0, 2));
     let pair = result.speedup.as_ref();
     Line::Cells(vec![
-        result.key.implementation.as_str().into(),
+        result.variant().into(),
         time(row),
         interval(result).into(),
         pair.map(speedup).unwrap_or_default(),

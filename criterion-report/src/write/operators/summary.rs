@@ -1,7 +1,5 @@
 //! What an implementation's cases amount to: over all of them, and along one dimension.
 
-use plan::Implementation;
-
 use super::Room;
 use super::block::Block;
 use super::line::SIGNS;
@@ -36,7 +34,7 @@ pub fn summary(block: &Block<'_, '_>, room: Room) -> Table {
     let mut footnotes = Footnotes::default();
     let lines = Summary::all(block)
         .iter()
-        .map(|summary| line(summary.implementation.as_str().into(), summary, &mut footnotes))
+        .map(|summary| line(summary.variant.as_str().into(), summary, &mut footnotes))
         .collect();
     table("", lines, &footnotes, room)
 }
@@ -45,11 +43,9 @@ pub fn summary(block: &Block<'_, '_>, room: Room) -> Table {
 pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
     let mut footnotes = Footnotes::default();
     let mut lines = Vec::new();
-    for &implementation in Implementation::ALL {
-        let values = Summary::along(axis, implementation, block);
-        if values.is_empty() {
-            continue;
-        }
+    for contender in Summary::contenders(block) {
+        let values = Summary::along(axis, contender, block);
+        let Some((_, Summary { variant, .. })) = values.first() else { continue };
         let mark = if is_even(&values) {
             String::new()
         } else {
@@ -57,7 +53,7 @@ pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
                         and a trend may be due to these";
             format!("  {}", footnotes.mark(note.to_owned()))
         };
-        lines.push(Line::Text(Cell::new(format!("  {implementation}{mark}"), Paint::Dim)));
+        lines.push(Line::Text(Cell::new(format!("  {variant}{mark}"), Paint::Dim)));
         let values = values.iter();
         lines.extend(values.map(|(value, it)| line(value.to_string().into(), it, &mut footnotes)));
     }
@@ -90,7 +86,7 @@ fn is_even(values: &[(u64, Summary)]) -> bool {
 }
 
 fn line(first: Cell, summary: &Summary, footnotes: &mut Footnotes) -> Line {
-    let baseline = summary.implementation == Implementation::Aten;
+    let baseline = summary.is_baseline;
     if summary.speedup.is_none() && summary.efficiency.is_none() && !baseline {
         let text = format!("none of {} measured in pairs", units::count(summary.cases, "case"));
         return Line::Spanning(first, Cell::new(text, Paint::Warn));

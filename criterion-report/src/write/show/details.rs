@@ -10,7 +10,7 @@ use super::group::parameter_heading;
 use super::{ABSENT, parameters};
 use crate::model::{Entry, Row};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, render};
+use crate::write::table::{Align, Cell, Line, clear, render, table_width};
 
 /// A value; where its measure is there without it, why; nothing where the measure is absent, which
 /// has its reason in the record.
@@ -27,11 +27,16 @@ struct Section {
     optional: bool,
 }
 
+/// The column of `latency` that the first table has of those that have it, which gives way where a
+/// variant's name leaves no room.
+const RATE: &str = "GB/s";
+
 const SECTIONS: &[Section] = &[
     Section { title: "latency", columns: LATENCY, optional: false },
     // Records of before there were any have no weights.
     Section { title: "weights", columns: WEIGHTS, optional: true },
     Section { title: "accuracy", columns: ACCURACY, optional: true },
+    Section { title: "against eager", columns: AGREEMENT, optional: true },
     // Operators alone have further gates.
     Section { title: "gates", columns: GATES, optional: true },
     Section { title: "memory", columns: MEMORY, optional: false },
@@ -51,9 +56,7 @@ const LATENCY: &[Column] = &[
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
     // Of operators and probes alone.
-    Column("GB/s", "", |r| {
-        ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())
-    }),
+    Column(RATE, "", |r| ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())),
 ];
 
 const WEIGHTS: &[Column] = &[
@@ -78,6 +81,12 @@ const ACCURACY: &[Column] = &[
     Column("max abs error", "", |r| ok(units::error(accuracy(r)?.max_abs_error.0))),
     Column("relative error", "", |r| ok(units::error(accuracy(r)?.relative_error.0))),
     Column("rows checked", "", |r| ok(accuracy(r)?.rows_checked.to_string())),
+];
+
+const AGREEMENT: &[Column] = &[
+    Column("SQNR dB", "", |r| ok(units::decibels(accuracy(r)?.eager?.sqnr_db.0))),
+    Column("gate dB", "", |r| ok(units::decibels(accuracy(r)?.eager?.min_sqnr_db))),
+    Column("max abs difference", "", |r| ok(units::error(accuracy(r)?.eager?.max_abs_error.0))),
 ];
 
 const GATES: &[Column] = &[
@@ -169,6 +178,11 @@ pub fn tables(
         for siblings in parameters(measured.iter().copied()) {
             lines.push(parameter_heading(&siblings[0]));
             lines.extend(siblings.iter().map(|entry| line(section, entry.row, footnotes)));
+        }
+        if table_width(&headings, &lines, 4) > width
+            && let Some(rate) = headings.iter().position(|(heading, _)| *heading == RATE)
+        {
+            clear(rate, &mut lines);
         }
         out.push('\n');
         out.push_str(&render(&headings, &lines, 4, width, colour));

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use plan::{Probe, Work};
 
 use super::footnotes::Footnotes;
-use super::{ABSENT, details, parameters};
+use super::{ABSENT, compiled, details, parameters};
 use crate::model::{Entry, NoSpeedup, NoTime, Row, Speedup};
 use crate::units::{self, ByteUnit};
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
@@ -59,6 +59,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         }
     }
     out.push_str(&render(&columns, &lines, 4, width, colour));
+    out.push_str(&compiled::table(entries, &mut footnotes, width, colour));
     if details {
         out.push_str(&details::tables(entries, &mut footnotes, width, colour));
     }
@@ -83,7 +84,7 @@ enum Rate {
     Flops,
     /// Of bytes: operators, STREAM.
     Bytes,
-    /// Time to queue a step: launches.
+    /// Time to queue a step: launches, calls. On the host nothing is queued.
     Queueing,
 }
 
@@ -97,7 +98,7 @@ impl Rate {
             Work::Probe(work) => Some(match work.probe {
                 Probe::Matmul | Probe::MatmulOnednn => Self::Flops,
                 Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
-                Probe::Launch => Self::Queueing,
+                Probe::Launch | Probe::Call | Probe::CompiledCall => Self::Queueing,
             }),
         }
     }

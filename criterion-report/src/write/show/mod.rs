@@ -1,5 +1,6 @@
 //! `show`: the report as a table for people.
 
+mod compiled;
 mod details;
 pub(super) mod footer;
 pub(super) mod footnotes;
@@ -27,7 +28,8 @@ pub struct Options {
     /// an operator's or a probe's operands, both over the median time. `quantized` are linear layers, `stored`
     /// the bytes of their weights with scales and zero points, `density` the share of a sparse
     /// weight that pruning left. Errors are against the high-precision reference, `relative error`
-    /// in Euclidean norm; below `gate dB` a case fails. An operator has to pass further `gates` on
+    /// in Euclidean norm; below `gate dB` a case fails. A compiled case has a gate `against eager`, too.
+    /// An operator has to pass further `gates` on
     /// special inputs: the largest error of the `worst` is 1 where it just passes. `outputs` are tensors that are allocated
     /// before the first step. Counts are means per step over all threads: `of
     /// time` is the share of a step that page faults take, `waits` gave the CPU away, `preempted`

@@ -76,7 +76,9 @@ pub fn kernel(operation: Probe, capability: Capability) -> Option<Kernel> {
         Probe::Scale => Some(with::<Scale>(capability)),
         Probe::Add => Some(with::<Add>(capability)),
         Probe::Triad => Some(with::<Triad>(capability)),
-        Probe::Matmul | Probe::MatmulOnednn | Probe::Launch => None,
+        Probe::Matmul | Probe::MatmulOnednn | Probe::Launch | Probe::Call | Probe::CompiledCall => {
+            None
+        }
     }
 }
 

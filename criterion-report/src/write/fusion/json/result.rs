@@ -1,6 +1,9 @@
 //! A result: one variant at one size.
 
-use plan::{Accuracy, Dtype, FusionShape, FusionVariant, Outcome, Pattern, StepMemory};
+use plan::{
+    Accuracy, Compilation, CompileMode, Dtype, FusionShape, FusionVariant, Outcome, Pattern,
+    StepMemory,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use statistics::Band;
@@ -129,7 +132,8 @@ struct Key<'a> {
     config: &'a str,
     pattern: Pattern,
     variant: FusionVariant,
-    fuses: bool,
+    compile: Option<CompileMode>,
+    fuses: Option<bool>,
     same_product: Option<bool>,
     size: String,
     dtype: Dtype,
@@ -144,6 +148,7 @@ impl<'a> Key<'a> {
             config: &result.row.record.case.config,
             pattern: result.key.pattern,
             variant: result.key.variant,
+            compile: result.key.compile,
             fuses: result.fuses(),
             same_product: result.same_product(),
             size: result.key.size.to_string(),
@@ -243,6 +248,7 @@ impl Memory {
 struct Checked<'a> {
     unfused_kernels: Option<&'a [String]>,
     fused_kernels: &'a [String],
+    compilation: Option<&'a Compilation>,
     unfused_accuracy: Option<&'a Accuracy>,
     fused_accuracy: Option<&'a Accuracy>,
     unfused_cautions: Vec<String>,
@@ -258,6 +264,7 @@ impl<'a> Checked<'a> {
         Self {
             unfused_kernels: unfused.map(|record| record.kernels.as_slice()),
             fused_kernels: &fused.kernels,
+            compilation: fused.compilation.as_ref(),
             unfused_accuracy: unfused.and_then(|record| record.accuracy.as_ref()),
             fused_accuracy: fused.accuracy.as_ref(),
             unfused_cautions: cautions,

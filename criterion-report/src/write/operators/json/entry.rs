@@ -1,9 +1,9 @@
 //! An object of the array: one implementation at one size.
 
-use plan::{Dtype, Implementation, Operator};
+use plan::{CompileMode, Dtype, Implementation, Operator};
 use serde::Serialize;
 
-use super::measured::{Checked, InUse, Limit, Memory, Speed, Versus};
+use super::measured::{Checked, Compiled, InUse, Limit, Memory, Speed, Versus};
 use crate::model::{Missing, OperatorResult};
 use crate::write::place::Where;
 
@@ -31,6 +31,8 @@ pub struct Entry<'a> {
     #[serde(flatten)]
     versus: Versus,
     #[serde(flatten)]
+    compiled: Compiled<'a>,
+    #[serde(flatten)]
     memory: Memory,
     #[serde(flatten)]
     checked: Checked<'a>,
@@ -47,6 +49,7 @@ impl<'a> Entry<'a> {
             limit: Limit::of(result),
             in_use: InUse::of(result),
             versus: Versus::of(result),
+            compiled: Compiled::of(result),
             memory: Memory::of(result),
             checked: Checked::of(result),
             ..Self::empty()
@@ -72,6 +75,7 @@ impl<'a> Entry<'a> {
             limit: Limit::default(),
             in_use: InUse::default(),
             versus: Versus::default(),
+            compiled: Compiled::default(),
             memory: Memory::default(),
             checked: Checked::default(),
         }
@@ -82,7 +86,7 @@ impl<'a> Entry<'a> {
 #[derive(Default, Serialize)]
 struct Upstream {
     operation: Option<&'static str>,
-    implementation: Option<&'static str>,
+    implementation: Option<String>,
     batch_size: Option<u64>,
     sequence_length: Option<u64>,
     tensor_dimension: Option<u64>,
@@ -101,7 +105,7 @@ impl Upstream {
         let share = result.efficiency.as_ref().ok().map(|efficiency| efficiency.share);
         Self {
             operation: Some(result.key.operator.upstream()),
-            implementation: Some(result.key.implementation.upstream()),
+            implementation: Some(implementation(result.key.implementation, result.key.compile)),
             batch_size: Some(size.batch_size),
             sequence_length: Some(size.sequence_length),
             tensor_dimension: Some(size.tensor_dimension),
@@ -114,6 +118,16 @@ impl Upstream {
     }
 }
 
+/// Upstream's name, or one like it: `PyTorch`, `PyTorch (composed, compile)`.
+fn implementation(implementation: Implementation, compile: Option<CompileMode>) -> String {
+    let name = implementation.upstream();
+    match (compile.map(CompileMode::suffix), name.strip_suffix(')')) {
+        (None, _) => name.to_owned(),
+        (Some(mode), None) => format!("{name} ({mode})"),
+        (Some(mode), Some(open)) => format!("{open}, {mode})"),
+    }
+}
+
 /// What the object is of.
 #[derive(Default, Serialize)]
 struct Key<'a> {
@@ -121,6 +135,7 @@ struct Key<'a> {
     config: Option<&'a str>,
     operator: Option<Operator>,
     variant: Option<Implementation>,
+    compile: Option<CompileMode>,
     size: Option<String>,
     dtype: Option<Dtype>,
     #[serde(flatten)]
@@ -140,6 +155,7 @@ impl<'a> Key<'a> {
             config: Some(&record.case.config),
             operator: Some(key.operator),
             variant: Some(key.implementation),
+            compile: key.compile,
             size: Some(key.size.to_string()),
             dtype: Some(key.dtype),
             place: Where::of(&key.place),

@@ -1,6 +1,6 @@
 //! What was measured of a case, by parts: each is flat in the object.
 
-use plan::Gate;
+use plan::{Agreement, Compilation, Gate};
 use serde::Serialize;
 
 use crate::model::{EfficiencySource, OperatorResult, Standing};
@@ -128,6 +128,37 @@ impl Versus {
             blocks: speedup.map(|speedup| speedup.blocks),
             verdict: speedup.map(|speedup| verdict::word(speedup.verdict())),
             no_speedup_reason,
+        }
+    }
+}
+
+/// How it was compiled, and what that gained; of what is not, nothing.
+#[derive(Default, Serialize)]
+pub struct Compiled<'a> {
+    speedup_over_eager: Option<f64>,
+    speedup_over_eager_low: Option<f64>,
+    speedup_over_eager_high: Option<f64>,
+    speedup_over_eager_source: Option<&'static str>,
+    no_speedup_over_eager_reason: Option<String>,
+    compilation: Option<&'a Compilation>,
+    eager_agreement: Option<Agreement>,
+}
+
+impl<'a> Compiled<'a> {
+    pub fn of(result: &'a OperatorResult<'a>) -> Self {
+        let gain = result.over_eager.as_ref();
+        let known = gain.and_then(|gain| gain.as_ref().ok());
+        let record = &result.row.record;
+        Self {
+            speedup_over_eager: known.map(|gain| gain.ratio),
+            speedup_over_eager_low: known.map(|gain| gain.interval.low),
+            speedup_over_eager_high: known.map(|gain| gain.interval.high),
+            speedup_over_eager_source: known.map(|gain| gain.source.word()),
+            no_speedup_over_eager_reason: gain
+                .and_then(|gain| gain.as_ref().err())
+                .map(ToString::to_string),
+            compilation: record.compilation.as_ref(),
+            eager_agreement: record.accuracy.as_ref().and_then(|accuracy| accuracy.eager),
         }
     }
 }

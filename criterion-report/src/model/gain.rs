@@ -1,0 +1,153 @@
+//! How many times faster a case is than another of its group, also where the two were never
+//! partners: from what each of them gains over the baseline of both.
+
+use plan::{CaseId, Record};
+use statistics::{Ratio, Verdict};
+
+use super::caution::Caution;
+use super::speedup::{NoSpeedup, Speedup};
+use super::time::Interval;
+
+/// How many times faster a case is than another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gain {
+    /// The other case's time over this one's.
+    pub ratio: f64,
+    /// Interval of the ratio.
+    pub interval: Interval,
+    /// Level of the interval, e.g. 0.95.
+    pub confidence_level: f64,
+    /// How it is known.
+    pub source: GainSource,
+}
+
+/// How a gain is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GainSource {
+    /// Both ran in turn.
+    Pairs {
+        /// Number of blocks in which they did.
+        blocks: usize,
+    },
+    /// Each ran in turn with the baseline of their group, at moments of its own.
+    Quotient,
+}
+
+impl GainSource {
+    /// `pairs`, `quotient`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pairs { .. } => "pairs",
+            Self::Quotient => "quotient",
+        }
+    }
+}
+
+impl From<&Speedup> for Gain {
+    fn from(speedup: &Speedup) -> Self {
+        let Speedup { ratio, interval, confidence_level, blocks, .. } = *speedup;
+        Self { ratio, interval, confidence_level, source: GainSource::Pairs { blocks } }
+    }
+}
+
+impl Gain {
+    /// What the interval lets one say.
+    pub fn verdict(&self) -> Verdict {
+        let Interval { low, high } = self.interval;
+        statistics::verdict(&Ratio { ratio: self.ratio, low, high })
+    }
+
+    /// That of a record's case over the case of `other`, both compared in pairs with the `baseline`
+    /// of their group.
+    pub fn over(other: &Record, baseline: &CaseId, record: &Record) -> Result<Self, NoSpeedup> {
+        let own = Speedup::over(Some(baseline), record)?;
+        let divisor = Speedup::over(Some(baseline), other).map_err(|why| {
+            NoSpeedup::NoQuotient { variant: other.case.variant(), why: why.to_string() }
+        })?;
+        if let Some(what) = Caution::apart(other, record) {
+            return Err(NoSpeedup::Apart { variant: other.case.variant(), what });
+        }
+        if own.confidence_level != divisor.confidence_level {
+            return Err(NoSpeedup::Apart {
+                variant: other.case.variant(),
+                what: "the level of its interval",
+            });
+        }
+        let ratio = statistics::quotient(&own.as_ratio(), &divisor.as_ratio());
+        Ok(Self {
+            ratio: ratio.ratio,
+            interval: Interval { low: ratio.low, high: ratio.high },
+            confidence_level: own.confidence_level,
+            source: GainSource::Quotient,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of a group in which every candidate was the partner of the baseline, and of no other.
+    fn records() -> Vec<Record> {
+        let lines = "tests/fixtures/compiled-modes/criterion-torch/new/inference.jsonl";
+        let lines = std::fs::read_to_string(lines).expect("readable");
+        lines.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    }
+
+    fn named(records: &[Record], variant: &str) -> Record {
+        let own = |record: &&Record| record.case.id.variant == variant;
+        records.iter().find(own).expect("a case of the fixture").clone()
+    }
+
+    fn sides() -> (Record, CaseId, Record) {
+        let records = records();
+        let baseline = named(&records, "baseline").case.id;
+        (named(&records, "baseline+compile"), baseline, named(&records, "int8wo+compile"))
+    }
+
+    #[test]
+    fn it_is_the_quotient_of_what_both_gain() {
+        let (other, baseline, record) = sides();
+        let gain = Gain::over(&other, &baseline, &record).expect("both have a pair");
+        let (own, divisor) = (&record.pairs[0], &other.pairs[0]);
+        assert!((gain.ratio / (own.speedup / divisor.speedup) - 1.0).abs() < 1e-12);
+        assert_eq!((gain.source, gain.confidence_level), (GainSource::Quotient, 0.95));
+        // Wider than either, narrower than the extremes.
+        assert!(gain.interval.low < own.low / divisor.speedup);
+        assert!(gain.interval.high > own.high / divisor.speedup);
+        assert!(gain.interval.low > own.low / divisor.high);
+        assert!(gain.interval.high < own.high / divisor.low);
+        assert_eq!(gain.verdict(), Verdict::Faster);
+    }
+
+    #[test]
+    fn without_a_pair_on_either_side_there_is_none() {
+        let (mut other, baseline, record) = sides();
+        other.pairs.clear();
+        other.no_pair = Some("the device was lost".to_owned());
+        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let expected = "`baseline+compile`, which it is compared with, has no speed-up itself: the \
+                        device was lost";
+        assert_eq!(why, expected);
+        let (other, baseline, mut record) = sides();
+        record.pairs.clear();
+        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        assert!(why.starts_with("it was not measured in pairs with `baseline`"), "{why}");
+    }
+
+    #[test]
+    fn pairs_of_two_places_make_no_quotient() {
+        let (mut other, baseline, record) = sides();
+        other.environment.torch.threads = 2;
+        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let expected = "it and `baseline+compile` differ in threads: measure both again together";
+        assert_eq!(why, expected);
+        let (mut other, baseline, record) = sides();
+        other.pairs[0].confidence_level = 0.9;
+        assert!(Gain::over(&other, &baseline, &record).is_err());
+        // Code that changed meanwhile is said, and no reason.
+        let (mut other, baseline, record) = sides();
+        other.environment.git_revision = Some("0000000".to_owned());
+        assert!(Gain::over(&other, &baseline, &record).is_ok());
+    }
+}

@@ -1,0 +1,32 @@
+//! One line per case. The columns of torchao's microbenchmarks come first, in their order; ours follow.
+
+use super::columns::{Column, IDENTITY, OURS, SETTINGS, TIMES, TRACES, USE_TORCH_COMPILE};
+use super::table;
+use crate::model::{Missing, Report};
+
+pub fn write(report: &Report) -> String {
+    let heading = columns().map(|(name, _)| (*name).to_owned()).collect();
+    let cases = report
+        .entries()
+        .map(|entry| columns().map(|(_, fill)| fill(&entry).unwrap_or_default()).collect());
+    let missing = report
+        .missing
+        .iter()
+        .map(|missing| columns().map(|(name, _)| missing_cell(missing, name)).collect());
+    table(std::iter::once(heading).chain(cases).chain(missing))
+}
+
+fn columns() -> impl Iterator<Item = &'static Column> {
+    let compiled = std::slice::from_ref(&USE_TORCH_COMPILE);
+    [IDENTITY, compiled, SETTINGS, TIMES, TRACES, OURS].into_iter().flatten()
+}
+
+/// A case that its run did not reach left no record, only its id.
+fn missing_cell(missing: &Missing, column: &str) -> String {
+    match column {
+        "full_id" => missing.full_id.clone(),
+        "outcome" => "missing".to_owned(),
+        "reason" => missing.reason.clone(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,131 @@
+//! A case as Inductor compiles it: the operations of its eager twin, traced, compiled, and run from a
+//! package.
+
+use std::time::Duration;
+
+use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, Weights};
+use tch::{TchError, Tensor};
+
+use super::{Refusal, Workload};
+use crate::compile::{self, Job, Options};
+use crate::native::package::Package;
+use crate::verify::{self, Distance};
+use crate::{device, step, threads};
+
+/// A workload of operations of libtorch, which can be traced.
+pub(super) trait Eager: Workload {
+    /// Every tensor that a step reads, sharing their storage; the input comes first. They become the
+    /// inputs of what is compiled, which holds no weight of its own.
+    fn tensors(&self) -> Vec<Tensor>;
+
+    /// An output of the case, whoever computed it, against the float64 reference.
+    ///
+    /// # Errors
+    /// As [`Workload::check`].
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal>;
+}
+
+/// The eager case traced: what there is to compile.
+///
+/// # Errors
+/// What cannot be traced is [`Refusal::Unsupported`].
+pub(super) fn job(case: &Case, mode: CompileMode, eager: &dyn Eager) -> Result<Job, Refusal> {
+    let options = Options {
+        mode,
+        threads: u64::from(threads::count(case.settings.threads)),
+        device: case.device,
+        place: device::resolve(case.device)?,
+        timeout: Duration::from_secs_f64(case.settings.compile_timeout_s),
+    };
+    let tensors = eager.tensors();
+    let inputs: Vec<&Tensor> = tensors.iter().collect();
+    // The tracer is to see the threads that the steps will have.
+    threads::settle(case.settings.threads);
+    tch::no_grad(|| Job::new(&inputs, options, || eager.step()))
+}
+
+pub(super) struct Compiled {
+    eager: Box<dyn Eager>,
+    package: Package,
+    compiled: compile::Compiled,
+    agreement_db: f64,
+}
+
+impl Compiled {
+    pub(super) fn prepare(
+        case: &Case,
+        mode: CompileMode,
+        eager: Box<dyn Eager>,
+    ) -> Result<Self, Refusal> {
+        let compiled = job(case, mode, &*eager)?.compile()?;
+        let place = device::resolve(case.device)?;
+        let package = Package::load(&compiled.package, place, eager.tensors())?;
+        let agreement_db = verify::min_agreement_db(case.dtype);
+        Ok(Self { eager, package, compiled, agreement_db })
+    }
+
+    /// The output against that of the same operations run one by one.
+    fn agreement(&self, output: &Tensor) -> Result<Agreement, Refusal> {
+        let eager = tch::no_grad(|| self.eager.step())?;
+        if eager.size() != output.size() || eager.kind() != output.kind() {
+            return Err(Refusal::Failed(format!(
+                "compiled, the output is {:?} {:?}, eagerly {:?} {:?}",
+                output.kind(),
+                output.size(),
+                eager.kind(),
+                eager.size()
+            )));
+        }
+        let Distance { sqnr_db, max_abs_error, .. } = Distance::between(&eager, output)?;
+        let min_sqnr_db = self.agreement_db;
+        // A ratio that is no number must not pass, hence the question put this way round.
+        if sqnr_db >= min_sqnr_db {
+            let (sqnr_db, max_abs_error) = (plan::Stat(sqnr_db), plan::Stat(max_abs_error));
+            return Ok(Agreement { sqnr_db, max_abs_error, min_sqnr_db });
+        }
+        Err(Refusal::Failed(format!(
+            "compiled, the output differs from the eager one: {sqnr_db:.1} dB signal-to-noise ratio \
+             is below the gate of {min_sqnr_db:.1} dB (largest difference {max_abs_error:.3e})"
+        )))
+    }
+}
+
+impl Workload for Compiled {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.package.run()
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        let output = tch::no_grad(|| step::over_nan(|| self.step()))?;
+        let accuracy = self.eager.judge(&output)?;
+        Ok(Accuracy { eager: Some(self.agreement(&output)?), ..accuracy })
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        self.eager.weights_bytes()
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        self.eager.inputs_bytes()
+    }
+
+    fn weights(&self) -> Option<Weights> {
+        self.eager.weights()
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        self.compiled.kernels.clone()
+    }
+
+    fn compilation(&self) -> Option<Compilation> {
+        Some(self.compiled.facts.clone())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.eager.notes().into_iter().chain(self.compiled.notes.iter().cloned()).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "compiled_tests.rs"]
+mod tests;

@@ -1,0 +1,201 @@
+//! Compiled variants: what Inductor makes of every recipe, model, pattern and operator agrees with the
+//! eager operations, or is refused for the reason written here.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::thread;
+
+use plan::{
+    Activation, Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation, MemoryFormat,
+    ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe, Shape, Sparsity,
+    Variant, Work,
+};
+
+use super::*;
+use crate::workload::testing::{case, work_mut};
+use crate::workload::{job, prepare};
+
+const MODE: CompileMode = CompileMode::Default;
+
+/// Groups of 256, rows of 256 and eight heads fit; small, for what is compiled does not depend on it.
+const SHAPE: Shape = Shape::new(4, 256, 256);
+
+/// Set where there has to be a Python that compiles.
+const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_PYTHON_TORCH";
+
+/// Whether there is what compiles. Where it is required, as in CI, its absence fails.
+fn can_compile() -> bool {
+    let Err(refusal) = compile::available(Device::Cpu, MODE) else { return true };
+    assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, but {refusal}");
+    println!("skipped: {refusal}");
+    false
+}
+
+/// Each case compiled, several at once, then checked.
+fn checked(cases: &[Case]) -> Vec<Result<(Accuracy, Box<dyn Workload>), Refusal>> {
+    let jobs: Vec<_> = cases.iter().filter_map(|case| job(case).ok().flatten()).collect();
+    let next = Mutex::new(jobs.iter());
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let Some(job) = next.lock().expect("nobody panics").next() else { return };
+                    // A refusal is that of the case, below.
+                    drop(job.compile());
+                }
+            });
+        }
+    });
+    let check = |case| {
+        let workload = prepare(case)?;
+        Ok((workload.check()?, workload))
+    };
+    cases.iter().map(check).collect()
+}
+
+/// Demands of each case that it agrees with its eager twin, or is refused with these words.
+fn agree_or_are_refused(cases: &[Case], constraint: impl Fn(&Case) -> Option<&'static str>) {
+    let mut wrong = Vec::new();
+    for (case, outcome) in cases.iter().zip(checked(cases)) {
+        let id = case.full_id();
+        match (outcome, constraint(case)) {
+            (Ok((accuracy, workload)), None) => {
+                let eager = accuracy.eager.expect("a compiled case is compared with eager");
+                println!("{:7.1} {:7.1} dB  {id}", eager.sqnr_db.0, accuracy.sqnr_db.0);
+                assert!(!workload.kernels().is_empty(), "{id}");
+                let facts = workload.compilation().expect("it was compiled");
+                assert!(facts.package_bytes > 0 && facts.seconds > 0.0, "{id}: {facts:?}");
+            }
+            (Err(Refusal::Unsupported(reason)), Some(words)) if reason.contains(words) => {
+                println!("unsupported     {id}: {reason}");
+            }
+            (outcome, expected) => wrong.push(format!(
+                "{id}: expected {expected:?}, found {:?}",
+                outcome.map(|(accuracy, _)| accuracy)
+            )),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn compiled_model(model: ModelKind, variant: Variant, dtype: Dtype) -> Case {
+    let mut case = case(model, variant.recipe, dtype, SHAPE);
+    let variant = Variant { compile: Some(MODE), ..variant };
+    work_mut(&mut case).variant = variant;
+    case.id.variant = variant.to_string();
+    case
+}
+
+fn variants() -> Vec<Variant> {
+    Recipe::examples()
+        .flat_map(|recipe| {
+            let eager = Variant::eager(recipe);
+            let sparse = Sparsity::ALL.iter().filter(move |it| it.pairs_with(recipe));
+            let sparse = sparse.map(move |&it| Variant { sparsity: Some(it), ..eager });
+            std::iter::once(eager).chain(sparse)
+        })
+        .collect()
+}
+
+/// All that Inductor cannot have of a recipe on a CPU, in its words or ours.
+fn constraint(_case: &Case) -> Option<&'static str> {
+    None
+}
+
+#[test]
+fn every_recipe_agrees_with_eager_or_is_refused_as_written() {
+    if !can_compile() {
+        return;
+    }
+    let cases: Vec<Case> = variants()
+        .into_iter()
+        .map(|variant| compiled_model(ModelKind::Linear, variant, Dtype::BFloat16))
+        .collect();
+    agree_or_are_refused(&cases, constraint);
+}
+
+#[test]
+fn every_model_agrees_with_eager_in_every_dtype() {
+    if !can_compile() {
+        return;
+    }
+    let recipes = [Recipe::Baseline, Recipe::INT8WO, Recipe::INT8DQ];
+    let models = [
+        ModelKind::LnLinear(Activation::Relu),
+        ModelKind::LnLinear(Activation::Gelu),
+        ModelKind::TransformerBlock,
+    ];
+    let mut cases = Vec::new();
+    for recipe in recipes.map(Variant::eager) {
+        cases.extend(models.map(|model| compiled_model(model, recipe, Dtype::BFloat16)));
+        cases.push(compiled_model(ModelKind::Linear, recipe, Dtype::Float32));
+        cases.push(compiled_model(ModelKind::Linear, recipe, Dtype::Float16));
+    }
+    agree_or_are_refused(&cases, constraint);
+}
+
+/// Some hundreds of compilations, an hour on two cores.
+#[test]
+#[ignore = "takes an hour"]
+fn every_recipe_of_every_model_in_every_dtype() {
+    assert!(can_compile());
+    let models = || ModelKind::all().collect::<Vec<_>>();
+    let cases: Vec<Case> = variants()
+        .into_iter()
+        .flat_map(|variant| {
+            Dtype::ALL.iter().flat_map(move |&dtype| {
+                models().into_iter().map(move |model| compiled_model(model, variant, dtype))
+            })
+        })
+        .collect();
+    agree_or_are_refused(&cases, constraint);
+}
+
+fn compiled(work: Work, dtype: Dtype) -> Case {
+    let mut case = case(ModelKind::Linear, Recipe::Baseline, dtype, SHAPE);
+    case.id.group = match &work {
+        Work::Fusion(work) => work.pattern.to_string(),
+        Work::Operator(work) => work.operator.to_string(),
+        Work::Model(_) | Work::Probe(_) => unreachable!("neither pattern nor operator"),
+    };
+    case.id.variant = work.variant();
+    Case { work, ..case }
+}
+
+fn size(pattern: Pattern) -> FusionShape {
+    match pattern.family() {
+        PatternFamily::Linear => FusionShape::Linear { m: 4, k: 64, n: 96 },
+        PatternFamily::Conv => {
+            let memory_format = MemoryFormat::Contiguous;
+            FusionShape::Conv { b: 2, i: 16, o: 32, s: 8, memory_format }
+        }
+        PatternFamily::Attention => {
+            FusionShape::Attention { b: 2, s: 16, d: 64, heads: 2, causal: true }
+        }
+    }
+}
+
+#[test]
+fn every_pattern_and_operator_agrees_with_eager() {
+    if !can_compile() {
+        return;
+    }
+    let (compile, bfloat16, float32) = (Some(MODE), Dtype::BFloat16, Dtype::Float32);
+    let patterns = Pattern::ALL.iter().enumerate().map(|(index, &pattern)| {
+        let variant = FusionVariant::Unfused;
+        let work = FusionWork { pattern, variant, compile, size: size(pattern) };
+        compiled(Work::Fusion(work), if index % 2 == 0 { bfloat16 } else { float32 })
+    });
+    let operators = Operator::ALL.iter().enumerate().map(|(index, &operator)| {
+        let size = OperatorShape { batch_size: 2, sequence_length: 3, tensor_dimension: 96 };
+        let (implementation, dtype) = match index % 2 {
+            0 => (Implementation::Aten, bfloat16),
+            _ => (Implementation::AtenComposed, float32),
+        };
+        let max_elements = size.elements();
+        let work = OperatorWork { operator, implementation, compile, size, max_elements };
+        compiled(Work::Operator(work), dtype)
+    });
+    agree_or_are_refused(&patterns.chain(operators).collect::<Vec<_>>(), |_| None);
+}
