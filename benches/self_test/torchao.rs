@@ -1,5 +1,6 @@
-//! Our eager time against torchao's own: the same recipe, model, shape, dtype, threads and allocator,
-//! in turn on the same machine.
+//! Our time against torchao's own: the same recipe, model, shape, dtype, threads and allocator, in
+//! turn on the same machine. Eager against eager; a compiled case against `torch.compile` of
+//! torchao's model in the same mode.
 //!
 //! ```text
 //! SELF_TEST_PYTHON=python3 cargo bench --bench self_test -- torchao CONFIG [--filter REGEX]
@@ -32,7 +33,7 @@ use libtorch::{PYTHON, TORCHAO, release as release_of};
 use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
 use regex::Regex;
 
-use peer::{Answer, Facts, Patience, Peer};
+use peer::{Answer, Built, Facts, Patience, Peer};
 use rounds::{Goal, Side};
 use table::{Outcome, Row};
 use verdict::ALLOWED;
@@ -133,10 +134,11 @@ fn header(facts: &Facts) -> String {
     format!(
         "ours against torchao {torchao} on torch {torch}, Python {python}, {capability}: the same \
          model, dtype, shape, threads,\n\
-         allocator and float32 precision, eager, no gradients, in turn. torchao's time includes \
-         Python's own cost of calling\n\
-         the model, which its users pay; Python's garbage collector is off. Ratio: ours over \
-         torchao's, at most {ALLOWED} wanted."
+         allocator, float32 precision and mode of torch.compile, no gradients, in turn. torchao's \
+         time includes Python's own\n\
+         cost of calling the model, which its users pay; Python's garbage collector is off, and \
+         neither side compiles while it\n\
+         is timed. Ratio: ours over torchao's, at most {ALLOWED} wanted."
     )
 }
 
@@ -264,7 +266,7 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
     workload::preflight(case).map_err(ours_refuses)?;
     let peer = peers.get().map_err(Outcome::Failed)?;
     match peer.build(case) {
-        Ok(Answer::Built(_)) => {}
+        Ok(Answer::Built(built)) => is_as_compiled(&built, case).map_err(Outcome::Failed)?,
         Ok(Answer::Unsupported(reason)) => {
             return Err(Outcome::NotCompared(format!("no peer: {reason}")));
         }
@@ -290,7 +292,6 @@ fn without_peer(case: &Case) -> Option<&'static str> {
     match work.variant {
         Variant { packed: true, .. } => Some("torchao has no packed form of it"),
         Variant { preallocated: true, .. } => Some("torchao writes into no given output"),
-        Variant { compile: Some(_), .. } => Some("eager times alone are compared"),
         _ if case.mode == Mode::Training => Some("inference alone is compared"),
         _ if case.device != Device::Cpu => Some("times on a CPU alone are compared"),
         _ if case.settings.cache != CacheMode::Hot => Some("hot caches alone are compared"),
@@ -319,10 +320,25 @@ impl Side for Ours<'_> {
     }
 }
 
+/// Eager is compared with eager, and compiled with compiled.
+fn is_as_compiled(theirs: &Built, case: &Case) -> Result<(), String> {
+    let wanted = u64::from(is_compiled(case));
+    if theirs.graphs == wanted {
+        return Ok(());
+    }
+    Err(format!("torchao's model is {} compiled graphs, wanted {wanted}", theirs.graphs))
+}
+
+fn is_compiled(case: &Case) -> bool {
+    case.work.model().is_some_and(|work| work.variant.compile.is_some())
+}
+
 /// How long a case is expected to take: nothing, if it is known to be refused.
 fn expected_s(case: &Case) -> f64 {
-    /// Building on both sides.
+    /// On both sides.
     const BUILDING_S: f64 = 1.0;
+    /// On both sides, if neither has kept it from another run.
+    const COMPILING_S: f64 = 20.0;
     const BATCHES: f64 = 4.0 * statistics::MIN_BLOCKS as f64;
     if without_peer(case).is_some() || workload::preflight(case).is_err() {
         return 0.0;
@@ -330,5 +346,6 @@ fn expected_s(case: &Case) -> f64 {
     let step_s =
         cost::flops(case) as f64 / (50e9 * f64::from(threads::count(case.settings.threads)));
     let warm_up_s = 2.0 * rounds::WARM_UP as f64 * step_s;
-    BUILDING_S + warm_up_s + BATCHES * 1.2 * step_s.max(rounds::BATCH_S)
+    let compiling_s = if is_compiled(case) { COMPILING_S } else { 0.0 };
+    BUILDING_S + compiling_s + warm_up_s + BATCHES * 1.2 * step_s.max(rounds::BATCH_S)
 }

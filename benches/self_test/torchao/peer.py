@@ -5,8 +5,9 @@ One JSON object a line, an answer to each:
     {"start": {"mallopt": [[switch, value], ...]}}    before torch is imported
         -> {"torch": version, "torchao": version, "python": version, "capability": instruction set,
             "configuration": how torch was built}
-    {"build": {"model", "recipe", "sparsity", "dtype", "shape": [m, k, n], "threads"}}
-        -> {"built": type of the weight}, {"unsupported": torchao's reason} or {"failed": what broke}
+    {"build": {"model", "recipe", "sparsity", "compile_mode", "dtype", "shape": [m, k, n], "threads"}}
+        -> {"built": {"weight": its type, "graphs": how many Dynamo compiled}},
+           {"unsupported": torchao's reason} or {"failed": what broke}
     {"time": {"lead_in": calls that do not count, "calls": calls that do}}
         -> {"ns": nanoseconds of the latter, together}
 
@@ -40,12 +41,13 @@ def main():
     while (request := read()) is not None:
         if "build" in request:
             model = x = None
+            forget_what_was_compiled()
             gc.collect()
             if switches:
                 libc.malloc_trim(0)
             try:
-                model, x, weight = build(**request["build"])
-                answer({"built": weight})
+                model, x, built = build(**request["build"])
+                answer({"built": built})
             except Exception as error:
                 if is_refusal(error):
                     answer({"unsupported": reason(error)})
@@ -57,6 +59,9 @@ def main():
 
 
 def start():
+    # Inductor compiles here, in this process: its workers would stay, beside what is timed.
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+
     import torch
     import torchao
 
@@ -80,8 +85,8 @@ def read_constants(torch):
             pass
 
 
-def build(model, recipe, sparsity, dtype, shape, threads):
-    """The model of torchao's benchmarks, quantized, after its first call."""
+def build(model, recipe, sparsity, compile_mode, dtype, shape, threads):
+    """The model of torchao's benchmarks, quantized, compiled if it should be, after its first call."""
     import torch
     from torchao.quantization import quantize_
     from torchao.testing.model_architectures import create_model_and_input_data
@@ -99,8 +104,41 @@ def build(model, recipe, sparsity, dtype, shape, threads):
     for name, layer in linears.items():
         if config is not None and type(layer.weight) in (torch.nn.Parameter, torch.Tensor):
             raise Unsupported(f"torchao leaves the weight of `{name}` as it is, {dtype}")
+    if compile_mode is None:
+        net(x)
+    else:
+        net = compiled(net, x, compile_mode, threads)
+    return net, x, {
+        "weight": " ".join(sorted({type(layer.weight).__name__ for layer in linears.values()})),
+        "graphs": torch._dynamo.utils.counters["stats"]["unique_graphs"],
+    }
+
+
+def compiled(net, x, mode, threads):
+    """torch.compile of the model, after the call that compiles it for this input."""
+    import torch
+    from torch._inductor import config as inductor
+
+    # Otherwise Inductor asks how many there are and leaves that out of the key of what it keeps, so
+    # that code for one thread would be taken for two.
+    inductor.cpp.threads = threads
+    # Nothing may be compiled where calls are timed.
+    torch._dynamo.config.error_on_recompile = True
+    net = torch.compile(net, mode=mode, fullgraph=True)
+    start = time.perf_counter()
+    say(f"torchao: compiling, mode {mode}")
     net(x)
-    return net, x, " ".join(sorted({type(layer.weight).__name__ for layer in linears.values()}))
+    say(f"torchao: compiled in {time.perf_counter() - start:.1f} s")
+    return net
+
+
+def forget_what_was_compiled():
+    """Dynamo keeps it, and its weights; the next case has code, and a count, of its own."""
+    import torch
+    import torch._dynamo
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
 
 
 def config_of(recipe, sparsity):
@@ -239,6 +277,10 @@ def reason(error):
     if isinstance(error, ImportError):
         line = line.removesuffix(f" ({error.path})")
     return line if isinstance(error, Unsupported) else f"{type(error).__name__}: {line}"
+
+
+def say(what):
+    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 def read():

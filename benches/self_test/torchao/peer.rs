@@ -31,7 +31,8 @@ pub struct Peer {
 /// How long an answer may take; a process that takes longer hangs.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// To import torchao, and to build a case: HQQ's solver takes minutes for a large weight.
+    /// To import torchao, and to build a case: HQQ's solver takes minutes for a large weight, and
+    /// a compiler may take one.
     pub build: Duration,
     /// To time a batch or ten single calls.
     pub time: Duration,
@@ -62,12 +63,21 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It has run once; torchao's type of the weight.
-    Built(String),
+    /// It has run once.
+    Built(Built),
     /// torchao refuses it; its own words.
     Unsupported(String),
     /// Neither: something broke.
     Failed(String),
+}
+
+/// What torchao made of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Built {
+    /// torchao's type of the weight.
+    pub weight: String,
+    /// How many graphs Dynamo compiled: 0 where it was not asked to.
+    pub graphs: u64,
 }
 
 #[derive(Deserialize)]
@@ -105,7 +115,8 @@ impl Peer {
         Ok(peer)
     }
 
-    /// Builds the case, in place of the one before, and calls it once.
+    /// Builds the case, in place of the one before, and calls it once, which compiles it if it should
+    /// be.
     ///
     /// # Errors
     /// When the process is gone, or hangs.
@@ -172,6 +183,7 @@ pub fn build_request(case: &Case) -> Value {
         "model": model,
         "recipe": variant.recipe,
         "sparsity": variant.sparsity,
+        "compile_mode": variant.compile,
         "dtype": case.dtype,
         "shape": [shape.m, shape.k, shape.n],
         "threads": case.settings.threads,

@@ -8,7 +8,7 @@ use super::verdict::{ALLOWED, Verdict};
 pub struct Row {
     /// What it shares with the rows around it: group, threads, allocator.
     pub heading: String,
-    /// Recipe and sparsity, as in the id.
+    /// Recipe, sparsity and compilation, as in the id.
     pub variant: String,
     /// Dtype and shape, as in the id.
     pub parameter: String,
@@ -82,7 +82,7 @@ fn micros(ns: f64) -> String {
 
 type Line = [String; 6];
 
-const COLUMNS: [&str; 6] = ["recipe", "shape", "ours µs", "torchao µs", "ratio [95 %]", "verdict"];
+const COLUMNS: [&str; 6] = ["variant", "shape", "ours µs", "torchao µs", "ratio [95 %]", "verdict"];
 
 /// For each heading the rows that could be compared, in their order, and why the others could not;
 /// then what they come to.
@@ -129,7 +129,7 @@ fn aligned(cells: &Line, widths: &[usize; 6]) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
-/// Each reason once, and below it the recipes that it holds for; with their shapes, where it does
+/// Each reason once, and below it the variants that it holds for; with their shapes, where it does
 /// not hold for all of them.
 fn reasons(title: &str, rows: &[Row], reason: impl Fn(&Outcome) -> Option<&String>) -> String {
     let mut seen: Vec<&String> = Vec::new();

@@ -82,10 +82,12 @@ See also: cargo test --help
 pub const COMPARE_TORCHAO: &str = "\
 cargo xtask compare-torchao CONFIG [--filter REGEX] [--python PATH]
 
-Our eager times against torchao 0.17.0's own: the same recipe, model, shape,
-dtype, threads and allocator, in turn, in one run. Prints a table of both times
-and of ours over torchao's with its 95 % interval; what one of the two does not
-run stands below it with the reason.
+Our times against torchao 0.17.0's own: the same recipe, model, shape, dtype,
+threads and allocator, in turn, in one run. An eager case is compared with eager
+torchao, a compiled one with torch.compile of torchao's model in the same mode;
+neither compiles while it is timed. Prints a table of both times and of ours over
+torchao's with its 95 % interval; what one of the two does not run stands below it
+with the reason.
 
   --filter REGEX  only cases whose id matches
   --python PATH   a Python that has torch 2.11.0 and torchao 0.17.0; else that of
@@ -95,6 +97,7 @@ run stands below it with the reason.
 
   cargo xtask compare-torchao configs/suites/recipes-cpu.yml
   cargo xtask compare-torchao configs/suites/recipes-cpu.yml --filter '/int8wo/.*-1x'
+  cargo xtask compare-torchao configs/suites/compile-cpu.yml --filter '\\+'
 
 Each pair takes batches of 30 ms until its interval is as narrow as the config's
 `sampling.target` asks (1 % by default), or `sampling.measurement_s` (4) is over;

@@ -1,0 +1,16 @@
+//! The comparison with torchao (benches/self_test/torchao.rs), apart from its clock: the order of
+//! its batches, its table, what it says to the Python process, and what that one answers.
+
+#[path = "../../benches/self_test/torchao"]
+mod torchao {
+    pub mod peer;
+    pub mod rounds;
+    pub mod table;
+    pub mod verdict;
+}
+
+mod cases;
+mod peer;
+mod real;
+mod rounds;
+mod table;

@@ -1,0 +1,59 @@
+//! What the Python process is asked, what it answers, and what becomes of one that does not.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::cases::with_compiled;
+use crate::torchao::peer::{Answer, Built, Facts, Patience, Peer, build_request, parse};
+
+#[test]
+fn a_request_says_all_that_a_case_is() {
+    let recipes = ["baseline".into(), "int8dq".into()];
+    let cases = with_compiled(&recipes, "sparsity_config_recipe_names: [2:4]", "max-autotune");
+    let [.., eager, compiled] = &cases[..] else { panic!("few cases: {cases:?}") };
+    for (case, compile_mode) in [(eager, None), (compiled, Some("max-autotune"))] {
+        let build = json!({
+            "model": "linear",
+            "recipe": "int8dq",
+            "sparsity": "semi-sparse",
+            "compile_mode": compile_mode,
+            "dtype": "torch.bfloat16",
+            "shape": [4, 256, 128],
+            "threads": 1,
+        });
+        assert_eq!(build_request(case), json!({ "build": build }));
+    }
+}
+
+#[test]
+fn answers_are_read_and_anything_else_is_quoted() {
+    let built = Answer::Built(Built { weight: "Int8Tensor".into(), graphs: 1 });
+    assert_eq!(parse(r#"{"built": {"weight": "Int8Tensor", "graphs": 1}}"#), Ok(built));
+    let refused = Answer::Unsupported("ImportError: gemlite is required".into());
+    assert_eq!(parse(r#"{"unsupported": "ImportError: gemlite is required"}"#), Ok(refused));
+    let error = parse::<Answer>("Segmentation fault\n").expect_err("no JSON");
+    assert!(error.starts_with("not an answer: ") && error.ends_with(": Segmentation fault"));
+    assert!(parse::<Facts>(r#"{"torch": "2.11.0"}"#).is_err());
+}
+
+#[test]
+fn a_process_that_ends_is_an_error() {
+    let start = |python: &str| Peer::start(python.as_ref(), &[], Patience::default());
+    let error = start("true").err().expect("it says nothing");
+    assert!(error.starts_with("the Python process ended: exit status: 0"), "{error}");
+    let error = start("/nowhere/python").err().expect("it is not there");
+    assert!(error.starts_with("cannot run /nowhere/python"), "{error}");
+}
+
+#[test]
+fn a_process_that_hangs_is_an_error() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let program = folder.path().join("hangs");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").expect("write it");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).expect("make it a program");
+    let patience = Patience { build: Duration::from_millis(50), ..Patience::default() };
+    let error = Peer::start(program.as_ref(), &[], patience).err().expect("it never answers");
+    assert_eq!(error, "the Python process hangs: no answer within 0.05 s");
+}
