@@ -125,9 +125,9 @@ fn models_are_traced_where_libtorch_does_the_work() {
     let mut traced = 0;
     for dtype in [Dtype::BFloat16, Dtype::Float32] {
         for variant in Recipe::examples().flat_map(variants) {
-            // Kernels of this project: on a CPU, libtorch has no 2:4 sparsity and no such packing.
+            // Kernels of this project: on a CPU, libtorch has no 2:4 sparsity and no such packings.
             let own = variant.sparsity == Some(Sparsity::SemiSparse)
-                || matches!(variant.recipe, Recipe::Gemlitewo { .. });
+                || matches!(variant.recipe, Recipe::Gemlitewo { .. } | Recipe::Fp6);
             let expected = if own { Verdict::Unwritten } else { Verdict::Traced };
             for kind in [ModelKind::Linear, ModelKind::TransformerBlock] {
                 match model(variant, kind, dtype) {
