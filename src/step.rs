@@ -15,6 +15,8 @@ pub struct Step {
     pub notes: Vec<String>,
     /// Bytes of the parameters that it holds, where these are not the ones that were drawn.
     pub parameter_bytes: Option<u64>,
+    /// The tensors that it reads, where these are views of the ones that were drawn.
+    pub reads: Option<Vec<Tensor>>,
     /// Bytes of outputs that are allocated beforehand.
     pub output_bytes: u64,
 }
@@ -31,6 +33,7 @@ impl Step {
             kernels,
             notes: Vec::new(),
             parameter_bytes: None,
+            reads: None,
             output_bytes: 0,
         }
     }
@@ -46,6 +49,12 @@ impl Step {
     pub fn storing_also(self, bytes: u64) -> Self {
         let before = self.parameter_bytes.unwrap_or_default();
         self.storing(before + bytes)
+    }
+
+    /// The same, reading these views of what was drawn.
+    #[must_use]
+    pub fn reading(self, views: Vec<Tensor>) -> Self {
+        Self { reads: Some(views), ..self }
     }
 
     /// A step that consists of the operations `kernels` and writes into `outputs`, which are

@@ -18,7 +18,7 @@ fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
 /// The same, by a script that reads its request.
 fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
     let folder = tempfile::tempdir().unwrap();
-    let python = Interpreter::find(Some(fake(folder.path(), script).into()), None);
+    let python = Interpreter::named(fake(folder.path(), script));
     let compiler = Compiler { program: "my-g++".to_owned(), version: "g++ 12".to_owned() };
     let place: PathBuf = "/place".into();
     let inputs =

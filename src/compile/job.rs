@@ -1,10 +1,10 @@
 //! A traced step and its package.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use plan::Compilation;
 use tch::{Kind, TchError, Tensor};
@@ -104,7 +104,14 @@ impl Job {
             options::python_for(self.options.device)?;
             Ok(python::interpreter())
         };
-        self.compiled(store.as_ref(), ready)
+        let mut compiled = self.compiled(store.as_ref(), ready)?;
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if !compiled.facts.cache_hit {
+            made.insert(self.key.clone());
+        }
+        // What this run compiled before it began to measure was not there already.
+        compiled.facts.cache_hit = !made.contains(&self.key);
+        Ok(compiled)
     }
 
     pub(super) fn compiled<'p>(
@@ -238,6 +245,9 @@ impl Job {
         refused.get_or_insert_default().insert(self.key.clone(), refusal.clone());
     }
 }
+
+/// Keys of the packages that this process has compiled.
+static MADE: LazyLock<Mutex<HashSet<Key>>> = LazyLock::new(Mutex::default);
 
 /// A step is prepared more than once, and a time limit should pass once.
 static REFUSED: Mutex<Option<HashMap<Key, Refusal>>> = Mutex::new(None);

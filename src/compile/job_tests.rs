@@ -36,7 +36,7 @@ impl Place {
     fn at(folder: &Path, script: &str) -> (Store, Interpreter) {
         let store = Store::new(folder.join("compiled"), u64::MAX);
         let script = script.replace("RUNS", &folder.join("runs").display().to_string());
-        (store, Interpreter::find(Some(fake(folder, &script).into()), None))
+        (store, Interpreter::named(fake(folder, &script)))
     }
 
     fn compile(&self, job: &Job) -> Result<Compiled, Refusal> {

@@ -11,9 +11,6 @@ use super::toolchain;
 use crate::python;
 use crate::refusal::Refusal;
 
-/// The version of Triton that comes with torch 2.11, which Inductor needs for CUDA.
-const TRITON: &str = "3.6.0";
-
 const REMEDY: &str = "run `cargo xtask setup --python`, or set CRITERION_TORCH_PYTHON to a python \
     that has torch 2.11.0";
 
@@ -90,7 +87,7 @@ fn ask(device: Device) -> Result<(), Refusal> {
     let python = python::interpreter();
     python.demand("torch", ::libtorch::VERSION, REMEDY)?;
     if device == Device::Cuda {
-        python.demand("triton", TRITON, REMEDY)?;
+        python.demand("triton", ::libtorch::TRITON, REMEDY)?;
     }
     Ok(())
 }

@@ -24,10 +24,6 @@ use super::lock::{self, Turn};
 use super::partial::{self, Partial};
 use crate::refusal::Refusal;
 
-/// Bound of the size in units of 2^20 bytes.
-const BOUND: &str = "CRITERION_TORCH_COMPILED_MB";
-const DEFAULT_BOUND: u64 = 4096;
-
 /// The folder of packages.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
@@ -45,15 +41,9 @@ impl Store {
     }
 
     fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Self>, Refusal> {
-        let bound = match variable(BOUND).filter(|value| !value.is_empty()) {
-            None => DEFAULT_BOUND,
-            Some(value) => value.to_str().and_then(|it| it.parse().ok()).ok_or_else(|| {
-                let value = value.display();
-                Refusal::Failed(format!("{BOUND}={value} is not a whole number of megabytes"))
-            })?,
-        };
+        let bound = ::libtorch::compiled_bound(&variable).map_err(Refusal::Failed)?;
         let cache = ::libtorch::cache_dir(variable);
-        Ok(cache.map(|cache| Self::new(cache.join("compiled"), bound.saturating_mul(1 << 20))))
+        Ok(cache.map(|cache| Self::new(cache.join("compiled"), bound)))
     }
 
     /// `bound` in bytes.

@@ -49,6 +49,11 @@ impl Scores {
         Ok(Self { q, k_t, mask, scale })
     }
 
+    /// What it reads.
+    pub(super) fn tensors(&self) -> Vec<Tensor> {
+        [&self.q, &self.k_t].into_iter().chain(&self.mask).map(Tensor::shallow_clone).collect()
+    }
+
     /// The operations of [`Self::run`], then `rest`.
     pub(super) fn kernels(&self, rest: &[&'static str]) -> Vec<&'static str> {
         self.named(["aten::mul", "aten::add"], rest)

@@ -38,12 +38,15 @@ impl Fusible for FullAttention {
         match site.work.variant {
             FusionVariant::Unfused => {
                 let scores = Scores::new(q, &k, mask)?;
-                Ok(Step::new(&scores.kernels(&["aten::softmax", "aten::bmm"]), move || {
+                let mut reads = scores.tensors();
+                reads.push(v.shallow_clone());
+                let step = Step::new(&scores.kernels(&["aten::softmax", "aten::bmm"]), move || {
                     // Two variables until the end, as in upstream's function.
                     let scores = scores.run()?;
                     let weights = attention::softmax(&scores)?;
                     weights.f_matmul(&v)
-                }))
+                });
+                Ok(step.reading(reads))
             }
             FusionVariant::Baddbmm => {
                 let (_, heads, _, _) = q.size4()?;

@@ -30,6 +30,13 @@ pub(super) fn draw(site: &Site) -> Result<Inputs, TchError> {
     })
 }
 
+impl Operands {
+    /// What the operations one by one read.
+    pub(super) fn unfused(&self) -> Vec<Tensor> {
+        [&self.x, &self.weight_t, &self.bias].map(Tensor::shallow_clone).into()
+    }
+}
+
 /// What [`draw`] has drawn.
 pub(super) fn operands(inputs: Inputs) -> Result<Operands, TchError> {
     let ([x], [weight, bias]) = inputs.into_parts()?;

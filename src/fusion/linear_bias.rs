@@ -25,10 +25,13 @@ impl Fusible for LinearBias {
     }
 
     fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
-        let Operands { x, weight, weight_t, bias } = linear::operands(inputs)?;
+        let operands = linear::operands(inputs)?;
+        let reads = operands.unfused();
+        let Operands { x, weight, weight_t, bias } = operands;
         Ok(match site.work.variant {
             FusionVariant::Unfused => {
                 Step::new(&["aten::mm", "aten::add"], move || x.f_mm(&weight_t)?.f_add(&bias))
+                    .reading(reads)
             }
             FusionVariant::Fused => {
                 Step::new(&["aten::addmm"], move || bias.f_addmm(&x, &weight_t))

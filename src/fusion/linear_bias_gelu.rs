@@ -42,14 +42,17 @@ impl Fusible for LinearBiasGelu {
     }
 
     fn build(&self, site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
-        let Operands { x, weight, weight_t, bias } = linear::operands(inputs)?;
+        let operands = linear::operands(inputs)?;
+        let reads = operands.unfused();
+        let Operands { x, weight, weight_t, bias } = operands;
         Ok(match site.work.variant {
             FusionVariant::Unfused => Step::new(&UNFUSED, move || {
                 let mut y = x.f_mm(&weight_t)?;
                 // Frees the product before the activation, as a variable of Python's would.
                 y = y.f_add(&bias)?;
                 y.f_gelu(EXACT)
-            }),
+            })
+            .reading(reads),
             FusionVariant::Fused => {
                 let kernels = linear::activation_kernels(site.device, "aten::gelu_");
                 Step::new(&kernels, move || {

@@ -28,7 +28,10 @@ impl Fusible for QkScores {
         let (_, heads, _, _) = q.size4()?;
         let unfused = Scores::new(q.shallow_clone(), &k, None)?;
         Ok(match site.work.variant {
-            FusionVariant::Unfused => Step::new(&unfused.kernels(&[]), move || unfused.run()),
+            FusionVariant::Unfused => {
+                let reads = unfused.tensors();
+                Step::new(&unfused.kernels(&[]), move || unfused.run()).reading(reads)
+            }
             FusionVariant::Fused => {
                 let fused = FusedScores::new(&q, &k, None)?;
                 Step::new(&["aten::baddbmm"], move || attention::unfold(&fused.run()?, heads))

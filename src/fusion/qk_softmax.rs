@@ -27,7 +27,9 @@ impl Fusible for QkSoftmax {
         let unfused = Scores::new(q.shallow_clone(), &k, share(&mask))?;
         Ok(match site.work.variant {
             FusionVariant::Unfused => {
+                let reads = unfused.tensors();
                 Step::new(&unfused.kernels(&SOFTMAX), move || attention::softmax(&unfused.run()?))
+                    .reading(reads)
             }
             FusionVariant::Fused => {
                 let fused = FusedScores::new(&q, &k, mask)?;

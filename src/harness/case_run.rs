@@ -1,8 +1,8 @@
 //! One case, built, checked and its memory counted: ready to be timed.
 
 use plan::{
-    Accuracy, Allocator, Case, Compilation, Device, LastSample, Measures, Memory, Pair, Planned, StepMemory,
-    Weights,
+    Accuracy, Allocator, Case, Compilation, Device, LastSample, Measures, Memory, Pair, Planned,
+    StepMemory, Weights,
 };
 
 use super::pilot::Pilot;

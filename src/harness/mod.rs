@@ -2,8 +2,8 @@
 
 mod args;
 mod case_run;
-mod compiling;
 pub mod clock;
+mod compiling;
 pub mod cuda_device;
 pub mod device_clock;
 mod flush;

@@ -46,15 +46,14 @@ impl Compute for CrossEntropy {
         let ([x, classes], []) = inputs.into_parts()?;
         let (x, classes) = rows(&x, &classes)?;
         Ok(match site.work.implementation {
-            Implementation::Aten => Step::new(&["aten::cross_entropy_loss"], move || {
-                x.f_cross_entropy_loss(
-                    &classes,
-                    None::<Tensor>,
-                    Reduction::Mean,
-                    IGNORE_INDEX,
-                    SMOOTHING,
-                )
-            }),
+            Implementation::Aten => {
+                let reads = vec![x.shallow_clone(), classes.shallow_clone()];
+                Step::new(&["aten::cross_entropy_loss"], move || {
+                    let none = None::<Tensor>;
+                    x.f_cross_entropy_loss(&classes, none, Reduction::Mean, IGNORE_INDEX, SMOOTHING)
+                })
+                .reading(reads)
+            }
             Implementation::AtenOut => {
                 let outputs = [unwritten_like(&x)?, unwritten_loss(&x)?];
                 let kernels = ["aten::_log_softmax.out", "aten::nll_loss.out"];

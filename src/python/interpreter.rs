@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use ::libtorch::Chosen;
+
 use super::child::{Patience, Program, RunError};
 use crate::refusal::Refusal;
-
-/// Where a user says which Python it is.
-pub const VARIABLE: &str = "CRITERION_TORCH_PYTHON";
 
 /// Prints a package's version; nothing where there is none. It is not imported: that takes longer.
 const VERSION: &str = "import importlib.metadata as packages
@@ -26,29 +25,26 @@ const PATIENCE: Patience =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
     program: PathBuf,
-    by: &'static str,
+    chosen: Chosen,
 }
 
-/// The Python that CRITERION_TORCH_PYTHON names; else the one that was provisioned beside libtorch;
-/// else python3 on the PATH. Looked for once.
+/// The Python that compiles ([`libtorch::compiler_python`]). Looked for once.
 pub fn interpreter() -> &'static Interpreter {
     static FOUND: OnceLock<Interpreter> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let cache = ::libtorch::cache_dir(|name| std::env::var_os(name));
-        Interpreter::find(std::env::var_os(VARIABLE), cache.as_deref())
-    })
+    FOUND.get_or_init(|| Interpreter::of(|name| std::env::var_os(name)))
 }
 
 impl Interpreter {
-    /// As [`interpreter`], for this value of the variable and this cache folder.
-    pub fn find(variable: Option<OsString>, cache: Option<&Path>) -> Self {
-        if let Some(chosen) = variable.filter(|value| !value.is_empty()) {
-            return Self { program: chosen.into(), by: VARIABLE };
-        }
-        match cache.and_then(provisioned) {
-            Some(program) => Self { program, by: "the cache" },
-            None => Self { program: "python3".into(), by: "the PATH" },
-        }
+    /// As [`interpreter`], for these variables.
+    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let (program, chosen) = ::libtorch::compiler_python(variable);
+        Self { program, chosen }
+    }
+
+    /// The one that CRITERION_TORCH_PYTHON would name.
+    #[cfg(test)]
+    pub fn named(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), chosen: Chosen::Variable }
     }
 
     /// Its path, or its name on the PATH.
@@ -61,7 +57,7 @@ impl Interpreter {
     /// # Errors
     /// Skipped, with the remedy, where it is another release or not there, or where no Python is.
     pub fn demand(&self, package: &str, release: &str, remedy: &str) -> Result<(), Refusal> {
-        let shown = format!("{}, of {}", self.program.display(), self.by);
+        let shown = format!("{}, of {}", self.program.display(), self.chosen);
         let skipped = |why: String| Refusal::Skipped(format!("{shown}{why}; {remedy}"));
         let what = &format!("asking for the version of {package}");
         let script = &VERSION.replace("PACKAGE", package);
@@ -81,17 +77,6 @@ impl Interpreter {
         }
         Ok(())
     }
-}
-
-/// The newest Python in the cache that has torch.
-fn provisioned(cache: &Path) -> Option<PathBuf> {
-    let prefix = format!("torchao-{}-python3.", ::libtorch::TORCHAO);
-    // A folder that is being installed, or was left by an interrupted installation, has a longer name.
-    let minor = |name: OsString| name.to_str()?.strip_prefix(&prefix)?.parse::<u32>().ok();
-    let folders = std::fs::read_dir(cache).ok()?.flatten();
-    let minors = folders.filter_map(|folder| minor(folder.file_name()));
-    let python = |minor: u32| cache.join(format!("{prefix}{minor}/bin/python"));
-    minors.filter(|minor| python(*minor).is_file()).max().map(python)
 }
 
 #[cfg(test)]

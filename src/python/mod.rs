@@ -9,4 +9,4 @@ pub(crate) mod fake;
 mod interpreter;
 
 pub use child::{Patience, Program, RunError, without_variables};
-pub use interpreter::{Interpreter, VARIABLE, interpreter};
+pub use interpreter::{Interpreter, interpreter};

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use plan::{
-    Activation, Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation, MemoryFormat,
-    ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe, Shape, Sparsity,
-    Variant, Work,
+    Activation, Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation,
+    MemoryFormat, ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe,
+    Shape, Sparsity, Variant, Work,
 };
 
 use super::*;

@@ -34,8 +34,9 @@ impl Fusion {
         let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = fusion::min_sqnr_db(work.pattern, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
-        let tensors = if work.compile.is_some() { inputs.tensors() } else { vec![] };
-        let step = fusion::build(&site, inputs)?;
+        let drawn = work.compile.map(|_| inputs.tensors());
+        let mut step = fusion::build(&site, inputs)?;
+        let tensors = drawn.map(|drawn| step.reads.take().unwrap_or(drawn)).unwrap_or_default();
         let parameters_bytes = step.parameter_bytes.unwrap_or(drawn_bytes);
         Ok(Self {
             step,

@@ -20,8 +20,8 @@ use forward::Forward;
 use fusion::Fusion;
 use operator::Operator;
 use plan::{Accuracy, Case, Compilation, Implementation, Weights, Work};
-use tch::{TchError, Tensor};
 use probe::Call;
+use tch::{TchError, Tensor};
 use traffic::Traffic;
 
 use crate::compile::Job;

@@ -46,8 +46,9 @@ impl Operator {
         let (inputs_bytes, parameters_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = operators::min_sqnr_db(work, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
-        let tensors = if work.compile.is_some() { inputs.tensors() } else { vec![] };
-        let step = operators::build(&site, inputs)?;
+        let drawn = work.compile.map(|_| inputs.tensors());
+        let mut step = operators::build(&site, inputs)?;
+        let tensors = drawn.map(|drawn| step.reads.take().unwrap_or(drawn)).unwrap_or_default();
         Ok(Self {
             step,
             tensors,

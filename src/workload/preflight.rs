@@ -73,10 +73,9 @@ fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
 fn compilation(case: &Case) -> Result<(), Refusal> {
     let Some(mode) = case.work.compile() else { return Ok(()) };
     let apart = match &case.work {
-        Work::Operator(work) => matches!(
-            work.implementation,
-            Implementation::Aten | Implementation::AtenComposed
-        ),
+        Work::Operator(work) => {
+            matches!(work.implementation, Implementation::Aten | Implementation::AtenComposed)
+        }
         Work::Fusion(work) => work.variant == FusionVariant::Unfused,
         Work::Model(_) | Work::Probe(_) => true,
     };

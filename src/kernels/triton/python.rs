@@ -4,12 +4,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// The version that compiles. It is part of what a kernel is kept under, so that no Python is asked for
+/// what is there.
+pub(super) use ::libtorch::TRITON;
+
 use crate::python::{self, Interpreter, Patience, Program, RunError};
 use crate::refusal::Refusal;
-
-/// The version that compiles: that of torch 2.11. It is part of what a kernel is kept under, so that
-/// no Python is asked for what is there.
-pub(super) const TRITON: &str = "3.6.0";
 
 const REMEDY: &str = "install triton: pip install triton==3.6.0, or set CRITERION_TORCH_PYTHON to \
     a python that has it";

@@ -1,7 +1,7 @@
 use super::*;
 
 fn python(program: &str) -> Interpreter {
-    Interpreter::find(Some(program.into()), None)
+    Interpreter::named(program)
 }
 
 #[test]
