@@ -101,6 +101,18 @@ def fake(description):
                                device=description["device"])
 
 
+class Witness(FakeTensorMode):
+    """Remembers an exception: TorchScript's interpreter passes on its text alone, which may be empty."""
+    seen = None
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        try:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        except Exception as error:
+            Witness.seen = error
+            raise
+
+
 def convolution(*arguments):
     """What only TorchScript's tracer writes is what Inductor's choice of layouts looks for; flags
     of cuDNN are the last four arguments."""
@@ -112,7 +124,7 @@ def export():
     script = torch.jit.load(request["graph"])
     aten = torch.ops.aten
     rewritten = {aten._convolution.default: convolution, aten._convolution.deprecated: convolution}
-    with FakeTensorMode():
+    with Witness():
         inputs = tuple(fake(it) for it in request["inputs"])
         retrace = make_fx(lambda *inputs: (script(*inputs), ), rewritten, tracing_mode="real")
         graph = retrace(*inputs)
@@ -171,15 +183,16 @@ def refusal(error):
         kind = "failed"
     else:
         kind = "unsupported"
-    text = str(error)
-    # What TorchScript's interpreter was at; the exception's type is lost in it.
-    here = re.search(r"^ *(.*)\n *~+ <--- HERE", text, re.MULTILINE)
+    lines = str(error).splitlines()
+    here = next((at for at, line in enumerate(lines) if "<--- HERE" in line), None)
     if here:
-        last = text.strip().splitlines()[-1]
-        return kind, f"at {here.group(1).strip()}: {last}"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+        marked = slice(lines[here].index("~"), lines[here].rindex("~") + 1)
+        place, error = f"{lines[here - 1][marked]}: ", Witness.seen or error
+        lines = [line for line in str(error).splitlines() if line.strip()][-1:]
+    else:
+        place, lines = "", [line.strip() for line in lines if line.strip()][:3]
     name = "" if isinstance(error, exc.InductorError) else f"{type(error).__name__}: "
-    return kind, name + "; ".join(lines[:3])
+    return kind, place + name + "; ".join(lines)
 
 
 def compile(package, settings):
@@ -198,11 +211,15 @@ def unsound(kernels):
     whole vectors, and so beyond the end of a weight whose rows end elsewhere."""
     if "aten::_weight_int8pack_mm" not in kernels:
         return None
-    for description in request["inputs"]:
-        sizes = description["sizes"]
-        if description["dtype"] == "int8" and description["device"] == "cpu" and sizes[-1] % 16:
-            return (f"k = {sizes[-1]}: Inductor makes `_weight_int8pack_mm` of this product, which "
-                    "needs a multiple of 16 and would read beyond the weight")
+    if request["inputs"][0]["device"] != "cpu":
+        return None
+    # Zero points [n, 1] are of int8, too.
+    weights = [it["sizes"] for it in request["inputs"] if it["dtype"] == "int8"]
+    widest = max(sizes[-1] for sizes in weights)
+    for k in (sizes[-1] for sizes in weights):
+        if k % 16 and (k > 1 or widest == 1):
+            return (f"k = {k}: Inductor makes `_weight_int8pack_mm` of this product, which needs a "
+                    "multiple of 16 and would read beyond the weight")
     return None
 
 

@@ -86,7 +86,7 @@ fn what_was_compiled_once_is_kept_and_needs_no_python() {
         (first.kernels.as_slice(), first.notes.len()),
         (["aten::mm".to_owned()].as_slice(), 0)
     );
-    assert_eq!(place.names(), [first.facts.key.clone()]);
+    assert_eq!(place.names(), std::slice::from_ref(&first.facts.key));
 
     // Another trace of the same.
     let second = job(1).compiled(Some(&place.store), no_python).unwrap();
