@@ -16,6 +16,9 @@ pub enum Error {
     /// The C library's allocator cannot be set as asked.
     #[error("{0}")]
     Allocator(String),
+    /// A compiled package that cannot be loaded, or that was compiled for other inputs: its path and why.
+    #[error("{0}")]
+    Package(String),
 }
 
 impl From<Error> for tch::TchError {
@@ -61,6 +64,19 @@ pub(super) fn check(status: shim::Status) -> Result<(), Error> {
     } else {
         Err(Error::Torch(message))
     }
+}
+
+/// The string that a call of the shim hands over.
+///
+/// # Safety
+/// When its status is fine, `call` has written a string that nobody else owns.
+pub(super) unsafe fn returned_string(
+    call: impl FnOnce(*mut *mut c_char) -> shim::Status,
+) -> Result<String, Error> {
+    let mut text = std::ptr::null_mut();
+    check(call(&mut text))?;
+    // SAFETY: just handed over.
+    Ok(unsafe { take_string(text) })
 }
 
 /// Copies a string of the shim and frees it.

@@ -12,11 +12,13 @@ pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
 pub mod onednn;
+pub mod package;
 pub mod parallel;
 pub mod runtime;
 pub mod script;
 pub mod sdpa;
 mod tensor;
+pub mod trace;
 pub mod triad;
 
 pub use error::{Error, is_out_of_memory};

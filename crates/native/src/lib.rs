@@ -177,6 +177,22 @@ pub struct ScriptFunction {
     _not_send: std::marker::PhantomData<*mut u8>,
 }
 
+/// What a step did, as a graph of TorchScript; opaque.
+#[repr(C)]
+pub struct Trace {
+    _opaque: [u8; 0],
+    /// Nothing asks it of another thread.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
+/// What AOTInductor has compiled, loaded and bound to its inputs; opaque.
+#[repr(C)]
+pub struct Package {
+    _opaque: [u8; 0],
+    /// A call uses room that the package keeps.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
 /// A scope that counts allocations; opaque.
 #[repr(C)]
 pub struct MemoryScope {
@@ -321,6 +337,50 @@ unsafe extern "C" {
     pub fn ctn_script_function_free(function: *mut ScriptFunction);
     /// Frees a script; null is fine. Its functions live on.
     pub fn ctn_script_free(script: *mut Script);
+
+    /// Calls `step` with `context` once under libtorch's tracer; `count` tensors become the graph's inputs. `step`
+    /// returns its output, alive until this returns, or null when it failed, and must not unwind. `out` must be
+    /// writable.
+    pub fn ctn_trace_record(
+        inputs: *const *const C_tensor,
+        count: usize,
+        step: unsafe extern "C" fn(context: *mut c_void) -> *const C_tensor,
+        context: *mut c_void,
+        out: *mut *mut Trace,
+    ) -> Status;
+    /// The graph in writing. `out` must be writable.
+    pub fn ctn_trace_text(trace: *const Trace, out: *mut *mut c_char) -> Status;
+    /// The tensors of more than one element that the graph holds, one per line. `out` must be writable.
+    pub fn ctn_trace_constants(trace: *const Trace, out: *mut *mut c_char) -> Status;
+    /// Why the graph is not what the step did; empty when it is. `out` must be writable.
+    pub fn ctn_trace_untraceable(trace: *const Trace, out: *mut *mut c_char) -> Status;
+    /// Writes a module whose `forward` is the graph to the file whose path is `length` bytes.
+    pub fn ctn_trace_save(trace: *const Trace, path: *const c_char, length: usize) -> Status;
+    /// Frees a trace; null is fine.
+    pub fn ctn_trace_free(trace: *mut Trace);
+
+    /// What the package whose path is `length` bytes says of itself, as JSON. `out` must be writable.
+    pub fn ctn_package_metadata(
+        path: *const c_char,
+        length: usize,
+        out: *mut *mut c_char,
+    ) -> Status;
+    /// A tensor's dtype, sizes and strides, such as `int8 [2, 3] [3, 1]`. `out` must be writable.
+    pub fn ctn_package_form(tensor: *const C_tensor, out: *mut *mut c_char) -> Status;
+    /// Loads a package and binds `count` tensors to its inputs, which have to be of the form that it was compiled for.
+    /// `device_index` is that of a CUDA device, negative for the CPU. `out` must be writable.
+    pub fn ctn_package_load(
+        path: *const c_char,
+        length: usize,
+        device_index: i32,
+        inputs: *const *const C_tensor,
+        count: usize,
+        out: *mut *mut Package,
+    ) -> Status;
+    /// Calls a package. `out` must be writable.
+    pub fn ctn_package_run(package: *mut Package, out: *mut *mut C_tensor) -> Status;
+    /// Unloads a package; null is fine.
+    pub fn ctn_package_free(package: *mut Package);
 
     /// activation(a · b + bias), GELU or else ReLU.
     pub fn ctn_addmm_activation(

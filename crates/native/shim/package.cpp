@@ -1,0 +1,228 @@
+// What AOTInductor has compiled: a package holds a library, which is loaded, bound to its inputs and called.
+//
+// Not by torch::inductor::AOTIModelPackageLoader: it leaves its folder in /tmp behind when a package does not load and
+// when the process is killed, does not ask how many inputs there are, and copies more for a call. What runs below is
+// libtorch's own runner all the same.
+#include "border.h"
+#include "cuda.h"
+#include "tensor.h"
+
+#include <ATen/DynamicLibrary.h>
+#include <c10/core/ScalarType.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/inductor/aoti_runner/model_container_runner.h>
+#include <torch/csrc/inductor/aoti_torch/utils.h>
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace package {
+
+namespace fs = std::filesystem;
+using caffe2::serialize::PyTorchStreamReader;
+
+// Where a package keeps its one model.
+constexpr std::string_view kModel = "data/aotinductor/model/";
+
+static bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// The one file of the model that ends so, by its path in the package.
+static std::string file(PyTorchStreamReader& archive, std::string_view end) {
+  std::string found;
+  for (const auto& name : archive.getAllRecords()) {
+    if (name.rfind(kModel, 0) == 0 && ends_with(name, end)) {
+      TORCH_CHECK(found.empty(), "the package has two files *", end, ": ", found, " and ", name);
+      found = name;
+    }
+  }
+  TORCH_CHECK(!found.empty(), "the package has no file ", kModel, "*", end);
+  return found;
+}
+
+// A new folder, removed with all that is in it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = fs::temp_directory_path() / "criterion-torch-package-XXXXXX";
+    TORCH_CHECK(mkdtemp(name.data()) != nullptr, "cannot make the folder ", name, ": ", std::strerror(errno));
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const fs::path& path() const {
+    return path_;
+  }
+
+  // Writes all files of the model side by side, checked against their sums.
+  void extract(PyTorchStreamReader& archive) const {
+    for (const auto& name : archive.getAllRecords()) {
+      if (name.rfind(kModel, 0) == 0) {
+        const auto [data, size] = archive.getRecord(name);
+        const fs::path path = path_ / fs::path(name).filename();
+        std::ofstream file(path, std::ios::binary);
+        file.write(static_cast<const char*>(data.get()), static_cast<std::streamsize>(size));
+        file.close();
+        TORCH_CHECK(file.good(), "cannot write ", path.string(), ": ", std::strerror(errno));
+      }
+    }
+  }
+
+ private:
+  fs::path path_;
+};
+
+// The library asks for libtorch.so by name. A program that links libtorch's parts has not loaded that name, and the
+// folders that the program searches are not the library's; what the program has found is known to all.
+static void make_libtorch_known() {
+  // Where it is not found, loading the package says so.
+  static void* const known = dlopen("libtorch.so", RTLD_NOW);
+  static_cast<void>(known);
+}
+
+class Runner final : public torch::inductor::AOTIModelContainerRunner {
+ public:
+  Runner(const fs::path& library, const std::string& device)
+      : AOTIModelContainerRunner(
+            library, /*num_models=*/1, device, library.parent_path(), /*run_single_threaded=*/true) {}
+
+  // Inputs and outputs of the model.
+  std::pair<size_t, size_t> counts() const {
+    const auto inputs_of = reinterpret_cast<decltype(&AOTInductorModelContainerGetNumInputs)>(
+        model_so_->sym("AOTInductorModelContainerGetNumInputs"));
+    size_t inputs = 0;
+    size_t outputs = 0;
+    check(inputs_of(container_handle_, &inputs));
+    check(get_num_outputs_func_(container_handle_, &outputs));
+    return {inputs, outputs};
+  }
+
+  // Takes the tensors that `inputs` points to. There are as many as the model has, and the model has one output.
+  at::Tensor* call(std::vector<AtenTensorHandle>& inputs, void* stream) const {
+    AtenTensorHandle output = nullptr;
+    check(run_func_(
+        container_handle_, inputs.data(), inputs.size(), &output, 1,
+        reinterpret_cast<AOTInductorStreamHandle>(stream), proxy_executor_handle_));
+    return torch::aot_inductor::tensor_handle_to_tensor_pointer(output);
+  }
+
+ private:
+  static void check(AOTIRuntimeError code) {
+    TORCH_CHECK(
+        code == AOTI_RUNTIME_SUCCESS, "the compiled code failed; standard error has its reason");
+  }
+};
+
+static std::string form(const at::Tensor& tensor) {
+  std::ostringstream text;
+  text << c10::getDtypeNames(tensor.scalar_type()).first << " " << tensor.sizes() << " "
+       << tensor.strides();
+  return text.str();
+}
+
+} // namespace package
+
+struct Package {
+  c10::Device device;
+  // On CUDA: the folder that kernels are read from when they are first called.
+  std::unique_ptr<package::Folder> folder;
+  std::unique_ptr<package::Runner> runner;
+  std::vector<at::Tensor> inputs;
+  // Room for what a call takes.
+  std::vector<AtenTensorHandle> handles;
+};
+
+namespace package {
+
+static std::unique_ptr<Package> load(
+    const std::string& path,
+    c10::Device device,
+    std::vector<at::Tensor>&& inputs) {
+  make_libtorch_known();
+  PyTorchStreamReader archive(path);
+  auto folder = std::make_unique<Folder>();
+  folder->extract(archive);
+  const auto library = folder->path() / fs::path(file(archive, ".so")).filename();
+  auto runner = std::make_unique<Runner>(library, device.str());
+  const auto [takes, gives] = runner->counts();
+  TORCH_CHECK(inputs.size() == takes, "the package takes ", takes, " inputs, not ", inputs.size());
+  TORCH_CHECK(gives == 1, "the package has ", gives, " outputs, not one");
+  if (device.is_cpu()) {
+    // All is in memory: nothing is left behind should the process be killed.
+    folder.reset();
+  }
+  return std::make_unique<Package>(Package{
+      device, std::move(folder), std::move(runner), std::move(inputs),
+      std::vector<AtenTensorHandle>(takes)});
+}
+
+static at::Tensor* run(Package& package) {
+  void* stream = nullptr;
+  if (!package.device.is_cpu()) {
+    const c10::impl::VirtualGuardImpl backend(package.device.type());
+    stream = backend.getStream(package.device).native_handle();
+  }
+  for (size_t index = 0; index < package.inputs.size(); ++index) {
+    package.handles[index] =
+        torch::aot_inductor::new_tensor_handle(at::Tensor(package.inputs[index]));
+  }
+  return package.runner->call(package.handles, stream);
+}
+
+} // namespace package
+
+// What the package says of itself, as JSON.
+extern "C" Status ctn_package_metadata(const char* path, size_t length, char** out) noexcept {
+  return border::guard([&] {
+    caffe2::serialize::PyTorchStreamReader archive(std::string(path, length));
+    const auto [data, size] = archive.getRecord(package::file(archive, ".wrapper_metadata.json"));
+    *out = border::copy(std::string(static_cast<const char*>(data.get()), size)).release();
+  });
+}
+
+// The dtype, sizes and strides of a tensor: `bfloat16 [2, 3] [3, 1]`.
+extern "C" Status ctn_package_form(const at::Tensor* tensor, char** out) noexcept {
+  return border::guard([&] { *out = border::copy(package::form(*tensor)).release(); });
+}
+
+// `device_index` is that of a CUDA device; negative for the CPU.
+extern "C" Status ctn_package_load(
+    const char* path,
+    size_t length,
+    int32_t device_index,
+    const at::Tensor* const* inputs,
+    size_t count,
+    Package** out) noexcept {
+  return border::guard([&] {
+    const auto device = device_index < 0 ? c10::Device(c10::kCPU) : cuda::device(device_index);
+    std::vector<at::Tensor> bound;
+    for (size_t index = 0; index < count; ++index) {
+      bound.push_back(*inputs[index]);
+    }
+    *out = package::load(std::string(path, length), device, std::move(bound)).release();
+  });
+}
+
+extern "C" Status ctn_package_run(Package* package, at::Tensor** out) noexcept {
+  return border::guard([&] { *out = package::run(*package); });
+}
+
+extern "C" void ctn_package_free(Package* package) noexcept {
+  delete package;
+}
