@@ -5,7 +5,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`], [`refusal`], [`device`], [`inputs`], [`step`] |
+//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`] |
 //! | 3 | [`measurement`], [`kernels`], [`operators`] |
 //! | 4 | [`recipes`], [`fusion`] |
 //! | 5 | [`models`] |
@@ -15,6 +15,7 @@
 //! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
 
 pub mod native;
+pub mod python;
 pub mod refusal;
 
 pub mod device;

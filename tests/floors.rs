@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 /// The modules of the library from the ground up. The numbers are the floors of the house;
 /// inside a floor, too, a module imports only from those listed before it.
 const FLOORS: &[(u8, &[&str])] = &[
-    (2, &["native", "refusal", "device", "inputs", "step"]),
+    (2, &["native", "refusal", "python", "device", "inputs", "step"]),
     (3, &["measurement", "kernels", "operators"]),
-    (4, &["recipes", "fusion"]),
+    (4, &[""recipes", "fusion"]),
     (5, &["models"]),
     (6, &["verify", "workload"]),
     (7, &["harness"]),
