@@ -18,6 +18,9 @@ pub enum Refusal {
     /// Memory ran out, or would have.
     #[error("out of memory: {0}")]
     Oom(String),
+    /// It took longer than its time limit.
+    #[error("timeout: {0}")]
+    Timeout(String),
     /// An error, or an output that fails its check.
     #[error("failed: {0}")]
     Failed(String),
@@ -50,6 +53,7 @@ impl From<Refusal> for plan::Outcome {
             Refusal::Skipped(reason) => Self::Skipped { reason },
             Refusal::Unsupported(reason) => Self::Unsupported { reason },
             Refusal::Oom(reason) => Self::Oom { reason },
+            Refusal::Timeout(reason) => Self::Timeout { reason },
             Refusal::Failed(error) => Self::Failed { error },
         }
     }
