@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`] |
 //! | 3 | [`measurement`], [`kernels`], [`operators`] |
-//! | 4 | [`recipes`], [`fusion`] |
+//! | 4 | [`compile`], [`recipes`], [`fusion`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
@@ -26,6 +26,7 @@ pub mod kernels;
 pub mod measurement;
 pub mod operators;
 
+pub mod compile;
 pub mod fusion;
 pub mod recipes;
 

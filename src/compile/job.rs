@@ -1,0 +1,296 @@
+//! A traced step and its package.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plan::Compilation;
+use tch::{Kind, TchError, Tensor};
+
+use super::entry::{FACTS, Facts, Held, PACKAGE};
+use super::inductor::{self, Request};
+use super::key::{Ingredients, Input, Key};
+use super::options::{self, Options};
+use super::store::{Store, Temporary};
+use super::toolchain::{self, Compiler};
+use crate::native::trace::{self, Trace};
+use crate::python::{self, Interpreter};
+use crate::refusal::Refusal;
+
+/// A traced step to be compiled. It holds no tensors.
+#[derive(Debug)]
+pub struct Job {
+    trace: Mutex<Trace>,
+    inputs: Vec<Input>,
+    options: Options,
+    key: Key,
+    compiler: &'static Compiler,
+}
+
+/// A package; it is there as long as this is.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// For `native::package`.
+    pub package: PathBuf,
+    /// For the record.
+    pub facts: Compilation,
+    /// What a run calls: generated kernels by their names, operators as `aten::addmm`; in the order
+    /// of their first use.
+    pub kernels: Vec<String>,
+    /// What is different from what was asked for.
+    pub notes: Vec<String>,
+    _keep: Arc<Keep>,
+}
+
+/// Until when a package is there.
+#[derive(Debug)]
+enum Keep {
+    Held(#[expect(dead_code, reason = "locked until dropped")] Held),
+    Temporary(#[expect(dead_code, reason = "removed when dropped")] Temporary),
+}
+
+impl Job {
+    /// Runs the step once under the tracer. `inputs` are all tensors that it reads, in the order in
+    /// which the package takes them.
+    ///
+    /// # Errors
+    /// Those of the step; unsupported, where the graph would not be what the step does, or a package
+    /// not what the mode asks for; skipped, where there is no C++ compiler.
+    pub fn new(
+        inputs: &[&Tensor],
+        options: Options,
+        step: impl FnOnce() -> Result<Tensor, TchError>,
+    ) -> Result<Self, Refusal> {
+        options::expressible(options.device, options.mode)?;
+        let compiler = toolchain::compiler()?;
+        let described = inputs.iter().map(|it| describe(it)).collect::<Result<Vec<_>, _>>()?;
+        let trace = trace::trace(inputs, step)?;
+        if let Some(reason) = trace.untraceable() {
+            return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
+        }
+        if !trace.constants().is_empty() {
+            let constants = trace.constants().join(", ");
+            let reason = format!("the step reads tensors that are not its inputs: {constants}");
+            return Err(Refusal::Unsupported(reason));
+        }
+        let key = Key::of(&Ingredients {
+            graph: trace.graph(),
+            inputs: &described,
+            mode: options.mode,
+            threads: options.threads,
+            compiler,
+            target: &toolchain::target(options.place)?,
+        });
+        Ok(Self { trace: Mutex::new(trace), inputs: described, options, key, compiler })
+    }
+
+    /// Whether the package is in the cache.
+    pub fn is_kept(&self) -> bool {
+        let store = Store::of_environment().ok().flatten();
+        store.is_some_and(|store| store.find(&self.key).is_some())
+    }
+
+    /// The package: from the cache, else compiled by a child process, for which this waits, as it
+    /// does for another process or thread that is compiling the same.
+    ///
+    /// # Errors
+    /// Skipped, with the remedy, where it is not kept and cannot be compiled here; unsupported, with
+    /// Inductor's own reason; timeout; failed. What was refused once is not tried again.
+    pub fn compile(&self) -> Result<Compiled, Refusal> {
+        let store = Store::of_environment()?;
+        let ready = || {
+            options::python_for(self.options.device)?;
+            Ok(python::interpreter())
+        };
+        self.compiled(store.as_ref(), ready)
+    }
+
+    pub(super) fn compiled<'p>(
+        &self,
+        store: Option<&Store>,
+        python: impl FnOnce() -> Result<&'p Interpreter, Refusal>,
+    ) -> Result<Compiled, Refusal> {
+        if let Some(held) = store.and_then(|store| store.find(&self.key)) {
+            return Ok(self.found(held));
+        }
+        let python = python()?;
+        let kept = match store {
+            Some(store) => self.compile_into(store, python),
+            None => Err(Trouble::Cache("HOME is not set".to_owned())),
+        };
+        match kept {
+            Ok(compiled) => Ok(compiled),
+            Err(Trouble::Refused(refusal)) => Err(refusal),
+            Err(Trouble::Cache(why)) => self.compile_for_now(python, &why),
+        }
+    }
+
+    fn compile_into(&self, store: &Store, python: &Interpreter) -> Result<Compiled, Trouble> {
+        let turn = store.turn(&self.key)?;
+        // Somebody else may have made it, or tried to, while this one waited.
+        if let Some(held) = store.find(&self.key) {
+            return Ok(self.found(held));
+        }
+        if let Some(before) = self.refusal() {
+            return Err(Trouble::Refused(before));
+        }
+        store.sweep(&self.key, &turn);
+        let partial = store.partial(&self.key, &turn)?;
+        let made = self.make(partial.folder(), &store.probes(), python);
+        if let Err(Trouble::Refused(refusal)) = &made {
+            self.refuse(refusal);
+        }
+        made?;
+        let held = store.keep(&self.key, partial, &turn)?;
+        Ok(self.result(held.package.clone(), held.facts.clone(), Keep::Held(held)))
+    }
+
+    /// Where nothing can be kept.
+    fn compile_for_now(&self, python: &Interpreter, why: &str) -> Result<Compiled, Refusal> {
+        let failed = |why: &dyn std::fmt::Display| {
+            let folder = std::env::temp_dir();
+            Refusal::Failed(format!("cannot compile in {}: {why}", folder.display()))
+        };
+        let folder = Temporary::new().map_err(|error| failed(&error))?;
+        let probes = folder.path().join("probes.json");
+        let facts = match self.make(folder.path(), &probes, python) {
+            Ok(facts) => facts,
+            Err(Trouble::Refused(refusal)) => return Err(refusal),
+            Err(Trouble::Cache(why)) => return Err(failed(&why)),
+        };
+        let package = folder.path().join(PACKAGE);
+        let mut compiled = self.result(package, facts, Keep::Temporary(folder));
+        compiled.notes.push(format!(
+            "the package is not kept: {why}; set CRITERION_TORCH_CACHE to a folder that you can \
+             write to"
+        ));
+        Ok(compiled)
+    }
+
+    /// Fills a folder with package and facts, and nothing else.
+    fn make(&self, folder: &Path, probes: &Path, python: &Interpreter) -> Result<Facts, Trouble> {
+        let (graph, scratch) = (folder.join("graph.pt"), folder.join("scratch"));
+        let package = folder.join(PACKAGE);
+        fs::create_dir(&scratch)?;
+        self.trace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .save(&graph)
+            .map_err(Refusal::from)?;
+        let request = Request {
+            graph: &graph,
+            inputs: &self.inputs,
+            mode: self.options.mode,
+            threads: self.options.threads,
+            scratch: &scratch,
+            probes,
+            package: &package,
+        };
+        let answer = inductor::compile(python, self.compiler, &request, self.options.timeout)?;
+        let bytes = fs::read(&package).map_err(|error| {
+            Refusal::Failed(format!("Inductor wrote no package: {}: {error}", package.display()))
+        })?;
+        let torch = ::libtorch::release(&answer.torch);
+        let facts = Facts {
+            compilation: Compilation {
+                mode: self.options.mode,
+                options: answer.options,
+                compiler: format!("torch {torch}, {}, {}", self.compiler.short(), answer.target),
+                seconds: answer.seconds,
+                package_bytes: bytes.len() as u64,
+                cache_hit: false,
+                key: self.key.to_string(),
+            },
+            kernels: answer.kernels,
+            checksum: plan::fnv1a(&bytes),
+        };
+        fs::write(folder.join(FACTS), serde_json::to_vec_pretty(&facts).map_err(io::Error::from)?)?;
+        fs::remove_file(&graph)?;
+        fs::remove_dir_all(&scratch)?;
+        Ok(facts)
+    }
+
+    fn found(&self, held: Held) -> Compiled {
+        let mut facts = held.facts.clone();
+        facts.compilation.cache_hit = true;
+        self.result(held.package.clone(), facts, Keep::Held(held))
+    }
+
+    fn result(&self, package: PathBuf, facts: Facts, keep: Keep) -> Compiled {
+        Compiled {
+            package,
+            facts: facts.compilation,
+            kernels: facts.kernels,
+            notes: options::notes(self.options.device, self.options.mode),
+            _keep: Arc::new(keep),
+        }
+    }
+
+    /// Why it was refused before in this process.
+    fn refusal(&self) -> Option<Refusal> {
+        REFUSED.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(&self.key).cloned()
+    }
+
+    fn refuse(&self, refusal: &Refusal) {
+        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.get_or_insert_default().insert(self.key.clone(), refusal.clone());
+    }
+}
+
+/// A step is prepared more than once, and a time limit should pass once.
+static REFUSED: Mutex<Option<HashMap<Key, Refusal>>> = Mutex::new(None);
+
+/// Why there is no package.
+enum Trouble {
+    Refused(Refusal),
+    /// The folder cannot be written: no reason not to compile.
+    Cache(String),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Cache(error.to_string())
+    }
+}
+
+/// What Inductor has to know of an input.
+fn describe(tensor: &Tensor) -> Result<Input, Refusal> {
+    let device = match tensor.device() {
+        tch::Device::Cpu => "cpu".to_owned(),
+        tch::Device::Cuda(index) => format!("cuda:{index}"),
+        other => return Err(Refusal::Unsupported(format!("an input on {other:?}"))),
+    };
+    let dtype = dtype(tensor.f_kind()?)?;
+    Ok(Input { sizes: tensor.size(), strides: tensor.stride(), dtype, device })
+}
+
+/// torch's word for a dtype.
+fn dtype(kind: Kind) -> Result<&'static str, Refusal> {
+    Ok(match kind {
+        Kind::Float => "float32",
+        Kind::Double => "float64",
+        Kind::Half => "float16",
+        Kind::BFloat16 => "bfloat16",
+        Kind::Uint8 => "uint8",
+        Kind::Int8 => "int8",
+        Kind::Int16 => "int16",
+        Kind::Int => "int32",
+        Kind::Int64 => "int64",
+        Kind::Bool => "bool",
+        Kind::Float8e4m3fn => "float8_e4m3fn",
+        Kind::Float8e5m2 => "float8_e5m2",
+        other => return Err(Refusal::Unsupported(format!("an input of {other:?}"))),
+    })
+}
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod tests;

@@ -1,0 +1,92 @@
+//! The name of a package: a hash of all that decides what is in it.
+
+use std::fmt;
+
+use plan::CompileMode;
+use serde::Serialize;
+
+use super::inductor::PROGRAM;
+use super::toolchain::Compiler;
+
+/// An input of a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Input {
+    pub sizes: Vec<i64>,
+    /// In elements.
+    pub strides: Vec<i64>,
+    /// torch's word: `bfloat16`.
+    pub dtype: &'static str,
+    /// torch's word: `cuda:0`.
+    pub device: String,
+}
+
+/// All that decides what is in a package.
+#[derive(Debug)]
+pub(super) struct Ingredients<'i> {
+    pub graph: &'i str,
+    pub inputs: &'i [Input],
+    pub mode: CompileMode,
+    pub threads: u64,
+    pub compiler: &'i Compiler,
+    /// As the toolchain describes it.
+    pub target: &'i str,
+}
+
+/// 128 bits, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key(String);
+
+impl Key {
+    pub fn of(ingredients: &Ingredients<'_>) -> Self {
+        let Ingredients { graph, inputs, mode, threads, compiler, target } = ingredients;
+        let inputs = inputs.iter().map(|it| format!("{it:?}"));
+        let rest = [
+            PROGRAM.to_owned(),
+            ::libtorch::VERSION.to_owned(),
+            (*graph).to_owned(),
+            mode.as_str().to_owned(),
+            threads.to_string(),
+            compiler.version.clone(),
+            (*target).to_owned(),
+        ];
+        let mut hash = Fnv::new();
+        for part in rest.into_iter().chain(inputs) {
+            // With its length, so that no text can move from one part to the next.
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        Self(format!("{:032x}", hash.0))
+    }
+
+    /// A name that a key has.
+    pub fn parse(name: &str) -> Option<Self> {
+        let is_key =
+            name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        is_key.then(|| Self(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// FNV-1a of 128 bits.
+struct Fnv(u128);
+
+impl Fnv {
+    const fn new() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul((1 << 88) + 0x13b);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "key_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+use super::*;
+
+fn hash(text: &str) -> u128 {
+    let mut hash = Fnv::new();
+    hash.update(text.as_bytes());
+    hash.0
+}
+
+#[test]
+fn the_hash_is_fnv_1a() {
+    assert_eq!(hash(""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+    assert_eq!(hash("a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+    assert_eq!(hash("foobar"), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
+}
+
+fn key(change: impl FnOnce(&mut Ingredients<'_>, &mut Vec<Input>, &mut Compiler)) -> Key {
+    let mut compiler = Compiler { program: "g++".to_owned(), version: "g++ 12".to_owned() };
+    let input = Input {
+        sizes: vec![2, 3],
+        strides: vec![3, 1],
+        dtype: "bfloat16",
+        device: "cpu".to_owned(),
+    };
+    let mut inputs = vec![input.clone(), input];
+    let (no_inputs, no_compiler) = (Vec::new(), compiler.clone());
+    let mut ingredients = Ingredients {
+        graph: "graph",
+        inputs: &no_inputs,
+        mode: CompileMode::Default,
+        threads: 2,
+        compiler: &no_compiler,
+        target: "avx2",
+    };
+    change(&mut ingredients, &mut inputs, &mut compiler);
+    Key::of(&Ingredients { inputs: &inputs, compiler: &compiler, ..ingredients })
+}
+
+#[test]
+fn all_that_decides_the_content_decides_the_name() {
+    let first = key(|_, _, _| {});
+    assert_eq!(first, key(|_, _, _| {}));
+    let others = [
+        key(|it, _, _| it.graph = "other"),
+        key(|it, _, _| it.mode = CompileMode::MaxAutotune),
+        key(|it, _, _| it.threads = 1),
+        key(|it, _, _| it.target = "avx512"),
+        key(|_, inputs, _| inputs[1].sizes = vec![3, 2]),
+        key(|_, inputs, _| inputs[1].strides = vec![1, 2]),
+        key(|_, inputs, _| inputs[0].dtype = "float32"),
+        key(|_, inputs, _| inputs[0].device = "cuda:0".to_owned()),
+        key(|_, inputs, _| drop(inputs.pop())),
+        key(|_, _, compiler| compiler.version = "g++ 13".to_owned()),
+        // The same characters in other parts.
+        key(|it, _, compiler| {
+            it.target = "2avx2";
+            compiler.version = "g++ 1".to_owned();
+        }),
+    ];
+    for (at, other) in others.iter().enumerate() {
+        assert_ne!(first, *other, "{at}");
+        assert!(!others[..at].contains(other), "{at}");
+    }
+    // Where the compiler lies does not matter.
+    assert_eq!(first, key(|_, _, compiler| compiler.program = "/usr/bin/g++".to_owned()));
+}
+
+#[test]
+fn a_name_is_a_key_or_not() {
+    let key = key(|_, _, _| {});
+    let name = key.to_string();
+    assert_eq!(name.len(), 32);
+    assert_eq!(Key::parse(&name), Some(key));
+    for other in [
+        "",
+        "probes.json",
+        &name[1..],
+        &format!("{name}.lock"),
+        &format!("{name}.partial-1"),
+        &format!("{}G", &name[1..]),
+        &"A".repeat(32),
+    ] {
+        assert_eq!(Key::parse(other), None, "{other}");
+    }
+}

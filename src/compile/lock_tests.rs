@@ -1,0 +1,67 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use super::*;
+
+#[test]
+fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lock");
+    let (inside, turns) = (AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let turn = Turn::wait(&path).unwrap();
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                    turns.fetch_add(1, Ordering::SeqCst);
+                    assert!(Turn::attempt(&path).is_none());
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    drop(turn);
+                }
+            });
+        }
+    });
+    assert_eq!(turns.into_inner(), 400);
+    assert!(!path.exists());
+    assert!(Turn::attempt(&path).is_some());
+}
+
+#[test]
+fn a_turn_needs_a_folder() {
+    assert!(Turn::wait(Path::new("/nowhere/a.lock")).is_err());
+    assert!(Turn::attempt(Path::new("/nowhere/a.lock")).is_none());
+}
+
+#[test]
+fn what_is_held_is_not_taken_and_what_is_taken_is_as_good_as_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("facts");
+    assert_eq!(hold(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+    fs::write(&path, "").unwrap();
+
+    let first = hold(&path).unwrap();
+    let second = hold(&path).unwrap();
+    assert!(take(&path).is_none());
+    drop(first);
+    assert!(take(&path).is_none());
+    drop(second);
+    let taken = take(&path).unwrap();
+    assert_eq!(hold(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+    drop(taken);
+    assert!(hold(&path).is_ok());
+}
+
+#[test]
+fn a_file_counts_while_its_path_leads_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("a"), folder.path().join("b"));
+    fs::write(&path, "").unwrap();
+    fs::write(&other, "").unwrap();
+    let file = File::open(&path).unwrap();
+    assert!(leads_to(&path, &file));
+    fs::rename(&other, &path).unwrap();
+    assert!(!leads_to(&path, &file));
+    fs::remove_file(&path).unwrap();
+    assert!(!leads_to(&path, &file));
+}

@@ -1,0 +1,96 @@
+//! What a case asks for, and whether this machine has it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use plan::{CompileMode, Device};
+
+use super::store::Store;
+use super::toolchain;
+use crate::python;
+use crate::refusal::Refusal;
+
+/// The version of Triton that comes with torch 2.11, which Inductor needs for CUDA.
+const TRITON: &str = "3.6.0";
+
+const REMEDY: &str = "run `cargo xtask setup --python`, or set CRITERION_TORCH_PYTHON to a python \
+    that has torch 2.11.0";
+
+/// How a step is compiled.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Mode of `torch.compile`.
+    pub mode: CompileMode,
+    /// Of a generated kernel on the CPU: those of eager.
+    pub threads: u64,
+    /// The plan's device, and its tch device.
+    pub device: Device,
+    /// Where the step's tensors are.
+    pub place: tch::Device,
+    /// Of one compilation.
+    pub timeout: Duration,
+}
+
+/// Whether steps can be compiled here: asked before anything is made for them. Only the first call
+/// for a device starts processes.
+///
+/// # Errors
+/// Unsupported where a package cannot be what the mode asks for; skipped, with the remedy, where
+/// there is no C++ compiler, or no Python has torch and no package is kept.
+pub fn available(device: Device, mode: CompileMode) -> Result<(), Refusal> {
+    expressible(device, mode)?;
+    toolchain::compiler()?;
+    match python_for(device) {
+        // A package that is kept needs no Python.
+        Err(Refusal::Skipped(_)) if Store::of_environment()?.is_some_and(|it| it.holds_any()) => {
+            Ok(())
+        }
+        found => found,
+    }
+}
+
+/// Demands that a package can be what the mode asks for.
+pub(super) fn expressible(device: Device, mode: CompileMode) -> Result<(), Refusal> {
+    let instead = match (device, mode) {
+        (Device::Cpu, _)
+        | (Device::Cuda, CompileMode::Default | CompileMode::MaxAutotuneNoCudagraphs) => {
+            return Ok(());
+        }
+        (Device::Cuda, CompileMode::ReduceOverhead) => CompileMode::Default,
+        (Device::Cuda, CompileMode::MaxAutotune) => CompileMode::MaxAutotuneNoCudagraphs,
+        (Device::Xpu | Device::Mps, _) => {
+            let reason = format!("packages are compiled for cpu and cuda, not for {device}");
+            return Err(Refusal::Unsupported(reason));
+        }
+    };
+    Err(Refusal::Unsupported(format!(
+        "{} asks for CUDA graphs, which are no part of a compiled package; {} is the same without \
+         them",
+        mode.as_str(),
+        instead.as_str()
+    )))
+}
+
+/// What the mode asks for and has no effect.
+pub(super) fn notes(device: Device, mode: CompileMode) -> Vec<String> {
+    let graphs = matches!(mode, CompileMode::ReduceOverhead | CompileMode::MaxAutotune);
+    let note = || format!("{} asks for CUDA graphs, which a CPU has not", mode.as_str());
+    (device == Device::Cpu && graphs).then(note).into_iter().collect()
+}
+
+/// Demands a Python that can compile for a device; asked once for each.
+pub(super) fn python_for(device: Device) -> Result<(), Refusal> {
+    static ASKED: Mutex<Option<HashMap<Device, Result<(), Refusal>>>> = Mutex::new(None);
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    asked.get_or_insert_default().entry(device).or_insert_with(|| ask(device)).clone()
+}
+
+fn ask(device: Device) -> Result<(), Refusal> {
+    let python = python::interpreter();
+    python.demand("torch", ::libtorch::VERSION, REMEDY)?;
+    if device == Device::Cuda {
+        python.demand("triton", TRITON, REMEDY)?;
+    }
+    Ok(())
+}
