@@ -302,6 +302,7 @@ fn without_peer(case: &Case) -> Option<&'static str> {
 fn ours_refuses(refusal: Refusal) -> Outcome {
     match refusal {
         Refusal::Failed(error) => Outcome::Failed(format!("ours: {error}")),
+        Refusal::Timeout(_) => Outcome::Failed(format!("ours: {refusal}")),
         other => Outcome::NotCompared(format!("ours: {other}")),
     }
 }

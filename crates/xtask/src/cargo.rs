@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use crate::error::{Error, Result};
 use crate::setup;
 use crate::workspace::Workspace;
-use ::libtorch::PYTHON;
+use ::libtorch::{COMPILER_PYTHON, PYTHON};
 
 /// `cargo xtask bench`: measures, then prints the report.
 pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
@@ -42,6 +42,10 @@ pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
 pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut cargo = command(workspace, COMPARE, arguments);
     cargo.env(PYTHON, python);
+    // It has the torch that compiles, too: both sides' code comes from the same one.
+    if std::env::var_os(COMPILER_PYTHON).is_none() {
+        cargo.env(COMPILER_PYTHON, python);
+    }
     // Neither side's threads may spin while the other side is timed.
     if std::env::var_os(WAIT_POLICY).is_none() {
         cargo.env(WAIT_POLICY, "passive");
