@@ -11,14 +11,10 @@ use plan::Case;
 use super::clock::Stopwatch;
 use super::progress::rough;
 use super::{panics, release::release};
-use crate::compile::Job;
-use crate::workload;
+use crate::workload::Ahead;
 
-/// A case's operations, traced.
-struct Traced<'a> {
-    case: &'a Case,
-    job: Job,
-}
+/// What is to be compiled of a case.
+type Traced<'a> = (&'a Case, Ahead);
 
 /// Compiles those of the cases that are to be compiled and are not kept from an earlier run. What is
 /// refused is not told here: the case itself says so when its turn comes.
@@ -39,12 +35,13 @@ pub fn compile<'a>(cases: impl IntoIterator<Item = &'a Case>) {
         }
         for case in cases {
             match traced(case) {
-                Some(job) if !job.is_kept() => {
-                    if sender.send(Traced { case, job }).is_err() {
-                        return;
-                    }
+                None => progress.passed(),
+                Some(kept) if kept.is_kept() => {
+                    kept.compile();
+                    progress.passed();
                 }
-                _ => progress.passed(),
+                // The workers end after the sender.
+                Some(ahead) => drop(sender.send((case, ahead))),
             }
         }
         // The workers end with the channel.
@@ -53,12 +50,12 @@ pub fn compile<'a>(cases: impl IntoIterator<Item = &'a Case>) {
     progress.finish();
 }
 
-/// The case's job; none where it is refused, or panics.
-fn traced(case: &Case) -> Option<Job> {
-    let job = panics::catch(|| workload::job(case));
+/// The case traced; none where it is refused, or panics.
+fn traced(case: &Case) -> Option<Ahead> {
+    let ahead = panics::catch(|| Ahead::of(case));
     release(case.device);
-    match job {
-        Ok(Ok(job)) => job,
+    match ahead {
+        Ok(Ok(ahead)) => ahead,
         Ok(Err(_)) | Err(panics::Caught::Panic(_)) => None,
         Err(panics::Caught::Other(payload)) => std::panic::resume_unwind(payload),
     }
@@ -68,10 +65,10 @@ fn work(receiver: &Mutex<Receiver<Traced<'_>>>, progress: &Progress) {
     loop {
         // The lock is held while waiting, and by nobody while compiling.
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Traced { case, job }) = next else { return };
+        let Ok((case, ahead)) = next else { return };
         progress.begins(case);
-        // A refusal is kept, and told when the case's turn comes.
-        drop(job.compile());
+        // A refusal is kept, and told when the case's turn comes; so is a panic, which comes again.
+        drop(panics::catch(|| ahead.compile()));
         progress.compiled.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -68,7 +68,6 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
     let mut session = Session::start(target, plan, args, folders, prepare)?;
-    session.compile();
     for index in session.order() {
         groups[index](&mut criterion, &mut session);
     }

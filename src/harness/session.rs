@@ -10,6 +10,7 @@ use criterion::{BenchmarkGroup, Criterion};
 use plan::{Allocator, Case, Device, Plan, Role, cost};
 
 use super::args::{Args, Mode};
+use super::case_run::settle_allocator;
 use super::compiling;
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
@@ -51,6 +52,11 @@ impl Session {
         if args.mode == Mode::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
+        if args.mode != Mode::List && !args.loads() {
+            numerics::pin().map_err(|error| error.to_string())?;
+            compile(&selected);
+        }
+        // From here on nothing but measuring takes time.
         let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
         let progress = measures.then(|| Progress::new(expected()));
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
@@ -71,18 +77,9 @@ impl Session {
             journal.machine(quiet, checks);
         }
         if args.mode != Mode::List {
-            numerics::pin().map_err(|error| error.to_string())?;
             journal.open(plan.cases().count())?;
         }
         Ok(Self { plan, args: Rc::new(args), criterion, journal, progress, prepare })
-    }
-
-    /// Compiles what will be run compiled, so that nothing else is done while a case is measured.
-    pub(super) fn compile(&self) {
-        if self.args.mode != Mode::List && !self.args.loads() {
-            let selected = |case: &&Case| self.args.selects(&case.full_id());
-            compiling::compile(self.plan.cases().filter(selected));
-        }
     }
 
     /// The order in which to run the groups: those that want the system's allocator first, because
@@ -193,6 +190,18 @@ impl Session {
             _ => self.journal.close(),
         }
     }
+}
+
+/// Compiles what will be run compiled, so that nothing else is done while a case is measured.
+fn compile(selected: &[&Case]) {
+    let retained = |case: &&Case| case.settings.allocator == Allocator::Retained;
+    if selected.iter().any(|case| case.work.compile().is_some())
+        && selected.iter().all(|case| retained(&case))
+    {
+        // Before there are threads that compile, as it would be without them.
+        settle_allocator(Allocator::Retained);
+    }
+    compiling::compile(selected.iter().copied());
 }
 
 /// How long a case is expected to take: nothing, if it will be refused before it starts.

@@ -1,6 +1,6 @@
 //! Accuracy gates.
 
-use plan::{Activation, Dtype, ModelKind, Recipe};
+use plan::{Activation, Case, Dtype, ModelKind, Recipe};
 
 use crate::recipes;
 
@@ -66,10 +66,23 @@ pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: usiz
 }
 
 /// The smallest signal-to-noise ratio, in dB, that a compiled output may have against the eager one.
-pub fn min_agreement_db(dtype: Dtype) -> f64 {
-    match dtype {
+/// Inductor keeps in float32 what eager operations round in between.
+///
+/// Lowest values measured on a CPU, in dB, of linear layers, ln_linear, the transformer block, patterns
+/// and operators (`compiled_tests.rs` prints them): infinite in float32 but for sums in another order,
+/// 50.1 in bfloat16. A step that quantizes its activations turns the smallest difference before that
+/// into a whole step of the quantization, here and there: 40.0 of int8dq in bfloat16, 41.3 of intx, 87
+/// in float32, 35 of float8dq; no more than the quantization itself takes.
+pub fn min_agreement_db(case: &Case) -> f64 {
+    let of_dtype = match case.dtype {
         Dtype::Float32 => 90.0,
-        Dtype::BFloat16 => 30.0,
-        Dtype::Float16 => 45.0,
+        Dtype::BFloat16 => 40.0,
+        Dtype::Float16 => 55.0,
+    };
+    match case.work.model().map(|work| work.variant.recipe) {
+        Some(recipe) if recipe.quantizes_activations() => {
+            recipes::min_sqnr_db(recipe, case.dtype).min(of_dtype)
+        }
+        _ => of_dtype,
     }
 }

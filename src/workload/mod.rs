@@ -2,6 +2,7 @@
 //!
 //! The order is [`preflight`], [`prepare`], [`Workload::check`], then the clock.
 
+mod ahead;
 mod compiled;
 mod forward;
 mod fusion;
@@ -11,6 +12,7 @@ mod probe;
 mod traffic;
 mod trials;
 
+pub use ahead::Ahead;
 pub use preflight::preflight;
 
 pub use crate::refusal::Refusal;
@@ -24,7 +26,6 @@ use probe::Call;
 use tch::{TchError, Tensor};
 use traffic::Traffic;
 
-use crate::compile::Job;
 use crate::device;
 
 /// What is timed.
@@ -87,16 +88,6 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
         (_, Some(mode)) => Box::new(Compiled::prepare(case, mode, eager(case)?)?),
         (_, None) => eager(case)?,
     })
-}
-
-/// What there is to compile for the case; none where it runs eagerly.
-///
-/// # Errors
-/// As [`prepare`].
-pub fn job(case: &Case) -> Result<Option<Job>, Refusal> {
-    let Some(mode) = case.work.compile() else { return Ok(None) };
-    preflight(case)?;
-    compiled::job(case, mode, &*eager(case)?).map(Some)
 }
 
 /// The case with its operations run one by one.

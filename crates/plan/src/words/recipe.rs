@@ -189,6 +189,24 @@ impl Recipe {
         }
     }
 
+    /// Whether each step quantizes its activations, too, in some forms of the recipe at least.
+    pub const fn quantizes_activations(self) -> bool {
+        match self {
+            Self::Int8dq { .. }
+            | Self::Int8dqPrefillWoDecode
+            | Self::Float8dqTensor
+            | Self::Float8dqRow
+            | Self::Int8DynamicIntx { .. } => true,
+            Self::Baseline
+            | Self::Int8wo { .. }
+            | Self::Int4wo { .. }
+            | Self::Float8wo
+            | Self::Gemlitewo { .. }
+            | Self::Uintx { .. }
+            | Self::Fp6 => false,
+        }
+    }
+
     /// Every recipe without parameters, and one of each family with them.
     pub fn examples() -> impl Iterator<Item = Self> {
         SPELLINGS.iter().map(|word| word.parse().expect("the list holds valid recipes"))

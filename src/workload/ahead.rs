@@ -1,0 +1,62 @@
+//! Compiling before anything is measured: traced then, compiled on all cores, and at hand when a case's
+//! turn comes, which then neither traces nor compiles: its first call finds everything cold.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use plan::Case;
+
+use super::{Refusal, compiled, eager, preflight};
+use crate::compile::{Compiled, Job};
+
+/// A case's operations, traced.
+#[derive(Debug)]
+pub struct Ahead {
+    full_id: String,
+    job: Job,
+}
+
+type Results = BTreeMap<String, Result<Compiled, Refusal>>;
+
+/// By case.
+static RESULTS: Mutex<Results> = Mutex::new(Results::new());
+
+/// Most results that wait for their cases: each holds a file open, and many systems allow a thousand.
+/// Any other case is traced again, and finds its package in the cache.
+const MOST: usize = 512;
+
+impl Ahead {
+    /// Builds the case eagerly and traces a step; none where the case is not compiled.
+    ///
+    /// # Errors
+    /// As [`super::prepare`].
+    pub fn of(case: &Case) -> Result<Option<Self>, Refusal> {
+        let Some(mode) = case.work.compile() else { return Ok(None) };
+        preflight(case)?;
+        let job = compiled::job(case, mode, &*eager(case)?)?;
+        Ok(Some(Self { full_id: case.full_id(), job }))
+    }
+
+    /// Whether its package is there, of an earlier run.
+    pub fn is_kept(&self) -> bool {
+        self.job.is_kept()
+    }
+
+    /// Compiles where there is no package, and keeps what came of it for [`super::prepare`].
+    pub fn compile(self) {
+        let result = self.job.compile();
+        let mut results = results();
+        if results.len() < MOST {
+            results.insert(self.full_id, result);
+        }
+    }
+}
+
+/// What has come of compiling the case ahead; none where that was not done.
+pub(super) fn result(case: &Case) -> Option<Result<Compiled, Refusal>> {
+    results().get(&case.full_id()).cloned()
+}
+
+fn results() -> MutexGuard<'static, Results> {
+    RESULTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
