@@ -216,7 +216,8 @@ fn size(pattern: Pattern) -> FusionShape {
             FusionShape::Conv { b: 2, i: 16, o: 32, s: 8, memory_format }
         }
         PatternFamily::Attention => {
-            FusionShape::Attention { b: 2, s: 16, d: 64, heads: 2, causal: true }
+            let causal = pattern != Pattern::QkScores;
+            FusionShape::Attention { b: 2, s: 16, d: 64, heads: 2, causal }
         }
     }
 }
