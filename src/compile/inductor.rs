@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 pub(super) const PROGRAM: &str = include_str!("aot_compile.py");
 
 /// Variables that change what is compiled begin with these. None of them is in a package's key.
-const SETTINGS: [&str; 7] =
+pub const SETTINGS: [&str; 7] =
     ["TORCH", "PYTORCH_", "INDUCTOR_", "AOT_INDUCTOR", "AOTINDUCTOR", "ATEN_", "TRITON_"];
 
 /// What `aot_compile.py` reads.

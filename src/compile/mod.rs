@@ -25,6 +25,7 @@ mod partial;
 mod store;
 mod toolchain;
 
+pub use inductor::SETTINGS;
 pub use job::{Compiled, Job};
 pub use options::{Options, available};
 

@@ -8,11 +8,12 @@
 //! as `bfloat16 [64, 1024] [1024, 1]`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::native as shim;
 use tch::{Device, TchError, Tensor};
 
+use super::constants;
 use super::error::{Error, check, returned_string};
 use super::tensor::returned;
 
@@ -41,7 +42,18 @@ impl Package {
             shim::ctn_package_load(text, length, device_index, first, count, &mut package)
         };
         check(status).map_err(|error| of(path, error))?;
-        Ok(Self(package))
+        let package = Self(package);
+        // It was not there when those of libtorch were mapped, and has vector loops of its own.
+        constants::map_library(&package.library()?);
+        Ok(package)
+    }
+
+    /// The name that its library was loaded by.
+    fn library(&self) -> Result<PathBuf, Error> {
+        // SAFETY: the package lives, and `out` is writable.
+        let call = |out| unsafe { shim::ctn_package_library(self.0, out) };
+        // SAFETY: the call hands over a new string.
+        Ok(PathBuf::from(unsafe { returned_string(call) }?))
     }
 
     /// Runs the compiled code on the inputs as they are now; on CUDA, on the device's current stream.

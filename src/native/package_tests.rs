@@ -212,6 +212,15 @@ fn packages_go_when_they_are_dropped() {
     assert!(left <= 8, "{left} of 103 packages are still there");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn its_constants_are_mapped() {
+    let Some(file) = package() else { return };
+    let package = load(&file.path, inputs()).expect("loads");
+    let library = package.library().expect("a name");
+    assert!(constants::tests::is_mapped(&library), "{}", library.display());
+}
+
 #[test]
 fn there_is_one_openmp() {
     let Some(file) = package() else { return };

@@ -2,7 +2,8 @@
 //!
 //! libtorch's tracer writes down the operations that pass its dispatcher, with sizes and numbers as they are in this
 //! run. It does not see what is done to memory behind its back, by kernels of other libraries or of this project, nor
-//! what becomes of a number that is taken out of a tensor; [`Trace::untraceable`] says when a step has such.
+//! what becomes of a number that is taken out of a tensor; [`Trace::untraceable`] says when a step has such, and when its
+//! output is no memory of its own.
 
 use std::ffi::c_void;
 use std::panic::{self, AssertUnwindSafe};
@@ -24,7 +25,7 @@ pub struct Trace {
 
 /// Runs `step` once under libtorch's tracer, without gradients. `inputs` are all tensors that it reads; they become the
 /// inputs of the graph, in this order, whether it reads them or not. Where the step can be traced, the graph is then run
-/// once on the same inputs, to see that it gives the same output, bit by bit.
+/// once on the same inputs, to see that it gives the same output, number by number.
 ///
 /// A tensor is known by its identity: a view of an input that was made beforehand is not that input, but a
 /// [constant](Trace::constants).

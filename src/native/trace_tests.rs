@@ -164,6 +164,18 @@ fn work_outside_of_libtorch_is_seen() {
         fill(&result, 3.0);
         Ok(result)
     }));
+    // Also if it is little of much.
+    elsewhere(reason(|x| {
+        let result = x.f_repeat([100_000, 1])?;
+        fill(&result.f_narrow(0, 399_999, 1)?, 3.0);
+        Ok(result)
+    }));
+}
+
+#[test]
+fn what_is_no_number_is_the_same() {
+    assert_eq!(reason(|x| x.f_mul_scalar(f64::NAN)), None);
+    assert_eq!(reason(|x| x.f_abs()?.f_div_scalar(0.0)), None);
 }
 
 #[test]
@@ -212,6 +224,22 @@ fn memory_that_operations_write_first_is_fine() {
 fn writing_into_an_input_is_seen() {
     let reason = reason(|x| x.f_view([-1])?.f_add_scalar_(1.0)).expect("seen");
     assert_eq!(reason, "it writes into its input 0");
+}
+
+#[test]
+fn an_output_that_is_an_input_is_seen() {
+    let given_back = Some("its output is its input 0, or a view of it".to_owned());
+    assert_eq!(reason(|x| Ok(x.shallow_clone())), given_back);
+    assert_eq!(reason(|x| x.f_view([-1])), given_back);
+    assert_eq!(reason(|x| x.f_abs().and_then(|_| x.f_narrow(0, 1, 2))), given_back);
+    // Whether something is copied may depend on the input.
+    assert_eq!(reason(|x| x.f_reshape([8, 4])), given_back);
+    assert_eq!(reason(|x| x.f_tr()?.f_reshape([-1])), None);
+    assert_eq!(reason(|x| x.f_abs()?.f_view([-1])), None);
+    let (x, weight) = (float(&[4]), float(&[4]));
+    let recorded = trace(&[&x, &weight], || x.f_abs().and_then(|_| weight.f_view([2, 2])));
+    let reason = recorded.expect("recorded").untraceable().map(str::to_owned);
+    assert_eq!(reason.as_deref(), Some("its output is its input 1, or a view of it"));
 }
 
 #[test]

@@ -29,12 +29,28 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Compares two tensors of one size, in float64.
+    /// Compares two tensors of one size, in float64, block by block.
+    ///
+    /// # Errors
+    /// Two sizes; tensors without elements; what libtorch refuses.
     pub fn between(reference: &Tensor, output: &Tensor) -> Result<Self, TchError> {
-        let reference = reference.f_to_kind(Kind::Double)?;
-        let error = output.f_to_kind(Kind::Double)?.f_sub(&reference)?;
-        let max_abs_error = error.f_abs()?.f_max()?.f_double_value(&[])?;
-        Ok(Self::new(norm(&reference)?, norm(&error)?, max_abs_error))
+        let (expected, found) = (reference.size(), output.size());
+        if expected != found || output.numel() == 0 {
+            return Err(TchError::Shape(format!("{found:?} beside a reference of {expected:?}")));
+        }
+        let (mut signal, mut noise, mut max_abs_error) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for (reference, output) in blocks(reference)?.zip(blocks(output)?) {
+            let reference = reference?.f_to_kind(Kind::Double)?;
+            let error = output?.f_to_kind(Kind::Double)?.f_sub(&reference)?;
+            signal += squares(&reference)?;
+            noise += squares(&error)?;
+            let largest = error.f_abs()?.f_max()?.f_double_value(&[])?;
+            // NaN stays NaN: nothing is above it.
+            if largest.is_nan() || largest > max_abs_error {
+                max_abs_error = largest;
+            }
+        }
+        Ok(Self::new(signal.sqrt(), noise.sqrt(), max_abs_error))
     }
 
     /// The same of values one by one, a reference and an output each, where they are no tensors.
@@ -89,25 +105,31 @@ impl Distance {
     }
 }
 
-fn norm(tensor: &Tensor) -> Result<f64, TchError> {
-    tensor.f_norm()?.f_double_value(&[])
+/// The sum of the squares.
+fn squares(tensor: &Tensor) -> Result<f64, TchError> {
+    let norm = tensor.f_norm()?.f_double_value(&[])?;
+    Ok(norm * norm)
 }
 
-/// Number of elements of `output`, all of it, that are NaN or infinite. Goes block by block, so
-/// that a large output does not need several times its memory.
-pub fn nonfinite(output: &Tensor) -> Result<i64, TchError> {
-    const BLOCK: i64 = 1 << 24;
-    let flat = output.f_reshape([-1])?;
+/// Elements that are looked at together, so that a large output does not need several times its memory.
+const BLOCK: i64 = 1 << 20;
+
+/// All elements of a tensor, in their order, block by block.
+fn blocks(
+    tensor: &Tensor,
+) -> Result<impl Iterator<Item = Result<Tensor, TchError>> + use<>, TchError> {
+    let flat = tensor.f_reshape([-1])?;
     let all = flat.size1()?;
-    let mut found = 0;
-    let mut start = 0;
-    while start < all {
-        let block = flat.f_narrow(0, start, BLOCK.min(all - start))?;
-        let broken = block.f_isfinite()?.f_logical_not()?;
-        found += broken.f_count_nonzero(None::<i64>)?.f_int64_value(&[])?;
-        start += BLOCK;
-    }
-    Ok(found)
+    let starts = (0..all).step_by(BLOCK as usize);
+    Ok(starts.map(move |start| flat.f_narrow(0, start, BLOCK.min(all - start))))
+}
+
+/// Number of elements of `output`, all of it, that are NaN or infinite.
+pub fn nonfinite(output: &Tensor) -> Result<i64, TchError> {
+    blocks(output)?.try_fold(0, |found, block| {
+        let broken = block?.f_isfinite()?.f_logical_not()?;
+        Ok(found + broken.f_count_nonzero(None::<i64>)?.f_int64_value(&[])?)
+    })
 }
 
 #[cfg(test)]
@@ -149,6 +171,52 @@ mod tests {
         assert_eq!(compare(0.0, 0.0), f64::INFINITY);
         assert_eq!(compare(0.0, 1.0), f64::NEG_INFINITY);
         assert!(compare(1.0, f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn of_several_blocks_all_count() {
+        let count = 2 * BLOCK + 3;
+        let options = (Kind::Float, tch::Device::Cpu);
+        let reference = Tensor::arange(count, options).sin();
+        let noise = Tensor::arange(count, options).cos() * 1e-3;
+        let output = &reference + noise;
+        // As a whole, at once.
+        let wide = reference.to_kind(Kind::Double);
+        let error = output.to_kind(Kind::Double) - &wide;
+        let number = |tensor: Tensor| tensor.double_value(&[]);
+        let whole = number(error.norm()) / number(wide.norm());
+        let distance = Distance::between(&reference, &output).unwrap();
+        assert!((distance.relative_error / whole - 1.0).abs() < 1e-12, "{distance:?} {whole}");
+        assert!((distance.sqnr_db + 20.0 * whole.log10()).abs() < 1e-9, "{distance:?}");
+        assert_eq!(distance.max_abs_error, number(error.abs().max()));
+        // Also of a tensor whose elements do not lie in order.
+        let across = |tensor: &Tensor| tensor.narrow(0, 0, 2 * BLOCK).view([2, BLOCK]).tr();
+        let straight = |tensor: &Tensor| across(tensor).contiguous();
+        assert_eq!(
+            Distance::between(&across(&reference), &straight(&output)).unwrap(),
+            Distance::between(&straight(&reference), &across(&output)).unwrap()
+        );
+        for at in [5, BLOCK + 7, count - 1] {
+            let with = |value: f64| {
+                let broken = output.copy();
+                drop(broken.get(at).fill_(value));
+                Distance::between(&reference, &broken).unwrap()
+            };
+            let nan = with(f64::NAN);
+            assert!(nan.sqnr_db.is_nan() && nan.max_abs_error.is_nan(), "{at}: {nan:?}");
+            assert_eq!(with(f64::INFINITY).max_abs_error, f64::INFINITY, "{at}");
+            let expected = (100.0 - number(wide.get(at))).abs();
+            assert_eq!(with(100.0).max_abs_error, expected, "{at}");
+        }
+    }
+
+    #[test]
+    fn other_sizes_are_refused() {
+        let of = |size: &[i64]| Tensor::ones(size, (Kind::Float, tch::Device::Cpu));
+        for (reference, output) in [([2, 8], [8, 2]), ([2, 8], [1, 8]), ([0, 8], [0, 8])] {
+            let refused = Distance::between(&of(&reference), &of(&output));
+            assert!(refused.is_err(), "{reference:?} {output:?}");
+        }
     }
 
     #[test]

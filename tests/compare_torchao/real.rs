@@ -43,6 +43,10 @@ fn torchao_runs_a_recipe_or_says_why_not() {
     let Some(python) = python() else { return };
     let recipes: Vec<String> = Recipe::examples().map(|recipe| recipe.to_string()).collect();
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
+    if cfg!(target_os = "linux") {
+        // Some forty megabytes of libtorch's.
+        assert!(peer.facts.constants > 5000, "{}", peer.facts.constants);
+    }
     let dense = cases(&recipes, "");
     assert_eq!(dense.len(), recipes.len());
     for case in &dense {

@@ -2,9 +2,10 @@
 
 One JSON object a line, an answer to each:
 
-    {"start": {"mallopt": [[switch, value], ...]}}    before torch is imported
+    {"start": {"mallopt": [[switch, value], ...],     before torch is imported
+               "libraries": how the names of those begin whose constants are mapped}}
         -> {"torch": version, "torchao": version, "python": version, "capability": instruction set,
-            "configuration": how torch was built}
+            "configuration": how torch was built, "constants": how many pages are mapped}
     {"build": {"model", "recipe", "sparsity", "compile_mode", "dtype", "shape": [m, k, n], "threads"}}
         -> {"built": {"weight": its type, "graphs": how many Dynamo compiled}},
            {"unsupported": torchao's reason} or {"failed": what broke}
@@ -31,11 +32,12 @@ os.dup2(2, 1)
 
 def main():
     libc = ctypes.CDLL(None)
-    switches = read()["start"]["mallopt"]
+    request = read()["start"]
+    switches, libraries = request["mallopt"], request["libraries"]
     for switch, value in switches:
         if libc.mallopt(switch, value) != 1:
             raise SystemExit(f"the C library refused mallopt({switch}, {value})")
-    answer(start())
+    answer(start(libraries))
 
     model = x = None
     while (request := read()) is not None:
@@ -47,6 +49,8 @@ def main():
                 libc.malloc_trim(0)
             try:
                 model, x, built = build(**request["build"])
+                # Those of what was compiled, too.
+                map_constants(libraries)
                 answer({"built": built})
             except Exception as error:
                 if is_refusal(error):
@@ -58,7 +62,7 @@ def main():
             answer({"ns": timed(model, x, **request["time"])})
 
 
-def start():
+def start(libraries):
     # Inductor compiles here, in this process: its workers would stay, beside what is timed.
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 
@@ -66,23 +70,41 @@ def start():
     import torchao
 
     torch.set_grad_enabled(False)
-    read_constants(torch)
-    return {
+    facts = {
         "torch": torch.__version__,
         "torchao": torchao.__version__,
         "python": platform.python_version(),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "configuration": torch.__config__.show(),
+        "constants": map_constants(libraries),
     }
+    # Of ATen's kernels, which have been told now. Inductor would heed it, and that of our side does
+    # not hear of it.
+    os.environ.pop("ATEN_CPU_CAPABILITY", None)
+    return facts
 
 
-def read_constants(torch):
-    """As the harness does for its own libtorch: a masked load of a constant whose page is not mapped
-    is slow at every call, and a read of the file maps it."""
-    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
-    with library.open("rb") as file:
-        while file.read(1 << 24):
-            pass
+def map_constants(libraries):
+    """As the harness does for its own libtorch: a masked load of a constant whose page this process
+    has not mapped is slow at every call. Reads a byte of every page of the libraries whose names
+    begin so, and of what Inductor has compiled; says how many those are."""
+    from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return 0
+    compiled, pages = Path(cache_dir()).resolve(), 0
+    for line in maps.read_text().splitlines():
+        addresses, permissions, _, _, _, *name = line.split(maxsplit=5)
+        file = Path(*name)
+        wanted = file.name.startswith(tuple(libraries)) or compiled in file.parents
+        if permissions == "r--p" and wanted:
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            for page in range(start, end, 4096):
+                # Reads it.
+                ctypes.c_ubyte.from_address(page).value
+            pages += (end - start) // 4096
+    return pages
 
 
 def build(model, recipe, sparsity, compile_mode, dtype, shape, threads):

@@ -8,12 +8,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use criterion_torch::compile::SETTINGS;
+use criterion_torch::native::constants::LIBRARIES;
+use criterion_torch::python::without_variables;
 use plan::{Case, ModelWork};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::rounds::Side;
+
+/// Names the instruction set that ATen dispatches to.
+pub const CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
 
 /// A switch of `mallopt` and its value.
 pub type Switch = (i32, i32);
@@ -57,6 +63,8 @@ pub struct Facts {
     pub capability: String,
     /// How torch was built; several lines.
     pub configuration: String,
+    /// Pages of constants that it has mapped beforehand: none where the system does not tell.
+    pub constants: u64,
 }
 
 /// An answer to `build`.
@@ -86,21 +94,25 @@ struct Timed {
 }
 
 impl Peer {
-    /// Starts `python` and has it import torchao, after `mallopt` has been told `switches`.
+    /// Starts `python` and has it import torchao, after `mallopt` has been told `switches`. What
+    /// variables tell torch and Inductor, our own compiler does not hear either.
     ///
     /// # Errors
     /// When it does not come up; its own words are on standard error.
     pub fn start(python: &OsStr, switches: &[Switch], patience: Patience) -> Result<Self, String> {
         let program =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/self_test/torchao/peer.py");
-        let mut child = Command::new(python)
-            // Deprecations, mostly.
-            .args(["-W", "ignore"])
-            .arg(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("cannot run {}: {error}", python.display()))?;
+        let mut command = Command::new(python);
+        // Deprecations, mostly.
+        command.args(["-W", "ignore"]).arg(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        without_variables(&mut command, &SETTINGS);
+        // Of the kernels that both sides have beside what is compiled.
+        if let Some(capability) = std::env::var_os(CAPABILITY) {
+            command.env(CAPABILITY, capability);
+        }
+        let mut child =
+            command.spawn().map_err(|error| format!("cannot run {}: {error}", python.display()))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (requests, answers) = pipes.ok_or("the Python process has no pipes")?;
         let (answered, answers_read) = channel();
@@ -111,7 +123,8 @@ impl Peer {
         });
         let facts = Facts::default();
         let mut peer = Self { child, requests, answers: answers_read, patience, facts };
-        peer.facts = peer.ask(&json!({ "start": { "mallopt": switches } }), patience.build)?;
+        let start = json!({ "start": { "mallopt": switches, "libraries": LIBRARIES } });
+        peer.facts = peer.ask(&start, patience.build)?;
         Ok(peer)
     }
 

@@ -153,6 +153,8 @@ struct Package {
   std::vector<at::Tensor> inputs;
   // Room for what a call takes.
   std::vector<AtenTensorHandle> handles;
+  // The name that its library was loaded by.
+  std::string library;
 };
 
 namespace package {
@@ -180,7 +182,7 @@ static std::unique_ptr<Package> load(
   }
   return std::make_unique<Package>(Package{
       device, std::move(folder), std::move(runner), std::move(inputs),
-      std::vector<AtenTensorHandle>(takes)});
+      std::vector<AtenTensorHandle>(takes), library.string()});
 }
 
 static at::Tensor* run(Package& package) {
@@ -228,6 +230,11 @@ extern "C" Status ctn_package_load(
     }
     *out = package::load(std::string(path, length), device, std::move(bound)).release();
   });
+}
+
+// The name that the dynamic linker has its library by.
+extern "C" Status ctn_package_library(const Package* package, char** out) noexcept {
+  return border::guard([&] { *out = border::copy(package->library).release(); });
 }
 
 extern "C" Status ctn_package_run(Package* package, at::Tensor** out) noexcept {

@@ -1,9 +1,7 @@
 // What one step does, recorded by libtorch's tracer as TorchScript.
 #include "border.h"
+#include "traceable.h"
 
-#include <ATen/Functions.h>
-#include <ATen/TracerMode.h>
-#include <ATen/record_function.h>
 #include <c10/core/ScalarType.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/jit/api/module.h>
@@ -12,14 +10,10 @@
 #include <torch/csrc/jit/passes/canonicalize.h>
 #include <torch/csrc/jit/passes/constant_pooling.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
-#include <torch/csrc/jit/runtime/interpreter.h>
 
-#include <algorithm>
 #include <iomanip>
 #include <sstream>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 struct Trace {
   std::shared_ptr<torch::jit::Graph> graph;
@@ -38,42 +32,6 @@ static std::string description(const at::Tensor& tensor) {
   return text.str();
 }
 
-// Notes which operations of a thread give a number out of a tensor. The tracer cannot see what becomes of the number,
-// and the graph holds the one of this run.
-class Reads {
- public:
-  Reads() {
-    found_.clear();
-    handle_ = at::addThreadLocalCallback(
-        at::RecordFunctionCallback(&note).scopes({at::RecordScope::FUNCTION}));
-  }
-  ~Reads() {
-    at::removeCallback(handle_);
-  }
-  Reads(const Reads&) = delete;
-  Reads& operator=(const Reads&) = delete;
-
-  const std::string& found() const {
-    return found_;
-  }
-
- private:
-  static std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& function) {
-    const std::string_view name = function.name();
-    // What an operation reads for itself is part of it, and the tracer is off inside of it.
-    if ((name == "aten::_local_scalar_dense" || name == "aten::equal") &&
-        at::tracer::impl::is_dispatch_enabled()) {
-      found_ = name;
-    }
-    return nullptr;
-  }
-
-  static thread_local std::string found_;
-  at::CallbackHandle handle_;
-};
-
-thread_local std::string Reads::found_;
-
 // Two values of the graph cannot be told apart by one tensor.
 static void check_inputs(const at::Tensor* const* inputs, size_t count) {
   std::unordered_map<const c10::TensorImpl*, size_t> seen;
@@ -83,116 +41,6 @@ static void check_inputs(const at::Tensor* const* inputs, size_t count) {
     TORCH_CHECK(
         is_new, "inputs ", earlier->second, " and ", index, " of the trace are the same tensor");
   }
-}
-
-// An allocation whose content is whatever was there before.
-static bool is_unwritten(const jit::Node* node) {
-  static const std::unordered_set<std::string> kKinds{
-      "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::empty_permuted",
-      "aten::new_empty", "aten::new_empty_strided"};
-  return kKinds.count(node->kind().toQualString()) != 0;
-}
-
-// Whether the operation asks no more of the value than its size and dtype.
-static bool reads_form_alone(const jit::Node* node) {
-  const std::string_view kind = node->kind().toQualString();
-  return is_unwritten(node) || kind == "aten::size" || kind.substr(0, 10) == "aten::new_" ||
-      kind.substr(kind.size() - std::min<size_t>(kind.size(), 5)) == "_like";
-}
-
-using Values = std::unordered_set<const jit::Value*>;
-
-// Whether the operation writes into one of the values, without reading any of them first.
-static bool overwrites(const jit::Node* node, const Values& values) {
-  static const std::unordered_set<std::string> kWriters{"aten::copy_", "aten::fill_", "aten::zero_"};
-  const auto* schema = node->maybeSchema();
-  if (schema == nullptr) {
-    return false;
-  }
-  bool overwritten = false;
-  for (size_t index = 0; index < node->inputs().size(); ++index) {
-    if (values.count(node->input(index)) == 0) {
-      continue;
-    }
-    const auto& argument = schema->arguments().at(index);
-    if (argument.is_out() || (index == 0 && kWriters.count(node->kind().toQualString()) != 0)) {
-      overwritten = true;
-    } else {
-      return false;
-    }
-  }
-  return overwritten;
-}
-
-// Whether the node does no more than see its inputs in another way: a view, or a list put together or taken apart.
-static bool is_view(const jit::Node* node) {
-  const auto* schema = node->maybeSchema();
-  if (schema == nullptr || node->kind().is_prim()) {
-    return node->kind().is_prim();
-  }
-  const auto& returns = schema->returns();
-  return !schema->is_mutable() && std::all_of(returns.begin(), returns.end(), [](const auto& it) {
-    return it.alias_info() != nullptr;
-  });
-}
-
-// Whether something is read from the memory that `allocation` makes before any operation has written there. Followed
-// view by view: libtorch's own analysis takes all that was ever in a list for one.
-static bool is_read_unwritten(const jit::Node* allocation) {
-  Values memory{allocation->output()};
-  const auto is_there = [&](const jit::Value* value) { return memory.count(value) != 0; };
-  for (const jit::Node* node = allocation->next(); node->kind() != c10::prim::Return;
-       node = node->next()) {
-    const auto inputs = node->inputs();
-    if (std::none_of(inputs.begin(), inputs.end(), is_there) || reads_form_alone(node)) {
-      continue;
-    }
-    if (overwrites(node, memory)) {
-      return false;
-    }
-    if (!is_view(node)) {
-      return true;
-    }
-    memory.insert(node->outputs().begin(), node->outputs().end());
-  }
-  const auto results = allocation->owningGraph()->outputs();
-  return std::any_of(results.begin(), results.end(), is_there);
-}
-
-static std::string form(const jit::Value* value) {
-  std::ostringstream text;
-  text << *value->type();
-  return text.str();
-}
-
-// What the graph itself shows of operations that the tracer did not see.
-static std::string hidden_operations(const std::shared_ptr<jit::Graph>& graph) {
-  for (const jit::Node* node : graph->nodes()) {
-    if (is_unwritten(node) && is_read_unwritten(node)) {
-      return std::string("it reads what no operation of libtorch has written: the ") +
-          node->kind().toQualString() + " that makes " + form(node->output()) +
-          ", which a kernel outside of libtorch has to have filled";
-    }
-  }
-  return {};
-}
-
-static bool is_same(const at::Tensor& one, const at::Tensor& other) {
-  return one.scalar_type() == other.scalar_type() && one.sizes() == other.sizes() &&
-      at::allclose(one, other, /*rtol=*/0, /*atol=*/0, /*equal_nan=*/true);
-}
-
-// The graph run once more by the interpreter, without any optimization, has to give the step's output.
-static std::string difference(
-    const std::shared_ptr<jit::Graph>& graph,
-    std::vector<c10::IValue> stack,
-    const at::Tensor& output) {
-  jit::Code code(graph, "forward");
-  jit::InterpreterState(code).run(stack);
-  return is_same(stack.back().toTensor(), output)
-      ? std::string()
-      : "the operations of libtorch in it give another output on the same inputs: some of its work "
-        "is done outside of libtorch, or is random";
 }
 
 // The bits of a tensor as another dtype: TorchScript takes a dtype for a size there, in 2.11 (libtorch's passes fail on
@@ -213,45 +61,29 @@ static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor&
   }
 }
 
-// How often each input was written to, also through its views.
-static std::vector<uint32_t> versions(const std::vector<c10::IValue>& inputs) {
-  std::vector<uint32_t> versions;
-  for (const auto& input : inputs) {
-    versions.push_back(input.toTensor().unsafeGetTensorImpl()->version_counter().current_version());
-  }
-  return versions;
-}
-
-static std::string written(const std::vector<uint32_t>& before, const std::vector<uint32_t>& after) {
-  for (size_t index = 0; index < before.size(); ++index) {
-    if (before[index] != after[index]) {
-      return "it writes into its input " + std::to_string(index);
-    }
-  }
-  return {};
-}
-
 using Step = const at::Tensor* (*)(void* context);
 
 static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   const at::NoGradGuard no_grad;
   at::Tensor output;
   std::string reason;
-  const auto before = versions(inputs);
+  const traceable::Inputs given(inputs);
   const auto run = [&](const jit::Stack&) -> jit::Stack {
     // Its warnings are about what is checked afterwards.
     const jit::tracer::NoWarn quiet;
-    const Reads reads;
+    const traceable::Reads reads;
     const at::Tensor* result = step(context);
     TORCH_CHECK(result != nullptr, "the step that was to be traced failed");
     output = *result;
     TORCH_CHECK(
         jit::tracer::getTracingState()->hasValue(output),
         "the output of the step, ", description(output), ", comes from no operation on its inputs");
-    if (!reads.found().empty()) {
-      reason = "it takes a number out of a tensor (" + reads.found() + ")";
-    } else {
-      reason = written(before, versions(inputs));
+    reason = reads.reason();
+    if (reason.empty()) {
+      reason = given.written();
+    }
+    if (reason.empty()) {
+      reason = given.given_back(output);
     }
     name_dtype_views(*jit::tracer::getTracingState(), output);
     return {output};
@@ -266,9 +98,9 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   jit::EliminateDeadCode(state->graph);
   jit::ConstantPooling(state->graph);
   Trace trace{jit::Canonicalize(state->graph, /*keep_unique_names=*/false), {}};
-  trace.untraceable = reason.empty() ? hidden_operations(trace.graph) : reason;
+  trace.untraceable = reason.empty() ? traceable::hidden_operations(trace.graph) : reason;
   if (trace.untraceable.empty()) {
-    trace.untraceable = difference(trace.graph, std::move(inputs), output);
+    trace.untraceable = traceable::difference(trace.graph, std::move(inputs), output);
   }
   return trace;
 }

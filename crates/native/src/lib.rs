@@ -377,6 +377,8 @@ unsafe extern "C" {
         count: usize,
         out: *mut *mut Package,
     ) -> Status;
+    /// The name that the dynamic linker has a package's library by. `out` must be writable.
+    pub fn ctn_package_library(package: *const Package, out: *mut *mut c_char) -> Status;
     /// Calls a package. `out` must be writable.
     pub fn ctn_package_run(package: *mut Package, out: *mut *mut C_tensor) -> Status;
     /// Unloads a package; null is fine.
