@@ -19,14 +19,17 @@ or, where the graph cannot be compiled,
     reason   Inductor's own words
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 import traceback
+import unittest.mock
 import zipfile
 
 started = time.monotonic()
@@ -39,10 +42,14 @@ os.dup2(2, 1)
 
 request = json.load(sys.stdin)
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(request["scratch"], "inductor")
+# What the C++ compiler says is read.
+os.environ["LC_ALL"] = "C"
 
 import torch
 import torch._inductor
-from torch._inductor import config, cpu_vec_isa, exc
+from torch._inductor import config, cpp_builder, cpu_vec_isa, exc
+from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
+from torch._inductor.package import package_aoti
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -59,9 +66,18 @@ def options(mode, threads):
     return settings
 
 
-def remember_probes(path):
+class Refused(Exception):
+    """Ends the compilation, with kind and reason of the answer."""
+
+    def __init__(self, kind, reason):
+        super().__init__(f"{kind}: {reason}")
+        self.kind, self.reason = kind, reason
+
+
+def settle_vectors(path):
     """Inductor finds out which vector instructions work by compiling and loading six small programs
-    in new processes of Python, which takes longer than all else. What worked once is kept."""
+    in new processes of Python, which takes longer than all else. What worked once is kept; what did
+    not is asked twice and again each time, as a wrong no would make a kept package slower."""
     try:
         with open(path, encoding="utf-8") as file:
             known = set(json.load(file))
@@ -74,13 +90,61 @@ def remember_probes(path):
         probe = hashlib.sha256(f"{fingerprint}\n{code}".encode()).hexdigest()
         if probe in known:
             return True
-        works = check_build(isa, code)
-        if works:
+        if works(check_build, isa, code):
             known.add(probe)
             write_whole(path, json.dumps(sorted(known)))
-        return works
+            return True
+        if works(check_build, isa, code):
+            raise unsettled(isa, "a program with them works the second time, not the first")
+        return False
 
     cpu_vec_isa.VecISA.check_build = remembered
+    # Asked here, so that an error is not taken for one of the graph's. The answer is kept.
+    cpu_vec_isa.pick_vec_isa()
+
+
+def works(check_build, isa, code):
+    """check_build takes every error for a no. Here one counts only if it says that compiler or
+    library do not have the instructions: a compiler that was killed says nothing of them."""
+    errors = []
+
+    def witnessed(function):
+        def call(*arguments, **named):
+            try:
+                return function(*arguments, **named)
+            except Exception as error:
+                errors.append(error)
+                raise
+        return call
+
+    compiles = witnessed(cpp_builder.run_compile_cmd)
+    with unittest.mock.patch.object(cpp_builder, "run_compile_cmd", compiles), \
+            unittest.mock.patch.object(subprocess, "check_call", witnessed(load)):
+        if check_build(isa, code):
+            return True
+    if not errors:
+        raise unsettled(isa, "the program that tries them cannot be written")
+    error = errors[-1]
+    if isinstance(error, exc.CppCompileError):
+        of_code, reason = compilers_words(error)
+        is_no = of_code or re.search("unrecognized command|unknown argument|bad value", reason)
+    elif isinstance(error, subprocess.CalledProcessError):
+        reason = error.stderr.strip().rpartition("\n")[2] or f"exit status {error.returncode}"
+        is_no = error.returncode == -signal.SIGILL or "undefined symbol" in reason
+    else:
+        is_no, reason = False, f"{type(error).__name__}: {error}"
+    if not is_no:
+        raise unsettled(isa, reason)
+    return False
+
+
+def load(command, **named):
+    """subprocess.check_call, with what it says in the error."""
+    subprocess.run(command, check=True, text=True, **{**named, "stderr": subprocess.PIPE})
+
+
+def unsettled(isa, why):
+    return Refused("failed", f"whether {isa} works here cannot be found out: {why}")
 
 
 def write_whole(path, text):
@@ -119,16 +183,27 @@ def convolution(*arguments):
     return torch.ops.aten.convolution.default(*arguments[:9])
 
 
-def export():
+def exported(script, inputs, witness):
     """The graph, retraced operator by operator, as an exported program."""
-    script = torch.jit.load(request["graph"])
     aten = torch.ops.aten
     rewritten = {aten._convolution.default: convolution, aten._convolution.deprecated: convolution}
-    with Witness():
-        inputs = tuple(fake(it) for it in request["inputs"])
+    with witness:
         retrace = make_fx(lambda *inputs: (script(*inputs), ), rewritten, tracing_mode="real")
         graph = retrace(*inputs)
     return torch.export.export(graph, inputs)
+
+
+def declare_float8():
+    """The code of a package names the types of its kernels' arguments without the headers of these
+    two, which that of torch.compile includes."""
+    write_header = CppWrapperCpu.write_header
+
+    def with_float8(wrapper):
+        write_header(wrapper)
+        for name in ("Float8_e4m3fn", "Float8_e5m2"):
+            wrapper.header.splice(f"#include <c10/util/{name}.h>")
+
+    CppWrapperCpu.write_header = with_float8
 
 
 def changed(settings):
@@ -174,15 +249,32 @@ def target(package):
     return f"sm_{capability}" if capability else metadata["AOTI_CPU_ISA"]
 
 
-def refusal(error):
-    """Which one it is, and the reason in a line."""
+def compilers_words(error):
+    """Whether a C++ compiler objects to the code, and its first errors. One that it calls fatal, or
+    that is of no line, is of what surrounds it: no such header, no space, a compiler killed."""
+    lines = [line.strip() for line in error.output.splitlines() if line.strip()]
+    said = re.compile(r"\berror: |undefined reference", re.IGNORECASE)
+    lines = [line for line in lines if said.search(line)] or lines[-1:]
+    if not lines:
+        status = getattr(error.__cause__, "returncode", None)
+        lines = [f"{error.cmd[0]} ended with status {status} and said nothing"]
+    of_code = re.search(r":\d+: error: ", lines[0], re.IGNORECASE) is not None
+    # Without the folders, which are gone when this is read.
+    return of_code, "; ".join(re.sub(r"^\S*/", "", line) for line in lines[:2])
+
+
+def refusal(error, kind):
+    """Which one it is, if not of this kind, and the reason in a line."""
     cause = getattr(error, "inner_exception", error)
+    if isinstance(cause, exc.LoweringException):
+        cause = cause.__context__ or cause
+    if isinstance(cause, exc.CppCompileError):
+        of_code, reason = compilers_words(cause)
+        return (kind if of_code else "failed"), f"C++: {reason}"
     if isinstance(cause, (MemoryError, torch.OutOfMemoryError)):
         kind = "oom"
-    elif isinstance(cause, (OSError, subprocess.SubprocessError, exc.CppCompileError)):
+    elif isinstance(cause, (OSError, ImportError, subprocess.SubprocessError)):
         kind = "failed"
-    else:
-        kind = "unsupported"
     lines = str(error).splitlines()
     here = next((at for at, line in enumerate(lines) if "<--- HERE" in line), None)
     if here:
@@ -195,14 +287,26 @@ def refusal(error):
     return kind, place + name + "; ".join(lines)
 
 
-def compile(package, settings):
+@contextlib.contextmanager
+def judged(kind):
+    """A part whose errors are of a kind, unless they say themselves of which."""
+    try:
+        yield
+    except Refused:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        raise Refused(*refusal(error, kind)) from error
+
+
+def lowered(program, settings):
+    """The files of a package."""
     # Who loads the package holds its inputs against this: the code itself does not look at them.
     forms = [f"{it['dtype']} {it['sizes']} {it['strides']}" for it in request["inputs"]]
     metadata = {"inputs": "\n".join(forms)}
-    with torch.no_grad():
-        torch._inductor.aoti_compile_and_package(
-            export(), package_path=package,
-            inductor_configs={**settings, "aot_inductor.metadata": metadata})
+    return torch._inductor.aot_compile(
+        program.module(check_guards=False), *program.example_inputs,
+        options={**settings, "aot_inductor.package": True, "aot_inductor.metadata": metadata})
 
 
 def unsound(kernels):
@@ -233,19 +337,30 @@ def described(package, settings):
     }
 
 
-torch.set_num_threads(request["threads"])
-remember_probes(request["probes"])
-settings = options(request["mode"], request["threads"])
-try:
-    compile(request["package"], settings)
-except Exception as error:
-    traceback.print_exc()
-    kind, reason = refusal(error)
-    result = {"refused": kind, "reason": reason}
-else:
-    result = described(request["package"], settings)
-    reason = unsound(result["kernels"])
+def result():
+    package, settings = request["package"], options(request["mode"], request["threads"])
+    with judged("failed"):
+        settle_vectors(request["probes"])
+        declare_float8()
+        script = torch.jit.load(request["graph"])
+        witness = Witness()
+        with witness:
+            inputs = tuple(fake(it) for it in request["inputs"])
+    with judged("unsupported"), torch.no_grad():
+        files = lowered(exported(script, inputs, witness), settings)
+    with judged("failed"):
+        package_aoti(package, files)
+        found = described(package, settings)
+        reason = unsound(found["kernels"])
     if reason:
-        result = {"refused": "unsupported", "reason": reason}
-json.dump(result, answer)
+        raise Refused("unsupported", reason)
+    return found
+
+
+torch.set_num_threads(request["threads"])
+try:
+    found = result()
+except Refused as refused:
+    found = {"refused": refused.kind, "reason": refused.reason}
+json.dump(found, answer)
 answer.close()

@@ -17,7 +17,10 @@ use super::lock;
 pub(super) const PACKAGE: &str = "package.pt2";
 pub(super) const FACTS: &str = "facts.json";
 
-/// What is known of a package.
+/// Of the facts, and part of a package's key: who writes another form looks for other packages.
+pub(super) const FORMAT: u32 = 1;
+
+/// What is known of a package. Whoever changes it raises [`FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Facts {

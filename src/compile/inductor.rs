@@ -1,6 +1,7 @@
 //! From a graph to a package, in a child process (`aot_compile.py`).
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::key::Input;
-use super::toolchain::Compiler;
+use super::toolchain::{self, CAPABILITY, Compiler};
 use crate::native;
 use crate::python::{Interpreter, Patience, Program, RunError, without_variables};
 use crate::refusal::Refusal;
@@ -18,9 +19,24 @@ use crate::refusal::Refusal;
 /// The child's text.
 pub(super) const PROGRAM: &str = include_str!("aot_compile.py");
 
-/// Variables that change what is compiled begin with these. None of them is in a package's key.
-pub const SETTINGS: [&str; 7] =
-    ["TORCH", "PYTORCH_", "INDUCTOR_", "AOT_INDUCTOR", "AOTINDUCTOR", "ATEN_", "TRITON_"];
+/// Variables that change what is compiled begin with these: Inductor's own, and those that give GCC
+/// other headers, libraries or parts of itself. None of them is in a package's key. (PYTHONPATH may
+/// be where the Python has its torch, whose version is looked at.)
+pub const SETTINGS: [&str; 13] = [
+    "TORCH",
+    "PYTORCH_",
+    "INDUCTOR_",
+    "AOT_INDUCTOR",
+    "AOTINDUCTOR",
+    "ATEN_",
+    "TRITON_",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+];
 
 /// What `aot_compile.py` reads.
 #[derive(Debug, Serialize)]
@@ -77,7 +93,9 @@ pub(super) fn compile(
     let interpreter = python.program();
     let program = Program { interpreter, script: PROGRAM, what: "compiling", patience };
     let input = serde_json::to_vec(request).map_err(|error| failed(error.to_string()))?;
-    let output = program.output(&input, |command| surround(command, compiler, request.scratch));
+    let output = program.output(&input, |command| {
+        surround(command, compiler, request.scratch, toolchain::capability());
+    });
     let output = output.map_err(|error| match error {
         RunError::Start(error) => failed(error.to_string()),
         RunError::Failed(text) if native::is_out_of_memory(last_line(&text)) => {
@@ -118,11 +136,17 @@ fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }
 
-/// The child's environment: nothing that changes the code, and its temporary files where they are
-/// removed with the rest when it is killed.
-fn surround(command: &mut Command, compiler: &Compiler, scratch: &Path) {
+/// The child's environment: nothing that changes the code but what the eager operations obey, too,
+/// and its temporary files where they are removed with the rest when it is killed.
+fn surround(
+    command: &mut Command,
+    compiler: &Compiler,
+    scratch: &Path,
+    capability: Option<OsString>,
+) {
     without_variables(command, &SETTINGS);
     command.env("CXX", &compiler.program).env("TMPDIR", scratch);
+    command.envs(capability.map(|it| (CAPABILITY, it)));
 }
 
 #[cfg(test)]

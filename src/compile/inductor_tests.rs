@@ -114,6 +114,19 @@ fn inductors_reason_is_the_refusals() {
 }
 
 #[test]
+fn the_vectors_that_libtorch_is_told_to_keep_to_are_the_childs() {
+    let compiler = Compiler { program: "my-g++".to_owned(), version: "g++ 12".to_owned() };
+    let set = |capability: Option<&str>| {
+        let mut command = Command::new("python");
+        surround(&mut command, &compiler, Path::new("/scratch"), capability.map(Into::into));
+        let found = command.get_envs().find(|(name, _)| *name == CAPABILITY);
+        found.and_then(|(_, value)| value.map(std::ffi::OsStr::to_owned))
+    };
+    assert_eq!(set(Some("avx2")).as_deref(), Some("avx2".as_ref()));
+    assert_eq!(set(None), None);
+}
+
+#[test]
 fn no_variable_changes_what_is_compiled() {
     for prefix in SETTINGS {
         // The only test that looks at these variables.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use plan::Compilation;
 use tch::{Kind, TchError, Tensor};
@@ -66,7 +67,7 @@ impl Job {
         options::expressible(options.device, options.mode)?;
         let compiler = toolchain::compiler()?;
         let described = inputs.iter().map(|it| describe(it)).collect::<Result<Vec<_>, _>>()?;
-        let trace = trace::trace(inputs, step)?;
+        let trace = trace::trace(inputs, step).map_err(of_tracing)?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
         }
@@ -135,21 +136,18 @@ impl Job {
     }
 
     fn compile_into(&self, store: &Store, python: &Interpreter) -> Result<Compiled, Trouble> {
-        let turn = store.turn(&self.key)?;
+        let Some(turn) = store.turn(&self.key, self.options.timeout)? else {
+            let refusal = self.no_turn(store);
+            self.refuse(&refusal);
+            return Err(Trouble::Refused(refusal));
+        };
         // Somebody else may have made it, or tried to, while this one waited.
         if let Some(held) = store.find(&self.key) {
             return Ok(self.found(held));
         }
-        if let Some(before) = self.refusal() {
-            return Err(Trouble::Refused(before));
-        }
         store.sweep(&self.key, &turn);
         let partial = store.partial(&self.key, &turn)?;
-        let made = self.make(partial.folder(), &store.probes(), python);
-        if let Err(Trouble::Refused(refusal)) = &made {
-            self.refuse(refusal);
-        }
-        made?;
+        self.make(partial.folder(), &store.probes(), python)?;
         let held = store.keep(&self.key, partial, &turn)?;
         Ok(self.result(held.package.clone(), held.facts.clone(), Keep::Held(held)))
     }
@@ -176,8 +174,28 @@ impl Job {
         Ok(compiled)
     }
 
-    /// Fills a folder with package and facts, and nothing else.
+    fn no_turn(&self, store: &Store) -> Refusal {
+        Refusal::Timeout(format!(
+            "another process has been compiling the same for {} s and still has locked {}; see \
+             compile_timeout_s",
+            self.options.timeout.as_secs_f64(),
+            store.lock(&self.key).display()
+        ))
+    }
+
+    /// Fills a folder with package and facts, and nothing else, unless that was refused before.
     fn make(&self, folder: &Path, probes: &Path, python: &Interpreter) -> Result<Facts, Trouble> {
+        if let Some(before) = self.refusal() {
+            return Err(Trouble::Refused(before));
+        }
+        let made = self.fill(folder, probes, python);
+        if let Err(Trouble::Refused(refusal)) = &made {
+            self.refuse(refusal);
+        }
+        made
+    }
+
+    fn fill(&self, folder: &Path, probes: &Path, python: &Interpreter) -> Result<Facts, Trouble> {
         let (graph, scratch) = (folder.join("graph.pt"), folder.join("scratch"));
         let package = folder.join(PACKAGE);
         fs::create_dir(&scratch)?;
@@ -235,22 +253,26 @@ impl Job {
         }
     }
 
-    /// Why it was refused before in this process.
+    /// Why it was refused before in this process. A limit that was not enough says nothing of a
+    /// longer one.
     fn refusal(&self) -> Option<Refusal> {
-        REFUSED.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(&self.key).cloned()
+        let refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        let (refusal, limit) = refused.get(&self.key)?;
+        let is_longer = self.options.timeout > *limit && matches!(refusal, Refusal::Timeout(_));
+        (!is_longer).then(|| refusal.clone())
     }
 
     fn refuse(&self, refusal: &Refusal) {
         let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.get_or_insert_default().insert(self.key.clone(), refusal.clone());
+        refused.insert(self.key.clone(), (refusal.clone(), self.options.timeout));
     }
 }
 
 /// Keys of the packages that this process has compiled.
 static MADE: LazyLock<Mutex<HashSet<Key>>> = LazyLock::new(Mutex::default);
 
-/// A step is prepared more than once, and a time limit should pass once.
-static REFUSED: Mutex<Option<HashMap<Key, Refusal>>> = Mutex::new(None);
+/// Why, and under which limit. A step is prepared more than once, and a limit should pass once.
+static REFUSED: LazyLock<Mutex<HashMap<Key, (Refusal, Duration)>>> = LazyLock::new(Mutex::default);
 
 /// Why there is no package.
 enum Trouble {
@@ -268,6 +290,17 @@ impl From<Refusal> for Trouble {
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         Self::Cache(error.to_string())
+    }
+}
+
+/// What the tracer has no word for is no failure of the step.
+fn of_tracing(error: TchError) -> Refusal {
+    const UNTRACEABLE: [&str; 2] = ["Unsupported value kind", "unsupported input list type"];
+    match Refusal::from(error) {
+        Refusal::Failed(text) if UNTRACEABLE.iter().any(|it| text.contains(it)) => {
+            Refusal::Unsupported(format!("this step cannot be traced: {text}"))
+        }
+        other => other,
     }
 }
 

@@ -137,6 +137,61 @@ fn what_was_refused_is_not_tried_again_in_this_process() {
 }
 
 #[test]
+fn without_a_cache_it_is_not_tried_again_either() {
+    let refuses =
+        r#"echo run >> RUNS; cat > /dev/null; echo '{"refused": "failed", "reason": "no"}'"#;
+    let place = Place::new(refuses);
+    for _ in 0..2 {
+        let refusal = job(103).compiled(None, || Ok(&place.python)).unwrap_err();
+        assert_eq!(refusal, Refusal::Failed("Inductor: no".to_owned()));
+    }
+    assert_eq!(place.runs(), 1);
+}
+
+/// With a time limit in seconds.
+fn limited(threads: u64, seconds: f64) -> Job {
+    let mut job = job(threads);
+    job.options.timeout = Duration::from_secs_f64(seconds);
+    job
+}
+
+#[test]
+fn a_limit_that_was_too_short_refuses_none_that_is_longer() {
+    let hangs = Place::new("echo run >> RUNS; sleep 100000");
+    for _ in 0..2 {
+        let refusal = hangs.compile(&limited(104, 0.2)).unwrap_err();
+        assert!(matches!(refusal, Refusal::Timeout(_)), "{refusal}");
+    }
+    assert_eq!(hangs.runs(), 1);
+    let place = Place::new(&compiles(""));
+    assert!(matches!(place.compile(&limited(104, 0.1)), Err(Refusal::Timeout(_))));
+    assert_eq!(place.runs(), 0);
+    place.compile(&limited(104, 60.0)).unwrap();
+}
+
+#[test]
+fn another_that_never_ends_is_a_timeout_that_names_its_lock() {
+    let place = Place::new(&compiles(""));
+    let job = limited(105, 0.2);
+    let _other = place.store.turn(&job.key, Duration::ZERO).unwrap().unwrap();
+    let Err(Refusal::Timeout(text)) = place.compile(&job) else { panic!() };
+    assert!(text.contains(&place.store.lock(&job.key).display().to_string()), "{text}");
+    assert!(text.contains(" for 0.2 s ") && text.contains("compile_timeout_s"), "{text}");
+    assert_eq!(place.runs(), 0);
+}
+
+#[test]
+fn what_the_tracer_has_no_word_for_is_unsupported() {
+    let of = |text: &str| of_tracing(TchError::Torch(format!("{text}\nframe #0")));
+    for text in ["Unsupported value kind: Tensor", "unsupported input list type: Storage"] {
+        let expected = format!("this step cannot be traced: {text}");
+        assert_eq!(of(text), Refusal::Unsupported(expected));
+    }
+    assert_eq!(of("mat1 and mat2"), Refusal::Failed("mat1 and mat2".to_owned()));
+    assert!(matches!(of("out of memory: Unsupported value kind"), Refusal::Oom(_)));
+}
+
+#[test]
 fn an_answer_without_a_package_is_a_failure() {
     let answers = COMPILES.replace("LAG", "graph=/nowhere");
     let place = Place::new(&answers);

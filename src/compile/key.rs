@@ -5,6 +5,7 @@ use std::fmt;
 use plan::CompileMode;
 use serde::Serialize;
 
+use super::entry::FORMAT;
 use super::inductor::PROGRAM;
 use super::toolchain::Compiler;
 
@@ -41,6 +42,7 @@ impl Key {
         let Ingredients { graph, inputs, mode, threads, compiler, target } = ingredients;
         let inputs = inputs.iter().map(|it| format!("{it:?}"));
         let rest = [
+            FORMAT.to_string(),
             PROGRAM.to_owned(),
             ::libtorch::VERSION.to_owned(),
             (*graph).to_owned(),

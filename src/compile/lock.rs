@@ -8,42 +8,59 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a lock that somebody else has is asked for.
+const STEP: Duration = Duration::from_millis(20);
+
+/// After how long the wait is told.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// The right to make what a file is named after. The file is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     path: PathBuf,
-    /// Locked until dropped; not where the file system knows no locks.
-    _file: File,
+    /// Locked until dropped; none where the file system knows no locks.
+    lock: Option<File>,
 }
 
 impl Turn {
-    /// Waits while somebody else has it.
+    /// Waits while somebody else has it; none if that is longer than the limit.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn wait(path: &Path) -> io::Result<Self> {
-        loop {
+    pub fn wait(path: &Path, limit: Duration) -> io::Result<Option<Self>> {
+        let turn = |lock| Self { path: path.to_owned(), lock };
+        patiently(path, limit, || {
             let file = open(path)?;
-            match file.lock() {
-                Ok(()) if !leads_to(path, &file) => {}
-                Ok(()) => return Ok(Self { path: path.to_owned(), _file: file }),
+            match file.try_lock() {
+                Ok(()) => Ok(leads_to(path, &file).then(|| turn(Some(file)))),
+                Err(TryLockError::WouldBlock) => Ok(None),
                 // Some network file systems know no locks. Two processes may then make the same
                 // thing, and the first to rename it into place wins.
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                    return Ok(Self { path: path.to_owned(), _file: file });
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(TryLockError::Error(error)) if is_lockless(&error) => Ok(Some(turn(None))),
+                Err(TryLockError::Error(error)) => Err(error),
             }
-        }
+        })
     }
 
     /// None while somebody else has it, and where that cannot be known.
     pub fn attempt(path: &Path) -> Option<Self> {
         let file = open(path).ok()?;
         file.try_lock().ok()?;
-        leads_to(path, &file).then(|| Self { path: path.to_owned(), _file: file })
+        leads_to(path, &file).then(|| Self { path: path.to_owned(), lock: Some(file) })
+    }
+
+    /// A turn where no locks are known, which others may have, too.
+    #[cfg(test)]
+    pub fn lockless(path: &Path) -> Self {
+        Self { path: path.to_owned(), lock: None }
+    }
+
+    /// Whether nobody else can have it meanwhile.
+    pub fn is_exclusive(&self) -> bool {
+        self.lock.is_some()
     }
 }
 
@@ -52,6 +69,32 @@ impl Drop for Turn {
         // Where it cannot be removed, it stays, and the next one locks it.
         drop(fs::remove_file(&self.path));
     }
+}
+
+/// Asks until there is something; none when the limit has passed.
+fn patiently<T>(
+    path: &Path,
+    limit: Duration,
+    mut ask: impl FnMut() -> io::Result<Option<T>>,
+) -> io::Result<Option<T>> {
+    let start = Instant::now();
+    let mut is_told = false;
+    loop {
+        let found = ask()?;
+        if found.is_some() || start.elapsed() >= limit {
+            return Ok(found);
+        }
+        thread::sleep(STEP);
+        if !is_told && start.elapsed() >= QUIET {
+            eprintln!("note: waiting for another process that has locked {}", path.display());
+            is_told = true;
+        }
+    }
+}
+
+/// Whether the file system knows no locks.
+fn is_lockless(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -69,7 +112,7 @@ pub(super) fn hold(path: &Path) -> io::Result<File> {
         Ok(()) if leads_to(path, &file) => Ok(file),
         Ok(()) | Err(TryLockError::WouldBlock) => Err(gone()),
         // Without locks the holder has to be lucky: what is used last is removed last.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) if is_lockless(&error) => Ok(file),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }

@@ -3,6 +3,8 @@ use std::thread;
 
 use super::*;
 
+const PATIENT: Duration = Duration::from_secs(60);
+
 #[test]
 fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
     let folder = tempfile::tempdir().unwrap();
@@ -12,7 +14,8 @@ fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    let turn = Turn::wait(&path).unwrap();
+                    let turn = Turn::wait(&path, PATIENT).unwrap().unwrap();
+                    assert!(turn.is_exclusive());
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     turns.fetch_add(1, Ordering::SeqCst);
                     assert!(Turn::attempt(&path).is_none());
@@ -29,8 +32,21 @@ fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
 
 #[test]
 fn a_turn_needs_a_folder() {
-    assert!(Turn::wait(Path::new("/nowhere/a.lock")).is_err());
+    assert!(Turn::wait(Path::new("/nowhere/a.lock"), PATIENT).is_err());
     assert!(Turn::attempt(Path::new("/nowhere/a.lock")).is_none());
+}
+
+#[test]
+fn a_turn_is_waited_for_until_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lock");
+    let turn = Turn::wait(&path, Duration::ZERO).unwrap().unwrap();
+    let limit = Duration::from_millis(100);
+    let start = Instant::now();
+    assert!(Turn::wait(&path, limit).unwrap().is_none());
+    assert!(start.elapsed() >= limit);
+    drop(turn);
+    assert!(Turn::wait(&path, Duration::ZERO).unwrap().is_some());
 }
 
 #[test]

@@ -30,4 +30,6 @@ pub use job::{Compiled, Job};
 pub use options::{Options, available};
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod real_tests;

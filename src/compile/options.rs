@@ -8,11 +8,8 @@ use plan::{CompileMode, Device};
 
 use super::store::Store;
 use super::toolchain;
-use crate::python;
+use crate::python::{self, Interpreter};
 use crate::refusal::Refusal;
-
-const REMEDY: &str = "run `cargo xtask setup --python`, or set CRITERION_TORCH_PYTHON to a python \
-    that has torch 2.11.0";
 
 /// How a step is compiled.
 #[derive(Debug, Clone)]
@@ -85,9 +82,17 @@ pub(super) fn python_for(device: Device) -> Result<(), Refusal> {
 
 fn ask(device: Device) -> Result<(), Refusal> {
     let python = python::interpreter();
-    python.demand("torch", ::libtorch::VERSION, REMEDY)?;
+    demand(python, "torch", ::libtorch::VERSION)?;
     if device == Device::Cuda {
-        python.demand("triton", ::libtorch::TRITON, REMEDY)?;
+        demand(python, "triton", ::libtorch::TRITON)?;
     }
     Ok(())
+}
+
+fn demand(python: &Interpreter, package: &str, release: &str) -> Result<(), Refusal> {
+    let remedy = format!(
+        "run `cargo xtask setup --python`, or set {} to a python that has {package} {release}",
+        ::libtorch::COMPILER_PYTHON
+    );
+    python.demand(package, release, &remedy)
 }

@@ -17,6 +17,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::entry::{Entry, FACTS, Held};
 use super::key::Key;
@@ -68,13 +69,13 @@ impl Store {
         self.folder.join("probes.json")
     }
 
-    /// Waits until nobody else makes the package of a key.
+    /// Waits until nobody else makes the package of a key; none if that is longer than the limit.
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn turn(&self, key: &Key) -> io::Result<Turn> {
+    pub fn turn(&self, key: &Key, limit: Duration) -> io::Result<Option<Turn>> {
         fs::create_dir_all(&self.folder)?;
-        Turn::wait(&self.lock(key))
+        Turn::wait(&self.lock(key), limit)
     }
 
     /// A folder to make the package of a key in.
@@ -89,8 +90,13 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be renamed; then it is lost.
-    pub fn keep(&self, key: &Key, partial: Partial, _: &Turn) -> io::Result<Held> {
+    pub fn keep(&self, key: &Key, partial: Partial, turn: &Turn) -> io::Result<Held> {
+        // Where no locks are known, another process may have been faster, and be using its own.
+        if let Some(held) = self.find(key).filter(|_| !turn.is_exclusive()) {
+            return Ok(held);
+        }
         let place = self.place(key);
+        // What is there is not whole, for nobody: the form of the facts is part of the key.
         partial.move_to(&place)?;
         let gone = || io::Error::other(format!("{} is not as it was written", place.display()));
         let held = Held::open(&place).ok_or_else(gone)?;
@@ -100,12 +106,12 @@ impl Store {
 
     /// Removes what dead processes have left: of the key whose turn this is, and of those that
     /// nobody makes.
-    pub fn sweep(&self, own: &Key, _: &Turn) {
+    pub fn sweep(&self, own: &Key, own_turn: &Turn) {
         for name in self.names() {
             let Some(key) = partial::place_of(&name).and_then(Key::parse) else { continue };
             // Who makes a package holds this.
             let turn = Turn::attempt(&self.lock(&key));
-            if turn.is_some() || key == *own {
+            if turn.is_some() || (key == *own && own_turn.is_exclusive()) {
                 // What cannot be removed now is left to the next process.
                 drop(fs::remove_dir_all(self.folder.join(&name)));
             }
@@ -146,7 +152,8 @@ impl Store {
         self.folder.join(key.to_string())
     }
 
-    fn lock(&self, key: &Key) -> PathBuf {
+    /// Who makes the package of a key has locked this.
+    pub fn lock(&self, key: &Key) -> PathBuf {
         self.folder.join(format!("{key}.lock"))
     }
 }

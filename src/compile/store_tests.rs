@@ -14,10 +14,14 @@ fn store(bound: u64) -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
+fn turn(store: &Store, number: u128) -> Turn {
+    store.turn(&key(number), Duration::ZERO).unwrap().unwrap()
+}
+
 /// Makes the package of a key.
 fn kept(store: &Store, number: u128, content: &[u8]) -> Held {
     let key = key(number);
-    let turn = store.turn(&key).unwrap();
+    let turn = turn(store, number);
     let partial = store.partial(&key, &turn).unwrap();
     written(partial.folder(), content);
     store.keep(&key, partial, &turn).unwrap()
@@ -104,7 +108,7 @@ fn what_the_dead_leave_is_removed_and_what_the_living_make_is_not() {
     let (dead, alive) = (abandoned(1), abandoned(2));
     let stranger = store.folder.join("else.partial-1");
     fs::create_dir(&stranger).unwrap();
-    let turns = [2, 3].map(|number| store.turn(&key(number)).unwrap());
+    let turns = [2, 3].map(|number| turn(&store, number));
     store.sweep(&key(3), &turns[1]);
     assert!(!dead.exists() && alive.exists() && stranger.exists());
     // Only who has the turn asks for the own key.
@@ -114,9 +118,30 @@ fn what_the_dead_leave_is_removed_and_what_the_living_make_is_not() {
 }
 
 #[test]
+fn where_no_locks_are_known_nobody_removes_what_another_makes_or_has_made() {
+    let (_folder, store) = store(u64::MAX);
+    fs::create_dir(&store.folder).unwrap();
+    let turn = Turn::lockless(&store.lock(&key(1)));
+    let [first, second] = [b"first", b"later"].map(|content| {
+        let partial = store.partial(&key(1), &turn).unwrap();
+        written(partial.folder(), content);
+        partial
+    });
+    // As on a file system that knows none: whoever asks does not get it.
+    let lock = fs::File::create(store.lock(&key(1))).unwrap();
+    lock.lock().unwrap();
+    store.sweep(&key(1), &turn);
+    assert!(first.folder().exists() && second.folder().exists());
+    let kept = [first, second].map(|partial| store.keep(&key(1), partial, &turn).unwrap());
+    for held in &kept {
+        assert_eq!(fs::read(&held.package).unwrap(), b"first");
+    }
+}
+
+#[test]
 fn a_package_that_was_not_finished_leaves_nothing() {
     let (_folder, store) = store(u64::MAX);
-    let turn = store.turn(&key(1)).unwrap();
+    let turn = turn(&store, 1);
     let partial = store.partial(&key(1), &turn).unwrap();
     fs::write(partial.folder().join(PACKAGE), "half").unwrap();
     drop((partial, turn));

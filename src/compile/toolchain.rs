@@ -4,6 +4,7 @@
 //! needed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -70,17 +71,50 @@ pub(super) fn target(place: tch::Device) -> Result<String, Refusal> {
         tch::Device::Cuda(index) => {
             let device = native::cuda::device(index)?;
             let (major, minor) = device.capability;
-            Ok(format!("{} sm_{major}{minor}\n{}", device.name, cpu()))
+            Ok(format!("{} sm_{major}{minor}\n{}", device.name, cpu()?))
         }
-        _ => Ok(cpu()),
+        _ => cpu(),
     }
 }
 
+/// Names the vector instructions that libtorch's kernels keep to, and by Inductor's choice the
+/// generated ones.
+pub(super) const CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
+
+/// What [`CAPABILITY`] is set to.
+pub(super) fn capability() -> Option<OsString> {
+    std::env::var_os(CAPABILITY)
+}
+
 /// The processor: what `-march=native` and Inductor's choice of vectors depend on.
-fn cpu() -> String {
+fn cpu() -> Result<String, Refusal> {
+    const CPUINFO: &str = "/proc/cpuinfo";
     // Other systems have no such file, and packages of one architecture there.
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    format!("{} {}\n{}", std::env::consts::OS, std::env::consts::ARCH, of_cpuinfo(&text))
+    let processor = if cfg!(target_os = "linux") {
+        named(CPUINFO, std::fs::read_to_string(CPUINFO))?
+    } else {
+        String::new()
+    };
+    Ok(described(&processor, capability()))
+}
+
+/// The processor of a file; without it, packages of different processors would have one name.
+fn named(path: &str, text: std::io::Result<String>) -> Result<String, Refusal> {
+    let skipped = |why: &str| {
+        let reason = format!("packages are kept for a processor, and which this is {path} {why}");
+        Err(Refusal::Skipped(reason))
+    };
+    match text.map(|text| of_cpuinfo(&text)) {
+        Ok(processor) if processor.is_empty() => skipped("does not say"),
+        Ok(processor) => Ok(processor),
+        Err(error) => skipped(&format!("cannot say: {error}")),
+    }
+}
+
+fn described(processor: &str, capability: Option<OsString>) -> String {
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    let capability = capability.map(|it| format!("{CAPABILITY}={}\n", it.display()));
+    format!("{os} {arch}\n{processor}{}", capability.unwrap_or_default())
 }
 
 /// Model and features of the first processor.

@@ -65,6 +65,27 @@ fn a_target_is_model_and_features_and_not_what_changes_from_minute_to_minute() {
 }
 
 #[test]
+fn a_processor_that_is_not_named_is_none() {
+    let named = |text: &str| named("/proc/cpuinfo", Ok(text.to_owned()));
+    assert_eq!(named(X86), Ok(of_cpuinfo(X86)));
+    let start = "packages are kept for a processor, and which this is /proc/cpuinfo ";
+    let expected = Refusal::Skipped(format!("{start}does not say"));
+    assert_eq!([named(""), named("cache size : 512 KB\n")], [Err(expected.clone()), Err(expected)]);
+    let unreadable = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    let refusal = super::named("/proc/cpuinfo", Err(unreadable)).unwrap_err();
+    let expected = format!("{start}cannot say: permission denied");
+    assert_eq!(refusal, Refusal::Skipped(expected));
+}
+
+#[test]
+fn the_vectors_that_libtorch_is_told_to_keep_to_are_part_of_the_target() {
+    let of = |capability: Option<&str>| described("model: 2\n", capability.map(Into::into));
+    let without = format!("{} {}\nmodel: 2\n", std::env::consts::OS, std::env::consts::ARCH);
+    assert_eq!(of(Some("avx2")), format!("{without}ATEN_CPU_CAPABILITY=avx2\n"));
+    assert_eq!(of(None), without);
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn this_machine_is_known() {
     let target = target(tch::Device::Cpu).unwrap();

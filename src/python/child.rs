@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a child is looked at.
 const STEP: Duration = Duration::from_millis(10);
@@ -91,15 +91,15 @@ impl Program<'_> {
 
     /// Until it has ended.
     fn wait(&self, child: &Child) -> Result<(), RunError> {
-        let mut waited = Duration::ZERO;
+        let start = Instant::now();
+        let mut quiet = self.patience.quiet;
         while !has_ended(child).map_err(|error| RunError::Failed(error.to_string()))? {
-            if waited >= self.patience.limit {
+            if start.elapsed() >= self.patience.limit {
                 let limit = self.patience.limit.as_secs_f64();
                 return Err(RunError::Hung(format!("no answer in {limit} s, killed")));
             }
             thread::sleep(STEP);
-            waited += STEP;
-            if self.patience.quiet == Some(waited) {
+            if quiet.take_if(|quiet| start.elapsed() >= *quiet).is_some() {
                 eprintln!("note: still {} with {}", self.what, self.interpreter.display());
             }
         }
