@@ -65,7 +65,7 @@ impl Compiler {
 /// What code is compiled for, as far as it decides the code.
 ///
 /// # Errors
-/// When the GPU cannot be asked.
+/// When the GPU cannot be asked; skipped, where the system does not name the processor.
 pub(super) fn target(place: tch::Device) -> Result<String, Refusal> {
     match place {
         tch::Device::Cuda(index) => {
