@@ -83,10 +83,6 @@ fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Re
     Ok(verdict(&format!("{variant} {model} {dtype}"), &all, || built.forward(&input)))
 }
 
-fn held(inputs: &inputs::Inputs) -> Vec<Tensor> {
-    inputs.examples.iter().chain(&inputs.parameters).map(Tensor::shallow_clone).collect()
-}
-
 fn pattern(work: FusionWork, dtype: Dtype) -> Result<Verdict, Refusal> {
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
     let site = fusion::Site { work, dtype, device, place };
@@ -95,10 +91,11 @@ fn pattern(work: FusionWork, dtype: Dtype) -> Result<Verdict, Refusal> {
         let _drawing = inputs::seeded(7);
         fusion::draw(&site)?
     };
-    let held = held(&drawn);
-    let step = fusion::build(&site, drawn)?;
+    let drawn_tensors = drawn.tensors();
+    let mut step = fusion::build(&site, drawn)?;
     let what = format!("{} {} {dtype}", work.pattern, work.variant);
-    Ok(verdict(&what, &held.iter().collect::<Vec<_>>(), || step.run()))
+    let read = step.reads.take().unwrap_or(drawn_tensors);
+    Ok(verdict(&what, &read.iter().collect::<Vec<_>>(), || step.run()))
 }
 
 fn operator(work: OperatorWork, dtype: Dtype) -> Result<Verdict, Refusal> {
@@ -109,10 +106,11 @@ fn operator(work: OperatorWork, dtype: Dtype) -> Result<Verdict, Refusal> {
         let _drawing = inputs::seeded(7);
         site.draw()?
     };
-    let held = held(&drawn);
-    let step = operators::build(&site, drawn)?;
+    let drawn_tensors = drawn.tensors();
+    let mut step = operators::build(&site, drawn)?;
     let what = format!("{} {} {dtype}", work.operator, work.implementation);
-    Ok(verdict(&what, &held.iter().collect::<Vec<_>>(), || step.run()))
+    let read = step.reads.take().unwrap_or(drawn_tensors);
+    Ok(verdict(&what, &read.iter().collect::<Vec<_>>(), || step.run()))
 }
 
 /// Refused for another reason than the tracer's: the matrix of workloads has these.
@@ -151,6 +149,8 @@ fn expected_of(pattern: Pattern, variant: FusionVariant) -> Verdict {
             | Pattern::QkSoftmax
     );
     match (pattern, variant) {
+        // The step says which views it reads.
+        (_, FusionVariant::Unfused) => Verdict::Traced,
         (_, FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused)
         | (Pattern::Conv2dRelu | Pattern::Conv2dBnRelu, FusionVariant::Fused) => Verdict::Refused,
         (_, FusionVariant::OnednnGraph) => Verdict::Unwritten,
@@ -158,7 +158,7 @@ fn expected_of(pattern: Pattern, variant: FusionVariant) -> Verdict {
         (Pattern::Conv2dBn, FusionVariant::Fused)
         | (Pattern::Conv2dBnRelu, FusionVariant::Folded) => Verdict::Constants,
         (Pattern::FullAttention, _) => match variant.to_string().as_str() {
-            "unfused" | "baddbmm" | "sdpa-3d" => Verdict::Constants,
+            "baddbmm" | "sdpa-3d" => Verdict::Constants,
             _ => Verdict::Traced,
         },
         _ if linear_or_scores => Verdict::Constants,
@@ -179,7 +179,7 @@ fn patterns_that_prepare_tensors_show_them() {
                 _ => FusionShape::Conv { b: 1, i: 16, o: 32, s: 8, memory_format },
             };
             for &variant in kind.variants() {
-                match pattern(FusionWork { pattern: kind, variant, size }, dtype) {
+                match pattern(FusionWork { pattern: kind, variant, compile: None, size }, dtype) {
                     Ok(found) => {
                         assert_eq!(found, expected_of(kind, variant), "{kind} {variant} {dtype}");
                     }
@@ -200,13 +200,14 @@ fn operators_are_traced_but_for_own_kernels_and_outputs() {
                     // No computation: what it does to memory is the point.
                     (_, Implementation::Stream) => continue,
                     (_, Implementation::Rust) => Verdict::Unwritten,
-                    // Outputs made beforehand, and a loss's rows as libtorch's operator takes them.
-                    (_, Implementation::AtenOut)
-                    | (Operator::CrossEntropy, Implementation::Aten) => Verdict::Constants,
+                    // Outputs made beforehand.
+                    (_, Implementation::AtenOut) => Verdict::Constants,
                     _ => Verdict::Traced,
                 };
                 let max_elements = 1 << 20;
-                let work = OperatorWork { operator: kind, implementation, size, max_elements };
+                let compile = None;
+                let work =
+                    OperatorWork { operator: kind, implementation, compile, size, max_elements };
                 match operator(work, dtype) {
                     Ok(found) => assert_eq!(found, expected, "{kind} {implementation} {dtype}"),
                     Err(refusal) => {

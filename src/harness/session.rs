@@ -194,10 +194,9 @@ impl Session {
 
 /// Compiles what will be run compiled, so that nothing else is done while a case is measured.
 fn compile(selected: &[&Case]) {
-    let retained = |case: &&Case| case.settings.allocator == Allocator::Retained;
-    if selected.iter().any(|case| case.work.compile().is_some())
-        && selected.iter().all(|case| retained(&case))
-    {
+    let compiles = selected.iter().any(|case| case.work.compile().is_some());
+    let retains = |case: &&Case| case.settings.allocator == Allocator::Retained;
+    if compiles && selected.iter().all(retains) {
         // Before there are threads that compile, as it would be without them.
         settle_allocator(Allocator::Retained);
     }

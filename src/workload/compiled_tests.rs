@@ -31,8 +31,10 @@ fn can_compile() -> bool {
     false
 }
 
+type Checked = Result<(Accuracy, Box<dyn Workload>), Refusal>;
+
 /// Each case compiled, several at once, then checked.
-fn checked(cases: &[Case]) -> Vec<Result<(Accuracy, Box<dyn Workload>), Refusal>> {
+fn checked(cases: &[Case]) -> Vec<Checked> {
     let traced = |case| {
         preflight(case).ok()?;
         job(case, MODE, &*eager(case).ok()?).ok()

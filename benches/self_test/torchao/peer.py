@@ -78,9 +78,6 @@ def start(libraries):
         "configuration": torch.__config__.show(),
         "constants": map_constants(libraries),
     }
-    # Of ATen's kernels, which have been told now. Inductor would heed it, and that of our side does
-    # not hear of it.
-    os.environ.pop("ATEN_CPU_CAPABILITY", None)
     return facts
 
 
