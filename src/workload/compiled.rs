@@ -8,7 +8,7 @@ use tch::{TchError, Tensor};
 
 use super::{Refusal, Workload, ahead};
 use crate::compile::{self, Job, Options};
-use crate::native::package::Package;
+use crate::native::{self, package::Package};
 use crate::verify::{self, Distance};
 use crate::{device, step, threads};
 
@@ -62,7 +62,7 @@ impl Compiled {
             None => job(case, mode, &*eager)?.compile()?,
         };
         let place = device::resolve(case.device)?;
-        let package = Package::load(&compiled.package, place, eager.tensors())?;
+        let package = Package::load(&compiled.package, place, eager.tensors()).map_err(remedied)?;
         let agreement_db = verify::min_agreement_db(case);
         Ok(Self { eager, package, compiled, agreement_db })
     }
@@ -90,6 +90,17 @@ impl Compiled {
             "compiled, the output differs from the eager one: {sqnr_db:.1} dB signal-to-noise ratio \
              is below the gate of {min_sqnr_db:.1} dB (largest difference {max_abs_error:.3e})"
         )))
+    }
+}
+
+/// A package that lies in the cache may be of another system's libraries, or find no room to be unpacked.
+fn remedied(error: native::Error) -> Refusal {
+    match Refusal::from(error) {
+        Refusal::Failed(text) => Refusal::Failed(format!(
+            "{text}; `cargo xtask cache clear compiled` has it compiled anew, TMPDIR names another \
+             folder to unpack it in"
+        )),
+        other => other,
     }
 }
 
