@@ -7,7 +7,7 @@ use plan::CompileMode;
 use tch::{Kind, Tensor};
 
 use super::inductor::{self, Answer, Request};
-use super::key::Input;
+use super::input::Input;
 use super::real_tests::{ONE, is_there};
 use super::toolchain::Compiler;
 use crate::native::trace;

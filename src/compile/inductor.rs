@@ -10,7 +10,7 @@ use plan::CompileMode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::key::Input;
+use super::input::Input;
 use super::toolchain::{self, CAPABILITY, Compiler};
 use crate::native;
 use crate::python::{Interpreter, Patience, Program, RunError, without_variables};

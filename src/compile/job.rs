@@ -8,11 +8,12 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use plan::Compilation;
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 use super::entry::{FACTS, Facts, Held, PACKAGE};
 use super::inductor::{self, Request};
-use super::key::{Ingredients, Input, Key};
+use super::input::Input;
+use super::key::{Ingredients, Key};
 use super::options::{self, Options};
 use super::store::{Store, Temporary};
 use super::toolchain::{self, Compiler};
@@ -66,7 +67,7 @@ impl Job {
     ) -> Result<Self, Refusal> {
         options::expressible(options.device, options.mode)?;
         let compiler = toolchain::compiler()?;
-        let described = inputs.iter().map(|it| describe(it)).collect::<Result<Vec<_>, _>>()?;
+        let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
         let trace = trace::trace(inputs, step).map_err(of_tracing)?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
@@ -302,36 +303,6 @@ fn of_tracing(error: TchError) -> Refusal {
         }
         other => other,
     }
-}
-
-/// What Inductor has to know of an input.
-fn describe(tensor: &Tensor) -> Result<Input, Refusal> {
-    let device = match tensor.device() {
-        tch::Device::Cpu => "cpu".to_owned(),
-        tch::Device::Cuda(index) => format!("cuda:{index}"),
-        other => return Err(Refusal::Unsupported(format!("an input on {other:?}"))),
-    };
-    let dtype = dtype(tensor.f_kind()?)?;
-    Ok(Input { sizes: tensor.size(), strides: tensor.stride(), dtype, device })
-}
-
-/// torch's word for a dtype.
-fn dtype(kind: Kind) -> Result<&'static str, Refusal> {
-    Ok(match kind {
-        Kind::Float => "float32",
-        Kind::Double => "float64",
-        Kind::Half => "float16",
-        Kind::BFloat16 => "bfloat16",
-        Kind::Uint8 => "uint8",
-        Kind::Int8 => "int8",
-        Kind::Int16 => "int16",
-        Kind::Int => "int32",
-        Kind::Int64 => "int64",
-        Kind::Bool => "bool",
-        Kind::Float8e4m3fn => "float8_e4m3fn",
-        Kind::Float8e5m2 => "float8_e5m2",
-        other => return Err(Refusal::Unsupported(format!("an input of {other:?}"))),
-    })
 }
 
 #[cfg(test)]

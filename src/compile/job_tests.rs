@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use plan::{CompileMode, Device};
+use tch::Kind;
 
 use super::*;
 use crate::python::fake::fake;
@@ -297,13 +298,13 @@ fn modes_that_a_package_cannot_be_are_unsupported_on_cuda_and_noted_on_a_cpu() {
 #[test]
 fn inputs_are_described_by_torchs_words() {
     let x = Tensor::ones([2, 3], (Kind::BFloat16, tch::Device::Cpu)).tr();
-    let input = describe(&x).unwrap();
+    let input = Input::of(&x).unwrap();
     let Input { sizes, strides, dtype, device } = &input;
     assert_eq!((sizes.as_slice(), strides.as_slice()), ([3, 2].as_slice(), [1, 3].as_slice()));
     assert_eq!((*dtype, device.as_str()), ("bfloat16", "cpu"));
     let complex = Tensor::ones([1], (Kind::ComplexFloat, tch::Device::Cpu));
     assert_eq!(
-        describe(&complex),
+        Input::of(&complex),
         Err(Refusal::Unsupported("an input of ComplexFloat".to_owned()))
     );
 }

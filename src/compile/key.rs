@@ -3,23 +3,11 @@
 use std::fmt;
 
 use plan::CompileMode;
-use serde::Serialize;
 
 use super::entry::FORMAT;
 use super::inductor::PROGRAM;
+use super::input::Input;
 use super::toolchain::Compiler;
-
-/// An input of a graph.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Input {
-    pub sizes: Vec<i64>,
-    /// In elements.
-    pub strides: Vec<i64>,
-    /// torch's word: `bfloat16`.
-    pub dtype: &'static str,
-    /// torch's word: `cuda:0`.
-    pub device: String,
-}
 
 /// All that decides what is in a package.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 //! | step | file |
 //! |---|---|
 //! | what a case asks for, and whether this machine has it | `options.rs` |
-//! | a step → graph, inputs, key → package | `job.rs` |
+//! | a step → graph, inputs, key → package | `job.rs`, `input.rs` |
 //! | all that decides what a package is → its name | `key.rs` |
 //! | the C++ compiler, and what it compiles for | `toolchain.rs` |
 //! | graph → package, in a child process | `inductor.rs`, `aot_compile.py` |
@@ -17,6 +17,7 @@
 
 mod entry;
 mod inductor;
+mod input;
 mod job;
 mod key;
 mod lock;
