@@ -23,7 +23,7 @@ mod torchscript;
 
 pub use site::Site;
 
-use plan::{Dtype, FusionVariant, Pattern};
+use plan::{Dtype, Pattern};
 use tch::TchError;
 
 use crate::inputs::Inputs;
@@ -103,8 +103,7 @@ pub fn build(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
 /// # Errors
 /// What libtorch refuses.
 pub fn build_unfused(site: &Site, inputs: Inputs) -> Result<Step, Refusal> {
-    let work = plan::FusionWork { variant: FusionVariant::Unfused, ..site.work };
-    build(&Site { work, ..*site }, inputs)
+    build(&Site { work: site.work.unfused(), ..*site }, inputs)
 }
 
 /// The pattern's accuracy gate ([`Fusible::min_sqnr_db`]).

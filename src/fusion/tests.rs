@@ -1,4 +1,4 @@
-use plan::{Device, FusionShape, FusionWork, MemoryFormat, PatternFamily};
+use plan::{Device, FusionShape, FusionVariant, FusionWork, MemoryFormat, PatternFamily};
 use tch::Tensor;
 
 use super::*;

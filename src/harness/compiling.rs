@@ -40,11 +40,10 @@ pub fn compile<'a>(cases: impl IntoIterator<Item = &'a Case>) {
                     kept.compile();
                     progress.passed();
                 }
-                // The workers end after the sender.
                 Some(ahead) => drop(sender.send((case, ahead))),
             }
         }
-        // The workers end with the channel.
+        // The workers end with the channel, and not before.
         drop(sender);
     });
     progress.finish();

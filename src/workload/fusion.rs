@@ -1,6 +1,6 @@
 //! A pattern, fused or not: the workload of fusion.
 
-use plan::{Accuracy, Case, FusionShape, FusionVariant, FusionWork};
+use plan::{Accuracy, Case, FusionShape, FusionWork};
 use tch::{TchError, Tensor};
 
 use super::compiled::Eager;
@@ -61,7 +61,7 @@ fn reference(site: &Site, inputs: &Inputs) -> Result<Reference, Refusal> {
 
 /// Which examples it has. Whatever the variant, the unfused operations compute them.
 fn rows(site: &Site) -> Vec<i64> {
-    let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..site.work };
+    let unfused = site.work.unfused();
     let operations = unfused.operations(site.dtype, site.device).unwrap_or_default();
     let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
     let (all, flops, elements) = (unfused.parts(), unfused.flops(), largest.unwrap_or(0));

@@ -1,24 +1,12 @@
 //! Compiled siblings: which keys ask for them, which cases get them, and their ids.
 
+mod common;
+
 use std::path::Path;
 
-use plan::{
-    Case, Config, Device, Diagnostics, Dtype, MAX_ID, MAX_PART, ModelSuite, Plan, Suite, expand,
-};
+use plan::{Case, Config, Device, Dtype, MAX_ID, MAX_PART, Plan, expand};
 
-fn parse(text: &str) -> Result<Config, Diagnostics> {
-    Config::parse(Path::new("test.yml"), text)
-}
-
-fn plan_of(text: &str) -> Plan {
-    let config = parse(text).unwrap_or_else(|errors| panic!("{errors}"));
-    expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-fn models(config: &Config) -> &ModelSuite {
-    let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
-    suite
-}
+use common::{models, parse, plan_of};
 
 fn fusion(entry: &str) -> Plan {
     plan_of(&format!("benchmark_mode: fusion\nfusion_params: {entry}"))

@@ -1,24 +1,12 @@
 //! Upstream's shapes and recipes, and the rules of the expansion.
 
+mod common;
+
 use std::path::Path;
 
-use plan::{
-    Case, Config, Diagnostics, MAX_ID, MAX_PART, ModelSuite, Plan, Role, Suite, Threads, expand,
-};
+use plan::{Case, Config, MAX_ID, MAX_PART, Role, Threads, expand};
 
-fn parse(text: &str) -> Result<Config, Diagnostics> {
-    Config::parse(Path::new("test.yml"), text)
-}
-
-fn plan_of(text: &str) -> Plan {
-    let config = parse(text).unwrap_or_else(|errors| panic!("{errors}"));
-    expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-fn models(config: &Config) -> &ModelSuite {
-    let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
-    suite
-}
+use common::{models, parse, plan_of};
 
 fn variant(case: &Case) -> plan::Variant {
     case.work.model().expect("a model").variant

@@ -74,6 +74,14 @@ pub struct FusionWork {
     pub size: FusionShape,
 }
 
+impl FusionWork {
+    /// The operations one by one, eagerly: what every variant is compared with.
+    #[must_use]
+    pub const fn unfused(self) -> Self {
+        Self { variant: FusionVariant::Unfused, compile: None, ..self }
+    }
+}
+
 impl FusionShape {
     /// Whose it is.
     pub const fn family(self) -> PatternFamily {
