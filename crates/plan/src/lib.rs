@@ -11,6 +11,7 @@ pub mod cost;
 mod expand;
 pub mod fusion;
 mod id;
+mod kernel;
 mod linears;
 mod operator;
 mod probe;
@@ -23,12 +24,13 @@ mod work;
 
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use config::{
-    CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, ModelParams, ModelSuite,
-    OperatorParams, Suite,
+    CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, KernelSuite, ModelParams,
+    ModelSuite, OperatorParams, Suite,
 };
 pub use expand::{expand, load};
 pub use fusion::{FusionShape, FusionWork};
 pub use id::{MAX_ID, MAX_PART, case_id, fnv1a};
+pub use kernel::{KernelFacts, KernelTolerances, KernelWork, SkipCondition};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use operator::{OperatorShape, OperatorWork, Traffic};
 pub use probe::ProbeWork;

@@ -100,6 +100,9 @@ pub struct LatencyPass {
     /// Calls; as many as fit a short time when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
+    /// Calls before them that do not count; as many as fit a short time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<u64>,
 }
 
 /// The pass that reads an energy counter, where the machine has one.

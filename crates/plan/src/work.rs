@@ -5,6 +5,7 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 use crate::fusion::FusionWork;
+use crate::kernel::KernelWork;
 use crate::operator::OperatorWork;
 use crate::probe::ProbeWork;
 use crate::shape::Shape;
@@ -13,7 +14,7 @@ use crate::words::{CompileMode, FusionVariant, Implementation, ModelKind, Recipe
 
 /// What a case runs. In files its fields stand among those of the case; which kind it is shows in
 /// them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Work {
     /// A model with a recipe: inference and training.
@@ -24,6 +25,8 @@ pub enum Work {
     Operator(OperatorWork),
     /// A limit of the machine.
     Probe(ProbeWork),
+    /// A kernel of the author's own.
+    Kernel(KernelWork),
 }
 
 /// A model of a shape with a recipe.
@@ -46,6 +49,7 @@ impl Work {
             Self::Fusion(work) => compiled(work.variant, work.compile),
             Self::Operator(work) => compiled(work.implementation, work.compile),
             Self::Probe(work) => work.threads.variant(),
+            Self::Kernel(work) => work.implementation.clone(),
         }
     }
 
@@ -57,6 +61,7 @@ impl Work {
             Self::Fusion(_) => Some(FusionVariant::Unfused.as_str()),
             Self::Operator(_) => Some(Implementation::Aten.as_str()),
             Self::Probe(_) => None,
+            Self::Kernel(_) => Some(KernelWork::BASELINE),
         }
     }
 
@@ -67,17 +72,18 @@ impl Work {
             Self::Fusion(work) => work.compile,
             Self::Operator(work) => work.compile,
             Self::Probe(work) => work.compile(),
+            Self::Kernel(_) => None,
         }
     }
 
     /// The same without a compiler.
     #[must_use]
-    pub const fn eager(mut self) -> Self {
+    pub fn eager(mut self) -> Self {
         match &mut self {
             Self::Model(work) => work.variant.compile = None,
             Self::Fusion(work) => work.compile = None,
             Self::Operator(work) => work.compile = None,
-            Self::Probe(_) => {}
+            Self::Probe(_) | Self::Kernel(_) => {}
         }
         self
     }
@@ -86,7 +92,7 @@ impl Work {
     pub const fn model(&self) -> Option<&ModelWork> {
         match self {
             Self::Model(work) => Some(work),
-            Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) => None,
+            Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) | Self::Kernel(_) => None,
         }
     }
 
@@ -94,7 +100,7 @@ impl Work {
     pub const fn fusion(&self) -> Option<&FusionWork> {
         match self {
             Self::Fusion(work) => Some(work),
-            Self::Model(_) | Self::Operator(_) | Self::Probe(_) => None,
+            Self::Model(_) | Self::Operator(_) | Self::Probe(_) | Self::Kernel(_) => None,
         }
     }
 
@@ -102,7 +108,7 @@ impl Work {
     pub const fn probe(&self) -> Option<&ProbeWork> {
         match self {
             Self::Probe(work) => Some(work),
-            Self::Model(_) | Self::Fusion(_) | Self::Operator(_) => None,
+            Self::Model(_) | Self::Fusion(_) | Self::Operator(_) | Self::Kernel(_) => None,
         }
     }
 
@@ -110,7 +116,15 @@ impl Work {
     pub const fn operator(&self) -> Option<&OperatorWork> {
         match self {
             Self::Operator(work) => Some(work),
-            Self::Model(_) | Self::Fusion(_) | Self::Probe(_) => None,
+            Self::Model(_) | Self::Fusion(_) | Self::Probe(_) | Self::Kernel(_) => None,
+        }
+    }
+
+    /// Of a kernel.
+    pub const fn kernel(&self) -> Option<&KernelWork> {
+        match self {
+            Self::Kernel(work) => Some(work),
+            Self::Model(_) | Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) => None,
         }
     }
 }

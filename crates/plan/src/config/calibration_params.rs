@@ -49,7 +49,7 @@ fn read_entry(node: &Node<'_>, outer: &Own, threads: &[Threads]) -> Option<Calib
     let mut own = outer.clone();
     own_keys::apply_but_threads(&fields, &mut own);
     let probes = read_probes(&fields);
-    let dtypes = fields.words("dtypes");
+    let dtypes = fields.dtypes("dtypes");
     let devices = fields.words("devices");
     let threads = read_threads(&fields, threads);
     let name = fields.read("name", Node::string);

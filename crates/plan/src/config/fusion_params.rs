@@ -69,7 +69,7 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<FusionParams> {
     let patterns = read_patterns(&fields);
     let variants = fields.words("variants");
     let compile = compile_key::read(&fields);
-    let dtypes = fields.words("dtypes");
+    let dtypes = fields.dtypes("dtypes");
     let devices = fields.words("devices");
     let layouts = fields.words("memory_formats");
     let heads = fields.items("heads", |node| node.integer(1..=LARGEST));

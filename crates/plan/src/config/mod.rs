@@ -7,6 +7,7 @@ mod calibration_params;
 mod compile_key;
 mod diagnostic;
 mod fusion_params;
+mod kernel_params;
 mod model_params;
 mod node;
 mod operator_params;
@@ -23,6 +24,7 @@ use serde_yaml::Value;
 pub use calibration_params::CalibrationParams;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use fusion_params::FusionParams;
+pub use kernel_params::KernelSuite;
 pub use model_params::{ModelParams, ModelSuite};
 pub use operator_params::OperatorParams;
 
@@ -57,6 +59,8 @@ pub enum Suite {
     Operators(Vec<OperatorParams>),
     /// `calibration_params`
     Calibration(Vec<CalibrationParams>),
+    /// `kernel_paths`
+    Kernels(KernelSuite),
 }
 
 /// Keys of every mode at the top of a config, besides our own.
@@ -129,6 +133,7 @@ fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<
         Mode::Fusion => fusion_params::read(node).map(Suite::Fusion),
         Mode::Operators => operator_params::read(node).map(Suite::Operators),
         Mode::Calibration => calibration_params::read(node).map(Suite::Calibration),
+        Mode::Kernels => kernel_params::read(node, folder).map(Suite::Kernels),
     };
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }
@@ -141,6 +146,8 @@ fn apparent_mode(node: &Node<'_>) -> Mode {
         Mode::Operators
     } else if node.get(calibration_params::KEY).is_some() {
         Mode::Calibration
+    } else if node.get(kernel_params::KEY).is_some() {
+        Mode::Kernels
     } else {
         Mode::Inference
     }
@@ -167,6 +174,7 @@ fn top<'d>(
         (fusion_params::KEY, "fusion"),
         (operator_params::KEY, "operators"),
         (calibration_params::KEY, "calibration"),
+        (kernel_params::KEY, "kernels"),
     ]
     .map(|(key, mode)| {
         (key, format!("write `benchmark_mode: {mode}`, or put it into another file"))

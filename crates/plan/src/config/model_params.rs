@@ -114,7 +114,7 @@ fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams
     let compile = compile_key::read(&fields);
     Some(ModelParams {
         name: fields.read("name", Node::string),
-        dtype: fields.word_or("high_precision_dtype", Dtype::BFloat16),
+        dtype: fields.read("high_precision_dtype", Node::dtype).unwrap_or(Dtype::BFloat16),
         device: fields.word_or("device", Device::Cpu),
         model: fields.word_or("model_type", ModelKind::Linear),
         profiling: Profiling {

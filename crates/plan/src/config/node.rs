@@ -8,7 +8,7 @@ use serde_yaml::Value;
 
 use super::diagnostic::Diagnostic;
 use super::positions::{Positions, join};
-use crate::words::{UnknownWord, closest};
+use crate::words::{Dtype, UnknownWord, closest};
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {
@@ -212,9 +212,22 @@ impl<'d> Node<'d> {
         }
     }
 
+    /// A dtype of models, patterns and operators.
+    pub(super) fn dtype(&self) -> Option<Dtype> {
+        self.named(&self.string()?, |text| Dtype::among(Dtype::ALL, text))
+    }
+
     /// A word of a closed set.
     pub(super) fn word<T: FromStr<Err = UnknownWord>>(&self) -> Option<T> {
-        match self.string()?.parse() {
+        self.named(&self.string()?, str::parse)
+    }
+
+    fn named<T>(
+        &self,
+        text: &str,
+        parse: impl FnOnce(&str) -> Result<T, UnknownWord>,
+    ) -> Option<T> {
+        match parse(text) {
             Ok(word) => Some(word),
             Err(unknown) => self.error(unknown.to_string(), unknown.remedy),
         }
@@ -271,14 +284,12 @@ impl<'d> Fields<'d> {
         &self,
         key: &str,
     ) -> Option<Option<Vec<T>>> {
-        let mut found: Vec<T> = Vec::new();
-        let Some(words) = self.items(key, Node::word)? else { return Some(None) };
-        for word in words {
-            if !found.contains(&word) {
-                found.push(word);
-            }
-        }
-        Some(Some(found))
+        Some(self.items(key, Node::word)?.map(without_repetition))
+    }
+
+    /// The dtypes of the list under `key`, without repetition.
+    pub(super) fn dtypes(&self, key: &str) -> Option<Option<Vec<Dtype>>> {
+        Some(self.items(key, Node::dtype)?.map(without_repetition))
     }
 
     /// What `read` makes of each entry under `key`: a list of mappings, or one mapping. `what` is one
@@ -307,4 +318,14 @@ impl<'d> Fields<'d> {
     pub(super) fn error<T>(&self, message: String, remedy: impl Into<String>) -> Option<T> {
         self.node.error(message, remedy)
     }
+}
+
+fn without_repetition<T: PartialEq>(words: Vec<T>) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
+    for word in words {
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
 }

@@ -75,7 +75,7 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<OperatorParams> {
     let operators = read_operators(&fields);
     let implementations = fields.words("implementations");
     let compile = compile_key::read(&fields);
-    let dtypes = fields.words("dtypes");
+    let dtypes = fields.dtypes("dtypes");
     let devices = fields.words("devices");
     let batch_sizes = read_dimensions(&fields, "batch_sizes", BATCH_SIZES);
     let sequence_lengths = read_dimensions(&fields, "sequence_lengths", SEQUENCE_LENGTHS);

@@ -116,9 +116,10 @@ fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
 }
 
 fn read_latency(node: &Node<'_>, outer: LatencyPass) -> Option<LatencyPass> {
-    let fields = node.mapping(&["calls"])?;
+    let fields = node.mapping(&["calls", "warm_up"])?;
     let calls = fields.read("calls", |node| node.integer(10..=1_000_000));
-    Some(LatencyPass { calls: calls.or(outer.calls) })
+    let warm_up = fields.read("warm_up", |node| node.integer(0..=1_000_000));
+    Some(LatencyPass { calls: calls.or(outer.calls), warm_up: warm_up.or(outer.warm_up) })
 }
 
 /// A flag switches the pass; a mapping switches it on and says how it goes.

@@ -53,12 +53,14 @@ pub fn reduction(baseline: u64, candidate: u64) -> Option<f64> {
 /// products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention
 /// of the transformer block); of the others, what
 /// [`crate::FusionWork::flops`], [`crate::OperatorWork::flops`] and [`crate::ProbeWork::flops`] count. Saturates at `u64::MAX`, beyond anything that can be run.
-pub fn flops(case: &Case) -> u64 {
+/// `None` of a kernel, which says so itself when it runs.
+pub fn flops(case: &Case) -> Option<u64> {
     match &case.work {
-        Work::Model(work) => model::flops(work),
-        Work::Fusion(work) => work.flops(),
-        Work::Operator(work) => work.flops(),
-        Work::Probe(work) => work.flops(case.dtype),
+        Work::Model(work) => Some(model::flops(work)),
+        Work::Fusion(work) => Some(work.flops()),
+        Work::Operator(work) => Some(work.flops()),
+        Work::Probe(work) => Some(work.flops(case.dtype)),
+        Work::Kernel(_) => None,
     }
 }
 
@@ -66,7 +68,7 @@ pub fn flops(case: &Case) -> u64 {
 /// ([`crate::ProbeWork::bytes`]) moves; of models and patterns none is counted.
 pub fn moved_bytes(case: &Case) -> Option<u64> {
     match &case.work {
-        Work::Model(_) | Work::Fusion(_) => None,
+        Work::Model(_) | Work::Fusion(_) | Work::Kernel(_) => None,
         Work::Operator(work) => Some(work.bytes(case.dtype)),
         Work::Probe(work) => Some(work.bytes(case.dtype)),
     }
@@ -80,6 +82,8 @@ pub fn memory_bytes(case: &Case) -> u64 {
         Work::Fusion(work) => work.memory_bytes(case.dtype),
         Work::Operator(work) => work.memory_bytes(case.dtype),
         Work::Probe(work) => work.memory_bytes(case.dtype),
+        // Nothing is known of it before it runs.
+        Work::Kernel(_) => 0,
     };
     // What is compiled holds the tensors of its eager twin once, and is taken to allocate no more than
     // it while it runs; for the check there are the outputs of both.
@@ -97,7 +101,7 @@ fn output_bytes(case: &Case) -> u64 {
         Work::Model(work) => product(&output_size(work.model, work.shape)),
         Work::Fusion(work) => product(&work.output_size()),
         Work::Operator(work) => work.traffic().output,
-        Work::Probe(_) => 0,
+        Work::Probe(_) | Work::Kernel(_) => 0,
     };
     elements.saturating_mul(case.dtype.bytes())
 }
@@ -111,6 +115,7 @@ pub fn host_bytes(case: &Case) -> u64 {
         Work::Fusion(work) => work.host_bytes(case.dtype),
         Work::Operator(work) => work.host_bytes(case.dtype),
         Work::Probe(work) => probe::host_bytes(work, case.dtype),
+        Work::Kernel(_) => 0,
     }
 }
 
@@ -131,7 +136,8 @@ pub fn seconds(case: &Case) -> f64 {
         Device::Cpu => (50e9 * f64::from(case.settings.threads.resolve(1)), 20e9),
         _ => (50e12, 1e12),
     };
-    let step = flops(case) as f64 / rate + moved_bytes(case).unwrap_or(0) as f64 / bandwidth;
+    let step =
+        flops(case).unwrap_or(0) as f64 / rate + moved_bytes(case).unwrap_or(0) as f64 / bandwidth;
     let batch = step.max(BATCH);
     let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
     let warm_up = (PILOT * batch).min(warm_up_s.unwrap_or(DEFAULT_WARM_UP_S)).max(3.0 * step);

@@ -57,6 +57,7 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
             Suite::Calibration(entries) => {
                 entries.iter().for_each(|entry| calibration::expand(&mut expansion, config, entry));
             }
+            Suite::Kernels(_) => {}
         }
     }
     expansion.refuse_long_ids();

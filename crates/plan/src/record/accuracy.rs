@@ -64,6 +64,9 @@ pub struct Accuracy {
     pub max_abs_error: Stat,
     /// ‖ref − out‖ / ‖ref‖.
     pub relative_error: Stat,
+    /// √(mean (ref − out)²); absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rmse: Option<Stat>,
     /// The gate that the output had to pass, in dB.
     pub min_sqnr_db: f64,
     /// Rows of the output that were compared.

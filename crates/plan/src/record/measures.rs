@@ -31,7 +31,7 @@ pub struct Measures {
 }
 
 /// Latency of single calls. A percentile is given only where at least five calls lie beyond it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Number of calls.
     pub calls: u64,
@@ -45,6 +45,9 @@ pub struct Latency {
     pub p99_ns: Option<f64>,
     /// Slowest call.
     pub max_ns: f64,
+    /// Every call, in its order; of kernels only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raw_ns: Vec<u64>,
 }
 
 /// What the operating system counted for this process, per step.

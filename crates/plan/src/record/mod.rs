@@ -26,6 +26,7 @@ pub use pair::{Pair, Stop};
 pub use weights::Weights;
 
 use crate::case::Case;
+use crate::kernel::KernelFacts;
 
 /// The last sample that criterion took of a case. It equals the last pair of `sample.json`
 /// exactly when the estimates on disk come from this run.
@@ -76,6 +77,9 @@ pub struct Record {
     /// The weights as they are stored; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
+    /// What was found out about a kernel; absent of other work, and unless the step ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelFacts>,
     /// How it was compiled; absent of what runs eagerly, and where there is no package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compilation: Option<Compilation>,
@@ -94,7 +98,7 @@ pub struct Record {
     /// What criterion does not hold.
     #[serde(default)]
     pub measures: Measures,
-    /// Accuracy; absent unless the step ran.
+    /// Accuracy; absent unless the step ran, and of a kernel without a reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
     /// Things a reader of the numbers should know.

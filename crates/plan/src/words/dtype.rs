@@ -4,44 +4,89 @@ use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, serde_as_word};
 
-/// The dtype of a model before quantization, and of its input (`high_precision_dtype`).
+/// The dtype of a model before quantization and of its input (`high_precision_dtype`), of the tensors
+/// of a pattern or an operator, and the precision of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dtype {
+    /// 64-bit IEEE; of kernels only, as it is what the others are compared with.
+    Float64,
     /// 32-bit IEEE.
     Float32,
     /// 16-bit brain floating point.
     BFloat16,
     /// 16-bit IEEE.
     Float16,
+    /// 8 bits, 4 of them the exponent and 3 the significand, without infinity; of kernels only.
+    Float8E4M3Fn,
 }
 
 impl Dtype {
-    /// Every member.
+    /// Those of models, patterns and operators.
     pub const ALL: &'static [Self] = &[Self::Float32, Self::BFloat16, Self::Float16];
 
-    /// The name in ids: `f32`, `bf16`, `f16`.
+    /// Those of kernels: every member.
+    pub const PRECISIONS: &'static [Self] =
+        &[Self::Float64, Self::Float32, Self::BFloat16, Self::Float16, Self::Float8E4M3Fn];
+
+    /// The name in ids: `f64`, `f32`, `bf16`, `f16`, `f8`.
     pub const fn short(self) -> &'static str {
         match self {
+            Self::Float64 => "f64",
             Self::Float32 => "f32",
             Self::BFloat16 => "bf16",
             Self::Float16 => "f16",
+            Self::Float8E4M3Fn => "f8",
         }
     }
 
     /// The name in torch, as configs and upstream's files spell it.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Float64 => "torch.float64",
             Self::Float32 => "torch.float32",
             Self::BFloat16 => "torch.bfloat16",
             Self::Float16 => "torch.float16",
+            Self::Float8E4M3Fn => "torch.float8_e4m3fn",
         }
+    }
+
+    /// The name in a `bench.yaml`: `fp64`, `fp32`, `bf16`, `fp16`, `fp8`.
+    pub const fn precision(self) -> &'static str {
+        match self {
+            Self::Float64 => "fp64",
+            Self::Float32 => "fp32",
+            Self::BFloat16 => "bf16",
+            Self::Float16 => "fp16",
+            Self::Float8E4M3Fn => "fp8",
+        }
+    }
+
+    /// The one of `members` that `text` names: torch's names with and without `torch.`, torch's
+    /// aliases, and the short names.
+    ///
+    /// # Errors
+    /// Another word.
+    pub fn among(members: &[Self], text: &str) -> Result<Self, UnknownWord> {
+        let named = match text.strip_prefix("torch.").unwrap_or(text) {
+            "float64" | "double" | "f64" | "fp64" => Some(Self::Float64),
+            "float32" | "float" | "f32" | "fp32" => Some(Self::Float32),
+            "bfloat16" | "bf16" => Some(Self::BFloat16),
+            "float16" | "half" | "f16" | "fp16" => Some(Self::Float16),
+            "float8_e4m3fn" | "f8" | "fp8" => Some(Self::Float8E4M3Fn),
+            _ => None,
+        };
+        named.filter(|dtype| members.contains(dtype)).ok_or_else(|| {
+            UnknownWord::new("dtype", text, members.iter().map(|dtype| dtype.as_str()))
+        })
     }
 
     /// Bits of one element.
     pub const fn bits(self) -> u64 {
         match self {
+            Self::Float64 => 64,
             Self::Float32 => 32,
             Self::BFloat16 | Self::Float16 => 16,
+            Self::Float8E4M3Fn => 8,
         }
     }
 
@@ -54,14 +99,9 @@ impl Dtype {
 impl FromStr for Dtype {
     type Err = UnknownWord;
 
-    /// Accepts torch's names with and without `torch.`, torch's aliases, and the short names.
+    /// As [`Self::among`], every member.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        match text.strip_prefix("torch.").unwrap_or(text) {
-            "float32" | "float" | "f32" | "fp32" => Ok(Self::Float32),
-            "bfloat16" | "bf16" => Ok(Self::BFloat16),
-            "float16" | "half" | "f16" | "fp16" => Ok(Self::Float16),
-            _ => Err(UnknownWord::new("dtype", text, Self::ALL.iter().map(|dtype| dtype.as_str()))),
-        }
+        Self::among(Self::PRECISIONS, text)
     }
 }
 

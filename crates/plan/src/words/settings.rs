@@ -15,6 +15,8 @@ closed_set! {
         Operators = "operators",
         /// A limit of the machine.
         Calibration = "calibration",
+        /// A kernel of the author's own.
+        Kernels = "kernels",
     }
 }
 

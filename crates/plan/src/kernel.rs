@@ -1,0 +1,80 @@
+//! A kernel of the author's own: what a case of it runs, and what a run finds out about it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::record::Stat;
+
+/// What a kernel case runs: one file of Rust, at one problem size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelWork {
+    /// The kernel: its folder's name, or its file's stem.
+    pub kernel: String,
+    /// Which of the files in the kernel's folder: [`Self::BASELINE`], or the stem of another.
+    pub implementation: String,
+    /// The file, relative to its package, with `/`.
+    pub file: String,
+    /// The fields of the problem size that the `bench.yaml` gives, by name. The others have the
+    /// kernel's own defaults.
+    pub problem_size: BTreeMap<String, Value>,
+    /// What the output may be away from its reference.
+    #[serde(default)]
+    pub tolerances: KernelTolerances,
+    /// When it is not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip_conditions: Vec<SkipCondition>,
+    /// The author's own, carried into the report.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, Value>,
+}
+
+impl KernelWork {
+    /// The implementation that the others are compared with: the file `kernel.rs`, or the only one.
+    pub const BASELINE: &str = "kernel";
+}
+
+/// Largest distances of an output from its reference, over all of its elements; those not given are
+/// not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct KernelTolerances {
+    /// √(mean (out − ref)²)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rmse: Option<f64>,
+    /// ‖out − ref‖₂ / ‖ref‖₂; takes the place of the dtype's signal-to-noise gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_error: Option<f64>,
+    /// Largest |out − ref|.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_error: Option<f64>,
+}
+
+/// When a case is not run. Its backend and precision, where the `bench.yaml` names them, are those of
+/// the case that holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkipCondition {
+    /// An expression over facts of the machine and the case; always, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// The author's own words.
+    pub reason: String,
+}
+
+/// What a run finds out about a kernel; in its record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelFacts {
+    /// The whole problem size, the kernel's own defaults included.
+    pub problem_size: BTreeMap<String, Value>,
+    /// Floating-point operations of a step, where the kernel says.
+    pub flops: Option<u64>,
+    /// Bytes that a step has to move, where the kernel says.
+    pub bytes: Option<u64>,
+    /// Whether the output was compared with a reference.
+    pub has_reference: bool,
+    /// Largest standard deviation (population) of an element of the output over `runs` runs on the
+    /// same input: 0 where every run gives the same bits.
+    pub determinism_std: Option<Stat>,
+    /// Runs that it is over.
+    pub runs: u64,
+}
