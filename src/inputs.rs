@@ -8,9 +8,11 @@ use tch::{Device, Kind, TchError, Tensor};
 /// The torch kind of a plan's dtype.
 pub const fn kind(dtype: Dtype) -> Kind {
     match dtype {
+        Dtype::Float64 => Kind::Double,
         Dtype::Float32 => Kind::Float,
         Dtype::BFloat16 => Kind::BFloat16,
         Dtype::Float16 => Kind::Half,
+        Dtype::Float8E4M3Fn => Kind::Float8e4m3fn,
     }
 }
 

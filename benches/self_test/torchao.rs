@@ -344,8 +344,8 @@ fn expected_s(case: &Case) -> f64 {
     if without_peer(case).is_some() || workload::preflight(case).is_err() {
         return 0.0;
     }
-    let step_s =
-        cost::flops(case) as f64 / (50e9 * f64::from(threads::count(case.settings.threads)));
+    let step_s = cost::flops(case).unwrap_or(0) as f64
+        / (50e9 * f64::from(threads::count(case.settings.threads)));
     let warm_up_s = 2.0 * rounds::WARM_UP as f64 * step_s;
     let compiling_s = if is_compiled(case) { COMPILING_S } else { 0.0 };
     BUILDING_S + compiling_s + warm_up_s + BATCHES * 1.2 * step_s.max(rounds::BATCH_S)

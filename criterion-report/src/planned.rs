@@ -41,7 +41,7 @@ struct Planned<'a> {
     device: plan::Device,
     shape_names: &'a [String],
     threads: plan::Threads,
-    flops: u64,
+    flops: Option<u64>,
     memory_bytes: u64,
     seconds: f64,
 }
@@ -75,6 +75,11 @@ enum PlannedWork {
         probe: plan::Probe,
         size: u64,
     },
+    Kernel {
+        kernel: String,
+        file: String,
+        problem_size: BTreeMap<String, serde_json::Value>,
+    },
 }
 
 impl From<&Work> for PlannedWork {
@@ -91,6 +96,11 @@ impl From<&Work> for PlannedWork {
                 Self::Operator { operator, compile, size }
             }
             Work::Probe(ProbeWork { probe, size, .. }) => Self::Probe { probe, size },
+            Work::Kernel(ref work) => Self::Kernel {
+                kernel: work.kernel.clone(),
+                file: work.file.clone(),
+                problem_size: work.problem_size.clone(),
+            },
         }
     }
 }
@@ -160,7 +170,10 @@ fn line(case: &Case) -> Line {
     Line::Cells(vec![
         format!("{}/{}", case.id.variant, case.id.parameter).into(),
         Cell::new(case.shape_names.join(", "), Paint::Dim),
-        units::significant(cost::flops(case) as f64 / 1e9, 3).into(),
+        match cost::flops(case) {
+            Some(flops) => units::significant(flops as f64 / 1e9, 3).into(),
+            None => Cell::new("-".to_owned(), Paint::Dim),
+        },
         units::bytes(cost::memory_bytes(case)).into(),
         units::duration(cost::seconds(case)).into(),
     ])

@@ -63,8 +63,8 @@ impl Fusible for Conv2dBn {
     /// rounding of an output between the operations.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 42.0,
+            Dtype::Float64 | Dtype::Float32 => 100.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 42.0,
             Dtype::Float16 => 61.0,
         }
     }

@@ -57,8 +57,8 @@ impl Fusible for Conv2dRelu {
     /// | float16  | 71.8             |               | 64   |
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 46.0,
+            Dtype::Float64 | Dtype::Float32 => 100.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 46.0,
             Dtype::Float16 => 64.0,
         }
     }

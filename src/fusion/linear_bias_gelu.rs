@@ -97,8 +97,8 @@ impl Fusible for LinearBiasGelu {
     /// half precision it hides behind the roundings.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 38.0,
+            Dtype::Float64 | Dtype::Float32 => 100.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 38.0,
             Dtype::Float16 => 55.0,
         }
     }

@@ -87,8 +87,8 @@ impl Fusible for LinearBiasRelu {
     /// | float16  | 65.8             | 70.2         |        | 58   |
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 40.0,
+            Dtype::Float64 | Dtype::Float32 => 100.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 40.0,
             Dtype::Float16 => 58.0,
         }
     }

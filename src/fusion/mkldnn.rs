@@ -37,11 +37,11 @@ pub(super) fn noting_reordered(step: Step) -> Step {
 /// float32 to the BLAS library that it was built with, those in half precision to oneDNN.
 pub(super) fn with_own_product(step: Step, dtype: Dtype) -> Step {
     match dtype {
-        Dtype::Float32 => step.noting(
+        Dtype::Float64 | Dtype::Float32 => step.noting(
             "its product is oneDNN's, that of `unfused` the BLAS library's: not all of the speed-up \
              is fusion's"
                 .to_owned(),
         ),
-        Dtype::BFloat16 | Dtype::Float16 => step,
+        Dtype::BFloat16 | Dtype::Float16 | Dtype::Float8E4M3Fn => step,
     }
 }

@@ -62,8 +62,8 @@ impl Fusible for QkScores {
     /// | float16  | 61.1   | 55   |
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 40.0,
+            Dtype::Float64 | Dtype::Float32 => 100.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 40.0,
             Dtype::Float16 => 55.0,
         }
     }

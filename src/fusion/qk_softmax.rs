@@ -70,8 +70,8 @@ impl Fusible for QkSoftmax {
     /// | float16  | 61.5   | 55   |
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 115.0,
-            Dtype::BFloat16 => 38.0,
+            Dtype::Float64 | Dtype::Float32 => 115.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 38.0,
             Dtype::Float16 => 55.0,
         }
     }

@@ -1,8 +1,8 @@
 //! One case, built, checked and its memory counted: ready to be timed.
 
 use plan::{
-    Accuracy, Allocator, Case, Compilation, Device, LastSample, Measures, Memory, Pair, Planned,
-    StepMemory, Weights,
+    Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
+    Pair, Planned, StepMemory, Weights,
 };
 
 use super::pilot::Pilot;
@@ -33,6 +33,8 @@ pub struct Findings {
     pub kernels: Vec<String>,
     /// The weights as they are stored.
     pub weights: Option<Weights>,
+    /// What was found out about a kernel.
+    pub kernel: Option<KernelFacts>,
     /// How it was compiled.
     pub compilation: Option<Compilation>,
     /// Output against reference.
@@ -82,6 +84,7 @@ impl CaseRun {
     pub fn report(&self, findings: &mut Findings) {
         findings.kernels = self.subject.workload.kernels();
         findings.weights = self.subject.workload.weights();
+        findings.kernel = self.subject.workload.kernel();
         findings.compilation = self.subject.workload.compilation();
         findings.notes.extend(self.subject.workload.notes());
         findings.accuracy = Some(self.accuracy.clone());

@@ -110,6 +110,7 @@ impl Journal {
         let Findings {
             kernels,
             weights,
+            kernel,
             compilation,
             accuracy,
             last_sample,
@@ -128,6 +129,7 @@ impl Journal {
             outcome,
             kernels,
             weights,
+            kernel,
             compilation,
             last_sample: last_sample.filter(|_| measured),
             planned: planned.filter(|_| measured),

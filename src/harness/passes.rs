@@ -177,6 +177,7 @@ pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
         first_call_ns,
         memory,
         latency,
+        calls_ns: _,
         counters,
         energy,
         utilization,

@@ -17,9 +17,11 @@ impl Float {
     /// That of a dtype.
     pub const fn of(dtype: Dtype) -> Self {
         match dtype {
+            Dtype::Float64 => Self { significand: 53, lowest: -1022, highest: 1023 },
             Dtype::Float32 => Self { significand: 24, lowest: -126, highest: 127 },
             Dtype::BFloat16 => Self { significand: 8, lowest: -126, highest: 127 },
             Dtype::Float16 => Self { significand: 11, lowest: -14, highest: 15 },
+            Dtype::Float8E4M3Fn => Self { significand: 4, lowest: -6, highest: 8 },
         }
     }
 

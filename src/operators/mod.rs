@@ -180,12 +180,12 @@ pub fn composed(operator: Operator, inputs: &Inputs) -> Result<Tensor, TchError>
 pub fn min_sqnr_db(work: &OperatorWork, dtype: Dtype) -> f64 {
     let rounds_once = tolerance::intermediate(work, dtype) == Dtype::Float32;
     match (work.operator.is_loss(), dtype) {
-        (false, Dtype::Float32) => 125.0,
-        (false, Dtype::BFloat16) => 39.0,
+        (false, Dtype::Float64 | Dtype::Float32) => 125.0,
+        (false, Dtype::BFloat16 | Dtype::Float8E4M3Fn) => 39.0,
         (false, Dtype::Float16) => 56.0,
-        (true, Dtype::Float32) => 115.0,
-        (true, Dtype::BFloat16) if rounds_once => 42.0,
-        (true, Dtype::BFloat16) => 32.0,
+        (true, Dtype::Float64 | Dtype::Float32) => 115.0,
+        (true, Dtype::BFloat16 | Dtype::Float8E4M3Fn) if rounds_once => 42.0,
+        (true, Dtype::BFloat16 | Dtype::Float8E4M3Fn) => 32.0,
         (true, Dtype::Float16) if rounds_once => 60.0,
         (true, Dtype::Float16) => 52.0,
     }

@@ -84,8 +84,8 @@ fn output_roundings(site: &Site) -> f64 {
 /// C: float32's sums are rounded as they go; those of half precision run in float32.
 const fn roundings(held: Dtype) -> f64 {
     match held {
-        Dtype::Float32 => 16.0,
-        Dtype::BFloat16 | Dtype::Float16 => 8.0,
+        Dtype::Float64 | Dtype::Float32 => 16.0,
+        Dtype::BFloat16 | Dtype::Float16 | Dtype::Float8E4M3Fn => 8.0,
     }
 }
 

@@ -40,8 +40,8 @@ impl super::Scheme for Scheme {
 
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Float32 => 100.0,
-            Dtype::BFloat16 => 45.0,
+            Dtype::Float64 | Dtype::Float32 => 100.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 45.0,
             Dtype::Float16 => 60.0,
         }
     }

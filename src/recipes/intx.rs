@@ -85,9 +85,9 @@ impl super::Scheme for Scheme {
             bits => 6.0 * f64::from(bits) - 9.0,
         };
         of_bits.min(match dtype {
-            Dtype::Float32 => 34.0,
+            Dtype::Float64 | Dtype::Float32 => 34.0,
             Dtype::Float16 => 20.0,
-            Dtype::BFloat16 => 3.0,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => 3.0,
         })
     }
 }

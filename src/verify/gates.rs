@@ -76,8 +76,8 @@ pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: usiz
 /// gate is that of the eager form.
 pub fn min_agreement_db(case: &Case) -> f64 {
     let of_dtype = match case.dtype {
-        Dtype::Float32 => 90.0,
-        Dtype::BFloat16 => 40.0,
+        Dtype::Float64 | Dtype::Float32 => 90.0,
+        Dtype::BFloat16 | Dtype::Float8E4M3Fn => 40.0,
         Dtype::Float16 => 55.0,
     };
     let eager_may = match &case.work {
@@ -86,7 +86,7 @@ pub fn min_agreement_db(case: &Case) -> f64 {
         }
         Work::Fusion(work) => fusion::min_sqnr_db(work.pattern, case.dtype),
         Work::Operator(work) => operators::min_sqnr_db(work, case.dtype),
-        Work::Model(_) | Work::Probe(_) => of_dtype,
+        Work::Model(_) | Work::Probe(_) | Work::Kernel(_) => of_dtype,
     };
     of_dtype.min(eager_may)
 }

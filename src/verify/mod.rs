@@ -26,6 +26,8 @@ pub struct Distance {
     pub max_abs_error: f64,
     /// ‖ref − out‖ / ‖ref‖; 0 when equal.
     pub relative_error: f64,
+    /// √(mean (ref − out)²)
+    pub rmse: f64,
 }
 
 impl Distance {
@@ -50,25 +52,29 @@ impl Distance {
                 max_abs_error = largest;
             }
         }
-        Ok(Self::new(signal.sqrt(), noise.sqrt(), max_abs_error))
+        Ok(Self::new(signal.sqrt(), noise.sqrt(), reference.numel(), max_abs_error))
     }
 
     /// The same of values one by one, a reference and an output each, where they are no tensors.
     pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (mut signal, mut noise, mut max_abs_error) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let mut count = 0;
         for (reference, output) in pairs {
+            count += 1;
             let error = output - reference;
             signal += reference * reference;
             noise += error * error;
             max_abs_error = max_abs_error.max(error.abs());
         }
-        Self::new(signal.sqrt(), noise.sqrt(), max_abs_error)
+        Self::new(signal.sqrt(), noise.sqrt(), count, max_abs_error)
     }
 
-    fn new(signal: f64, noise: f64, max_abs_error: f64) -> Self {
+    /// The two norms are of `count` values.
+    fn new(signal: f64, noise: f64, count: usize, max_abs_error: f64) -> Self {
         // Two silent outputs are equal; NaN must stay NaN, so that no gate lets it through.
         let relative_error = if noise == 0.0 { 0.0 } else { noise / signal };
-        Self { sqnr_db: -20.0 * relative_error.log10(), max_abs_error, relative_error }
+        let rmse = noise / (count as f64).sqrt();
+        Self { sqnr_db: -20.0 * relative_error.log10(), max_abs_error, relative_error, rmse }
     }
 
     /// The record's form, or [`Refusal::Failed`] when it is below the gate or no number. `rows`
@@ -81,7 +87,7 @@ impl Distance {
         if self.sqnr_db >= min_sqnr_db {
             return Ok(self.accuracy(min_sqnr_db, rows));
         }
-        let Self { sqnr_db, max_abs_error, relative_error } = self;
+        let Self { sqnr_db, max_abs_error, relative_error, rmse: _ } = self;
         Err(Refusal::Failed(format!(
             "inaccurate: {sqnr_db:.1} dB signal-to-noise ratio is below the gate of \
              {min_sqnr_db:.1} dB (largest error {max_abs_error:.3e}, relative error \
@@ -92,11 +98,12 @@ impl Distance {
 
     /// The record's form, beside the gate that was applied and the rows that were compared.
     fn accuracy(self, min_sqnr_db: f64, rows_checked: u64) -> Accuracy {
-        let Self { sqnr_db, max_abs_error, relative_error } = self;
+        let Self { sqnr_db, max_abs_error, relative_error, rmse } = self;
         Accuracy {
             sqnr_db: Stat(sqnr_db),
             max_abs_error: Stat(max_abs_error),
             relative_error: Stat(relative_error),
+            rmse: Some(Stat(rmse)),
             min_sqnr_db,
             rows_checked,
             gates: vec![],

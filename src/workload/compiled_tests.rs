@@ -200,7 +200,9 @@ fn compiled(work: Work, dtype: Dtype) -> Case {
     case.id.group = match &work {
         Work::Fusion(work) => work.pattern.to_string(),
         Work::Operator(work) => work.operator.to_string(),
-        Work::Model(_) | Work::Probe(_) => unreachable!("neither pattern nor operator"),
+        Work::Model(_) | Work::Probe(_) | Work::Kernel(_) => {
+            unreachable!("neither pattern nor operator")
+        }
     };
     case.id.variant = work.variant();
     Case { work, ..case }

@@ -21,7 +21,7 @@ use compiled::{Compiled, Eager};
 use forward::Forward;
 use fusion::Fusion;
 use operator::Operator;
-use plan::{Accuracy, Case, Compilation, Implementation, Weights, Work};
+use plan::{Accuracy, Case, Compilation, Implementation, KernelFacts, Weights, Work};
 use probe::Call;
 use tch::{TchError, Tensor};
 use traffic::Traffic;
@@ -57,6 +57,11 @@ pub trait Workload {
 
     /// ATen ops and own kernels that do the work; of a model, those on the weights of linear layers.
     fn kernels(&self) -> Vec<String>;
+
+    /// What was found out about a kernel of the author's own; none of other work.
+    fn kernel(&self) -> Option<KernelFacts> {
+        None
+    }
 
     /// How it was compiled; none where it runs eagerly.
     fn compilation(&self) -> Option<Compilation> {
@@ -98,6 +103,11 @@ fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
         Work::Operator(work) => Box::new(Operator::prepare(case, work)?),
         // Of the probes, calls alone are compiled.
         Work::Probe(_) => Box::new(Call::prepare(case, device::resolve(case.device)?)?),
+        Work::Kernel(work) => {
+            let what =
+                format!("kernel `{}` is known to the target alone that found it", work.kernel);
+            return Err(Refusal::Failed(what));
+        }
     })
 }
 

@@ -1,7 +1,7 @@
 //! What can be known about a case before anything is built.
 
 use plan::{
-    Case, Device, FusionVariant, FusionWork, Implementation, Mode, ModelKind, ModelWork,
+    Case, Device, Dtype, FusionVariant, FusionWork, Implementation, Mode, ModelKind, ModelWork,
     OperatorWork, Work, cost,
 };
 
@@ -16,15 +16,25 @@ use crate::{compile, device, models, operators, recipes};
 /// Skipped: an absent device, or nothing that compiles where the case is compiled. Out of memory: a case that would
 /// not fit into what the host has left.
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
+    precision(case)?;
     match &case.work {
         Work::Model(work) => model(case, work)?,
         Work::Fusion(work) => pattern(case, work)?,
         Work::Operator(work) => operator(case, work)?,
         Work::Probe(work) => probe::check(work, case.device, case.dtype)?,
+        Work::Kernel(_) => {}
     }
     device::resolve(case.device)?;
     compilation(case)?;
     memory(case)
+}
+
+/// What is compared with float64 does not run in it.
+fn precision(case: &Case) -> Result<(), Refusal> {
+    if matches!(case.work, Work::Kernel(_)) || Dtype::ALL.contains(&case.dtype) {
+        return Ok(());
+    }
+    Err(Refusal::Unsupported(format!("{}: only kernels of one's own run in it", case.dtype)))
 }
 
 fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
@@ -77,7 +87,7 @@ fn compilation(case: &Case) -> Result<(), Refusal> {
             matches!(work.implementation, Implementation::Aten | Implementation::AtenComposed)
         }
         Work::Fusion(work) => work.variant == FusionVariant::Unfused,
-        Work::Model(_) | Work::Probe(_) => true,
+        Work::Model(_) | Work::Probe(_) | Work::Kernel(_) => true,
     };
     if !apart {
         return Err(Refusal::Unsupported(format!(

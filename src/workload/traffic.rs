@@ -74,6 +74,7 @@ impl Workload for Traffic {
             sqnr_db: Stat(sqnr_db),
             max_abs_error: Stat(error),
             relative_error: Stat(error),
+            rmse: None,
             min_sqnr_db: EQUAL_DB,
             rows_checked,
             gates: vec![],

@@ -9,6 +9,7 @@ pub fn exact() -> Accuracy {
         sqnr_db: infinite,
         max_abs_error: zero,
         relative_error: zero,
+        rmse: None,
         min_sqnr_db: 45.0,
         rows_checked: 1,
         gates: vec![],

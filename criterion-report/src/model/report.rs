@@ -235,7 +235,7 @@ fn arrange(rows: &mut [Row]) {
     let mut plain_places: HashMap<(String, String, String), usize> = HashMap::new();
     let plain_sibling = |row: &Row| {
         let id = &row.record.case.id;
-        (id.group.clone(), id.parameter.clone(), plain(row.record.case.work).variant())
+        (id.group.clone(), id.parameter.clone(), plain(row.record.case.work.clone()).variant())
     };
     for (place, row) in rows.iter().enumerate() {
         let id = &row.record.case.id;
@@ -303,7 +303,7 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3]
         }
         _ => Some(comparison.clone()),
     };
-    let compilation = against(work.eager().variant());
+    let compilation = against(work.clone().eager().variant());
     [Some(comparison), quantization, compilation]
 }
 

@@ -144,17 +144,32 @@ impl Row {
         self.time.as_ref().ok().map(|time| 1e9 / time.median_ns)
     }
 
-    /// 10⁹ floating-point operations per second at the median time; the operations are counted as
-    /// [`plan::cost::flops`] does.
+    /// Floating-point operations of a step, as [`plan::cost::flops`] counts them, or as a kernel says.
+    pub fn flops(&self) -> Option<u64> {
+        match &self.record.kernel {
+            Some(kernel) => kernel.flops,
+            None => plan::cost::flops(&self.record.case),
+        }
+    }
+
+    /// Bytes that a step of an operator, a probe or a kernel moves, as [`plan::cost::moved_bytes`]
+    /// counts them, or as the kernel says.
+    pub fn moved_bytes(&self) -> Option<u64> {
+        match &self.record.kernel {
+            Some(kernel) => kernel.bytes,
+            None => plan::cost::moved_bytes(&self.record.case),
+        }
+    }
+
+    /// 10⁹ floating-point operations per second at the median time.
     pub fn gflop_per_s(&self) -> Option<f64> {
-        let flops = plan::cost::flops(&self.record.case) as f64;
+        let flops = self.flops()? as f64;
         self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 
-    /// 10⁹ bytes per second at the median time, of an operator or a probe; the bytes are counted
-    /// as [`plan::cost::moved_bytes`] does.
+    /// 10⁹ bytes per second at the median time.
     pub fn gb_per_s(&self) -> Option<f64> {
-        let bytes = plan::cost::moved_bytes(&self.record.case)? as f64;
+        let bytes = self.moved_bytes()? as f64;
         self.time.as_ref().ok().map(|time| bytes / time.median_ns)
     }
 

@@ -179,6 +179,7 @@ fn accuracy() -> Accuracy {
         sqnr_db: Stat(138.2),
         max_abs_error: Stat(4.8e-7),
         relative_error: Stat(1.2e-7),
+        rmse: None,
         min_sqnr_db: 100.0,
         rows_checked: 64,
         gates: vec![gate("random", 0.21), gate("denormal", 0.42), gate("huge", 0.4)],

@@ -75,8 +75,8 @@ impl Matmul {
 /// Of 1×1 in float16 a product may be subnormal.
 fn gate(dtype: Dtype) -> f64 {
     match dtype {
-        Dtype::Float32 => 100.0,
-        Dtype::BFloat16 => 40.0,
+        Dtype::Float64 | Dtype::Float32 => 100.0,
+        Dtype::BFloat16 | Dtype::Float8E4M3Fn => 40.0,
         Dtype::Float16 => 55.0,
     }
 }

@@ -15,6 +15,9 @@ pub struct Measures {
     pub memory: Option<Memory>,
     /// Single calls, each timed by itself.
     pub latency: Option<Latency>,
+    /// The time of each of these calls, in their order, in nanoseconds; of kernels only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls_ns: Vec<u64>,
     /// What the operating system counted.
     pub counters: Option<Counters>,
     /// Energy of a step.
@@ -31,7 +34,7 @@ pub struct Measures {
 }
 
 /// Latency of single calls. A percentile is given only where at least five calls lie beyond it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Number of calls.
     pub calls: u64,
@@ -45,9 +48,6 @@ pub struct Latency {
     pub p99_ns: Option<f64>,
     /// Slowest call.
     pub max_ns: f64,
-    /// Every call, in its order; of kernels only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub raw_ns: Vec<u64>,
 }
 
 /// What the operating system counted for this process, per step.

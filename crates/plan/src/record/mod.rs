@@ -98,7 +98,7 @@ pub struct Record {
     /// What criterion does not hold.
     #[serde(default)]
     pub measures: Measures,
-    /// Accuracy; absent unless the step ran, and of a kernel without a reference.
+    /// Accuracy; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
     /// Things a reader of the numbers should know.

@@ -75,13 +75,14 @@ impl Precision {
         }
     }
 
-    /// As what torch multiplies a dtype, where TF32 is allowed or not.
-    pub const fn of(dtype: Dtype, tf32: bool) -> Self {
+    /// As what torch multiplies a dtype, where TF32 is allowed or not. None of those of kernels alone.
+    pub const fn of(dtype: Dtype, tf32: bool) -> Option<Self> {
         match dtype {
-            Dtype::Float32 if tf32 => Self::Tf32,
-            Dtype::Float32 => Self::Float32,
-            Dtype::BFloat16 => Self::BFloat16,
-            Dtype::Float16 => Self::Float16,
+            Dtype::Float32 if tf32 => Some(Self::Tf32),
+            Dtype::Float32 => Some(Self::Float32),
+            Dtype::BFloat16 => Some(Self::BFloat16),
+            Dtype::Float16 => Some(Self::Float16),
+            Dtype::Float64 | Dtype::Float8E4M3Fn => None,
         }
     }
 }
@@ -180,9 +181,9 @@ mod tests {
     #[test]
     fn the_h100_is_not_given_the_peak_with_sparsity() {
         let h100 = Preset::named("h100").expect("a preset");
-        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, false)), Some(66_900.0));
-        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, true)), Some(494_700.0));
-        assert_eq!(h100.gflops(Precision::of(Dtype::BFloat16, true)), Some(989_400.0));
+        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, false).unwrap()), Some(66_900.0));
+        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, true).unwrap()), Some(494_700.0));
+        assert_eq!(h100.gflops(Precision::of(Dtype::BFloat16, true).unwrap()), Some(989_400.0));
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl Roofs {
         request: &Request<'_>,
     ) {
         let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
-        let instead = request.peak(Precision::of(dtype, tf32)).filter(|_| threads == self.most);
+        let given = Precision::of(dtype, tf32).and_then(|precision| request.peak(precision));
+        let instead = given.filter(|_| threads == self.most);
         let best = Best::of(products.iter().copied(), Operation::gflops);
         let bandwidth = self.bandwidth(threads);
         let Some(limit) = Limit::new(best, instead) else { return };

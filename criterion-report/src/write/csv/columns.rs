@@ -83,7 +83,7 @@ pub const OURS: &[Column] = &[
     ("speedup_over_group_baseline_low", |e| text(group_speedup(e)?.interval.low)),
     ("speedup_over_group_baseline_high", |e| text(group_speedup(e)?.interval.high)),
     ("cautions", |e| list(&e.cautions())),
-    ("flops", |e| text(plan::cost::flops(&e.row.record.case))),
+    ("flops", |e| e.row.flops().map(text).unwrap_or_default()),
     ("weights_bytes", |e| text(e.row.record.measures.memory?.weights_bytes)),
     ("inputs_bytes", |e| text(e.row.record.measures.memory?.inputs_bytes)),
     ("outputs_bytes", |e| text(e.row.record.measures.memory?.outputs_bytes)),

@@ -51,6 +51,7 @@ fn sides(case: &Case) -> (String, String) {
         Work::Fusion(_) => ("Unfused".to_owned(), case.variant()),
         Work::Operator(_) => ("ATen".to_owned(), case.variant()),
         Work::Probe(work) => ("Baseline".to_owned(), work.threads.variant()),
+        Work::Kernel(_) => ("Kernel".to_owned(), case.variant()),
     }
 }
 
@@ -69,7 +70,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     let pass = match case.mode {
         Mode::Inference | Mode::Fusion | Mode::Operators => "Fwd",
         Mode::Training => "Fwd+Bwd",
-        Mode::Calibration => "Step",
+        Mode::Calibration | Mode::Kernels => "Step",
     };
     let (baseline, candidate) = sides(case);
     for (name, compared) in
@@ -110,7 +111,7 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
         Work::Model(_) => "unquantized",
         Work::Fusion(_) => "unfused",
         Work::Operator(_) => "aten",
-        Work::Probe(_) => "baseline",
+        Work::Probe(_) | Work::Kernel(_) => "baseline",
     };
     if let Some(comparison) = entry.quantization {
         for (name, reduction) in [
@@ -165,5 +166,7 @@ const fn dtype_name(dtype: Dtype) -> &'static str {
         Dtype::BFloat16 => "Bfloat16",
         Dtype::Float16 => "Float16",
         Dtype::Float32 => "Float32",
+        Dtype::Float64 => "Float64",
+        Dtype::Float8E4M3Fn => "Float8E4M3Fn",
     }
 }

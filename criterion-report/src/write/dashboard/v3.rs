@@ -121,6 +121,7 @@ fn model(case: &Case) -> Model {
         Work::Probe(work) => {
             vec![("probe", work.probe.to_string()), ("size", work.probe.size_name(work.size))]
         }
+        Work::Kernel(work) => vec![("kernel", work.kernel.clone()), ("file", work.file.clone())],
     };
     info.push(("shape_names", case.shape_names.join(";")));
     info.push(("config", case.config.clone()));
@@ -138,7 +139,7 @@ const fn origins(work: &Work) -> &'static [&'static str] {
     match work {
         Work::Model(_) => &[ORIGIN],
         Work::Fusion(_) => &["branes-ai/graphs"],
-        Work::Operator(_) | Work::Probe(_) => &[],
+        Work::Operator(_) | Work::Probe(_) | Work::Kernel(_) => &[],
     }
 }
 
@@ -155,6 +156,9 @@ fn series_name(case: &Case) -> String {
             format!("{}-{}-{}", work.operator, work.implementation, work.size)
         }
         Work::Probe(work) => format!("{}-{}", work.probe, work.probe.size_name(work.size)),
+        Work::Kernel(work) => {
+            format!("{}-{}-{}", work.kernel, work.implementation, case.id.parameter)
+        }
     };
     let mut qualify = |applies: bool, word: String| {
         if applies {

@@ -100,6 +100,10 @@ impl Rate {
                 Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
                 Probe::Launch | Probe::Call | Probe::CompiledCall => Self::Queueing,
             }),
+            Work::Kernel(_) => {
+                let counts = entry.row.record.kernel.as_ref()?;
+                counts.bytes.map(|_| Self::Bytes).or(counts.flops.map(|_| Self::Flops))
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Speed {
             gb_per_s: result.row.gb_per_s(),
             gflop_per_s: result.row.gflop_per_s(),
             bytes: result.bytes(),
-            flops: Some(plan::cost::flops(&result.row.record.case)),
+            flops: result.row.flops(),
             standing: result.standing.map(Standing::word),
         }
     }
