@@ -20,7 +20,7 @@
 //!     type ProblemSize = ProblemSize;
 //!
 //!     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-//!         let draw = || site.host_values(&site.normal(&[size.elements])?);
+//!         let draw = || values(&site.normal(&[size.elements])?);
 //!         Ok(Self { x: draw()?, y: draw()?, z: vec![T::from_f64(0.0); size.elements] })
 //!     }
 //!
@@ -32,7 +32,7 @@
 //!     }
 //!
 //!     fn output(&self) -> Result<Tensor, Refusal> {
-//!         Ok(Tensor::f_from_slice(&self.z)?)
+//!         tensor(&self.z, &[self.z.len()])
 //!     }
 //! }
 //! ```
@@ -40,18 +40,22 @@
 mod element;
 mod into_tensor;
 mod site;
+mod values;
 
 pub use element::Element;
 pub use into_tensor::IntoTensor;
 pub use plan::{Device, Dtype};
 pub use site::Site;
 pub use tch::{TchError, Tensor};
+pub use values::{tensor, values};
 
 pub use crate::refusal::Refusal;
 
 /// What a kernel's file needs.
 pub mod prelude {
-    pub use super::{Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor};
+    pub use super::{
+        Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, tensor, values,
+    };
 }
 
 /// One kernel. Of a type that is generic over one [`Element`] there is an instance for each precision;

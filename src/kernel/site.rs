@@ -1,9 +1,8 @@
 //! Where a kernel runs, and in what.
 
 use plan::{Device, Dtype};
-use tch::{Tensor, kind};
+use tch::Tensor;
 
-use super::Element;
 use crate::inputs;
 use crate::refusal::Refusal;
 
@@ -45,32 +44,6 @@ impl Site {
     /// Torch draws nothing in 8 bits.
     fn drawn(&self) -> Dtype {
         if self.dtype == Dtype::Float8E4M3Fn { Dtype::Float32 } else { self.dtype }
-    }
-
-    /// The elements of `tensor`, in their order, on the host.
-    ///
-    /// # Errors
-    /// Elements of another dtype than `T`; what libtorch refuses.
-    pub fn host_values<T: kind::Element>(&self, tensor: &Tensor) -> Result<Vec<T>, Refusal> {
-        let (found, wanted) = (tensor.f_kind()?, T::KIND);
-        if found != wanted {
-            let what = format!("values of {found:?} asked for as {wanted:?}");
-            return Err(Refusal::Failed(what));
-        }
-        let flat = tensor.f_to_device(tch::Device::Cpu)?.f_contiguous()?.f_view([-1])?;
-        let mut values = vec![T::ZERO; flat.numel()];
-        flat.f_copy_data(&mut values, flat.numel())?;
-        Ok(values)
-    }
-
-    /// `values` as a tensor of this size, where the case runs.
-    ///
-    /// # Errors
-    /// What libtorch refuses, a size of another number of elements among it.
-    pub fn tensor<T: Element>(&self, values: &[T], size: &[usize]) -> Result<Tensor, Refusal> {
-        let size = size.iter().map(|&it| inputs::dimension(it as u64));
-        let size = size.collect::<Result<Vec<i64>, _>>()?;
-        Ok(Tensor::f_from_slice(values)?.f_reshape(size)?.f_to_device(self.place)?)
     }
 
     /// The refusal of a case that breaks `constraint`, for `Err`.
