@@ -69,6 +69,6 @@ mod tests {
 
     #[test]
     fn nothing_is_something() {
-        assert_eq!(values::<f32>(&tensor::<f32>(&[], &[0]).unwrap()).unwrap(), []);
+        assert!(values::<f32>(&tensor::<f32>(&[], &[0]).unwrap()).unwrap().is_empty());
     }
 }
