@@ -38,11 +38,14 @@
 //! ```
 
 mod element;
+#[doc(hidden)]
+pub mod generated;
 mod into_tensor;
 mod site;
 mod values;
 
 pub use element::Element;
+pub use half::{bf16, f16};
 pub use into_tensor::IntoTensor;
 pub use plan::{Device, Dtype};
 pub use site::Site;
@@ -54,7 +57,8 @@ pub use crate::refusal::Refusal;
 /// What a kernel's file needs.
 pub mod prelude {
     pub use super::{
-        Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, tensor, values,
+        Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
+        tensor, values,
     };
 }
 
@@ -73,13 +77,14 @@ pub trait Kernel: Sized + 'static {
     /// Whatever keeps the kernel from running.
     fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
 
-    /// One step, which is what is timed. It runs many times, on the same input every time.
+    /// One step, which is what is timed. It runs many times and finds the same every time: where it works
+    /// in place, it first puts back what it starts from.
     ///
     /// # Errors
     /// Those of its operations.
     fn run(&mut self) -> Result<(), Refusal>;
 
-    /// What the last step computed, in the case's dtype, on any device. Not timed.
+    /// What the last step computed, in the case's dtype, where the case runs. Not timed.
     ///
     /// # Errors
     /// What libtorch refuses.
