@@ -12,10 +12,7 @@ use crate::refusal::Refusal;
 ///
 /// # Errors
 /// Where one of them cannot count.
-pub fn track<T>(
-    device: Device,
-    work: impl FnOnce() -> T,
-) -> Result<(T, DeviceMemory), Refusal> {
+pub fn track<T>(device: Device, work: impl FnOnce() -> T) -> Result<(T, DeviceMemory), Refusal> {
     if device != Device::Cpu {
         let (value, report) = memory::track(work)?;
         return Ok((value, report.cuda));

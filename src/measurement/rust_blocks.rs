@@ -31,8 +31,7 @@ struct Table {
 
 impl Blocks {
     pub const fn new() -> Self {
-        let memory =
-            DeviceMemory { peak_bytes: 0, live_bytes: 0, total_bytes: 0, allocations: 0 };
+        let memory = DeviceMemory { peak_bytes: 0, live_bytes: 0, total_bytes: 0, allocations: 0 };
         let table = Table { slots: [0; SLOTS], count: 0, overflowed: false, memory };
         Self { locked: AtomicBool::new(false), table: UnsafeCell::new(table) }
     }
