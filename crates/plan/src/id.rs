@@ -17,8 +17,9 @@ pub const MAX_PART: usize = 64;
 pub const MAX_ID: usize = 100;
 /// Longest config stem inside an id: leaves room for the longest model and device in a group.
 const MAX_CONFIG: usize = 24;
-/// Longest problem size of a kernel inside an id: leaves room for its name and its implementation.
-const MAX_SIZE: usize = 32;
+/// Bytes that a problem size leaves to what stands beside it in an id: two slashes, the longest dtype
+/// with its dash, and a shortened implementation.
+const SIZE_NEIGHBOURS: usize = 2 + 5 + 16;
 /// Bytes of a shortened part after its head: `~` and six hexadecimal digits.
 const TAIL: usize = 7;
 
@@ -32,12 +33,14 @@ pub fn parameter(dtype: Dtype, size: impl Display) -> String {
     format!("{}-{size}", dtype.short())
 }
 
-/// What an id says of a problem size: `text` itself if it is short and plain, else with a hash of it.
-pub fn size(text: &str) -> String {
+/// What the ids of `group` say of a problem size: `text` itself if it is short and plain, else with a
+/// hash of it.
+pub fn size(group: &str, text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let mut size: String = text.chars().map(|c| if plain(c) { c } else { '_' }).collect();
-    if size != text || size.len() > MAX_SIZE {
-        size.truncate(MAX_SIZE - TAIL);
+    let room = MAX_ID.saturating_sub(group.len() + SIZE_NEIGHBOURS);
+    if size != text || size.len() > room {
+        size.truncate(room.saturating_sub(TAIL));
         size += &tail(text);
     }
     size
@@ -112,6 +115,21 @@ mod tests {
                 assert!(id.to_string().len() <= MAX_ID, "{id}: {}", id.to_string().len());
             }
         }
+    }
+
+    #[test]
+    fn a_problem_size_fits_beside_the_longest_group() {
+        let text = "64x64x64-".repeat(20);
+        for length in [1, 40, MAX_PART] {
+            let group = "g".repeat(length);
+            for dtype in Dtype::PRECISIONS {
+                let parameter = parameter(*dtype, size(&group, &text));
+                let id = case_id(&group, &"red_black_sor".repeat(5), &parameter);
+                assert!(id.to_string().len() <= MAX_ID, "{id}");
+                assert!(id.variant.len() >= 16 && id.variant.starts_with("red_black"), "{id}");
+            }
+        }
+        assert_eq!(size("kernels/default/a/cpu", "64x64x64-200-1e-6"), "64x64x64-200-1e-6");
     }
 
     #[test]

@@ -61,20 +61,15 @@ fn quoted(rest: &str, quote: char, column: usize) -> Result<(Token, usize), Cond
 }
 
 fn number(rest: &str, column: usize) -> Result<(Token, usize), ConditionError> {
-    let mut before = ' ';
-    let is_of_number = |c: char| {
-        // A sign is one of the number at its beginning and after its exponent's `e`.
-        let belongs = c.is_ascii_alphanumeric()
-            || c == '.'
-            || ("+-".contains(c) && matches!(before, ' ' | 'e' | 'E'));
-        before = c;
-        belongs
+    let mut before = None;
+    // A sign is one of the number at its beginning and after its exponent's `e`.
+    let goes_on = |c: char| {
+        let is_sign = "+-".contains(c) && matches!(before.replace(c), None | Some('e' | 'E'));
+        before = Some(c);
+        is_sign || c == '.' || is_of_word(c)
     };
-    let length = rest.chars().take_while({
-        let mut is_of_number = is_of_number;
-        move |c| is_of_number(*c)
-    });
-    let length = length.count();
+    // All of these are one byte long.
+    let length = rest.chars().map(goes_on).take_while(|goes_on| *goes_on).count();
     let text = &rest[..length];
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((Token::Number(number), length)),

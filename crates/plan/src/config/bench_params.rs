@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::node::{Document, Fields, Node};
+use super::document::Document;
+use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
 use crate::condition::{Condition, Kind};

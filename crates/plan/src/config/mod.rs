@@ -7,6 +7,7 @@ mod bench_params;
 mod calibration_params;
 mod compile_key;
 mod diagnostic;
+mod document;
 mod fusion_params;
 mod json;
 mod kernel_params;
@@ -31,7 +32,8 @@ pub use operator_params::OperatorParams;
 
 use crate::id;
 use crate::words::Mode;
-use node::{Document, Fields, Node};
+use document::Document;
+use node::{Fields, Node};
 use own_keys::OWN_KEYS;
 
 /// A validated config.

@@ -1,63 +1,13 @@
 //! A cursor over a parsed document that collects every error instead of stopping at the first.
 
-use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde_yaml::{Number, Value};
 
-use super::diagnostic::{Diagnostic, Diagnostics};
-use super::positions::{Positions, join};
+use super::diagnostic::Diagnostic;
+use super::document::Document;
+use super::positions::join;
 use crate::words::{Dtype, UnknownWord, closest};
-
-/// One document being read: its file, its positions, and the errors found so far.
-pub(super) struct Document {
-    file: PathBuf,
-    positions: Positions,
-    errors: RefCell<Vec<Diagnostic>>,
-}
-
-impl Document {
-    /// What `read` makes of the document `text`.
-    ///
-    /// # Errors
-    /// Every error of the text, by its place, and of the files that it names.
-    pub(super) fn read<T>(
-        file: &Path,
-        text: &str,
-        read: impl FnOnce(&Node<'_>) -> Option<T>,
-    ) -> Result<T, Diagnostics> {
-        let mut value: Value = serde_yaml::from_str(text).map_err(|error| syntax(file, &error))?;
-        value.apply_merge().map_err(|error| syntax(file, &error))?;
-        let document = Self {
-            file: file.to_owned(),
-            positions: Positions::of(text),
-            errors: RefCell::default(),
-        };
-        let read = read(&Node::root(&document, &value));
-        let mut errors = document.errors.into_inner();
-        let key = |error: &Diagnostic| (error.file != file, error.file.clone(), error.line);
-        errors.sort_by(|a, b| (key(a), a.column).cmp(&(key(b), b.column)));
-        match read {
-            Some(read) if errors.is_empty() => Ok(read),
-            _ => Err(Diagnostics(errors)),
-        }
-    }
-
-    fn report(&self, at: Option<(usize, usize)>, key: &str, message: String, remedy: String) {
-        let (line, column) = at.unwrap_or((0, 0));
-        let file = self.file.clone();
-        let key = key.to_owned();
-        self.errors.borrow_mut().push(Diagnostic { file, line, column, key, message, remedy });
-    }
-}
-
-fn syntax(file: &Path, error: &serde_yaml::Error) -> Diagnostics {
-    let (line, column) = error.location().map_or((0, 0), |at| (at.line(), at.column()));
-    let message = format!("not valid YAML: {error}");
-    let remedy = "mend the syntax here or on the line above";
-    Diagnostic { line, column, ..Diagnostic::whole_file(file, message, remedy) }.into()
-}
 
 /// A value of the document and the path that leads to it.
 #[derive(Clone)]
@@ -68,7 +18,7 @@ pub(super) struct Node<'d> {
 }
 
 impl<'d> Node<'d> {
-    fn root(document: &'d Document, value: &'d Value) -> Self {
+    pub(super) fn root(document: &'d Document, value: &'d Value) -> Self {
         Self { document, path: String::new(), value }
     }
 
@@ -94,13 +44,7 @@ impl<'d> Node<'d> {
 
     /// Reports errors of a file that this document names.
     pub(super) fn report_of_others(&self, errors: impl IntoIterator<Item = Diagnostic>) {
-        let mut found = self.document.errors.borrow_mut();
-        for error in errors {
-            // Several kernels may be told one thing by one file.
-            if !found.contains(&error) {
-                found.push(error);
-            }
-        }
+        errors.into_iter().for_each(|error| self.document.collect(error));
     }
 
     /// Reports that this value is not `wanted`; `None`, so that a reader can end with it.

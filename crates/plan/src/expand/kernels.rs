@@ -1,10 +1,12 @@
 //! Kernels: kernel × device × precision × problem size × implementation.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{Common, Expansion};
 use crate::case::Role;
-use crate::config::{Config, KernelParams};
+use crate::config::{Config, Diagnostic, KernelParams};
 use crate::id;
 use crate::kernel::KernelWork;
 use crate::kernel::field::Field;
@@ -14,12 +16,24 @@ use crate::work::Work;
 
 pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &KernelParams) {
     for &device in &params.backends {
+        let group = id::group(config.mode, &config.stem, &params.kernel.name, device);
+        if group.len() > id::MAX_PART {
+            expansion.complain(too_long(&group, params));
+            continue;
+        }
         for &dtype in &params.precisions {
             for place in 0..params.problem_sizes.len() {
                 expand_size(expansion, config, params, (device, dtype, place));
             }
         }
     }
+}
+
+/// That criterion would cut the group.
+fn too_long(group: &str, params: &KernelParams) -> Diagnostic {
+    let message = format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
+    let remedy = "give the kernel a shorter name";
+    Diagnostic::whole_file(&params.kernel.baseline().source.path, message, remedy)
 }
 
 fn expand_size(
@@ -30,6 +44,8 @@ fn expand_size(
 ) {
     let problem_size = &params.problem_sizes[place];
     let size = size_text(params.kernel.fields(), problem_size);
+    let group = id::group(config.mode, &config.stem, &params.kernel.name, device);
+    let in_id = id::size(&group, &size);
     let skips = params.skips.iter().filter(|skip| skip.concerns(device, dtype));
     let skip_conditions: Vec<_> = skips.map(|skip| skip.condition.clone()).collect();
     let common = Common {
@@ -53,12 +69,12 @@ fn expand_size(
             metadata: params.metadata.clone(),
         };
         let role = if place == 0 { Role::Baseline } else { Role::Candidate };
-        expansion.add(config, common.case(Work::Kernel(work), &id::size(&size), role));
+        expansion.add(config, common.case(Work::Kernel(work), &in_id, role));
     }
 }
 
 /// The values that are given, in the order in which the struct declares their fields.
-fn size_text(fields: &[Field], given: &std::collections::BTreeMap<String, Value>) -> String {
+fn size_text(fields: &[Field], given: &BTreeMap<String, Value>) -> String {
     let values: Vec<String> =
         fields.iter().filter_map(|field| given.get(&field.name)).map(value_text).collect();
     if values.is_empty() { "default".to_owned() } else { values.join("-") }
@@ -69,11 +85,13 @@ fn value_text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => "empty".to_owned(),
         Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join("x"),
-        Value::Number(number) if number.is_f64() => {
-            let number = number.as_f64().unwrap_or_default();
-            let (plain, scientific) = (number.to_string(), format!("{number:e}"));
-            if scientific.len() < plain.len() { scientific } else { plain }
-        }
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(real) => {
+                let (plain, scientific) = (real.to_string(), format!("{real:e}"));
+                if scientific.len() < plain.len() { scientific } else { plain }
+            }
+            None => number.to_string(),
+        },
         other => other.to_string(),
     }
 }

@@ -66,9 +66,9 @@ impl Kernel {
 
 /// The path inside the package, with `/`; of a file outside of it, the whole path.
 fn shown(path: &Path, package: &Path) -> String {
-    let inside = path.strip_prefix(package).unwrap_or(path);
+    let Ok(inside) = path.strip_prefix(package) else { return path.display().to_string() };
     let parts: Vec<_> = inside.components().map(|it| it.as_os_str().to_string_lossy()).collect();
-    parts.join("/").replacen("//", "/", 1)
+    parts.join("/")
 }
 
 /// What keeps `file` from solving the problem of `baseline`.
@@ -77,11 +77,11 @@ fn other_fields(baseline: &KernelFile, file: &KernelFile) -> Option<Diagnostic> 
         let mut fields: Vec<String> =
             fields.iter().map(|field| format!("{}: {}", field.name, field.kind)).collect();
         fields.sort();
-        format!("{{ {} }}", fields.join(", "))
+        if fields.is_empty() { "empty".to_owned() } else { format!("`{}`", fields.join(", ")) }
     };
     let (own, wanted) = (list(&file.source.fields), list(&baseline.source.fields));
     let (line, column) = file.source.problem_size_at;
-    let message = format!("`ProblemSize` is {own}, and that of {} {wanted}", baseline.file);
+    let message = format!("`ProblemSize` is {own}, that of {} {wanted}", baseline.file);
     let remedy = "the files of one folder solve one problem: give them the same fields";
     let error = Diagnostic::whole_file(&file.source.path, message, remedy);
     (own != wanted).then_some(Diagnostic { line, column, ..error })

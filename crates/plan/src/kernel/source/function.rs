@@ -115,7 +115,7 @@ impl Reader<'_> {
         match arguments {
             Some(arguments) if generics_fit && is_plain && returns => Some(arguments),
             _ => {
-                let message = format!("`{}` has another signature", wanted.name);
+                let message = format!("`{}` cannot be called with this signature", wanted.name);
                 self.error(sig.span(), message, &remedy)
             }
         }

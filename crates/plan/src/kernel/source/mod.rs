@@ -56,7 +56,11 @@ impl Source {
             Ok(file) => reader.source(&file),
             Err(error) => {
                 let message = format!("not valid Rust: {error}");
-                reader.error(error.span(), message, "mend the syntax")
+                reader.error(
+                    error.span(),
+                    message,
+                    "mend the syntax; brackets and quotes come in pairs",
+                )
             }
         };
         match source {

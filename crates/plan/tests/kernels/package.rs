@@ -74,3 +74,33 @@ impl Package {
         text.replace(folder.to_str().expect("plain"), "")
     }
 }
+
+/// A kernel that fits, without a problem size.
+pub const KERNEL: &str = "
+use criterion_torch::kernel::prelude::*;
+
+pub struct ProblemSize;
+
+pub fn run_benchmark(_size: &ProblemSize, site: &Site) -> Result<Tensor, Refusal> {
+    site.zeros(&[1])
+}
+";
+
+/// One with the given fields and a default for each, and a reference.
+pub fn with_fields(fields: &str) -> String {
+    format!(
+        "use criterion_torch::kernel::prelude::*;
+
+#[derive(Default)]
+pub struct ProblemSize {{ {fields} }}
+
+pub fn run_benchmark(size: &ProblemSize, site: &Site) -> Result<Tensor, Refusal> {{
+    site.zeros(&[1])
+}}
+
+pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> {{
+    Ok(Tensor::zeros(&[1]))
+}}
+"
+    )
+}

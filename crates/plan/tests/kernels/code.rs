@@ -1,9 +1,6 @@
 //! What is generated of the files of kernels: that it is what is expected, and that rustc takes it.
 
-#[path = "common/package.rs"]
-mod package;
-
-use package::Package;
+use crate::package::Package;
 
 /// A kernel by the trait, one type per precision, every kind of field.
 const JACOBI: &str = r#"
@@ -144,7 +141,7 @@ fn without_kernels_there_is_the_list_and_it_is_empty() {
 
 /// Stands for `criterion_torch`: what the generated source calls, with the signatures that it has
 /// there.
-const LIBRARY: &str = include_str!("common/library.rs");
+const LIBRARY: &str = include_str!("library.rs");
 
 #[test]
 fn rustc_takes_it_without_a_warning() {

@@ -1,0 +1,224 @@
+//! The language of `skip_conditions`.
+
+use std::collections::BTreeMap;
+
+use plan::{Condition, Fact, FactValue, Kind};
+use proptest::prelude::*;
+
+fn fields() -> Vec<(String, Kind)> {
+    [("n", Kind::Number), ("fast", Kind::Flag), ("mode", Kind::Text)]
+        .map(|(name, kind)| (name.to_owned(), kind))
+        .to_vec()
+}
+
+/// A machine with a GPU, and a case on it.
+fn machine() -> BTreeMap<String, FactValue> {
+    let number = |value: f64| FactValue::Number(value);
+    let text = |value: &str| FactValue::Text(value.to_owned());
+    [
+        ("cuda.available", FactValue::Flag(true)),
+        ("cuda.device_count", number(2.0)),
+        ("cuda.version", number(12.8)),
+        ("device.name", text("NVIDIA H200")),
+        ("device.memory_gb", number(139.8)),
+        ("device.compute_capability", number(9.0)),
+        ("memory_gb", number(64.0)),
+        ("backend", text("cuda")),
+        ("precision", text("fp16")),
+        ("threads", number(1.0)),
+        ("problem.n", number(1024.0)),
+        ("problem.fast", FactValue::Flag(false)),
+        ("problem.mode", text("it's")),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn holds(text: &str) -> Result<bool, String> {
+    let facts = machine();
+    let condition = Condition::parse(text, &fields()).map_err(|error| error.to_string())?;
+    condition.holds(&|name| facts.get(name).cloned())
+}
+
+#[test]
+fn conditions_mean_what_they_say() {
+    for (text, expected) in [
+        ("true", true),
+        ("False", false),
+        ("cuda.available", true),
+        ("not torch.cuda.is_available()", false),
+        ("not cuda.available or device.memory_gb < 16", false),
+        ("device.compute_capability >= 8.0 and precision == 'fp16'", true),
+        ("cuda.version == 12.8", true),
+        ("cuda.version != 12.8", false),
+        ("memory_gb <= 64 and memory_gb >= 64 and not (memory_gb < 64 or memory_gb > 64)", true),
+        ("backend == \"cuda\"", true),
+        ("'cuda' == backend", true),
+        ("problem.mode == \"it's\"", true),
+        ("problem.n > 1e3", true),
+        ("problem.n > -1", true),
+        ("problem.fast == false", true),
+        ("not not true", true),
+        ("not true == false", true),
+        // `and` binds before `or`, `not` before both.
+        ("true or true and false", true),
+        ("(true or true) and false", false),
+        ("not false and false", false),
+        ("not (false and false)", true),
+        ("1 < 2", true),
+        ("(memory_gb) == (64)", true),
+        ("  cuda.available\t\n", true),
+    ] {
+        assert_eq!(holds(text), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn what_decides_first_is_all_that_is_asked() {
+    let condition = |text: &str| Condition::parse(text, &fields()).expect("a condition");
+    let guarded = condition("cuda.available and device.compute_capability < 8.0");
+    let asked = |name: &str| match name {
+        "cuda.available" => Some(FactValue::Flag(false)),
+        other => panic!("`{other}` was asked for"),
+    };
+    assert_eq!(guarded.holds(&asked), Ok(false));
+    let either = condition("not cuda.available or device.compute_capability < 8.0");
+    assert_eq!(either.holds(&asked), Ok(true));
+}
+
+#[test]
+fn a_fact_without_a_value_is_an_error_that_names_it() {
+    let condition = Condition::parse("device.compute_capability < 8", &[]).expect("a condition");
+    insta::assert_snapshot!(condition.holds(&|_| None).unwrap_err());
+    let text = |_: &str| Some(FactValue::Text("9.0".to_owned()));
+    insta::assert_snapshot!("of_another_kind", condition.holds(&text).unwrap_err());
+}
+
+#[test]
+fn mistakes_have_their_column_and_a_remedy() {
+    let deep = "(".repeat(65) + "true" + &")".repeat(65);
+    let negated = "not ".repeat(65) + "true";
+    let texts = [
+        "",
+        "   ",
+        "memory_gb",
+        "'text'",
+        "not 5",
+        "cuda.available and memory_gb",
+        "memory_gb < ",
+        "< 5",
+        "memory_gb < 'sixteen'",
+        "cuda.available == 1",
+        "cuda.available < true",
+        "torch.version < '2.4'",
+        "1 < memory_gb < 5",
+        "memory_gb < 5 6",
+        "(memory_gb < 5",
+        "memory_gb < 5)",
+        "()",
+        "memory_gb = 5",
+        "memory_gb < 5 && true",
+        "true | false",
+        "!cuda.available",
+        "device.name == 'H200",
+        "device.name == H200",
+        "memory_bg < 5",
+        "problem.m == 5",
+        "problem.grid == 5",
+        "backend == 'gpu'",
+        "precision == 'float16'",
+        "'fp15' != precision",
+        "torch.cuda.is_available",
+        "torch.cuda.is_available(",
+        "torch.cuda.device_count() > 1",
+        "cuda.available()",
+        "__import__('os').system('true')",
+        "1.2.3 < 4",
+        "1e999 < memory_gb",
+        "12abc < 4",
+        "- 5 < 4",
+        "memory_gb == +5",
+        "1-2 < 4",
+        "true and and true",
+        "not",
+        "größe < 5",
+        &deep,
+        &negated,
+    ];
+    let line = |text: &&str| {
+        let error = Condition::parse(text, &fields()).unwrap_err();
+        format!("{text}\n=> {error}; {}\n", error.remedy)
+    };
+    insta::assert_snapshot!(texts.iter().map(line).collect::<String>());
+}
+
+#[test]
+fn every_fact_can_be_asked_for() {
+    for fact in Fact::ALL {
+        let text = match fact.kind() {
+            Kind::Flag => fact.to_string(),
+            Kind::Number => format!("{fact} > 1"),
+            Kind::Text => format!("{fact} != {fact}"),
+        };
+        assert!(Condition::parse(&text, &[]).is_ok(), "{text}");
+    }
+}
+
+/// A condition as a text, and what it is when it is evaluated by hand.
+fn condition() -> impl Strategy<Value = (String, bool)> {
+    let order = |a: i32, b: i32| {
+        let results = [a == b, a != b, a < b, a <= b, a > b, a >= b];
+        ["==", "!=", "<", "<=", ">", ">="].into_iter().zip(results).collect::<Vec<_>>()
+    };
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(|flag| (flag.to_string(), flag)),
+        (-9..9, -9..9, 0..6_usize).prop_map(move |(a, b, at)| {
+            let (sign, result) = order(a, b)[at];
+            (format!("{a}{sign}{b}"), result)
+        }),
+        ("[a-z ]{0,3}", "[a-z ]{0,3}").prop_map(|(a, b)| (format!("'{a}' == \"{b}\""), a == b)),
+        Just(("cuda.available".to_owned(), true)),
+        Just(("problem.fast".to_owned(), false)),
+    ];
+    leaf.prop_recursive(6, 64, 4, |inner| {
+        let all = prop::collection::vec(inner.clone(), 2..4);
+        prop_oneof![
+            inner.prop_map(|(text, it)| (format!("not ({text})"), !it)),
+            all.clone().prop_map(|parts| joined(&parts, " and ", parts.iter().all(|it| it.1))),
+            all.prop_map(|parts| joined(&parts, " or ", parts.iter().any(|it| it.1))),
+        ]
+    })
+}
+
+fn joined(parts: &[(String, bool)], word: &str, result: bool) -> (String, bool) {
+    let parts: Vec<String> = parts.iter().map(|(text, _)| format!("({text})")).collect();
+    (parts.join(word), result)
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC*") {
+        // Whether it is one does not matter.
+        drop(Condition::parse(&text, &fields()));
+    }
+
+    #[test]
+    fn nor_does_one_of_its_own_words(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "not", "and", "or", "(", ")", "==", "<", ">=", "1", "-2.5e3", "'a'", "\"b\"", "true",
+            "cuda.available", "torch.cuda.is_available", "memory_gb", "problem.n", "backend", "é",
+            "'", ".", "-", "=", "torch.cuda.is_available()",
+        ]), 0..24),
+        glue in prop::sample::select(vec!["", " ", "\t"]),
+    ) {
+        if let Ok(condition) = Condition::parse(&words.join(glue), &fields()) {
+            let facts = machine();
+            prop_assert!(condition.holds(&|name| facts.get(name).cloned()).is_ok());
+        }
+    }
+
+    #[test]
+    fn it_is_what_it_is_by_hand((text, expected) in condition()) {
+        prop_assert_eq!(holds(&text), Ok(expected), "{}", text);
+    }
+}

@@ -1,0 +1,256 @@
+//! What an author reads whose file or bench.yaml does not fit.
+
+use crate::package::{KERNEL, Package, with_fields};
+
+/// What is wrong with a kernel of this text, one line per error.
+fn of_source(text: &str) -> String {
+    Package::new(&[("mine.rs", text)]).errors()
+}
+
+/// What is wrong with this `bench.yaml` beside a kernel with these fields.
+fn of_bench(fields: &str, bench: &str) -> String {
+    Package::new(&[("mine/kernel.rs", &with_fields(fields)), ("mine/bench.yaml", bench)]).errors()
+}
+
+fn listed(texts: &[&str], errors: impl Fn(&str) -> String) -> String {
+    let one =
+        |text: &&str| format!("{}\n=> {}\n", text.trim(), errors(text).replace('\n', "\n=> "));
+    texts.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn problem_sizes_that_do_not_fit() {
+    let run = "pub fn run_benchmark(size: &ProblemSize) -> Result<Tensor, Refusal> { todo!() }";
+    insta::assert_snapshot!(listed(
+        &[
+            "",
+            "struct ProblemSize;",
+            "pub enum ProblemSize { Small, Large }",
+            "pub struct ProblemSize<T> { pub n: T }",
+            "pub struct ProblemSize(pub usize);",
+            "pub struct ProblemSize { n: usize, pub r#type: String, r#fn: u8 }",
+            "pub struct ProblemSize {\n    pub grid: (usize, usize),\n    pub size: Option<u32>,\n    pub name: &'static str,\n    pub nested: Vec<Vec<f32>>,\n    pub wide: u128,\n}",
+            "pub struct ProblemSize { pub a: [u8; 33], pub b: [u8; N], pub c: [[u8; 2]; 2] }",
+            "#[derive(Debug)]\npub struct ProblemSize { pub n: usize, pub m: usize }",
+        ],
+        |text| of_source(&format!("{text}\n{run}"))
+    ));
+}
+
+#[test]
+fn functions_and_implementations_that_do_not_fit() {
+    let result = "Result<Tensor, Refusal> { todo!() }";
+    let implementation = |of: &str| {
+        format!(
+            "impl{of} {{\n    type ProblemSize = ProblemSize;\n    \
+             fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {{ todo!() }}\n    \
+             fn run(&mut self) -> Result<(), Refusal> {{ Ok(()) }}\n    fn output(&self) -> {result}\n}}"
+        )
+    };
+    let [plain, other, generic] =
+        [" Kernel for Mine", " Kernel for Other", "<T: Element> Kernel for Mine<T>"]
+            .map(implementation);
+    let texts = [
+        String::new(),
+        format!("fn run_benchmark(size: &ProblemSize) -> {result}"),
+        format!("pub fn run_benchmark() -> {result}"),
+        format!("pub fn run_benchmark(size: ProblemSize) -> {result}"),
+        format!("pub fn run_benchmark(size: &mut ProblemSize) -> {result}"),
+        format!("pub fn run_benchmark(site: &Site, size: &ProblemSize) -> {result}"),
+        format!("pub async fn run_benchmark(size: &ProblemSize) -> {result}"),
+        format!("pub fn run_benchmark<T, U>(size: &ProblemSize) -> {result}"),
+        format!("pub fn run_benchmark<const N: usize>(size: &ProblemSize) -> {result}"),
+        "pub fn run_benchmark(size: &ProblemSize) { todo!() }".to_owned(),
+        format!(
+            "pub fn run_benchmark(size: &ProblemSize) -> {result}\n\
+             fn reference(size: &ProblemSize) -> {result}\n\
+             pub fn flops() -> u64 {{ 0 }}\n\
+             pub fn bytes(size: &ProblemSize, bits: u64) -> u64 {{ 0 }}"
+        ),
+        plain.clone(),
+        format!("struct Mine;\n{plain}"),
+        format!("pub struct Mine;\npub struct Other;\n{plain}\n{other}"),
+        format!("pub struct Mine;\n{plain}\npub fn run_benchmark(size: &ProblemSize) -> {result}"),
+        format!("pub struct Mine<T>(T);\n{}", generic.replace("Mine<T>", "Mine<f32>")),
+        format!("pub struct Mine<T>(T);\n{}", generic.replace("Mine<T>", "Box<Mine<T>>")),
+        "pub struct Mine;\nimpl Kernel for Mine {}".to_owned(),
+    ];
+    insta::assert_snapshot!(listed(&texts.each_ref().map(String::as_str), |text| of_source(
+        &format!("{text}\npub struct ProblemSize;")
+    )));
+}
+
+#[test]
+fn files_that_are_no_rust() {
+    insta::assert_snapshot!(listed(
+        &["pub struct ProblemSize {", "fn a() {}\n  let b = 1;", "fn a( {}"],
+        of_source
+    ));
+    let package = Package::new(&[]);
+    package.write("benches/kernels/mine.rs", b"// caf\xe9\n");
+    package.write("benches/kernels/folder.rs/_", "");
+    insta::assert_snapshot!("not_utf8", package.errors());
+}
+
+#[test]
+fn files_of_one_folder_have_the_same_fields() {
+    let package = Package::new(&[
+        ("a/kernel.rs", &with_fields("pub n: usize, pub grid: [usize; 3]")),
+        ("a/reordered.rs", &with_fields("pub grid: [usize; 3], pub n: usize")),
+        ("a/other.rs", &with_fields("pub n: u32, pub grid: [usize; 3]")),
+        ("a/fewer.rs", &with_fields("pub n: usize")),
+        ("a/none.rs", KERNEL),
+    ]);
+    insta::assert_snapshot!(package.errors());
+}
+
+#[test]
+fn all_errors_of_all_files_come_at_once() {
+    let package = Package::new(&[
+        ("a/kernel.rs", "pub struct ProblemSize;"),
+        ("b.rs", "fn"),
+        ("c/kernel.rs", KERNEL),
+        ("c/bench.yaml", "problem_size: { n: 1 }\nprecision: fp32\n"),
+    ]);
+    insta::assert_snapshot!(package.errors_with("thread: 2\nkernel_paths: [benches/kernels]"));
+}
+
+#[test]
+fn values_are_checked_against_the_types_of_their_fields() {
+    let fields = "pub small: u8, pub signed: i8, pub size: usize, pub big: u64, pub single: f32, \
+                  pub double: f64, pub flag: bool, pub name: String, pub grid: [usize; 3], \
+                  pub weights: Vec<f64>";
+    insta::assert_snapshot!(listed(
+        &[
+            "small: 300",
+            "small: -1",
+            "signed: -129",
+            "size: 1.5",
+            "size: 1e3",
+            "size: '5'",
+            "big: 18446744073709551616",
+            "single: 1e39",
+            "double: .nan",
+            "double: .inf",
+            "double: fast",
+            "flag: 1",
+            "name: 5",
+            "name: true",
+            "grid: [1, 2]",
+            "grid: 64",
+            "grid: [[1, 2, 3], [1, 2]]",
+            "grid: [[1, 2, 3], 4]",
+            "weights: [1, two]",
+            "small: []",
+            "small: [1, 256, [2]]",
+            "gird: [1, 2, 3]",
+            "zzz: 1",
+            "small: null",
+        ],
+        |text| of_bench(fields, &format!("problem_size: {{ {text} }}"))
+    ));
+}
+
+#[test]
+fn bench_yaml_says_where_it_is_wrong() {
+    insta::assert_snapshot!(of_bench(
+        "pub n: usize",
+        "problem_size:
+  - n: 1
+  - n: -1
+  - m: 2
+precisions: [fp32, fp15, tf32]
+backends: [cpu, gpu, jax]
+tolerances: { rmse: 0, max_error: -1, relative_error: .inf, rsme: 1 }
+iterations: { warmup: -1, timed: 9, count: 3 }
+seed: -4
+metadata: [1, 2]
+kernel_paths: [here]
+sampling: { samples: 3 }
+skip_conditions:
+  - { backend: gpu, reason: none }
+  - { precision: fp15, reason: none }
+  - { backend: cuda }
+  - { reason: odd, check: 'memory_gb < ' }
+  - { reason: odd, check: 'memory_gb < problem.m' }
+  - { reason: odd, when: always }
+"
+    ));
+}
+
+#[test]
+fn one_mistake_in_bench_yaml_is_one_line() {
+    insta::assert_snapshot!(listed(
+        &[
+            "",
+            "# nothing",
+            "- a list",
+            "problem_size: [",
+            "problem_size: []",
+            "problem_size: 5",
+            "precisions: fp32",
+            "precisions: []",
+            "iterations: { timed: 30 }\nsampling: { samples: 20 }",
+            "iterations: { warmup: 3 }\nlatency: { warm_up: 4 }",
+            "iterations: 30",
+            "metadata: { 1: one, when: .nan }",
+            "skip_conditions: { reason: all }",
+            "skip_conditions: [{ reason: all, check: true }]",
+        ],
+        |bench| of_bench("pub n: usize", bench)
+    ));
+}
+
+#[test]
+fn a_kernel_without_fields_has_no_problem_size() {
+    let package =
+        Package::new(&[("a/kernel.rs", KERNEL), ("a/bench.yaml", "problem_size: { n: 1 }")]);
+    insta::assert_snapshot!(package.errors());
+}
+
+#[test]
+fn fields_without_a_default_have_to_be_given() {
+    let text = with_fields("pub n: usize, pub m: usize").replace("#[derive(Default)]", "");
+    let alone = Package::new(&[("a/kernel.rs", &text)]);
+    let nothing = Package::new(&[("a/kernel.rs", &text), ("a/bench.yaml", "seed: 1")]);
+    let one = Package::new(&[
+        ("a/kernel.rs", &text),
+        ("a/bench.yaml", "problem_size: [{ n: 1 }, { n: 1, m: 2 }]"),
+    ]);
+    insta::assert_snapshot!([alone, nothing, one].map(|it| it.errors()).join("\n"));
+    let both = Package::new(&[
+        ("a/kernel.rs", &text),
+        // What is measured beside it is made of the baseline's problem, and needs no default.
+        ("a/other.rs", &text),
+        ("a/bench.yaml", "problem_size: { n: 1, m: 2 }"),
+    ]);
+    assert_eq!(both.plan().cases().count(), 2);
+}
+
+#[test]
+fn tolerances_need_a_reference() {
+    let (with, without) = (with_fields("").replace("{  }", ";"), KERNEL);
+    let bench = "tolerances: { rmse: 1e-3 }";
+    let judged =
+        Package::new(&[("a/kernel.rs", &with), ("a/other.rs", without), ("a/bench.yaml", bench)]);
+    assert_eq!(judged.plan().cases().count(), 2, "the others are judged by the baseline's");
+    let unjudged = Package::new(&[
+        ("a/kernel.rs", without),
+        ("a/other.rs", &with),
+        ("a/bench.yaml", bench),
+        ("b/one.rs", without),
+        ("b/two.rs", &with),
+        ("b/bench.yaml", bench),
+    ]);
+    insta::assert_snapshot!(unjudged.errors());
+}
+
+#[test]
+fn a_configs_own_keys_are_checked_too() {
+    let package = Package::new(&[("a/kernel.rs", KERNEL)]);
+    insta::assert_snapshot!(package.errors_with(
+        "kernel_paths: [benches/kernel, Cargo.toml]\n\
+         override: { precision: [fp32], backends: [xpu], iterations: { timed: 5 }, seed: x }\n\
+         precisions: [fp32]\nproblem_size: { n: 1 }\nthreads: 0\n"
+    ));
+}

@@ -1,0 +1,297 @@
+//! From a `bench.yaml` to cases.
+
+use plan::{Case, Device, Dtype, KernelWork, LatencyPass, MAX_ID, MAX_PART, Plan, Role, Threads};
+use serde_json::json;
+
+use crate::package::{KERNEL, Package, with_fields};
+
+const FIELDS: &str = "pub grid_size: [usize; 3], pub max_iterations: u32, pub tolerance: f64";
+
+fn package(fields: &str, bench: &str) -> Package {
+    Package::new(&[("poisson/kernel.rs", &with_fields(fields)), ("poisson/bench.yaml", bench)])
+}
+
+fn ids(plan: &Plan) -> Vec<String> {
+    plan.cases().map(Case::full_id).collect()
+}
+
+/// What distinguishes the cases of a package's only kernel, which has one implementation.
+fn parameters(fields: &str, problem_size: &str) -> Vec<String> {
+    let plan = package(fields, &format!("problem_size: {problem_size}")).plan();
+    plan.cases().map(|case| case.id.parameter.clone()).collect()
+}
+
+fn work(case: &Case) -> &KernelWork {
+    case.work.kernel().expect("a kernel")
+}
+
+#[test]
+fn the_document_s_example_is_read_as_it_stands() {
+    // The example of the documentation, word for word.
+    let bench = r#"problem_size:
+  grid_size: [64, 64, 64]
+  max_iterations: 50
+  tolerance: 1.0e-5
+
+precisions:
+  - fp32
+  - fp16
+
+backends:
+  - cpu
+  - cuda
+
+tolerances:
+  rmse: 1.0e-3
+  relative_error: 1.0e-2
+
+skip_conditions:
+  - backend: cuda
+    reason: "CUDA not available"
+    check: "not torch.cuda.is_available()"
+"#;
+    let plan = package(FIELDS, bench).plan();
+    let size = "64x64x64-50-1e-5";
+    assert_eq!(
+        ids(&plan),
+        [
+            format!("kernels/test/poisson/cpu/kernel/f32-{size}"),
+            format!("kernels/test/poisson/cpu/kernel/f16-{size}"),
+            format!("kernels/test/poisson/cuda/kernel/f32-{size}"),
+            format!("kernels/test/poisson/cuda/kernel/f16-{size}"),
+        ]
+    );
+    for case in plan.cases() {
+        let work = work(case);
+        assert_eq!(work.file, "benches/kernels/poisson/kernel.rs");
+        assert_eq!(work.problem_size["grid_size"], json!([64, 64, 64]));
+        assert_eq!(work.problem_size["max_iterations"], json!(50));
+        assert_eq!(work.problem_size["tolerance"], json!(1e-5));
+        assert_eq!(work.tolerances.rmse, Some(1e-3));
+        assert_eq!(work.tolerances.relative_error, Some(1e-2));
+        assert_eq!(work.tolerances.max_error, None);
+        let on_cuda = case.device == Device::Cuda;
+        assert_eq!(work.skip_conditions.len(), usize::from(on_cuda), "{}", case.full_id());
+    }
+    let skip = &work(plan.cases().last().expect("four")).skip_conditions[0];
+    assert_eq!(skip.check.as_deref(), Some("not torch.cuda.is_available()"));
+    assert_eq!(skip.reason, "CUDA not available");
+}
+
+#[test]
+fn files_of_one_folder_are_one_group_and_other_files_their_own() {
+    let text = with_fields("pub n: usize");
+    let package = Package::new(&[
+        ("solver/kernel.rs", &text),
+        ("solver/sor.rs", &text),
+        ("solver/cg.rs", &text),
+        ("solver/bench.yaml", "problem_size: { n: [8, 16] }\nprecisions: [fp64, bf16]"),
+        ("one.rs", KERNEL),
+        ("two.rs", KERNEL),
+    ]);
+    let plan = package.plan();
+    let members: Vec<Vec<String>> =
+        plan.groups.iter().map(|group| group.cases.iter().map(Case::full_id).collect()).collect();
+    let group = |parameter: &str| {
+        ["kernel", "cg", "sor"]
+            .map(|it| format!("kernels/test/solver/cpu/{it}/{parameter}"))
+            .to_vec()
+    };
+    let alone = |name: &str| vec![format!("kernels/test/{name}/cpu/kernel/f32-default")];
+    assert_eq!(
+        members,
+        [
+            alone("one"),
+            alone("two"),
+            group("f64-8"),
+            group("f64-16"),
+            group("bf16-8"),
+            group("bf16-16"),
+        ]
+    );
+    for group in &plan.groups {
+        for (place, case) in group.cases.iter().enumerate() {
+            assert_eq!(case.role == Role::Baseline, place == 0, "{}", case.full_id());
+            assert_eq!(work(case).implementation, case.id.variant);
+        }
+    }
+}
+
+#[test]
+fn lists_are_sweeps_and_the_last_field_changes_fastest() {
+    assert_eq!(
+        parameters(FIELDS, "{ tolerance: [1e-3, 1e-6], max_iterations: [10, 20] }"),
+        ["f32-10-1e-3", "f32-10-1e-6", "f32-20-1e-3", "f32-20-1e-6"]
+    );
+    assert_eq!(
+        parameters(FIELDS, "{ grid_size: [[8, 8, 8], [16, 16, 1]] }"),
+        ["f32-8x8x8", "f32-16x16x1"]
+    );
+    assert_eq!(
+        parameters(FIELDS, "[{ max_iterations: [1, 2] }, {}, { max_iterations: 2 }]"),
+        ["f32-1", "f32-2", "f32-default"],
+        "each size once"
+    );
+}
+
+#[test]
+fn ids_hold_the_values_that_are_given() {
+    let fields = "pub whole: i64, pub real: f64, pub flag: bool, pub name: String, \
+                  pub list: Vec<f32>, pub r#type: u8";
+    for (given, expected) in [
+        ("{ whole: -3 }", "f32--3"),
+        ("{ real: 1 }", "f32-1"),
+        ("{ real: 1.0 }", "f32-1"),
+        ("{ real: 100000 }", "f32-1e5"),
+        ("{ real: 0.25 }", "f32-0.25"),
+        ("{ whole: 100000 }", "f32-100000"),
+        ("{ flag: true, name: red_black }", "f32-true-red_black"),
+        ("{ list: [] }", "f32-empty"),
+        ("{ list: [0.5, 2, 1e-9] }", "f32-0.5x2x1e-9"),
+        ("{ type: 7, whole: 1 }", "f32-1-7"),
+        ("{ name: 'ij,jk->ik' }", "f32-ij_jk-_ik~"),
+        (
+            "{ name: a rather long text that does not fit }",
+            "f32-a_rather_long_text_that_does_not_fit~",
+        ),
+    ] {
+        let found = parameters(fields, given);
+        assert_eq!(found.len(), 1, "{given}");
+        let exact = !expected.ends_with('~');
+        assert!(
+            if exact { found[0] == expected } else { found[0].starts_with(expected) },
+            "{given}: {} is not {expected}",
+            found[0]
+        );
+    }
+    let texts = "{ name: ['ij,jk->ik', 'ij;jk->ik', ij_jk-_ik] }";
+    let mut found = parameters(fields, texts);
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), 3, "what is not plain is told apart by its hash: {found:?}");
+}
+
+#[test]
+fn values_are_carried_in_their_fields_types() {
+    let fields = "pub real: f64, pub single: f32, pub whole: u64, pub name: String";
+    let bench = "problem_size: { real: 2, single: 1, whole: 18446744073709551615, name: '5' }";
+    let plan = package(fields, bench).plan();
+    let size = &work(plan.cases().next().expect("one")).problem_size;
+    assert_eq!(size["real"], json!(2.0));
+    assert_eq!(size["single"], json!(1.0));
+    assert_eq!(size["whole"], json!(u64::MAX));
+    assert_eq!(size["name"], json!("5"));
+}
+
+#[test]
+fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
+    let text = with_fields("pub n: usize");
+    let package = Package::new(&[
+        ("a/kernel.rs", &text),
+        (
+            "a/bench.yaml",
+            "iterations: { warmup: 5, timed: 50 }\nseed: 7\nbackends: [cuda]\n\
+                          precisions: [fp64]\nenergy: false\ncache: cold\n",
+        ),
+        ("b/kernel.rs", &text),
+    ]);
+    let outer = "threads: 3\nseed: 5\nsampling: { target: 0.1 }\n";
+    let plan = package.plan_with(outer);
+    let cases: Vec<&Case> = plan.cases().collect();
+    let (a, b) = (&cases[0].settings, &cases[1].settings);
+    assert_eq!((a.threads, b.threads), (Threads::Count(3), Threads::Count(3)));
+    assert_eq!((a.seed, b.seed), (7, 5));
+    assert_eq!(a.latency, LatencyPass { calls: Some(50), warm_up: Some(5) });
+    assert_eq!(b.latency, LatencyPass::default());
+    assert_eq!((a.sampling.samples, a.sampling.target), (Some(50), Some(0.1)));
+    assert!(!a.energy.enabled && b.energy.enabled);
+    assert_eq!((cases[0].device, cases[0].dtype), (Device::Cuda, Dtype::Float64));
+    let over = "override: { precisions: [fp16], backends: [cpu], iterations: { timed: 10 }, \
+                seed: 1337 }\n";
+    let plan = package.plan_with(&format!("{outer}{over}"));
+    for case in plan.cases() {
+        assert_eq!((case.device, case.dtype), (Device::Cpu, Dtype::Float16));
+        assert_eq!(case.settings.seed, 1337);
+        assert_eq!(case.settings.latency.calls, Some(10));
+        assert_eq!(case.settings.sampling.samples, Some(10));
+    }
+    let a = plan.cases().next().expect("two");
+    assert_eq!(a.settings.latency.warm_up, Some(5), "what is not overridden stays");
+}
+
+#[test]
+fn skips_are_carried_by_the_cases_that_they_are_about() {
+    let bench = "precisions: [fp32, fp16]\nbackends: [cpu, cuda]\nskip_conditions:\n\
+                 - { reason: everywhere }\n\
+                 - { backend: cpu, reason: on cpu }\n\
+                 - { precision: half, reason: in half, check: 'problem.n > 8' }\n\
+                 - { backend: cuda, precision: fp32, reason: both }\n";
+    let plan = package("pub n: usize", bench).plan();
+    let reasons: Vec<Vec<&str>> = plan
+        .cases()
+        .map(|case| work(case).skip_conditions.iter().map(|it| it.reason.as_str()).collect())
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            vec!["everywhere", "on cpu"],
+            vec!["everywhere", "on cpu", "in half"],
+            vec!["everywhere", "both"],
+            vec!["everywhere", "in half"],
+        ]
+    );
+}
+
+#[test]
+fn metadata_is_carried_as_it_is() {
+    let bench = "metadata: { author: me, tags: [a, 1, 2.5, null, true], 7: { deep: -1 } }";
+    let plan = package("pub n: usize", bench).plan();
+    let metadata = &work(plan.cases().next().expect("one")).metadata;
+    assert_eq!(
+        json!(metadata),
+        json!({ "author": "me", "tags": ["a", 1, 2.5, null, true], "7": { "deep": -1 } })
+    );
+}
+
+#[test]
+fn the_order_of_files_and_keys_changes_no_id() {
+    let size = "problem_size: { max_iterations: 5, grid_size: [1, 2, 3] }\n";
+    let (a, b) = ("precisions: [fp32]\n", "seed: 5\n");
+    let one = package(FIELDS, &format!("{size}{a}{b}")).plan();
+    let reordered = "problem_size: { grid_size: [1, 2, 3], max_iterations: 5 }\n";
+    let two = package(FIELDS, &format!("{b}{a}{reordered}")).plan();
+    assert_eq!(ids(&one), ids(&two));
+}
+
+#[test]
+fn ids_stay_inside_criterions_limits() {
+    let numbers: Vec<String> = (0..30).map(|it| format!("f{it}: 123456")).collect();
+    let fields: Vec<String> = (0..30).map(|it| format!("pub f{it}: u64")).collect();
+    let text = with_fields(&fields.join(", "));
+    let bench = format!("problem_size: {{ {} }}", numbers.join(", "));
+    let package = Package::new(&[
+        ("pressure_poisson/kernel.rs", &text),
+        ("pressure_poisson/a_rather_long_name_of_an_implementation.rs", &text),
+        ("pressure_poisson/bench.yaml", &bench),
+    ]);
+    let plan = package.plan();
+    assert_eq!(plan.cases().count(), 2);
+    for case in plan.cases() {
+        assert!(case.full_id().len() <= MAX_ID, "{}", case.full_id());
+        assert!(case.id.group.len() <= MAX_PART && case.id.parameter.len() <= MAX_PART);
+        assert_eq!(work(case).problem_size.len(), 30);
+    }
+    let folder = "a_name_that_is_longer_than_anything_that_criterion_makes_a_folder_of";
+    let package = Package::new(&[(&format!("{folder}/kernel.rs"), KERNEL)]);
+    insta::assert_snapshot!(package.errors());
+}
+
+#[test]
+fn a_record_s_work_is_read_back_as_it_was_written() {
+    let bench = "problem_size: { max_iterations: 5 }\ntolerances: { max_error: 0.5 }\n\
+                 skip_conditions: [{ reason: none }]\nmetadata: { a: 1 }\n";
+    for case in package(FIELDS, bench).plan().cases() {
+        let text = serde_json::to_string(case).expect("written");
+        assert_eq!(&serde_json::from_str::<Case>(&text).expect("read"), case);
+    }
+}

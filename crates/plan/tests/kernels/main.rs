@@ -1,0 +1,8 @@
+//! Kernels of an author's own: from a folder of files to a plan and generated source.
+
+mod code;
+mod conditions;
+mod discovery;
+mod errors;
+mod expansion;
+mod package;
