@@ -37,6 +37,7 @@
 //! }
 //! ```
 
+pub mod cuda;
 mod element;
 mod into_tensor;
 mod site;
