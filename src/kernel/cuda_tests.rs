@@ -86,3 +86,46 @@ fn heat_flows_to_every_point() {
         }
     }
 }
+
+#[test]
+fn sums_are_of_every_value() {
+    let emulation = shipped!("reduction/sum.cu");
+    for (count, of_blocks) in [(1, 1), (1023, 2), (6001, 3)] {
+        for (dtype, kind, allowed) in KINDS {
+            let x = (values(&[count]) + 1.5).to_kind(kind);
+            let wide = if kind == Kind::Double { kind } else { Kind::Float };
+            let mut partial = Tensor::zeros([of_blocks], (wide, Device::Cpu));
+            let mut sum = Tensor::zeros([1], (kind, Device::Cpu));
+            emulation.run(
+                &format!("sum_blocks_{dtype}"),
+                blocks(Grid::new(of_blocks as usize, 256).unwrap()),
+                &mut [Argument::In(&x), Argument::Int(count), Argument::Out(&mut partial)],
+            );
+            emulation.run(
+                &format!("sum_partials_{dtype}"),
+                blocks(Grid::new(1, 256).unwrap()),
+                &mut [Argument::In(&partial), Argument::Int(of_blocks), Argument::Out(&mut sum)],
+            );
+            let exact = x.to_kind(Kind::Double).sum(None).view([1]);
+            assert_near(&sum, &exact, 4.0 * allowed, &format!("{count}, {dtype}"));
+        }
+    }
+}
+
+#[test]
+fn products_are_of_every_row() {
+    let emulation = shipped!("decode_gemv/gemv.cu");
+    for (rows, features) in [(1, 8), (13, 264), (9, 1024)] {
+        for (dtype, kind, allowed) in &KINDS[1..] {
+            let weight = values(&[rows, features]).to_kind(*kind);
+            let x = values(&[features + 1]).narrow(0, 1, features).to_kind(*kind);
+            let mut y = Tensor::zeros([rows], (*kind, Device::Cpu));
+            let mut arguments =
+                [Argument::In(&weight), Argument::In(&x), Argument::Out(&mut y), Argument::Int(rows), Argument::Int(features)];
+            let grid = Grid::over(rows as usize * 32, 256).unwrap();
+            emulation.run(&format!("gemv_{dtype}"), blocks(grid), &mut arguments);
+            let exact = weight.to_kind(Kind::Double).mv(&x.to_kind(Kind::Double));
+            assert_near(&y, &exact, *allowed, &format!("{rows}×{features}, {dtype}"));
+        }
+    }
+}

@@ -55,23 +55,35 @@ pub fn distance<K: Kernel>(size: &K::ProblemSize, dtype: Dtype, reference: &Tens
     Distance::between(reference, &first).unwrap()
 }
 
-/// Demands the gate of each precision of a generic kernel, by its own reference or by that of another
-/// at the same size.
+/// Demands the gate of the precision, by the reference of `Judge` at the same size.
+pub fn agree_in<K: Kernel, Judge: Kernel>(
+    size: &K::ProblemSize,
+    judge: &Judge::ProblemSize,
+    dtype: Dtype,
+) {
+    let found = distance::<K>(size, dtype, &reference::<Judge>(judge, dtype));
+    assert!(found.sqnr_db >= gate(dtype), "{dtype}: {found:?}");
+}
+
+/// [`agree_in`] each precision of a generic kernel: by its own reference; by that of another, which is
+/// generic, too; or by that of one that is not, behind `@`.
 macro_rules! agree {
-    ($kernel:path, $size:expr) => {
-        $crate::check::agree!($kernel, $size, $kernel, $size)
+    ($kernel:ident::$K:ident, $size:expr) => {
+        $crate::check::agree!($kernel::$K, $size, $kernel::$K, $size)
     };
-    ($kernel:path, $size:expr, $judge:path, $judge_size:expr) => {{
-        use half::{bf16, f16};
-        use $kernel as Kernel;
-        use $judge as Judge;
-        $crate::check::agree!(@each Kernel, $size, Judge, $judge_size, f64 f32 bf16 f16)
+    ($kernel:ident::$K:ident, $size:expr, $judge:ident::$J:ident, $of:expr) => {{
+        use criterion_torch::kernel::Dtype::{BFloat16, Float16, Float32, Float64};
+        $crate::check::agree_in::<$kernel::$K<f64>, $judge::$J<f64>>($size, $of, Float64);
+        $crate::check::agree_in::<$kernel::$K<f32>, $judge::$J<f32>>($size, $of, Float32);
+        $crate::check::agree_in::<$kernel::$K<half::bf16>, $judge::$J<half::bf16>>($size, $of, BFloat16);
+        $crate::check::agree_in::<$kernel::$K<half::f16>, $judge::$J<half::f16>>($size, $of, Float16);
     }};
-    (@each $kernel:ident, $size:expr, $judge:ident, $judge_size:expr, $($T:ident)*) => {$({
-        let dtype = <$T as criterion_torch::kernel::Element>::DTYPE;
-        let reference = $crate::check::reference::<$judge<$T>>($judge_size, dtype);
-        let found = $crate::check::distance::<$kernel<$T>>($size, dtype, &reference);
-        assert!(found.sqnr_db >= $crate::check::gate(dtype), "{dtype}: {found:?}");
-    })*};
+    ($kernel:ident::$K:ident, $size:expr, @$judge:path, $of:expr) => {{
+        use criterion_torch::kernel::Dtype::{BFloat16, Float16, Float32, Float64};
+        $crate::check::agree_in::<$kernel::$K<f64>, $judge>($size, $of, Float64);
+        $crate::check::agree_in::<$kernel::$K<f32>, $judge>($size, $of, Float32);
+        $crate::check::agree_in::<$kernel::$K<half::bf16>, $judge>($size, $of, BFloat16);
+        $crate::check::agree_in::<$kernel::$K<half::f16>, $judge>($size, $of, Float16);
+    }};
 }
 pub(crate) use agree;

@@ -4,15 +4,23 @@
 use criterion_torch::kernel::cuda::Source;
 use criterion_torch::kernel::prelude::*;
 
-use super::{check, stencil_cuda};
+use super::{check, gemv_cuda, heat_cuda, sum_cuda};
 
 /// Set where this must not be skipped.
 const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_NVRTC";
 
-/// Each source, with its entry functions but for their precision.
-fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 1] {
+/// Each source, with its entry functions but for their precision, and the precisions.
+fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 3] {
     use Dtype::{BFloat16, Float16, Float32, Float64};
-    [(stencil_cuda::SOURCE, &["heat"], &[Float64, Float32, BFloat16, Float16])]
+    [
+        (gemv_cuda::SOURCE, &["gemv"], &[Float32, BFloat16, Float16]),
+        (heat_cuda::SOURCE, &["heat"], &[Float64, Float32, BFloat16, Float16]),
+        (
+            sum_cuda::SOURCE,
+            &["sum_blocks", "sum_partials"],
+            &[Float64, Float32, BFloat16, Float16],
+        ),
+    ]
 }
 
 #[test]
@@ -42,9 +50,27 @@ fn every_source_compiles_to_its_entry_functions() {
 #[test]
 fn they_are_refused_on_a_cpu() {
     let site = check::on_cpu(Dtype::Float32);
-    for (source, entries, _) in sources() {
-        let refusal = source.function(entries[0], &site).expect_err("no GPU");
-        let Refusal::Unsupported(text) = refusal else { panic!("{refusal}") };
+    let texts = [
+        check::refusal::<gemv_cuda::Cuda>(
+            &gemv_cuda::ProblemSize { out_features: 8, in_features: 8 },
+            &site,
+        ),
+        check::refusal::<heat_cuda::Cuda>(&heat_cuda::ProblemSize { grid_size: vec![4, 4] }, &site),
+        check::refusal::<sum_cuda::Cuda>(&sum_cuda::ProblemSize { elements: 8 }, &site),
+    ];
+    for ((source, ..), text) in sources().iter().zip(texts) {
         assert!(text.contains(source.name) && text.contains("backend cuda"), "{text}");
+    }
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_place() {
+    let source = Source { name: "wrong.cu", text: "\nint f() { return g(); }" };
+    match source.compile((8, 0)) {
+        Err(Refusal::Failed(text)) => assert!(text.contains("wrong.cu(2): error"), "{text}"),
+        Err(Refusal::Skipped(reason)) if std::env::var_os(REQUIRED).is_none() => {
+            println!("skipped: {reason}");
+        }
+        other => panic!("{other:?}"),
     }
 }
