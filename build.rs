@@ -9,6 +9,7 @@ fn main() {
         plan::Mode::Fusion,
         plan::Mode::Operators,
         plan::Mode::Calibration,
+        plan::Mode::Kernels,
     ]);
     link();
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());

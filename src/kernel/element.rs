@@ -130,15 +130,4 @@ mod tests {
         assert_eq!(third::<bf16>(), 171.0 / 512.0);
         assert_eq!(third::<f16>(), 1365.0 / 4096.0);
     }
-
-    #[test]
-    fn the_dtype_is_torchs() {
-        fn same<T: Element>() {
-            assert_eq!(T::KIND, crate::inputs::kind(T::DTYPE));
-        }
-        same::<f64>();
-        same::<f32>();
-        same::<bf16>();
-        same::<f16>();
-    }
 }

@@ -20,7 +20,7 @@
 //!     type ProblemSize = ProblemSize;
 //!
 //!     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-//!         let draw = || site.host_values(&site.normal(&[size.elements])?);
+//!         let draw = || values(&site.normal(&[size.elements])?);
 //!         Ok(Self { x: draw()?, y: draw()?, z: vec![T::from_f64(0.0); size.elements] })
 //!     }
 //!
@@ -32,27 +32,35 @@
 //!     }
 //!
 //!     fn output(&self) -> Result<Tensor, Refusal> {
-//!         Ok(Tensor::f_from_slice(&self.z)?)
+//!         tensor(&self.z, &[self.z.len()])
 //!     }
 //! }
 //! ```
 
 pub mod cuda;
 mod element;
+#[doc(hidden)]
+pub mod generated;
 mod into_tensor;
 mod site;
+mod values;
 
 pub use element::Element;
+pub use half::{bf16, f16};
 pub use into_tensor::IntoTensor;
 pub use plan::{Device, Dtype};
 pub use site::Site;
 pub use tch::{TchError, Tensor};
+pub use values::{tensor, values};
 
 pub use crate::refusal::Refusal;
 
 /// What a kernel's file needs.
 pub mod prelude {
-    pub use super::{Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor};
+    pub use super::{
+        Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
+        tensor, values,
+    };
 }
 
 /// One kernel. Of a type that is generic over one [`Element`] there is an instance for each precision;
@@ -70,13 +78,14 @@ pub trait Kernel: Sized + 'static {
     /// Whatever keeps the kernel from running.
     fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
 
-    /// One step, which is what is timed. It runs many times, on the same input every time.
+    /// One step, which is what is timed. It runs many times and finds the same every time: where it works
+    /// in place, it first puts back what it starts from.
     ///
     /// # Errors
     /// Those of its operations.
     fn run(&mut self) -> Result<(), Refusal>;
 
-    /// What the last step computed, in the case's dtype, on any device. Not timed.
+    /// What the last step computed, in the case's dtype, where the case runs. Not timed.
     ///
     /// # Errors
     /// What libtorch refuses.

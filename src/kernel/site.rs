@@ -1,9 +1,11 @@
 //! Where a kernel runs, and in what.
 
-use plan::{Device, Dtype};
-use tch::{Tensor, kind};
+use std::cell::Cell;
+use std::sync::MutexGuard;
 
-use super::Element;
+use plan::{Device, Dtype};
+use tch::Tensor;
+
 use crate::inputs;
 use crate::refusal::Refusal;
 
@@ -22,13 +24,30 @@ pub struct Site {
     pub seed: i64,
 }
 
+thread_local! {
+    /// Whether the next draw is the first of a call.
+    static FIRST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has the next draw begin anew from the case's seed. Whoever draws pays for that, and nobody else.
+pub(super) fn rewind() {
+    FIRST.set(true);
+}
+
 impl Site {
+    /// Seeds torch's default generator, which is the caller's alone until the guard is dropped.
+    pub(super) fn seeded(&self) -> MutexGuard<'static, ()> {
+        FIRST.set(false);
+        inputs::seeded(self.seed)
+    }
+
     /// Normally distributed values in the case's dtype, drawn on the host, so that every device sees the
     /// same.
     ///
     /// # Errors
     /// What libtorch refuses.
     pub fn normal(&self, size: &[usize]) -> Result<Tensor, Refusal> {
+        self.draws();
         Ok(inputs::normal(&as_u64(size), self.drawn(), tch::Device::Cpu)?
             .f_to_kind(inputs::kind(self.dtype))?
             .f_to_device(self.place)?)
@@ -39,38 +58,20 @@ impl Site {
     /// # Errors
     /// What libtorch refuses.
     pub fn uniform(&self, size: &[usize], (low, high): (f64, f64)) -> Result<Tensor, Refusal> {
+        self.draws();
         Ok(inputs::between(&as_u64(size), (low, high), self.dtype, self.place)?)
+    }
+
+    /// Seeds torch's default generator, if it was rewound.
+    fn draws(&self) {
+        if FIRST.replace(false) {
+            tch::manual_seed(self.seed);
+        }
     }
 
     /// Torch draws nothing in 8 bits.
     fn drawn(&self) -> Dtype {
         if self.dtype == Dtype::Float8E4M3Fn { Dtype::Float32 } else { self.dtype }
-    }
-
-    /// The elements of `tensor`, in their order, on the host.
-    ///
-    /// # Errors
-    /// Elements of another dtype than `T`; what libtorch refuses.
-    pub fn host_values<T: kind::Element>(&self, tensor: &Tensor) -> Result<Vec<T>, Refusal> {
-        let (found, wanted) = (tensor.f_kind()?, T::KIND);
-        if found != wanted {
-            let what = format!("values of {found:?} asked for as {wanted:?}");
-            return Err(Refusal::Failed(what));
-        }
-        let flat = tensor.f_to_device(tch::Device::Cpu)?.f_contiguous()?.f_view([-1])?;
-        let mut values = vec![T::ZERO; flat.numel()];
-        flat.f_copy_data(&mut values, flat.numel())?;
-        Ok(values)
-    }
-
-    /// `values` as a tensor of this size, where the case runs.
-    ///
-    /// # Errors
-    /// What libtorch refuses, a size of another number of elements among it.
-    pub fn tensor<T: Element>(&self, values: &[T], size: &[usize]) -> Result<Tensor, Refusal> {
-        let size = size.iter().map(|&it| inputs::dimension(it as u64));
-        let size = size.collect::<Result<Vec<i64>, _>>()?;
-        Ok(Tensor::f_from_slice(values)?.f_reshape(size)?.f_to_device(self.place)?)
     }
 
     /// The refusal of a case that breaks `constraint`, for `Err`.

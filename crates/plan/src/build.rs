@@ -9,8 +9,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::case::Plan;
-use crate::config::{Diagnostic, Diagnostics, shape_set};
-use crate::expand::load;
+use crate::config::{Config, Diagnostic, Diagnostics, KernelSuite, Suite, shape_set};
+use crate::expand::{expand, read};
+use crate::kernel::code;
 use crate::words::Mode;
 
 /// Writes `$OUT_DIR/<target>.json` (the plan) and `$OUT_DIR/<target>.rs` (its functions) for
@@ -21,28 +22,60 @@ pub fn main(targets: &[Mode]) {
     let folder = |name| PathBuf::from(std::env::var_os(name).expect("cargo sets it"));
     println!("cargo::rerun-if-env-changed=BENCH_CONFIG");
     let bench_config = std::env::var_os("BENCH_CONFIG");
-    let package = folder("CARGO_MANIFEST_DIR");
-    // Shape lists may lie beside any config, so the whole folder is watched.
-    println!("cargo::rerun-if-changed={}", package.join("configs").display());
-    let written = plans(&package, targets, bench_config.as_deref()).and_then(|plans| {
-        plans.iter().try_for_each(|(target, plan)| write(&folder("OUT_DIR"), *target, plan))
-    });
-    if let Err(errors) = written {
+    let (package, out) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
+    if let Err(errors) = generate(&package, targets, bench_config.as_deref(), &out) {
         for error in errors.0 {
             println!("cargo::error={error}");
         }
     }
 }
 
-/// The plan of each target.
-fn plans(
+/// [`main`], where the package, the value of `BENCH_CONFIG` and the folder to write into are given.
+///
+/// # Errors
+/// Every error of every config and of every file that it names.
+pub fn generate(
     package: &Path,
     targets: &[Mode],
     bench_config: Option<&OsStr>,
-) -> Result<Vec<(Mode, Plan)>, Diagnostics> {
+    out: &Path,
+) -> Result<(), Diagnostics> {
+    // Shape lists may lie beside any config, so the whole folder is watched.
+    watch(&package.join("configs"));
+    suites(package, targets, bench_config)?.iter().try_for_each(|suite| write(out, suite))
+}
+
+/// What a target runs.
+struct TargetSuite {
+    target: Mode,
+    plan: Plan,
+    /// Of kernels: those of its configs.
+    kernels: Vec<KernelSuite>,
+}
+
+impl TargetSuite {
+    fn new(target: Mode, plan: Plan, configs: Vec<Config>) -> Self {
+        let kernels = configs.into_iter().filter_map(|config| match config.suite {
+            Suite::Kernels(suite) => Some(suite),
+            _ => None,
+        });
+        let kernels = if target == Mode::Kernels { kernels.collect() } else { Vec::new() };
+        Self { target, plan, kernels }
+    }
+}
+
+/// The suite of each target.
+fn suites(
+    package: &Path,
+    targets: &[Mode],
+    bench_config: Option<&OsStr>,
+) -> Result<Vec<TargetSuite>, Diagnostics> {
     let Some(list) = bench_config.filter(|list| !list.is_empty()) else {
-        let plan_of = |&target| Ok((target, load(&default_configs(package, target)?)?));
-        return targets.iter().map(plan_of).collect();
+        let suite_of = |&target| {
+            let configs = default_configs(package, target)?;
+            Ok(TargetSuite::new(target, expand(&configs)?, configs))
+        };
+        return targets.iter().map(suite_of).collect();
     };
     let named = std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty());
     // Joining keeps an absolute path as it is.
@@ -57,49 +90,70 @@ fn plans(
         .into());
     }
     for file in &files {
-        println!("cargo::rerun-if-changed={}", file.display());
-        // A folder that is not there yet would make cargo build anew every time.
+        watch(file);
         let folder = file.parent().unwrap_or(Path::new(""));
-        for shapes in shape_set::folders(folder).into_iter().filter(|folder| folder.is_dir()) {
-            println!("cargo::rerun-if-changed={}", shapes.display());
-        }
+        shape_set::folders(folder).iter().for_each(|folder| watch(folder));
     }
-    let plan = load(&files)?;
-    if let Some(case) = plan.cases().find(|case| !targets.contains(&case.mode)) {
-        let file = files.iter().find(|file| file.file_stem() == Some(OsStr::new(&case.config)));
+    let configs = read(&files)?;
+    if let Some(config) = configs.iter().find(|config| !targets.contains(&config.mode)) {
         return Err(Diagnostic::whole_file(
-            file.map_or(Path::new(""), PathBuf::as_path),
-            format!("benchmark_mode `{}` has no bench target in this version", case.mode),
+            &config.file,
+            format!("benchmark_mode `{}` has no bench target in this version", config.mode),
             "name a config of another mode, or expand this one with `criterion-report plan`",
         )
         .into());
     }
+    let plan = expand(&configs)?;
     let of = |target| {
         plan.groups.iter().filter(move |group| group.baseline().mode == target).cloned().collect()
     };
-    Ok(targets.iter().map(|&target| (target, Plan { groups: of(target) })).collect())
+    let suite = |&target| TargetSuite::new(target, Plan { groups: of(target) }, configs.clone());
+    Ok(targets.iter().map(suite).collect())
 }
 
-/// Every `.yml` and `.yaml` directly inside `configs/<target>`, in the order of their names.
-fn default_configs(package: &Path, target: Mode) -> Result<Vec<PathBuf>, Diagnostics> {
-    const REMEDY: &str = "put a config there, or name one with BENCH_CONFIG";
+/// Has cargo look at what is at `path`. What is not there yet would make it build anew every time.
+fn watch(path: &Path) {
+    if path.exists() {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}
+
+/// The files of `configs/<target>`. Kernels need none: their files say what there is to measure.
+fn default_configs(package: &Path, target: Mode) -> Result<Vec<Config>, Diagnostics> {
     let folder = package.join("configs").join(target.as_str());
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+    if target == Mode::Kernels && !folder.exists() {
+        let text = format!("benchmark_mode: {target}\n");
+        return Ok(vec![Config::parse(&folder.join("default.yml"), &text)?]);
+    }
+    read(&yaml_files(&folder)?)
+}
+
+/// Every `.yml` and `.yaml` directly inside `folder`, in the order of their names.
+fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
+    const REMEDY: &str = "put a config there, or name one with BENCH_CONFIG";
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
         .map_err(|error| {
-            Diagnostic::whole_file(&folder, format!("cannot be read: {error}"), REMEDY)
+            Diagnostic::whole_file(folder, format!("cannot be read: {error}"), REMEDY)
         })?;
     files.retain(|file| file.extension().is_some_and(|it| it == "yml" || it == "yaml"));
     files.sort();
     if files.is_empty() {
-        return Err(Diagnostic::whole_file(&folder, "holds no config".to_owned(), REMEDY).into());
+        return Err(Diagnostic::whole_file(folder, "holds no config".to_owned(), REMEDY).into());
     }
     Ok(files)
 }
 
-fn write(folder: &Path, target: Mode, plan: &Plan) -> Result<(), Diagnostics> {
-    let json = serde_json::to_string(plan).expect("a plan has no map with non-string keys");
-    for (extension, text) in [("json", json), ("rs", source(plan))] {
+fn write(folder: &Path, suite: &TargetSuite) -> Result<(), Diagnostics> {
+    let target = suite.target;
+    let json = serde_json::to_string(&suite.plan).expect("a plan has no map with non-string keys");
+    let mut rust = source(&suite.plan);
+    if target == Mode::Kernels {
+        suite.kernels.iter().for_each(watch_kernels);
+        let kernels = suite.kernels.iter().flat_map(KernelSuite::kernels);
+        rust += &code::source(kernels)?;
+    }
+    for (extension, text) in [("json", json), ("rs", rust)] {
         let file = folder.join(format!("{target}.{extension}"));
         std::fs::write(&file, text).map_err(|error| {
             Diagnostic::whole_file(
@@ -110,6 +164,15 @@ fn write(folder: &Path, target: Mode, plan: &Plan) -> Result<(), Diagnostics> {
         })?;
     }
     Ok(())
+}
+
+/// Has cargo look at the folders of kernels, also for one that is added. The usual one need not
+/// exist; its parent shows when it does.
+fn watch_kernels(suite: &KernelSuite) {
+    for root in &suite.roots {
+        watch(if root.exists() { root } else { root.parent().unwrap_or(root) });
+    }
+    suite.files.iter().for_each(|file| watch(file));
 }
 
 /// Rust source with one function per group and the list of them. The functions only say which

@@ -17,6 +17,8 @@ pub const MAX_PART: usize = 64;
 pub const MAX_ID: usize = 100;
 /// Longest config stem inside an id: leaves room for the longest model and device in a group.
 const MAX_CONFIG: usize = 24;
+/// Longest problem size of a kernel inside an id: leaves room for its name and its implementation.
+const MAX_SIZE: usize = 32;
 /// Bytes of a shortened part after its head: `~` and six hexadecimal digits.
 const TAIL: usize = 7;
 
@@ -28,6 +30,17 @@ pub fn group(mode: Mode, config: &str, workload: impl Display, device: Device) -
 /// Criterion's parameter.
 pub fn parameter(dtype: Dtype, size: impl Display) -> String {
     format!("{}-{size}", dtype.short())
+}
+
+/// What an id says of a problem size: `text` itself if it is short and plain, else with a hash of it.
+pub fn size(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let mut size: String = text.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    if size != text || size.len() > MAX_SIZE {
+        size.truncate(MAX_SIZE - TAIL);
+        size += &tail(text);
+    }
+    size
 }
 
 /// The whole id; the variant gives way where it would be too long.
@@ -49,7 +62,12 @@ fn shorten(text: &str, room: usize) -> String {
     while !text.is_char_boundary(head) {
         head -= 1;
     }
-    format!("{}~{:06x}", &text[..head], fnv1a(text) & 0xff_ffff)
+    text[..head].to_owned() + &tail(text)
+}
+
+/// What distinguishes a part that does not hold the whole of `text`.
+fn tail(text: &str) -> String {
+    format!("~{:06x}", fnv1a(text) & 0xff_ffff)
 }
 
 /// FNV-1a, 64 bits: stable over platforms and releases, which `std`'s hasher is not.

@@ -6,6 +6,7 @@
 
 pub mod build;
 mod case;
+mod condition;
 mod config;
 pub mod cost;
 mod expand;
@@ -23,6 +24,7 @@ mod words;
 mod work;
 
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
+pub use condition::{Condition, ConditionError, Fact, FactValue, Kind};
 pub use config::{
     CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, KernelSuite, ModelParams,
     ModelSuite, OperatorParams, Suite,

@@ -2,29 +2,90 @@
 
 use std::path::{Path, PathBuf};
 
-use super::node::Node;
+use super::bench_params::{self, KernelParams, Override};
+use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::top;
-use crate::settings::Settings;
+use crate::kernel::{Kernel, discovery};
 
-/// What a config of kernels says; what each kernel is, its own folder says.
+/// What a config of kernels says, and what it finds; what each kernel is, its own folder says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelSuite {
     /// Folders that are searched for kernels.
     pub roots: Vec<PathBuf>,
-    /// How each is measured, unless its `bench.yaml` says otherwise.
-    pub settings: Settings,
+    /// What the search found, and how each kernel is measured.
+    pub(crate) kernels: Vec<KernelParams>,
+    /// Every file that the kernels are read from.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl KernelSuite {
+    /// The kernels alone.
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.iter().map(|params| &params.kernel)
+    }
 }
 
 /// The key of the folders.
 pub(super) const KEY: &str = "kernel_paths";
 
-/// Reads the whole document, which lies in `folder`.
-pub(super) fn read(node: &Node<'_>, folder: &Path) -> Option<KernelSuite> {
-    let fields = top(node, &[KEY], KEY, &[])?;
+/// What wins over every `bench.yaml`.
+const OVERRIDE: &str = "override";
+
+/// The folder that is searched where none is named; the only one that need not exist.
+const ROOT: &str = "benches/kernels";
+
+/// Reads the whole document, which is that of `file`.
+pub(super) fn read(node: &Node<'_>, file: &Path) -> Option<KernelSuite> {
+    let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
     let mut own = Own::default();
     own_keys::apply(&fields, &mut own);
-    let paths = fields.items(KEY, Node::string)?.unwrap_or_default();
-    let roots = paths.into_iter().map(|path| folder.join(path)).collect();
-    Some(KernelSuite { roots, settings: own.settings })
+    let over = fields.read(OVERRIDE, Override::read).unwrap_or_default();
+    let package = package(node, file)?;
+    let roots = read_roots(&fields, &package)?;
+    let existing: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
+    let (found, errors) = discovery::find(&existing);
+    node.report_of_others(errors);
+    let mut suite = KernelSuite { roots, kernels: Vec::new(), files: Vec::new() };
+    for found in found {
+        suite.files.extend(found.files.iter().map(|(_, file)| file.clone()));
+        suite.files.extend(found.bench.clone());
+        let read = Kernel::read(&found, &package)
+            .and_then(|kernel| bench_params::read(&kernel, found.bench.as_deref(), &own, &over));
+        match read {
+            Ok(params) => suite.kernels.push(params),
+            Err(errors) => node.report_of_others(errors.0),
+        }
+    }
+    Some(suite)
+}
+
+/// The nearest folder above `file` with a `Cargo.toml`; that of `file`, if there is none.
+fn package(node: &Node<'_>, file: &Path) -> Option<PathBuf> {
+    let file = match std::path::absolute(file) {
+        Ok(file) => file,
+        Err(error) => {
+            let message = format!("its folder is not known: {error}");
+            return node.error(message, "name the config by its whole path");
+        }
+    };
+    let folders = file.ancestors().skip(1);
+    let package = folders.clone().find(|folder| folder.join("Cargo.toml").is_file());
+    package.or(folders.clone().next()).map(Path::to_owned)
+}
+
+/// The folders that the config names, which have to exist, or the usual one.
+fn read_roots(fields: &Fields<'_>, package: &Path) -> Option<Vec<PathBuf>> {
+    let root = |node: &Node<'_>| {
+        let root = package.join(node.string()?);
+        match root.is_dir() {
+            true => Some(root),
+            false => {
+                let message = format!("there is no folder {}", root.display());
+                node.error(message, "make it, or name one that exists, relative to the package")
+            }
+        }
+    };
+    let named = fields.items(KEY, root)?;
+    Some(named.unwrap_or_else(|| vec![package.join(ROOT)]))
 }

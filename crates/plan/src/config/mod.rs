@@ -3,24 +3,25 @@
 //! Nothing is guessed. A word or key that is not known is an error with a remedy; all errors of
 //! all files are collected and returned together.
 
+mod bench_params;
 mod calibration_params;
 mod compile_key;
 mod diagnostic;
 mod fusion_params;
+mod json;
 mod kernel_params;
 mod model_params;
 mod node;
 mod operator_params;
 mod own_keys;
 mod positions;
+mod problem_size;
 pub(crate) mod shape_set;
 mod training_keys;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use serde_yaml::Value;
-
+pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use fusion_params::FusionParams;
@@ -85,29 +86,9 @@ impl Config {
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
         let stem = stem(file)?;
-        let mut value: Value = serde_yaml::from_str(text).map_err(|error| syntax(file, &error))?;
-        value.apply_merge().map_err(|error| syntax(file, &error))?;
-        let document = Document {
-            file: file.to_owned(),
-            positions: positions::Positions::of(text),
-            errors: RefCell::default(),
-        };
         let hash = format!("{:016x}", id::fnv1a(text));
-        let config = read_top(&Node::root(&document, &value), file, stem, hash);
-        let mut errors = document.errors.into_inner();
-        errors.sort_by_key(|error| (error.line, error.column));
-        match config {
-            Some(config) if errors.is_empty() => Ok(config),
-            _ => Err(Diagnostics(errors)),
-        }
+        Document::read(file, text, |node| read_top(node, file, stem, hash))
     }
-}
-
-fn syntax(file: &Path, error: &serde_yaml::Error) -> Diagnostics {
-    let (line, column) = error.location().map_or((0, 0), |at| (at.line(), at.column()));
-    let message = format!("not valid YAML: {error}");
-    let remedy = "mend the syntax here or on the line above";
-    Diagnostic { line, column, ..Diagnostic::whole_file(file, message, remedy) }.into()
 }
 
 /// The stem becomes a part of ids, directories and filters, so it has to be plain.
@@ -133,7 +114,7 @@ fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<
         Mode::Fusion => fusion_params::read(node).map(Suite::Fusion),
         Mode::Operators => operator_params::read(node).map(Suite::Operators),
         Mode::Calibration => calibration_params::read(node).map(Suite::Calibration),
-        Mode::Kernels => kernel_params::read(node, folder).map(Suite::Kernels),
+        Mode::Kernels => kernel_params::read(node, file).map(Suite::Kernels),
     };
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }

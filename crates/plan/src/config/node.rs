@@ -1,29 +1,62 @@
 //! A cursor over a parsed document that collects every error instead of stopping at the first.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde_yaml::Value;
+use serde_yaml::{Number, Value};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Diagnostics};
 use super::positions::{Positions, join};
 use crate::words::{Dtype, UnknownWord, closest};
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {
-    pub(super) file: PathBuf,
-    pub(super) positions: Positions,
-    pub(super) errors: RefCell<Vec<Diagnostic>>,
+    file: PathBuf,
+    positions: Positions,
+    errors: RefCell<Vec<Diagnostic>>,
 }
 
 impl Document {
+    /// What `read` makes of the document `text`.
+    ///
+    /// # Errors
+    /// Every error of the text, by its place, and of the files that it names.
+    pub(super) fn read<T>(
+        file: &Path,
+        text: &str,
+        read: impl FnOnce(&Node<'_>) -> Option<T>,
+    ) -> Result<T, Diagnostics> {
+        let mut value: Value = serde_yaml::from_str(text).map_err(|error| syntax(file, &error))?;
+        value.apply_merge().map_err(|error| syntax(file, &error))?;
+        let document = Self {
+            file: file.to_owned(),
+            positions: Positions::of(text),
+            errors: RefCell::default(),
+        };
+        let read = read(&Node::root(&document, &value));
+        let mut errors = document.errors.into_inner();
+        let key = |error: &Diagnostic| (error.file != file, error.file.clone(), error.line);
+        errors.sort_by(|a, b| (key(a), a.column).cmp(&(key(b), b.column)));
+        match read {
+            Some(read) if errors.is_empty() => Ok(read),
+            _ => Err(Diagnostics(errors)),
+        }
+    }
+
     fn report(&self, at: Option<(usize, usize)>, key: &str, message: String, remedy: String) {
         let (line, column) = at.unwrap_or((0, 0));
         let file = self.file.clone();
         let key = key.to_owned();
         self.errors.borrow_mut().push(Diagnostic { file, line, column, key, message, remedy });
     }
+}
+
+fn syntax(file: &Path, error: &serde_yaml::Error) -> Diagnostics {
+    let (line, column) = error.location().map_or((0, 0), |at| (at.line(), at.column()));
+    let message = format!("not valid YAML: {error}");
+    let remedy = "mend the syntax here or on the line above";
+    Diagnostic { line, column, ..Diagnostic::whole_file(file, message, remedy) }.into()
 }
 
 /// A value of the document and the path that leads to it.
@@ -35,7 +68,7 @@ pub(super) struct Node<'d> {
 }
 
 impl<'d> Node<'d> {
-    pub(super) fn root(document: &'d Document, value: &'d Value) -> Self {
+    fn root(document: &'d Document, value: &'d Value) -> Self {
         Self { document, path: String::new(), value }
     }
 
@@ -57,6 +90,17 @@ impl<'d> Node<'d> {
     pub(super) fn error<T>(&self, message: String, remedy: impl Into<String>) -> Option<T> {
         self.report(message, remedy);
         None
+    }
+
+    /// Reports errors of a file that this document names.
+    pub(super) fn report_of_others(&self, errors: impl IntoIterator<Item = Diagnostic>) {
+        let mut found = self.document.errors.borrow_mut();
+        for error in errors {
+            // Several kernels may be told one thing by one file.
+            if !found.contains(&error) {
+                found.push(error);
+            }
+        }
     }
 
     /// Reports that this value is not `wanted`; `None`, so that a reader can end with it.
@@ -139,6 +183,19 @@ impl<'d> Node<'d> {
         Some(Fields { node: self.clone() })
     }
 
+    /// The entries of the mapping here, whatever text their keys are.
+    pub(super) fn entries_of_any_key(&self) -> Option<Vec<(String, Self)>> {
+        let Some(mapping) = self.value.as_mapping() else {
+            return self.wrong_type("a mapping", "keys with values, e.g. `name: value`");
+        };
+        let entry = |(key, value)| {
+            let key = Node { value: key, ..self.clone() }.string()?;
+            let path = join(&self.path, &key);
+            Some((key, Self { document: self.document, path, value }))
+        };
+        mapping.iter().map(entry).collect()
+    }
+
     pub(super) fn list(&self) -> Option<Vec<Self>> {
         let Some(items) = self.value.as_sequence() else {
             return self.wrong_type("a list", "it in brackets, e.g. `[one, two]`");
@@ -155,6 +212,14 @@ impl<'d> Node<'d> {
             Value::String(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => self.wrong_type("text", "a word"),
+        }
+    }
+
+    /// The value as a number, if it is one; no error otherwise.
+    pub(super) fn as_number(&self) -> Option<&'d Number> {
+        match self.value {
+            Value::Number(number) => Some(number),
+            _ => None,
         }
     }
 
@@ -222,7 +287,8 @@ impl<'d> Node<'d> {
         self.named(&self.string()?, str::parse)
     }
 
-    fn named<T>(
+    /// What `parse` makes of the word `text`, which stands here.
+    pub(super) fn named<T>(
         &self,
         text: &str,
         parse: impl FnOnce(&str) -> Result<T, UnknownWord>,
@@ -284,7 +350,17 @@ impl<'d> Fields<'d> {
         &self,
         key: &str,
     ) -> Option<Option<Vec<T>>> {
-        Some(self.items(key, Node::word)?.map(without_repetition))
+        self.words_by(key, str::parse)
+    }
+
+    /// What `parse` makes of the words of the list under `key`, without repetition.
+    pub(super) fn words_by<T: PartialEq>(
+        &self,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, UnknownWord>,
+    ) -> Option<Option<Vec<T>>> {
+        let word = |node: &Node<'d>| node.named(&node.string()?, &parse);
+        Some(self.items(key, word)?.map(without_repetition))
     }
 
     /// The dtypes of the list under `key`, without repetition.

@@ -1,6 +1,8 @@
 //! The keys of our own: all optional, allowed at the top of a config and in each model, where
 //! they win.
 
+use std::ops::RangeInclusive;
+
 use super::node::{Fields, Node};
 use crate::settings::{
     ALL_THREADS, EnergyPass, LatencyPass, Sampling, Settings, Threads, Tolerance,
@@ -64,9 +66,7 @@ pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     }
     settings.allocator = fields.word_or("allocator", settings.allocator);
     settings.cache = fields.word_or("cache", settings.cache);
-    if let Some(seed) = fields.read("seed", |node| node.integer(0..=i64::MAX as u64)) {
-        settings.seed = i64::try_from(seed).expect("the range above fits");
-    }
+    settings.seed = fields.read("seed", read_seed).unwrap_or(settings.seed);
     if let Some(tolerance) = fields.read("tolerance", read_tolerance) {
         settings.tolerance = tolerance;
     }
@@ -76,6 +76,17 @@ pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     if let Some(analysis) = fields.read("analysis", Node::string) {
         settings.analysis = Some(analysis);
     }
+}
+
+/// Calls that are counted; criterion wants at least 10 samples.
+pub(super) const SAMPLES: RangeInclusive<u64> = 10..=1_000_000;
+
+/// Calls before them.
+pub(super) const WARM_UPS: RangeInclusive<u64> = 0..=1_000_000;
+
+pub(super) fn read_seed(node: &Node<'_>) -> Option<i64> {
+    let seed = node.integer(0..=i64::MAX as u64)?;
+    Some(i64::try_from(seed).expect("the range above fits"))
 }
 
 /// More than any machine has.
@@ -107,8 +118,7 @@ fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
     // Below a tenth of a percent the clock and the machine's own drift decide, not the samples.
     let target = |node: &Node<'_>| node.number(0.001..=0.5, "a fraction, e.g. `0.01` for 1 %");
     Some(Sampling {
-        // Criterion wants at least 10.
-        samples: fields.read("samples", |node| node.integer(10..=1_000_000)).or(outer.samples),
+        samples: fields.read("samples", |node| node.integer(SAMPLES)).or(outer.samples),
         warm_up_s: fields.read("warm_up_s", Node::positive).or(outer.warm_up_s),
         measurement_s: fields.read("measurement_s", Node::positive).or(outer.measurement_s),
         target: fields.read("target", target).or(outer.target),
@@ -117,8 +127,8 @@ fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
 
 fn read_latency(node: &Node<'_>, outer: LatencyPass) -> Option<LatencyPass> {
     let fields = node.mapping(&["calls", "warm_up"])?;
-    let calls = fields.read("calls", |node| node.integer(10..=1_000_000));
-    let warm_up = fields.read("warm_up", |node| node.integer(0..=1_000_000));
+    let calls = fields.read("calls", |node| node.integer(SAMPLES));
+    let warm_up = fields.read("warm_up", |node| node.integer(WARM_UPS));
     Some(LatencyPass { calls: calls.or(outer.calls), warm_up: warm_up.or(outer.warm_up) })
 }
 

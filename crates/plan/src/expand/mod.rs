@@ -2,6 +2,7 @@
 
 mod calibration;
 mod fusion;
+mod kernels;
 mod models;
 mod operators;
 
@@ -20,6 +21,14 @@ use crate::work::Work;
 /// # Errors
 /// Every error of every file.
 pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
+    expand(&read(files)?)
+}
+
+/// Reads `files`.
+///
+/// # Errors
+/// Every error of every file.
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut errors = Vec::new();
     for file in files {
@@ -28,10 +37,7 @@ pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
             Err(found) => errors.extend(found.0),
         }
     }
-    if !errors.is_empty() {
-        return Err(Diagnostics(errors));
-    }
-    expand(&configs)
+    if errors.is_empty() { Ok(configs) } else { Err(Diagnostics(errors)) }
 }
 
 /// Expands `configs` in their order.
@@ -57,7 +63,9 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
             Suite::Calibration(entries) => {
                 entries.iter().for_each(|entry| calibration::expand(&mut expansion, config, entry));
             }
-            Suite::Kernels(_) => {}
+            Suite::Kernels(suite) => {
+                suite.kernels.iter().for_each(|it| kernels::expand(&mut expansion, config, it));
+            }
         }
     }
     expansion.refuse_long_ids();

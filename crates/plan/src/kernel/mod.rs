@@ -1,4 +1,11 @@
-//! A kernel of the author's own: what a case of it runs, and what a run finds out about it.
+//! A kernel of the author's own: its files, what a case of it runs, and what a run finds out about
+//! it.
+
+pub(crate) mod code;
+pub(crate) mod discovery;
+pub(crate) mod field;
+mod files;
+pub(crate) mod source;
 
 use std::collections::BTreeMap;
 
@@ -6,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::record::Stat;
+pub(crate) use files::Kernel;
 
 /// What a kernel case runs: one file of Rust, at one problem size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

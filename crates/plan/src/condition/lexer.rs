@@ -1,0 +1,104 @@
+//! The words and signs of a condition.
+
+use super::ConditionError;
+
+/// A word or sign.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token {
+    /// A fact, a constant, `not`, `and` or `or`.
+    Word(String),
+    Number(f64),
+    Text(String),
+    /// A comparison or a parenthesis.
+    Sign(&'static str),
+    End,
+}
+
+/// The two-character ones first: `<=` is not `<`.
+const SIGNS: &[&str] = &["==", "!=", "<=", ">=", "<", ">", "(", ")"];
+
+/// The tokens of `text`, [`Token::End`] the last, each with its column, counted from 1.
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ConditionError> {
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let column = column(text, rest);
+        let (token, length) = match first {
+            '"' | '\'' => quoted(rest, first, column)?,
+            '-' | '.' | '0'..='9' => number(rest, column)?,
+            _ if is_of_word(first) => {
+                let length = rest.find(|c| !is_of_word(c) && c != '.').unwrap_or(rest.len());
+                (Token::Word(rest[..length].to_owned()), length)
+            }
+            _ => sign(rest, first, column)?,
+        };
+        tokens.push((token, column));
+        rest = rest[length..].trim_start();
+    }
+    tokens.push((Token::End, column(text, rest)));
+    Ok(tokens)
+}
+
+/// The column at which `rest`, the end of `text`, begins.
+fn column(text: &str, rest: &str) -> usize {
+    text[..text.len() - rest.len()].chars().count() + 1
+}
+
+/// Of a name: nothing of it is written with other letters.
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn quoted(rest: &str, quote: char, column: usize) -> Result<(Token, usize), ConditionError> {
+    match rest[1..].find(quote) {
+        Some(length) => Ok((Token::Text(rest[1..=length].to_owned()), length + 2)),
+        None => Err(ConditionError::new(
+            column,
+            "the text has no end".to_owned(),
+            format!("close it with {quote}"),
+        )),
+    }
+}
+
+fn number(rest: &str, column: usize) -> Result<(Token, usize), ConditionError> {
+    let mut before = ' ';
+    let is_of_number = |c: char| {
+        // A sign is one of the number at its beginning and after its exponent's `e`.
+        let belongs = c.is_ascii_alphanumeric()
+            || c == '.'
+            || ("+-".contains(c) && matches!(before, ' ' | 'e' | 'E'));
+        before = c;
+        belongs
+    };
+    let length = rest.chars().take_while({
+        let mut is_of_number = is_of_number;
+        move |c| is_of_number(*c)
+    });
+    let length = length.count();
+    let text = &rest[..length];
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok((Token::Number(number), length)),
+        _ => Err(ConditionError::new(
+            column,
+            format!("`{text}` is no number"),
+            "write one, e.g. `16`, `0.5` or `1e-6`".to_owned(),
+        )),
+    }
+}
+
+fn sign(rest: &str, first: char, column: usize) -> Result<(Token, usize), ConditionError> {
+    if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+        return Ok((Token::Sign(sign), sign.len()));
+    }
+    let remedy = match first {
+        '=' => "write `==`",
+        '!' => "write `not`, or `!=`",
+        '&' => "write `and`",
+        '|' => "write `or`",
+        _ => {
+            "an expression has facts, numbers, text in quotes, `not`, `and`, `or`, `==`, `!=`, \
+              `<`, `<=`, `>`, `>=` and parentheses"
+        }
+    };
+    Err(ConditionError::new(column, format!("`{first}` has no meaning here"), remedy.to_owned()))
+}

@@ -1,0 +1,295 @@
+//! `bench.yaml`: how the kernels of its folder are measured.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::node::{Document, Fields, Node};
+use super::own_keys::{self, OWN_KEYS, Own};
+use super::problem_size::{self, ProblemSize};
+use crate::condition::{Condition, Kind};
+use crate::kernel::field::FieldType;
+use crate::kernel::{Kernel, KernelTolerances, SkipCondition};
+use crate::settings::Settings;
+use crate::words::{Device, Dtype, UnknownWord};
+
+/// A kernel and how it is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KernelParams {
+    /// Its files.
+    pub(crate) kernel: Kernel,
+    /// Problem sizes, without repetition.
+    pub(crate) problem_sizes: Vec<ProblemSize>,
+    /// `precisions`
+    pub(crate) precisions: Vec<Dtype>,
+    /// `backends`
+    pub(crate) backends: Vec<Device>,
+    /// `tolerances`
+    pub(crate) tolerances: KernelTolerances,
+    /// `skip_conditions`
+    pub(crate) skips: Vec<Skip>,
+    /// `metadata`
+    pub(crate) metadata: BTreeMap<String, Value>,
+    /// How each case is measured.
+    pub(crate) settings: Settings,
+}
+
+/// An entry of `skip_conditions`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Skip {
+    backend: Option<Device>,
+    precision: Option<Dtype>,
+    /// What the cases carry that it is about.
+    pub(crate) condition: SkipCondition,
+}
+
+impl Skip {
+    /// Whether it is about a case like this.
+    pub(crate) fn concerns(&self, device: Device, dtype: Dtype) -> bool {
+        self.backend.is_none_or(|it| it == device) && self.precision.is_none_or(|it| it == dtype)
+    }
+}
+
+/// What a config says over every `bench.yaml`.
+#[derive(Debug, Default)]
+pub(super) struct Override {
+    precisions: Option<Vec<Dtype>>,
+    backends: Option<Vec<Device>>,
+    iterations: Option<Iterations>,
+    seed: Option<i64>,
+}
+
+/// `iterations`
+#[derive(Debug, Clone, Copy)]
+struct Iterations {
+    warmup: Option<u64>,
+    timed: Option<u64>,
+}
+
+/// The keys of a `bench.yaml`, besides our own.
+const KEYS: &[&str] = &[
+    problem_size::KEY,
+    "precisions",
+    "backends",
+    "tolerances",
+    "skip_conditions",
+    "iterations",
+    "metadata",
+];
+
+/// Where a kernel can run.
+const BACKENDS: &[Device] = &[Device::Cpu, Device::Cuda];
+
+/// Reads what `bench` says of the kernel, on top of what the config says for all.
+///
+/// # Errors
+/// Every error of the file.
+pub(super) fn read(
+    kernel: &Kernel,
+    bench: Option<&Path>,
+    own: &Own,
+    over: &Override,
+) -> Result<KernelParams, Diagnostics> {
+    let Some(bench) = bench else { return unsaid(kernel, own, over) };
+    let text = std::fs::read_to_string(bench).map_err(|error| {
+        let remedy = "make it a YAML file that can be read";
+        Diagnostic::whole_file(bench, format!("cannot be read: {error}"), remedy)
+    })?;
+    Document::read(bench, &text, |node| read_document(node, kernel, own, over))
+}
+
+/// A kernel without a `bench.yaml`.
+fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, Diagnostics> {
+    let missing = problem_size::missing(kernel, &ProblemSize::new());
+    if !missing.is_empty() {
+        let source = &kernel.baseline().source;
+        let message = problem_size::no_value(kernel, &missing);
+        let remedy = "derive `Default` for it, or write a bench.yaml beside the file";
+        let (line, column) = source.problem_size_at;
+        let error = Diagnostic::whole_file(&source.path, message, remedy);
+        return Err(Diagnostic { line, column, ..error }.into());
+    }
+    let mut settings = own.settings.clone();
+    over.apply(&mut settings);
+    Ok(KernelParams {
+        kernel: kernel.clone(),
+        problem_sizes: vec![ProblemSize::new()],
+        precisions: over.precisions(None),
+        backends: over.backends(None),
+        tolerances: KernelTolerances::default(),
+        skips: Vec::new(),
+        metadata: BTreeMap::new(),
+        settings,
+    })
+}
+
+fn read_document(
+    node: &Node<'_>,
+    kernel: &Kernel,
+    outer: &Own,
+    over: &Override,
+) -> Option<KernelParams> {
+    if node.is_null() {
+        return node.error("the file is empty".to_owned(), "write a key, or delete the file");
+    }
+    let in_config = |key: &'static str| (key, "it belongs into the config of kernels".to_owned());
+    let others = ["benchmark_mode", "kernel_paths", "override"].map(in_config);
+    let fields = node.mapping_beside(&[KEYS, OWN_KEYS].concat(), &others)?;
+    let mut own = outer.clone();
+    own_keys::apply(&fields, &mut own);
+    // All are read before any error ends this, so that each error is reported.
+    let iterations = fields.read("iterations", Iterations::read);
+    refuse_said_twice(&fields, iterations);
+    if let Some(iterations) = iterations {
+        iterations.apply(&mut own.settings);
+    }
+    over.apply(&mut own.settings);
+    let problem_sizes = problem_size::read(&fields, kernel);
+    let precisions = read_precisions(&fields);
+    let backends = read_backends(&fields);
+    let tolerances = fields.read("tolerances", |node| read_tolerances(node, kernel));
+    let skips = fields.items("skip_conditions", |node| read_skip(node, kernel));
+    let metadata = fields.read("metadata", read_metadata);
+    Some(KernelParams {
+        kernel: kernel.clone(),
+        problem_sizes: problem_sizes?,
+        precisions: over.precisions(precisions?),
+        backends: over.backends(backends?),
+        tolerances: tolerances.unwrap_or_default(),
+        skips: skips?.unwrap_or_default(),
+        metadata: metadata.unwrap_or_default(),
+        settings: own.settings,
+    })
+}
+
+impl Override {
+    /// Reads `override` of a config.
+    pub(super) fn read(node: &Node<'_>) -> Option<Self> {
+        let fields = node.mapping(&["precisions", "backends", "iterations", "seed"])?;
+        let precisions = read_precisions(&fields);
+        let backends = read_backends(&fields);
+        Some(Self {
+            precisions: precisions?,
+            backends: backends?,
+            iterations: fields.read("iterations", Iterations::read),
+            seed: fields.read("seed", own_keys::read_seed),
+        })
+    }
+
+    fn apply(&self, settings: &mut Settings) {
+        if let Some(iterations) = self.iterations {
+            iterations.apply(settings);
+        }
+        settings.seed = self.seed.unwrap_or(settings.seed);
+    }
+
+    fn precisions(&self, said: Option<Vec<Dtype>>) -> Vec<Dtype> {
+        self.precisions.clone().or(said).unwrap_or_else(|| vec![Dtype::Float32])
+    }
+
+    fn backends(&self, said: Option<Vec<Device>>) -> Vec<Device> {
+        self.backends.clone().or(said).unwrap_or_else(|| vec![Device::Cpu])
+    }
+}
+
+impl Iterations {
+    fn read(node: &Node<'_>) -> Option<Self> {
+        let fields = node.mapping(&["warmup", "timed"])?;
+        Some(Self {
+            warmup: fields.read("warmup", |node| node.integer(own_keys::WARM_UPS)),
+            timed: fields.read("timed", |node| node.integer(own_keys::SAMPLES)),
+        })
+    }
+
+    /// So many single calls and samples, and so many calls before them.
+    fn apply(self, settings: &mut Settings) {
+        settings.latency.warm_up = self.warmup.or(settings.latency.warm_up);
+        settings.latency.calls = self.timed.or(settings.latency.calls);
+        settings.sampling.samples = self.timed.or(settings.sampling.samples);
+    }
+}
+
+/// `iterations` is another word for some of our own keys.
+fn refuse_said_twice(fields: &Fields<'_>, iterations: Option<Iterations>) {
+    let Some(iterations) = iterations else { return };
+    let pairs = [
+        ("warmup", iterations.warmup, "latency", "warm_up"),
+        ("timed", iterations.timed, "latency", "calls"),
+        ("timed", iterations.timed, "sampling", "samples"),
+    ];
+    for (key, said, other, inner) in pairs {
+        if let Some(node) = fields.get(other).and_then(|node| node.get(inner))
+            && said.is_some()
+        {
+            let message = format!("`iterations.{key}` says this, too");
+            node.report(message, format!("delete one of the two: `{key}` sets `{other}.{inner}`"));
+        }
+    }
+}
+
+fn read_precisions(fields: &Fields<'_>) -> Option<Option<Vec<Dtype>>> {
+    fields.words_by("precisions", precision)
+}
+
+fn read_backends(fields: &Fields<'_>) -> Option<Option<Vec<Device>>> {
+    fields.words_by("backends", backend)
+}
+
+fn precision(text: &str) -> Result<Dtype, UnknownWord> {
+    text.parse().map_err(|_: UnknownWord| {
+        UnknownWord::new("precision", text, Dtype::PRECISIONS.iter().map(|it| it.precision()))
+    })
+}
+
+fn backend(text: &str) -> Result<Device, UnknownWord> {
+    let named = BACKENDS.iter().copied().find(|device| device.as_str() == text);
+    named.ok_or_else(|| UnknownWord::new("backend", text, BACKENDS.iter().map(|it| it.as_str())))
+}
+
+fn read_tolerances(node: &Node<'_>, kernel: &Kernel) -> Option<KernelTolerances> {
+    let fields = node.mapping(&["rmse", "relative_error", "max_error"])?;
+    let tolerances = KernelTolerances {
+        rmse: fields.read("rmse", Node::positive),
+        relative_error: fields.read("relative_error", Node::positive),
+        max_error: fields.read("max_error", Node::positive),
+    };
+    let is_judged = kernel.baseline().source.has_reference();
+    let unjudged = kernel.files.iter().filter(|file| !is_judged && !file.source.has_reference());
+    for file in unjudged {
+        let message = format!("{} has no `reference`", file.file);
+        node.report(message, "add one, or delete the key: nothing could be compared");
+    }
+    Some(tolerances)
+}
+
+fn read_skip(node: &Node<'_>, kernel: &Kernel) -> Option<Skip> {
+    let fields = node.mapping(&["backend", "precision", "reason", "check"])?;
+    let backend = fields.read("backend", |node| node.named(&node.string()?, backend));
+    let precision = fields.read("precision", |node| node.named(&node.string()?, precision));
+    let check = fields.read("check", |node| read_check(node, kernel));
+    let Some(reason) = fields.get("reason") else {
+        return fields.error("no `reason`".to_owned(), "say in your own words why it is skipped");
+    };
+    Some(Skip { backend, precision, condition: SkipCondition { check, reason: reason.string()? } })
+}
+
+/// An expression that is evaluated when the case runs.
+fn read_check(node: &Node<'_>, kernel: &Kernel) -> Option<String> {
+    let text = node.string()?;
+    let facts = kernel.fields().iter().filter_map(|field| match field.kind {
+        FieldType::Scalar(of) => Some((field.name.clone(), of.kind())),
+        FieldType::List { .. } => None,
+    });
+    match Condition::parse(&text, &facts.collect::<Vec<(String, Kind)>>()) {
+        Ok(_) => Some(text),
+        Err(error) => node.error(format!("`{text}`, {error}"), error.remedy),
+    }
+}
+
+fn read_metadata(node: &Node<'_>) -> Option<BTreeMap<String, Value>> {
+    let read: Vec<_> = node.entries_of_any_key()?.into_iter().collect();
+    let values: Vec<_> = read.into_iter().map(|(key, node)| (key, node.json())).collect();
+    values.into_iter().map(|(key, value)| Some((key, value?))).collect()
+}

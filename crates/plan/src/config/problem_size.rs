@@ -1,0 +1,154 @@
+//! `problem_size` of a `bench.yaml`: values for the fields of a kernel, and lists of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::node::{Fields, Node};
+use crate::kernel::Kernel;
+use crate::kernel::field::{Field, FieldType, Scalar};
+
+/// The fields that are given, by name.
+pub(super) type ProblemSize = BTreeMap<String, Value>;
+
+/// The problem sizes: one mapping or a list of them, in each of which a list is a sweep.
+pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSize>> {
+    let Some(node) = fields.get(KEY) else {
+        let missing = missing(kernel, &ProblemSize::new());
+        return match missing.is_empty() {
+            true => Some(vec![ProblemSize::new()]),
+            false => fields.error(no_value(kernel, &missing), REMEDY),
+        };
+    };
+    let nodes = if node.is_list() { node.list()? } else { vec![node.clone()] };
+    if nodes.is_empty() {
+        return node.error("the list is empty".to_owned(), "list at least one, or delete the key");
+    }
+    // All are read before any error ends this, so that each error is reported.
+    let read: Vec<_> = nodes.iter().map(|node| sweep(node, kernel)).collect();
+    let mut sizes: Vec<ProblemSize> = Vec::new();
+    for size in read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().flatten() {
+        if !sizes.contains(&size) {
+            sizes.push(size);
+        }
+    }
+    Some(sizes)
+}
+
+/// The key.
+pub(super) const KEY: &str = "problem_size";
+
+const REMEDY: &str = "give each under `problem_size`, or give `ProblemSize` a `Default`";
+
+/// The fields that nothing gives a value.
+pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k str> {
+    if kernel.baseline().source.has_default {
+        return Vec::new();
+    }
+    let names = kernel.fields().iter().map(|field| field.name.as_str());
+    names.filter(|name| !given.contains_key(*name)).collect()
+}
+
+/// That they have none.
+pub(super) fn no_value(kernel: &Kernel, missing: &[&str]) -> String {
+    let (fields, file) = (missing.join("`, `"), &kernel.baseline().file);
+    format!("no value for `{fields}` of `ProblemSize` in {file}, which has no `Default`")
+}
+
+/// Every combination of the values, those of the last field changing fastest.
+fn sweep(node: &Node<'_>, kernel: &Kernel) -> Option<Vec<ProblemSize>> {
+    let names: Vec<&str> = kernel.fields().iter().map(|field| field.name.as_str()).collect();
+    if names.is_empty() && node.is_mapping() {
+        let remedy = "delete the key, or give the struct public fields";
+        let file = &kernel.baseline().file;
+        return node.error(format!("`ProblemSize` in {file} has no fields"), remedy);
+    }
+    let given = node.mapping(&names)?;
+    let read: Vec<_> = kernel
+        .fields()
+        .iter()
+        .filter_map(|field| Some((field, values(&given.get(&field.name)?, field))))
+        .collect();
+    let mut sizes = vec![ProblemSize::new()];
+    for (field, values) in read {
+        let values = values?;
+        let with = |size: &ProblemSize, value: &Value| {
+            let mut size = size.clone();
+            size.insert(field.name.clone(), value.clone());
+            size
+        };
+        let longer =
+            sizes.iter().flat_map(|size| values.iter().map(move |value| with(size, value)));
+        sizes = longer.collect();
+    }
+    let missing = missing(kernel, &sizes[0]);
+    if !missing.is_empty() {
+        return node.error(no_value(kernel, &missing), REMEDY);
+    }
+    Some(sizes)
+}
+
+/// The values of a field: one, or each of a list that is longer than its type.
+fn values(node: &Node<'_>, field: &Field) -> Option<Vec<Value>> {
+    let is_sweep = match field.kind {
+        FieldType::Scalar(_) => node.is_list(),
+        FieldType::List { .. } => node.is_list() && node.list()?.first().is_some_and(Node::is_list),
+    };
+    if !is_sweep {
+        return Some(vec![value(node, field)?]);
+    }
+    let read: Vec<_> = node.list()?.iter().map(|node| value(node, field)).collect();
+    if read.is_empty() {
+        return node.error("the list is empty".to_owned(), "list at least one");
+    }
+    read.into_iter().collect()
+}
+
+fn value(node: &Node<'_>, field: &Field) -> Option<Value> {
+    match field.kind {
+        FieldType::Scalar(of) => scalar(node, of),
+        FieldType::List { of, length } => {
+            let items: Vec<_> = node.list()?.iter().map(|item| scalar(item, of)).collect();
+            match length {
+                Some(length) if length != items.len() => node.error(
+                    format!("`{}` has {length} values, these are {}", field.name, items.len()),
+                    format!("write {length}, as its type is `{}`", field.kind),
+                ),
+                _ => items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array),
+            }
+        }
+    }
+}
+
+fn scalar(node: &Node<'_>, kind: Scalar) -> Option<Value> {
+    match kind {
+        Scalar::Integer(name, least, most) => {
+            let number = node.as_number();
+            let whole = number
+                .and_then(|it| it.as_u64().map(i128::from).or_else(|| it.as_i64().map(i128::from)));
+            match whole.filter(|whole| (least..=most).contains(whole)) {
+                // What is not negative fits the one, what is fits the other.
+                Some(whole) => u64::try_from(whole)
+                    .map(Value::from)
+                    .or_else(|_| i64::try_from(whole).map(Value::from))
+                    .ok(),
+                None => node.wrong_type(
+                    &format!("a whole number from {least} to {most} (`{name}`)"),
+                    "a number in that range, without a point",
+                ),
+            }
+        }
+        Scalar::Float(name, most) => {
+            let number = node.as_number().and_then(serde_yaml::Number::as_f64);
+            match number.filter(|number| number.abs() <= most) {
+                Some(number) => Some(Value::from(number)),
+                None => node.wrong_type(&format!("a number (`{name}`)"), "a finite number"),
+            }
+        }
+        Scalar::Flag => node.boolean().map(Value::from),
+        Scalar::Text => match node.as_text() {
+            Some(text) => Some(Value::from(text)),
+            None => node.wrong_type("text (`String`)", "it in quotes"),
+        },
+    }
+}

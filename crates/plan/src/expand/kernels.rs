@@ -1,0 +1,79 @@
+//! Kernels: kernel × device × precision × problem size × implementation.
+
+use serde_json::Value;
+
+use super::{Common, Expansion};
+use crate::case::Role;
+use crate::config::{Config, KernelParams};
+use crate::id;
+use crate::kernel::KernelWork;
+use crate::kernel::field::Field;
+use crate::settings::Profiling;
+use crate::words::{Device, Dtype};
+use crate::work::Work;
+
+pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &KernelParams) {
+    for &device in &params.backends {
+        for &dtype in &params.precisions {
+            for place in 0..params.problem_sizes.len() {
+                expand_size(expansion, config, params, (device, dtype, place));
+            }
+        }
+    }
+}
+
+fn expand_size(
+    expansion: &mut Expansion,
+    config: &Config,
+    params: &KernelParams,
+    (device, dtype, place): (Device, Dtype, usize),
+) {
+    let problem_size = &params.problem_sizes[place];
+    let size = size_text(params.kernel.fields(), problem_size);
+    let skips = params.skips.iter().filter(|skip| skip.concerns(device, dtype));
+    let skip_conditions: Vec<_> = skips.map(|skip| skip.condition.clone()).collect();
+    let common = Common {
+        config,
+        name: None,
+        workload: params.kernel.name.clone(),
+        size_name: &size,
+        dtype,
+        device,
+        profiling: Profiling::default(),
+        settings: &params.settings,
+    };
+    for (place, file) in params.kernel.files.iter().enumerate() {
+        let work = KernelWork {
+            kernel: params.kernel.name.clone(),
+            implementation: file.implementation.clone(),
+            file: file.file.clone(),
+            problem_size: problem_size.clone(),
+            tolerances: params.tolerances,
+            skip_conditions: skip_conditions.clone(),
+            metadata: params.metadata.clone(),
+        };
+        let role = if place == 0 { Role::Baseline } else { Role::Candidate };
+        expansion.add(config, common.case(Work::Kernel(work), &id::size(&size), role));
+    }
+}
+
+/// The values that are given, in the order in which the struct declares their fields.
+fn size_text(fields: &[Field], given: &std::collections::BTreeMap<String, Value>) -> String {
+    let values: Vec<String> =
+        fields.iter().filter_map(|field| given.get(&field.name)).map(value_text).collect();
+    if values.is_empty() { "default".to_owned() } else { values.join("-") }
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "empty".to_owned(),
+        Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join("x"),
+        Value::Number(number) if number.is_f64() => {
+            let number = number.as_f64().unwrap_or_default();
+            let (plain, scientific) = (number.to_string(), format!("{number:e}"));
+            if scientific.len() < plain.len() { scientific } else { plain }
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Which files are kernels: every `.rs` under the roots that is not marked as a helper.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::config::Diagnostic;
+use crate::kernel::KernelWork;
+
+/// What a file's or folder's name begins with that holds no kernel.
+const HELPERS: &[&str] = &["_", "test_", "."];
+
+/// The file that gives its folder's name to a kernel.
+const KERNEL_STEM: &str = KernelWork::BASELINE;
+
+/// What says how the kernels of its folder are measured.
+pub(crate) const BENCH_FILE: &str = "bench.yaml";
+
+/// A kernel: its files and what says how they are measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its folder's name, or its file's stem.
+    pub(crate) name: String,
+    /// The baseline, or the only one, and behind it the others by their names; each with the word of
+    /// its implementation.
+    pub(crate) files: Vec<(String, PathBuf)>,
+    /// The `bench.yaml` beside it, if there is one.
+    pub(crate) bench: Option<PathBuf>,
+}
+
+/// The kernels under `roots`, in an order that is the same on every file system.
+pub(crate) fn find(roots: &[PathBuf]) -> (Vec<Found>, Vec<Diagnostic>) {
+    let mut search = Search::default();
+    for root in roots {
+        search.folder(root);
+    }
+    search.refuse_clashes();
+    (search.found, search.errors)
+}
+
+#[derive(Default)]
+struct Search {
+    /// Folders that have been read, without symbolic links: one that leads back to a folder above it
+    /// would go on for ever, and one root may lie in another.
+    seen: BTreeSet<PathBuf>,
+    found: Vec<Found>,
+    errors: Vec<Diagnostic>,
+}
+
+impl Search {
+    fn folder(&mut self, folder: &Path) {
+        let read = folder.canonicalize().and_then(|real| Ok((real, entries(folder)?)));
+        let (real, entries) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                let message = format!("cannot be read: {error}");
+                return self.error(folder, message, "name a folder that exists and can be read");
+            }
+        };
+        if !self.seen.insert(real.clone()) {
+            return;
+        }
+        let (folders, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| it.is_dir());
+        self.files(&real, folder, files);
+        for inner in folders.iter().filter(|inner| !is_helper(inner)) {
+            self.folder(inner);
+        }
+    }
+
+    /// The kernels directly inside `folder`, whose name `real` knows even where it is `.`.
+    fn files(&mut self, real: &Path, folder: &Path, files: Vec<PathBuf>) {
+        let mut bench = None;
+        let mut sources = Vec::new();
+        for file in files {
+            match file.file_name().and_then(|name| name.to_str()) {
+                Some(BENCH_FILE) => bench = Some(file),
+                Some("bench.yml") => {
+                    let message = "is not read".to_owned();
+                    self.error(&file, message, &format!("rename it to `{BENCH_FILE}`"));
+                }
+                _ if file.extension().is_some_and(|it| it == "rs") && !is_helper(&file) => {
+                    sources.extend(self.word(&file, file.file_stem()).map(|stem| (stem, file)));
+                }
+                _ => {}
+            }
+        }
+        if sources.is_empty() {
+            if let Some(bench) = bench {
+                let message = "there is no kernel in its folder".to_owned();
+                self.error(&bench, message, "put it beside a `kernel.rs`, or delete it");
+            }
+            return;
+        }
+        let Some(baseline) = sources.iter().position(|(stem, _)| stem == KERNEL_STEM) else {
+            for (name, file) in sources {
+                let files = vec![(KernelWork::BASELINE.to_owned(), file)];
+                self.found.push(Found { name, files, bench: bench.clone() });
+            }
+            return;
+        };
+        let baseline = sources.remove(baseline);
+        if let Some(name) = self.word(folder, real.file_name()) {
+            let files = std::iter::once(baseline).chain(sources).collect();
+            self.found.push(Found { name, files, bench });
+        }
+    }
+
+    /// A name that can be a part of ids, directories and filters.
+    fn word(&mut self, path: &Path, name: Option<&std::ffi::OsStr>) -> Option<String> {
+        let name = name.unwrap_or_default().to_string_lossy().into_owned();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if !name.is_empty() && name.chars().all(plain) && path.to_str().is_some() {
+            return Some(name);
+        }
+        let message = format!("the name `{name}` cannot be part of a benchmark's id");
+        let remedy = "rename it, and the folders above it, with letters, digits, `_`, `-` and `.`";
+        self.error(path, message, remedy);
+        None
+    }
+
+    /// Ids differ in the kernel's name, and a file system may ignore case.
+    fn refuse_clashes(&mut self) {
+        let mut first: BTreeMap<String, &Path> = BTreeMap::new();
+        let mut errors = Vec::new();
+        for found in &self.found {
+            let file = found.files[0].1.as_path();
+            if let Some(other) = first.insert(found.name.to_lowercase(), file) {
+                let message =
+                    format!("the kernel `{}` is in {} already", found.name, other.display());
+                let remedy = "rename one of the two; or, if they are two ways of computing the \
+                              same, put both into one folder, one of them as `kernel.rs`";
+                errors.push(Diagnostic::whole_file(file, message, remedy));
+            }
+        }
+        self.errors.extend(errors);
+    }
+
+    fn error(&mut self, path: &Path, message: String, remedy: &str) {
+        self.errors.push(Diagnostic::whole_file(path, message, remedy));
+    }
+}
+
+/// What lies in `folder`, by name.
+fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut entries = std::fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort();
+    Ok(entries)
+}
+
+fn is_helper(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    HELPERS.iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,91 @@
+//! Fields of a problem size: their types, as the Rust file declares them.
+
+use std::fmt;
+
+use crate::condition::Kind;
+
+/// A field of `ProblemSize`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    /// As Rust spells it, `r#type` included.
+    pub(crate) ident: String,
+    /// As a `bench.yaml` spells it.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) kind: FieldType,
+}
+
+/// A type that a field can have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum FieldType {
+    /// One value.
+    Scalar(Scalar),
+    /// `[T; N]` or, without a length, `Vec<T>`.
+    List {
+        /// T
+        of: Scalar,
+        /// N
+        length: Option<usize>,
+    },
+}
+
+/// A type of one value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Scalar {
+    /// A whole number: its type's name, the smallest and the largest.
+    Integer(&'static str, i128, i128),
+    /// A finite number: its type's name, the largest.
+    Float(&'static str, f64),
+    /// `bool`
+    Flag,
+    /// `String`
+    Text,
+}
+
+impl Scalar {
+    /// Those that there are; `usize` and `isize` are those of the machines that torch runs on.
+    pub(crate) const ALL: &'static [Self] = &[
+        Self::Integer("u8", 0, u8::MAX as i128),
+        Self::Integer("u16", 0, u16::MAX as i128),
+        Self::Integer("u32", 0, u32::MAX as i128),
+        Self::Integer("u64", 0, u64::MAX as i128),
+        Self::Integer("usize", 0, u64::MAX as i128),
+        Self::Integer("i8", i8::MIN as i128, i8::MAX as i128),
+        Self::Integer("i16", i16::MIN as i128, i16::MAX as i128),
+        Self::Integer("i32", i32::MIN as i128, i32::MAX as i128),
+        Self::Integer("i64", i64::MIN as i128, i64::MAX as i128),
+        Self::Integer("isize", i64::MIN as i128, i64::MAX as i128),
+        Self::Float("f32", f32::MAX as f64),
+        Self::Float("f64", f64::MAX),
+        Self::Flag,
+        Self::Text,
+    ];
+
+    /// Its name in Rust.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Integer(name, ..) | Self::Float(name, _) => name,
+            Self::Flag => "bool",
+            Self::Text => "String",
+        }
+    }
+
+    /// What it is in a condition.
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            Self::Integer(..) | Self::Float(..) => Kind::Number,
+            Self::Flag => Kind::Flag,
+            Self::Text => Kind::Text,
+        }
+    }
+}
+
+impl fmt::Display for FieldType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar(scalar) => f.write_str(scalar.as_str()),
+            Self::List { of, length: Some(length) } => write!(f, "[{}; {length}]", of.as_str()),
+            Self::List { of, length: None } => write!(f, "Vec<{}>", of.as_str()),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The part of the library that the generated source and the files of kernels name. It measures
+//! nothing: what is compiled against it is what is tested.
+
+pub struct Criterion;
+
+pub struct Session;
+
+impl Session {
+    pub fn group(&mut self, _criterion: &mut Criterion, _index: usize) {}
+}
+
+pub type GroupFn = fn(&mut Criterion, &mut Session);
+
+type Prepare = fn(&kernel::Case) -> Result<Box<dyn kernel::Workload>, kernel::Refusal>;
+
+pub fn main(groups: &[GroupFn], prepare: Prepare) {
+    groups.iter().for_each(|group| group(&mut Criterion, &mut Session));
+    let _ = prepare(&kernel::Case);
+}
+
+pub mod kernel {
+    pub struct Case;
+
+    pub trait Workload {}
+
+    pub struct Refusal;
+
+    pub struct Tensor;
+
+    #[derive(Clone, Copy)]
+    pub enum Dtype {
+        Float64,
+        Float32,
+        Float8E4M3Fn,
+    }
+
+    impl Dtype {
+        pub fn bytes(self) -> u64 {
+            4
+        }
+    }
+
+    #[derive(Clone)]
+    pub struct Site {
+        pub dtype: Dtype,
+    }
+
+    pub trait Element: Copy + 'static {}
+
+    impl Element for f64 {}
+
+    impl Element for f32 {}
+
+    pub trait IntoTensor {}
+
+    impl IntoTensor for Tensor {}
+
+    impl<T: Element> IntoTensor for Vec<T> {}
+
+    pub trait Kernel: Sized {
+        type ProblemSize;
+        fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
+        fn run(&mut self) -> Result<(), Refusal>;
+        fn output(&self) -> Result<Tensor, Refusal>;
+        fn reference(&self) -> Result<Option<Tensor>, Refusal> {
+            Ok(None)
+        }
+    }
+
+    pub mod prelude {
+        pub use super::{Dtype, Element, IntoTensor, Kernel, Refusal, Site, Tensor};
+    }
+
+    pub mod generated {
+        pub use super::{Case, Dtype, IntoTensor, Kernel, Refusal, Site, Tensor, Workload};
+        pub use crate::in_precision;
+
+        pub type Fields = std::collections::BTreeMap<String, Value>;
+
+        /// Of `serde_json`.
+        pub struct Value;
+
+        pub trait Built {}
+
+        impl Built for () {}
+
+        pub struct Entry {
+            pub file: &'static str,
+            pub baseline: &'static str,
+            pub build: fn(&Fields, &Site) -> Result<Box<dyn Built>, Refusal>,
+        }
+
+        pub struct Function<S: 'static, R> {
+            pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
+            pub reference: Option<fn(&S, &Site) -> Result<Tensor, Refusal>>,
+            pub flops: Option<fn(&S) -> u64>,
+            pub bytes: Option<fn(&S, Dtype) -> u64>,
+        }
+
+        pub fn read<T>(_given: &Fields, _field: &str) -> Result<Option<T>, Refusal> {
+            Ok(None)
+        }
+
+        pub fn required<T>(_given: &Fields, _field: &str) -> Result<T, Refusal> {
+            Err(Refusal)
+        }
+
+        pub fn show<T>(_value: &T) -> Value {
+            Value
+        }
+
+        pub fn built<K: Kernel>(
+            _size: K::ProblemSize,
+            _shown: Fields,
+            _site: &Site,
+        ) -> Result<Box<dyn Built>, Refusal> {
+            Ok(Box::new(()))
+        }
+
+        pub fn function<S: 'static, R: IntoTensor + 'static>(
+            _size: S,
+            _shown: Fields,
+            _site: &Site,
+            _parts: Function<S, R>,
+        ) -> Result<Box<dyn Built>, Refusal> {
+            Ok(Box::new(()))
+        }
+
+        pub fn prepare(kernels: &[Entry], _case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+            let entry = kernels.iter().find(|entry| entry.file == entry.baseline);
+            entry.map(|entry| (entry.build)(&Fields::new(), &Site { dtype: Dtype::Float32 }));
+            Err(Refusal)
+        }
+    }
+}
+
+#[macro_export]
+macro_rules! in_precision {
+    ($site:expr, $T:ident => $body:expr) => {
+        match $site.dtype {
+            $crate::kernel::Dtype::Float64 => {
+                type $T = f64;
+                $body
+            }
+            $crate::kernel::Dtype::Float32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::kernel::Dtype::Float8E4M3Fn => Err($crate::kernel::Refusal),
+        }
+    };
+}

@@ -1,0 +1,76 @@
+//! A package of kernels in a folder of its own.
+
+use std::path::PathBuf;
+
+use plan::{Config, Diagnostics, Mode, Plan, expand};
+
+/// A package without kernels, gone when it is dropped.
+pub struct Package {
+    folder: tempfile::TempDir,
+}
+
+impl Package {
+    /// One with `files`, by their paths inside `benches/kernels`.
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let package = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        package.write("Cargo.toml", "");
+        std::fs::create_dir_all(package.path("benches/kernels")).expect("made");
+        for (file, text) in files {
+            package.write(&format!("benches/kernels/{file}"), text);
+        }
+        package
+    }
+
+    pub fn path(&self, inside: &str) -> PathBuf {
+        // A temporary folder may be a link.
+        self.folder.path().canonicalize().expect("it is there").join(inside)
+    }
+
+    pub fn write(&self, file: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+
+    /// The config that says nothing but `rest`.
+    pub fn config(&self, rest: &str) -> Result<Config, Diagnostics> {
+        let file = self.path("configs/kernels/test.yml");
+        Config::parse(&file, &format!("benchmark_mode: kernels\n{rest}"))
+    }
+
+    pub fn plan(&self) -> Plan {
+        self.plan_with("")
+    }
+
+    pub fn plan_with(&self, rest: &str) -> Plan {
+        let config = self.config(rest).unwrap_or_else(|errors| panic!("{errors}"));
+        expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    /// What a person reads of it, the package's folder left out.
+    pub fn errors(&self) -> String {
+        self.errors_with("")
+    }
+
+    pub fn errors_with(&self, rest: &str) -> String {
+        let errors = match self.config(rest) {
+            Ok(config) => expand(&[config]).expect_err("something is wrong"),
+            Err(errors) => errors,
+        };
+        self.without_folder(&errors.to_string())
+    }
+
+    /// The generated source of its kernels, as its build script writes it.
+    pub fn generated(&self) -> Result<String, Diagnostics> {
+        let out = self.path("out");
+        std::fs::create_dir_all(&out).expect("made");
+        plan::build::generate(&self.path(""), &[Mode::Kernels], None, &out)?;
+        Ok(std::fs::read_to_string(out.join("kernels.rs")).expect("written"))
+    }
+
+    /// `text` without the package's folder.
+    pub fn without_folder(&self, text: &str) -> String {
+        let folder = self.path("");
+        text.replace(folder.to_str().expect("plain"), "")
+    }
+}

@@ -1,0 +1,169 @@
+//! What is generated of the files of kernels: that it is what is expected, and that rustc takes it.
+
+#[path = "common/package.rs"]
+mod package;
+
+use package::Package;
+
+/// A kernel by the trait, one type per precision, every kind of field.
+const JACOBI: &str = r#"
+use criterion_torch::kernel::prelude::*;
+
+#[derive(Debug, Clone, Default)]
+pub struct ProblemSize {
+    pub grid: [usize; 3],
+    pub steps: u32,
+    pub r#type: String,
+    pub weights: Vec<f32>,
+}
+
+pub struct Jacobi<T>(std::marker::PhantomData<T>);
+
+impl<T: Element> Kernel for Jacobi<T> {
+    type ProblemSize = ProblemSize;
+    fn prepare(_size: &ProblemSize, _site: &Site) -> Result<Self, Refusal> {
+        Ok(Self(std::marker::PhantomData))
+    }
+    fn run(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(Tensor)
+    }
+    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
+        Ok(Some(Tensor))
+    }
+}
+"#;
+
+/// The same by another way, not generic, without a default, its fields in another order.
+const SOR: &str = r#"
+use criterion_torch::kernel::prelude::*;
+
+pub struct ProblemSize {
+    pub r#type: String,
+    pub weights: Vec<f32>,
+    pub grid: [usize; 3],
+    pub steps: u32,
+}
+
+pub struct Sor;
+
+impl Kernel for Sor {
+    type ProblemSize = ProblemSize;
+    fn prepare(_size: &ProblemSize, _site: &Site) -> Result<Self, Refusal> {
+        Ok(Self)
+    }
+    fn run(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(Tensor)
+    }
+}
+"#;
+
+/// A function with everything beside it.
+const SUM: &str = r#"
+use criterion_torch::kernel::prelude::*;
+
+#[path = "_helper.rs"]
+mod helper;
+
+pub struct ProblemSize {
+    pub n: usize,
+}
+
+pub fn run_benchmark(size: &ProblemSize, _site: &Site) -> Result<impl IntoTensor, Refusal> {
+    Ok(helper::ones(size.n))
+}
+
+pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> {
+    Ok(helper::tensor(size.n))
+}
+
+pub fn flops(size: &ProblemSize) -> u64 {
+    size.n as u64
+}
+
+pub fn bytes(size: &ProblemSize, dtype: Dtype) -> u64 {
+    size.n as u64 * dtype.bytes()
+}
+"#;
+
+const HELPER: &str = r#"
+use criterion_torch::kernel::prelude::*;
+
+pub fn ones(n: usize) -> Vec<f32> {
+    vec![1.0; n]
+}
+
+pub fn tensor(_n: usize) -> Tensor {
+    Tensor
+}
+"#;
+
+/// A generic function of one argument, of a problem without a size.
+const NOOP: &str = r#"
+use criterion_torch::kernel::prelude::*;
+
+pub struct ProblemSize;
+
+pub fn run_benchmark<T: Element>(_size: &ProblemSize) -> Result<impl IntoTensor, Refusal> {
+    Ok(Vec::<T>::new())
+}
+"#;
+
+fn package() -> Package {
+    Package::new(&[
+        ("jacobi/kernel.rs", JACOBI),
+        ("jacobi/sor.rs", SOR),
+        ("sum/sum.rs", SUM),
+        ("sum/_helper.rs", HELPER),
+        ("sum/bench.yaml", "problem_size: { n: 100 }\n"),
+        ("noop.rs", NOOP),
+    ])
+}
+
+#[test]
+fn every_form_has_its_module_and_its_builder() {
+    let package = package();
+    let source = package.generated().unwrap_or_else(|errors| panic!("{errors}"));
+    insta::assert_snapshot!(package.without_folder(&source));
+}
+
+#[test]
+fn without_kernels_there_is_the_list_and_it_is_empty() {
+    let package = Package::new(&[]);
+    let source = package.generated().unwrap_or_else(|errors| panic!("{errors}"));
+    insta::assert_snapshot!(source);
+    // Nor need there be the folder.
+    std::fs::remove_dir_all(package.path("benches")).expect("removed");
+    assert_eq!(package.generated().unwrap_or_else(|errors| panic!("{errors}")), source);
+}
+
+/// Stands for `criterion_torch`: what the generated source calls, with the signatures that it has
+/// there.
+const LIBRARY: &str = include_str!("common/library.rs");
+
+#[test]
+fn rustc_takes_it_without_a_warning() {
+    let package = package();
+    package.generated().unwrap_or_else(|errors| panic!("{errors}"));
+    package.write("library.rs", LIBRARY);
+    let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
+                include!(\"out/kernels.rs\");\n\
+                fn main() {\n    criterion_torch::main(GROUPS, prepare);\n}\n";
+    package.write("main.rs", main);
+    rustc(&package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);
+    let library = format!("criterion_torch={}", package.path("libcriterion_torch.rlib").display());
+    rustc(&package, &["--deny=warnings", "--extern", &library, "main.rs"]);
+}
+
+fn rustc(package: &Package, arguments: &[&str]) {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = std::process::Command::new(rustc);
+    let command = command.current_dir(package.path("")).arg("--edition=2024").args(arguments);
+    let output = command.output().expect("rustc runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
