@@ -37,6 +37,7 @@
 //! }
 //! ```
 
+pub mod cuda;
 mod element;
 #[doc(hidden)]
 pub mod generated;
