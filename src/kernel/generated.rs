@@ -10,6 +10,7 @@ use serde_json::Value;
 use tch::Tensor;
 
 use super::{IntoTensor, Kernel, Site};
+use crate::measurement::memory;
 use crate::refusal::Refusal;
 
 /// Fields of a problem size, by name.
@@ -52,6 +53,9 @@ pub trait Built {
     /// [`Kernel::bytes`]
     fn bytes(&self) -> Option<u64>;
 
+    /// Bytes that preparing it has left behind, of torch's memory and of Rust's.
+    fn held_bytes(&self) -> u64;
+
     /// The whole problem size, the kernel's own defaults included.
     fn problem_size(&self) -> &Fields;
 }
@@ -93,9 +97,10 @@ pub fn built<K: Kernel>(
     site: &Site,
 ) -> Result<Box<dyn Built>, Refusal> {
     let drawing = site.seeded();
-    let kernel = K::prepare(&size, site)?;
+    let (kernel, held) = memory::track(site.device, || K::prepare(&size, site))?;
     drop(drawing);
-    Ok(Box::new(Instance { kernel, size, shown, dtype: site.dtype }))
+    let (kernel, held_bytes) = (kernel?, u64::try_from(held.live_bytes).unwrap_or(0));
+    Ok(Box::new(Instance { kernel, size, shown, dtype: site.dtype, held_bytes }))
 }
 
 struct Instance<K: Kernel> {
@@ -103,6 +108,7 @@ struct Instance<K: Kernel> {
     size: K::ProblemSize,
     shown: Fields,
     dtype: Dtype,
+    held_bytes: u64,
 }
 
 impl<K: Kernel> Built for Instance<K> {
@@ -124,6 +130,10 @@ impl<K: Kernel> Built for Instance<K> {
 
     fn bytes(&self) -> Option<u64> {
         K::bytes(&self.size, self.dtype)
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.held_bytes
     }
 
     fn problem_size(&self) -> &Fields {
@@ -206,6 +216,10 @@ impl<S, R: IntoTensor> Built for Call<S, R> {
 
     fn bytes(&self) -> Option<u64> {
         self.parts.bytes.map(|bytes| bytes(self.size, self.site.dtype))
+    }
+
+    fn held_bytes(&self) -> u64 {
+        0
     }
 
     fn problem_size(&self) -> &Fields {

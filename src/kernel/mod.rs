@@ -50,7 +50,7 @@ pub use half::{bf16, f16};
 pub use into_tensor::IntoTensor;
 pub use plan::{Device, Dtype};
 pub use site::Site;
-pub use tch::{TchError, Tensor};
+pub use tch::{self, TchError, Tensor};
 pub use values::{tensor, values};
 
 pub use crate::refusal::Refusal;
@@ -59,7 +59,7 @@ pub use crate::refusal::Refusal;
 pub mod prelude {
     pub use super::{
         Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
-        tensor, values,
+        tch, tensor, values,
     };
 }
 

@@ -4,42 +4,41 @@
 mod check;
 mod cuda;
 
-#[path = "../../benches/kernels/pi.rs"]
-mod pi;
 #[path = "../../benches/kernels/decode_gemv/kernel.rs"]
 mod gemv;
+#[path = "../../benches/kernels/decode_gemv/cuda.rs"]
+mod gemv_cuda;
 #[path = "../../benches/kernels/decode_gemv/mv.rs"]
 mod gemv_mv;
 #[path = "../../benches/kernels/decode_gemv/slices.rs"]
 mod gemv_slices;
-#[path = "../../benches/kernels/decode_gemv/cuda.rs"]
-mod gemv_cuda;
-#[path = "../../benches/kernels/reduction/kernel.rs"]
-mod sum;
-#[path = "../../benches/kernels/reduction/pairwise.rs"]
-mod sum_pairwise;
-#[path = "../../benches/kernels/reduction/kahan.rs"]
-mod sum_kahan;
-#[path = "../../benches/kernels/reduction/cuda.rs"]
-mod sum_cuda;
 #[path = "../../benches/kernels/stencil/kernel.rs"]
 mod heat;
-#[path = "../../benches/kernels/stencil/threaded.rs"]
-mod heat_threaded;
 #[path = "../../benches/kernels/stencil/cuda.rs"]
 mod heat_cuda;
+#[path = "../../benches/kernels/stencil/threaded.rs"]
+mod heat_threaded;
 #[path = "../../benches/kernels/tensor_network/kernel.rs"]
 mod norm;
 #[path = "../../benches/kernels/tensor_network/einsum.rs"]
 mod norm_einsum;
 #[path = "../../benches/kernels/tensor_network/transfer_matrices.rs"]
 mod norm_transfer;
+#[path = "../../benches/kernels/pi.rs"]
+mod pi;
+#[path = "../../benches/kernels/reduction/kernel.rs"]
+mod sum;
+#[path = "../../benches/kernels/reduction/cuda.rs"]
+mod sum_cuda;
+#[path = "../../benches/kernels/reduction/kahan.rs"]
+mod sum_kahan;
+#[path = "../../benches/kernels/reduction/pairwise.rs"]
+mod sum_pairwise;
 
 use check::{agree, agree_in, on_cpu, refusal};
 use criterion_torch::kernel::prelude::*;
 
-const PRECISIONS: [Dtype; 4] =
-    [Dtype::Float64, Dtype::Float32, Dtype::BFloat16, Dtype::Float16];
+const PRECISIONS: [Dtype; 4] = [Dtype::Float64, Dtype::Float32, Dtype::BFloat16, Dtype::Float16];
 
 #[test]
 fn a_step_of_heat_is_that_of_whole_tensors() {
@@ -156,7 +155,8 @@ fn a_circle_has_its_area() {
     ];
     // The rule's own error is 1 / 12 n² of an interval, far below float32's.
     for (found, decibels) in found.iter().zip([150.0, check::gate(Dtype::Float32)]) {
-        let found = criterion_torch::verify::Distance::between(&reference, &found.view([1])).unwrap();
+        let found =
+            criterion_torch::verify::Distance::between(&reference, &found.view([1])).unwrap();
         assert!(found.sqnr_db >= decibels, "{found:?}");
     }
     assert_eq!(pi::flops(&size), 6 * 4096);

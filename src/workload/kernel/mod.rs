@@ -15,7 +15,6 @@ use judge::Judge;
 use super::{Refusal, Workload};
 use crate::kernel::Site;
 use crate::kernel::generated::{Built, Entry};
-use crate::measurement::memory;
 use crate::{device, inputs, threads};
 
 /// Runs whose outputs are compared with each other.
@@ -30,7 +29,6 @@ pub(super) struct Kernel {
     site: Site,
     file: String,
     judge: Judge,
-    held_bytes: u64,
     /// The file whose reference is used, where it is another's.
     reference_of: Option<&'static str>,
     determinism_std: Cell<Option<f64>>,
@@ -41,9 +39,7 @@ impl Kernel {
         let work = work(case)?;
         let entry = find(entries, &work.file)?;
         let site = site(case)?;
-        let build = || (entry.build)(&work.problem_size, &site);
-        let (built, held) = memory::track(case.device, build)?;
-        let built = built?;
+        let built = (entry.build)(&work.problem_size, &site)?;
         // Before anything has run: a kernel may spoil what its reference is computed from.
         let (reference, reference_of) = match built.reference()? {
             Some(own) => (Some(own), None),
@@ -61,7 +57,6 @@ impl Kernel {
             site,
             file: work.file.clone(),
             judge: Judge::new(case, work, reference)?,
-            held_bytes: u64::try_from(held.live_bytes).unwrap_or(0),
             reference_of,
             determinism_std: Cell::new(None),
         })
@@ -155,7 +150,7 @@ impl Workload for Kernel {
 
     /// All that preparing has left behind.
     fn inputs_bytes(&self) -> u64 {
-        self.held_bytes
+        self.built.borrow().held_bytes()
     }
 
     fn kernels(&self) -> Vec<String> {
