@@ -9,11 +9,9 @@ use crate::kernels::cuda::emulation::{Argument, Emulation};
 /// Builds a shipped source.
 macro_rules! shipped {
     ($path:literal) => {{
-        let text = Source {
-            name: $path,
-            text: include_str!(concat!("../../benches/kernels/", $path)),
-        }
-        .whole();
+        let text =
+            Source { name: $path, text: include_str!(concat!("../../benches/kernels/", $path)) }
+                .whole();
         Emulation::build(&machinery::Source { name: $path, text: &text })
     }};
 }
@@ -120,8 +118,13 @@ fn products_are_of_every_row() {
             let weight = values(&[rows, features]).to_kind(*kind);
             let x = values(&[features + 1]).narrow(0, 1, features).to_kind(*kind);
             let mut y = Tensor::zeros([rows], (*kind, Device::Cpu));
-            let mut arguments =
-                [Argument::In(&weight), Argument::In(&x), Argument::Out(&mut y), Argument::Int(rows), Argument::Int(features)];
+            let mut arguments = [
+                Argument::In(&weight),
+                Argument::In(&x),
+                Argument::Out(&mut y),
+                Argument::Int(rows),
+                Argument::Int(features),
+            ];
             let grid = Grid::over(rows as usize * 32, 256).unwrap();
             emulation.run(&format!("gemv_{dtype}"), blocks(grid), &mut arguments);
             let exact = weight.to_kind(Kind::Double).mv(&x.to_kind(Kind::Double));

@@ -75,8 +75,12 @@ macro_rules! agree {
         use criterion_torch::kernel::Dtype::{BFloat16, Float16, Float32, Float64};
         $crate::check::agree_in::<$kernel::$K<f64>, $judge::$J<f64>>($size, $of, Float64);
         $crate::check::agree_in::<$kernel::$K<f32>, $judge::$J<f32>>($size, $of, Float32);
-        $crate::check::agree_in::<$kernel::$K<half::bf16>, $judge::$J<half::bf16>>($size, $of, BFloat16);
-        $crate::check::agree_in::<$kernel::$K<half::f16>, $judge::$J<half::f16>>($size, $of, Float16);
+        $crate::check::agree_in::<$kernel::$K<half::bf16>, $judge::$J<half::bf16>>(
+            $size, $of, BFloat16,
+        );
+        $crate::check::agree_in::<$kernel::$K<half::f16>, $judge::$J<half::f16>>(
+            $size, $of, Float16,
+        );
     }};
     ($kernel:ident::$K:ident, $size:expr, @$judge:path, $of:expr) => {{
         use criterion_torch::kernel::Dtype::{BFloat16, Float16, Float32, Float64};

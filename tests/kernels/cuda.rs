@@ -15,11 +15,7 @@ fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 3] {
     [
         (gemv_cuda::SOURCE, &["gemv"], &[Float32, BFloat16, Float16]),
         (heat_cuda::SOURCE, &["heat"], &[Float64, Float32, BFloat16, Float16]),
-        (
-            sum_cuda::SOURCE,
-            &["sum_blocks", "sum_partials"],
-            &[Float64, Float32, BFloat16, Float16],
-        ),
+        (sum_cuda::SOURCE, &["sum_blocks", "sum_partials"], &[Float64, Float32, BFloat16, Float16]),
     ]
 }
 

@@ -32,14 +32,13 @@ impl Layer {
 
     /// In float64, by products first and sums after them, a few rows at a time.
     pub fn reference(&self) -> Result<Tensor, Refusal> {
-        let double = |tensor: &Tensor| {
-            tensor.f_to_device(tch::Device::Cpu)?.f_to_kind(tch::Kind::Double)
-        };
+        let double =
+            |tensor: &Tensor| tensor.f_to_device(tch::Device::Cpu)?.f_to_kind(tch::Kind::Double);
         let x = double(&self.x)?;
         let rows = self.weight.f_split(64, 0)?;
-        let sums = rows.iter().map(|rows| {
-            double(rows)?.f_mul(&x)?.f_sum_dim_intlist(-1, false, tch::Kind::Double)
-        });
+        let sums = rows
+            .iter()
+            .map(|rows| double(rows)?.f_mul(&x)?.f_sum_dim_intlist(-1, false, tch::Kind::Double));
         Ok(Tensor::f_cat(&sums.collect::<Result<Vec<_>, _>>()?, 0)?)
     }
 }

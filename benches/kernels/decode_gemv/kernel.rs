@@ -26,7 +26,8 @@ impl Kernel for Linear {
     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
         let layer = Layer::draw(size.out_features, size.in_features, site)?;
         let token = layer.x.f_unsqueeze(0)?;
-        let y = Tensor::f_full([1, size.out_features as i64], f64::NAN, (token.f_kind()?, site.place));
+        let y =
+            Tensor::f_full([1, size.out_features as i64], f64::NAN, (token.f_kind()?, site.place));
         Ok(Self { layer, token, y: y? })
     }
 

@@ -38,10 +38,12 @@ impl<T: Element> Poisson<T> {
             return Err(site.unsupported("loops over slices run on the CPU"));
         }
         if tolerance.is_nan() || tolerance <= 0.0 {
-            return Err(site.unsupported(&format!("tolerance is {tolerance}, but has to be above 0")));
+            return Err(
+                site.unsupported(&format!("tolerance is {tolerance}, but has to be above 0"))
+            );
         }
         let grid = Grid::new(grid_size, site)?;
-        let f = site.host_values(&site.normal(grid.size())?)?;
+        let f = values(&site.normal(grid.size())?)?;
         let p = vec![T::from_f64(0.0); grid.points()];
         Ok(Self { grid, f, p, max_iterations, tolerance })
     }
@@ -97,14 +99,14 @@ impl<T: Element> Poisson<T> {
     }
 
     pub fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(Tensor::f_from_slice(&self.p)?.f_view(&self.grid.shape()[..])?)
+        tensor(&self.p, self.grid.size())
     }
 
     /// The solution, direct, in float64. Sines are the eigenvectors of the second difference between
     /// two zeros: of `n` points, number k with `2·cos(kπ / (n + 1)) − 2`. In their basis the system is
     /// a division.
     pub fn reference(&self) -> Result<Tensor, Refusal> {
-        let f = Tensor::f_from_slice(&self.f)?.f_view(&self.grid.shape()[..])?;
+        let f = tensor(&self.f, self.grid.size())?;
         let mut values = self.grid.interior_of(&f)?.f_to_kind(Kind::Double)?;
         let inner = values.size();
         let sines = inner.iter().map(|&points| sines(points)).collect::<Result<Vec<_>, _>>()?;

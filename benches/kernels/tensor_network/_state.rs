@@ -41,19 +41,18 @@ impl State {
     /// ⟨ψ|ψ⟩ in float64, from the right, over pairs of sites: not the order, and not the operations,
     /// of any of the kernels.
     pub fn reference(&self) -> Result<Tensor, Refusal> {
-        let wide = self.tensors.iter().map(|it| {
-            it.f_to_device(tch::Device::Cpu)?.f_to_kind(Kind::Double)
-        });
+        let wide =
+            self.tensors.iter().map(|it| it.f_to_device(tch::Device::Cpu)?.f_to_kind(Kind::Double));
         let wide = wide.collect::<Result<Vec<_>, _>>()?;
         let mut pairs = wide.rchunks(2).map(|pair| match pair {
             // Two sites as one, of d² states.
             [left, right] => left.f_tensordot(right, [2], [0])?.f_flatten(1, 2),
             _ => Ok(pair[0].shallow_clone()),
         });
-        let last = pairs.next().transpose()?.map_or_else(
-            || Tensor::f_ones([1, 1, 1], (Kind::Double, tch::Device::Cpu)),
-            Ok,
-        )?;
+        let last = pairs
+            .next()
+            .transpose()?
+            .map_or_else(|| Tensor::f_ones([1, 1, 1], (Kind::Double, tch::Device::Cpu)), Ok)?;
         let mut right = last.f_tensordot(&last, [1, 2], [1, 2])?;
         for pair in pairs {
             let pair = pair?;

@@ -38,7 +38,8 @@ impl Kernel for SiteBySite {
             // [left, left]·[left, d·right], whose memory is also that of [left·d, right].
             let half = environment.f_mm(&tensor.f_view([left, physical * right])?)?;
             let half = half.f_view([left * physical, right])?;
-            environment = tensor.f_view([left * physical, right])?.f_transpose(0, 1)?.f_mm(&half)?;
+            environment =
+                tensor.f_view([left * physical, right])?.f_transpose(0, 1)?.f_mm(&half)?;
         }
         self.norm = environment;
         Ok(())
