@@ -6,6 +6,7 @@ pub mod csv;
 pub mod dashboard;
 mod failures;
 pub mod fusion;
+pub mod kernels;
 pub mod operators;
 pub(crate) mod place;
 pub(crate) mod python_json;
