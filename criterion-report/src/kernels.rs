@@ -192,7 +192,8 @@ fn baseline(name: &str, location: &Location, selection: Selection<'_>) -> Result
         points.retain(passes);
         return Ok(points);
     }
-    for criterion in [folder.to_owned(), folder.join("criterion")] {
+    // A folder of records may lie beside any folder; one inside it is surely its own.
+    for criterion in [folder.join("criterion"), folder.to_owned()] {
         let other = Location::at(criterion);
         if other.records.is_dir() && other.criterion.is_dir() {
             return recorded(&other, "new", selection);

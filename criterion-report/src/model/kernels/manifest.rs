@@ -51,10 +51,8 @@ impl<'a> KernelEntry<'a> {
         let work = result.work();
         let file = self.implementations.entry(result.implementation).or_insert(None);
         *file = file.or(work.map(|work| work.file.as_str()));
-        if let Some(size) = result.problem_size()
-            && !self.problem_sizes.contains(&size)
-        {
-            self.problem_sizes.push(size);
+        if let Some(size) = result.problem_size() {
+            self.add_problem_size(size);
         }
         if let Some(facts) = result.record().and_then(|record| record.kernel.as_ref()) {
             self.has_reference =
@@ -70,5 +68,16 @@ impl<'a> KernelEntry<'a> {
             }
         }
         self.metadata.extend(work.metadata.iter().map(|(key, value)| (key.as_str(), value)));
+    }
+
+    /// What a case that never ran says of its size is a part of what those that ran say.
+    fn add_problem_size(&mut self, size: &'a BTreeMap<String, Value>) {
+        let covers = |whole: &BTreeMap<String, Value>, part: &BTreeMap<String, Value>| {
+            part.iter().all(|(field, value)| whole.get(field) == Some(value))
+        };
+        if !self.problem_sizes.iter().any(|known| covers(known, size)) {
+            self.problem_sizes.retain(|known| !covers(size, known));
+            self.problem_sizes.push(size);
+        }
     }
 }

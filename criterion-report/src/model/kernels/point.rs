@@ -33,7 +33,8 @@ impl Estimate {
             ));
         }
         let ratio = |ratio, Interval { low, high }| Ratio { ratio, low, high };
-        Ok(statistics::quotient(&ratio(now, now_interval), &ratio(then, then_interval)))
+        let over = statistics::quotient(&ratio(now, now_interval), &ratio(then, then_interval));
+        Ok(Ratio { ratio: now / then, ..over })
     }
 }
 

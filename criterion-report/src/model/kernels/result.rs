@@ -112,8 +112,10 @@ impl<'a> KernelResult<'a> {
 
     /// The whole problem size; of a case that never ran, the part that the `bench.yaml` gives.
     pub fn problem_size(&self) -> Option<&'a BTreeMap<String, Value>> {
-        let whole = self.record().and_then(|record| record.kernel.as_ref());
-        whole.map(|facts| &facts.problem_size).or(self.work().map(|work| &work.problem_size))
+        match self.entry {
+            Some(entry) => entry.row.problem_size(),
+            None => Some(&self.work()?.problem_size),
+        }
     }
 
     /// The machine that it ran on.
@@ -153,8 +155,7 @@ impl<'a> KernelResult<'a> {
 
     /// Its output against its reference, where there is one.
     pub fn errors(&self) -> Option<Errors> {
-        let &Accuracy { rmse, max_abs_error, relative_error, .. } =
-            self.record().filter(|_| self.has_reference())?.accuracy.as_ref()?;
+        let &Accuracy { rmse, max_abs_error, relative_error, .. } = self.entry?.row.accuracy()?;
         Some(Errors { rmse, max_error: max_abs_error, relative_error })
     }
 

@@ -13,7 +13,8 @@ const LINES: usize = 80;
 const RULE: &str = "Ranked by the median of single calls (p50) among the cases of one kernel at one \
                     problem size on one machine; unlike problems are not ranked against each other. \
                     `step` is criterion's median with its interval; `speed-up` is over the kernel's \
-                    `kernel.rs`, from runs in turn, with its interval.\n";
+                    `kernel.rs`, from runs in turn, with its interval. Where the calls are too \
+                    few (p90 takes 50, p99 500), there is `–`.\n";
 
 const COLUMNS: &[(&str, Align)] = &[
     ("#", Align::Right),

@@ -22,23 +22,23 @@ const COLUMNS: &[(&str, Align)] = &[
 
 /// `regressions.md`.
 pub fn file(changes: &Changes) -> String {
-    format!("# Comparison with {}\n\n{}", code(&changes.baseline), body(changes))
+    format!("# Comparison with {}\n\n{}", code(&changes.baseline), body(changes, "##"))
 }
 
 /// The same in `summary.md`.
 pub fn section(changes: &Changes) -> String {
-    format!("Compared with {}. {}", code(&changes.baseline), body(changes))
+    format!("Compared with {}: {}", code(&changes.baseline), body(changes, "###"))
 }
 
 /// Words are chosen so that a comparison without a finding names none.
-fn body(changes: &Changes) -> String {
+fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
     for (title, changed) in [
         ("Confirmed regressions", &changes.regressions),
         ("Improvements", &changes.improvements),
         ("Inconclusive: beyond the threshold, but the interval includes 1×", &changes.inconclusive),
     ] {
-        out.push_str(&titled(title, table(COLUMNS, &rows(changed)), changed.len()));
+        out.push_str(&titled(level, title, table(COLUMNS, &rows(changed)), changed.len()));
     }
     for (title, cases) in [("New", &changes.new), ("Missing", &changes.missing)] {
         let rows: Vec<Vec<String>> = cases
@@ -47,9 +47,9 @@ fn body(changes: &Changes) -> String {
             .map(|case| vec![code(&case.full_id), case.reason.clone()])
             .collect();
         let columns = [("Case", Align::Left), ("Why", Align::Left)];
-        out.push_str(&titled(title, table(&columns, &rows), cases.len()));
+        out.push_str(&titled(level, title, table(&columns, &rows), cases.len()));
     }
-    out.push_str(&not_compared(&changes.not_compared));
+    out.push_str(&not_compared(level, &changes.not_compared));
     out
 }
 
@@ -70,13 +70,13 @@ fn totals(changes: &Changes) -> String {
     )
 }
 
-fn titled(title: &str, table: String, items: usize) -> String {
+fn titled(level: &str, title: &str, table: String, items: usize) -> String {
     if table.is_empty() {
         return table;
     }
     let more = items.saturating_sub(LINES);
     let more = if more > 0 { format!("\n{more} more in {ALL}.\n") } else { String::new() };
-    format!("\n### {title}\n\n{table}{more}")
+    format!("\n{level} {title}\n\n{table}{more}")
 }
 
 fn rows(changed: &[Changed]) -> Vec<Vec<String>> {
@@ -104,7 +104,7 @@ fn row(changed: &Changed) -> Vec<String> {
 }
 
 /// How many cases give each reason: a whole machine's are one line.
-fn not_compared(cases: &[Uncompared]) -> String {
+fn not_compared(level: &str, cases: &[Uncompared]) -> String {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for case in cases {
         reasons.entry(&case.reason).or_default().push(&case.full_id);
@@ -115,5 +115,5 @@ fn not_compared(cases: &[Uncompared]) -> String {
         .map(|(reason, ids)| vec![ids.len().to_string(), code(ids[0]), (*reason).to_owned()])
         .collect();
     let columns = [("Cases", Align::Right), ("First", Align::Left), ("Why", Align::Left)];
-    titled("Not compared", table(&columns, &rows), reasons.len())
+    titled(level, "Not compared", table(&columns, &rows), reasons.len())
 }
