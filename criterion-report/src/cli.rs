@@ -231,6 +231,7 @@ impl Source {
         options.check()?;
         let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
         report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
         let failed = options.run(&report, &self.location()?, selection)?;

@@ -207,7 +207,7 @@ impl Writer {
 }
 
 /// That rows of earlier runs are among those shown, and what leaves them out.
-fn earlier(report: &Report) -> Option<String> {
+pub(crate) fn earlier(report: &Report) -> Option<String> {
     let rows = units::count(report.entries().count(), "row");
     match report.earlier {
         0 => None,

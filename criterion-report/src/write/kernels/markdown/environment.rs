@@ -4,8 +4,8 @@ use super::text::{code, or_absent, table};
 use crate::model::kernels::KernelResult;
 use crate::model::{Report, machine};
 use crate::units;
-use crate::write::Align;
 use crate::write::kernels::env::{Git, latest};
+use crate::write::{Align, earlier};
 
 pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
     let Some(record) = latest(results) else {
@@ -53,6 +53,9 @@ pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
              `summary.json`.\n",
             units::count(others, "environment"),
         ));
+    }
+    if let Some(note) = earlier(report) {
+        out.push_str(&format!("\n{note}.\n"));
     }
     out
 }
