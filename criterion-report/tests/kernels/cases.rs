@@ -214,3 +214,33 @@ fn recommendations_are_from_evidence() {
     let all = recommendations(&quiet, &results);
     assert!(matches!(all.as_slice(), [Recommendation::Machine(_)]), "{all:?}");
 }
+
+#[test]
+fn who_is_the_fastest_is_sure_only_where_the_intervals_say_so() {
+    let decided = |rival: u64| {
+        let fixture = Fixture::of(&[
+            Make("gemv", "kernel", Float32, Cpu, 1_000_000),
+            Make("gemv", "blocked", Float32, Cpu, rival),
+        ]);
+        let report = fixture.report();
+        let results = KernelResult::all(&report);
+        let contests = contests(&results);
+        assert_eq!((contests.len(), contests[0].ranked[0].implementation), (1, "kernel"));
+        contests[0].is_decided()
+    };
+    // Intervals of ±0.5 %.
+    assert!(decided(1_011_000));
+    assert!(!decided(1_009_000));
+}
+
+#[test]
+fn a_test_is_no_measurement() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+        .end("gemv", &Outcome::Tested);
+    let report = fixture.report();
+    let result = result(&report, "gemv");
+    assert_eq!(result.status, "tested");
+    let reason = "run once to be checked (`--test`), not measured";
+    assert_eq!(result.reason.as_deref(), Some(reason));
+    assert!(contests(&[result]).is_empty());
+}

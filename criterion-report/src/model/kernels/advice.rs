@@ -1,5 +1,7 @@
 //! What to look at next: each point from evidence, none without.
 
+use std::collections::BTreeMap;
+
 use statistics::Verdict;
 
 use super::precision::{PrecisionGain, precision_gains};
@@ -27,7 +29,7 @@ pub enum Recommendation<'a> {
     /// It is not faster: same, or slower.
     NarrowerDoesNotPay(Vec<PrecisionGain<'a>>),
     /// Another implementation is faster than the kernel's own.
-    Implementation(Vec<(&'a str, &'a str, Speedup)>),
+    Implementation(Vec<(&'a str, Speedup)>),
     /// The output differs from run to run: id, and standard deviation.
     Nondeterministic(Vec<(&'a str, f64)>),
     /// Share of the machine's bandwidth: id, share, and which level of memory.
@@ -91,10 +93,10 @@ fn precisions<'a>(results: &[KernelResult<'a>]) -> (Gains<'a>, Gains<'a>, Gains<
     (proven, unproven, useless)
 }
 
-fn faster<'a>(result: &KernelResult<'a>) -> Option<(&'a str, &'a str, Speedup)> {
+fn faster<'a>(result: &KernelResult<'a>) -> Option<(&'a str, Speedup)> {
     let speedup = *result.speedup()?;
     let is = speedup.verdict() == Verdict::Faster;
-    is.then_some((result.full_id, result.implementation, speedup))
+    is.then_some((result.full_id, speedup))
 }
 
 fn wavering<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {
@@ -119,12 +121,11 @@ fn kernels<'a>(
     results: &[KernelResult<'a>],
     is: impl Fn(&KernelResult<'a>) -> bool,
 ) -> Vec<&'a str> {
-    let measured = || results.iter().filter(|result| result.measured().is_some());
-    let mut names: Vec<&str> = measured().map(|result| result.kernel).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|name| measured().filter(|result| result.kernel == *name).all(&is));
-    names
+    let mut all = BTreeMap::new();
+    for result in results.iter().filter(|result| result.measured().is_some()) {
+        *all.entry(result.kernel).or_insert(true) &= is(result);
+    }
+    all.into_iter().filter(|(_, all)| *all).map(|(name, _)| name).collect()
 }
 
 fn without_counts(result: &KernelResult<'_>) -> bool {

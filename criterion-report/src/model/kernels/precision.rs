@@ -1,6 +1,8 @@
 //! What a narrower precision is worth.
 
-use plan::{Dtype, Settings};
+use std::collections::HashMap;
+
+use plan::Dtype;
 use statistics::{Ratio, Verdict, verdict};
 
 use super::point::Estimate;
@@ -31,13 +33,33 @@ impl PrecisionGain<'_> {
 /// Every case with a time whose next wider sibling has one, too: same implementation, problem,
 /// machine, config and settings.
 pub fn precision_gains<'a>(results: &[KernelResult<'a>]) -> Vec<PrecisionGain<'a>> {
-    results.iter().filter_map(|narrow| gain(narrow, results)).collect()
+    let mut siblings: HashMap<Key<'a>, Vec<&KernelResult<'a>>> = HashMap::new();
+    for result in results {
+        siblings.entry(key(result)).or_default().push(result);
+    }
+    results.iter().filter_map(|narrow| gain(narrow, &siblings[&key(narrow)])).collect()
 }
 
-fn gain<'a>(narrow: &KernelResult<'a>, results: &[KernelResult<'a>]) -> Option<PrecisionGain<'a>> {
+/// What siblings share, but for their settings: kernel, backend, implementation, config, problem and
+/// machine.
+type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, String, Option<String>);
+
+fn key<'a>(result: &KernelResult<'a>) -> Key<'a> {
+    let config = result.case.map(|case| case.config.as_str());
+    let problem = result.problem_key();
+    (result.kernel, result.backend, result.implementation, config, problem, result.host())
+}
+
+fn gain<'a>(
+    narrow: &KernelResult<'a>,
+    siblings: &[&KernelResult<'a>],
+) -> Option<PrecisionGain<'a>> {
     let own = narrow.precision?;
-    let siblings = results.iter().filter(|wide| same_but_precision(narrow, wide));
-    let wider = siblings.filter(|wide| wide.precision.is_some_and(|it| it.bits() > own.bits()));
+    let settings = |it: &KernelResult<'a>| it.case.map(|case| &case.settings);
+    let wider = siblings.iter().filter(|wide| {
+        wide.precision.is_some_and(|it| it.bits() > own.bits())
+            && settings(wide) == settings(narrow)
+    });
     let wide = wider.min_by_key(|wide| wide.precision.map(Dtype::bits))?;
     let (time, other) = (estimate(narrow)?, estimate(wide)?);
     Some(PrecisionGain {
@@ -51,15 +73,4 @@ fn gain<'a>(narrow: &KernelResult<'a>, results: &[KernelResult<'a>]) -> Option<P
 
 fn estimate(result: &KernelResult<'_>) -> Option<Estimate> {
     result.point().time
-}
-
-fn same_but_precision(a: &KernelResult<'_>, b: &KernelResult<'_>) -> bool {
-    let config = |it: &KernelResult<'_>| it.case.map(|case| case.config.clone());
-    let settings =
-        |it: &KernelResult<'_>| -> Option<Settings> { it.case.map(|case| case.settings.clone()) };
-    (a.kernel, a.backend, a.implementation) == (b.kernel, b.backend, b.implementation)
-        && a.problem_size() == b.problem_size()
-        && a.host() == b.host()
-        && config(a) == config(b)
-        && settings(a) == settings(b)
 }

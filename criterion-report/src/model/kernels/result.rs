@@ -42,6 +42,8 @@ pub struct Errors {
     pub relative_error: Stat,
 }
 
+const TESTED: &str = "run once to be checked (`--test`), not measured";
+
 impl<'a> KernelResult<'a> {
     /// Status of a case that its last run did not leave a record of.
     pub const MISSING: &'static str = "missing";
@@ -65,7 +67,11 @@ impl<'a> KernelResult<'a> {
             precision: Some(case.dtype),
             implementation: &work.implementation,
             status: if current { row.record.outcome.status() } else { Self::MISSING },
-            reason: row.outdated.clone().or_else(|| row.reason()),
+            reason: match &row.record.outcome {
+                _ if !current => row.outdated.clone(),
+                Outcome::Tested => Some(TESTED.to_owned()),
+                _ => row.reason(),
+            },
             case: Some(case),
             entry: current.then_some(entry),
         })
@@ -116,6 +122,11 @@ impl<'a> KernelResult<'a> {
             Some(entry) => entry.row.problem_size(),
             None => Some(&self.work()?.problem_size),
         }
+    }
+
+    /// The problem size as a text that equal ones share.
+    pub fn problem_key(&self) -> String {
+        serde_json::json!(self.problem_size()).to_string()
     }
 
     /// The machine that it ran on.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Device, KernelTolerances, Outcome, Stat};
+use plan::{Device, KernelTolerances, Stat};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ impl<'a> Entry<'a> {
             energy: Energy::of(result),
             accuracy: Accuracy::of(result),
             success,
-            error_message: error_message(result),
+            error_message: result.reason.clone().filter(|_| !success),
             metadata,
             full_id: result.full_id,
             config: result.case.map(|case| case.config.as_str()),
@@ -126,14 +126,6 @@ impl<'a> Entry<'a> {
             absent: absent(result),
             notes,
         }
-    }
-}
-
-fn error_message(result: &KernelResult<'_>) -> Option<String> {
-    match result.record().map(|record| &record.outcome) {
-        Some(Outcome::Measured) => None,
-        Some(Outcome::Tested) => Some("run once to be checked (`--test`), not measured".to_owned()),
-        _ => result.reason.clone(),
     }
 }
 

@@ -8,6 +8,8 @@ mod markdown;
 mod measured;
 mod summary;
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail};
 
 use crate::model::Report;
@@ -63,9 +65,11 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
     add("env.json", pretty(&env::Env::of(report, results))?);
     add(MANIFEST, manifest::json(results)?);
-    for kernel in kernels(results) {
-        let own = results.iter().filter(|result| result.kernel == kernel);
-        let entries: Vec<_> = own.map(|result| entry::Entry::of(result, true)).collect();
+    let mut by_kernel: BTreeMap<&str, Vec<entry::Entry<'_>>> = BTreeMap::new();
+    for result in results {
+        by_kernel.entry(result.kernel).or_default().push(entry::Entry::of(result, true));
+    }
+    for (kernel, entries) in by_kernel {
         add(&path_of(kernel)?, pretty(&entries)?);
     }
     add(SUMMARY, summary::json(document)?);

@@ -69,8 +69,9 @@ fn fastest(contests: &[Contest<'_, '_>]) -> Option<String> {
         let p50 = first.latency().map(|latency| units::time(latency.p50_ns)).unwrap_or_default();
         let fields = plain(&units::fields(&contest.problem_size));
         let fields = if fields.is_empty() { fields } else { format!(" ({fields})") };
+        let doubt = if contest.is_decided() { "" } else { ", too near to others to be sure" };
         format!(
-            "{}{fields}: `{}` on {} in {}, p50 {p50}, of {}",
+            "{}{fields}: `{}` on {} in {}, p50 {p50}, of {}{doubt}",
             contest.kernel,
             first.implementation,
             first.backend,

@@ -92,7 +92,7 @@ fn evidence(recommendation: &Recommendation<'_>) -> String {
         | Recommendation::NarrowerUnproven(gains)
         | Recommendation::NarrowerDoesNotPay(gains) => list(gains.iter().map(gain), MOST, ALL),
         Recommendation::Implementation(cases) => list(
-            cases.iter().map(|(id, _, speedup)| {
+            cases.iter().map(|(id, speedup)| {
                 format!("{}: {}", code(id), units::ratio(speedup.ratio, Some(speedup.interval)))
             }),
             MOST,
