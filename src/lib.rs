@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`], [`threads`] |
 //! | 3 | [`measurement`], [`kernels`], [`operators`] |
-//! | 4 | [`compile`], [`recipes`], [`fusion`] |
+//! | 4 | [`compile`], [`recipes`], [`fusion`], [`kernel`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
@@ -29,6 +29,7 @@ pub mod operators;
 
 pub mod compile;
 pub mod fusion;
+pub mod kernel;
 pub mod recipes;
 
 pub mod models;
