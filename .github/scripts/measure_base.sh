@@ -18,7 +18,7 @@ base_commit() {
     case $GITHUB_EVENT_NAME in
         push) commit=$(git rev-parse --quiet --verify "$BEFORE^{commit}") && echo "$commit" && return ;;
         workflow_dispatch)
-            commit=$(git merge-base "origin/$DEFAULT_BRANCH" HEAD)
+            commit=$(git merge-base "origin/$DEFAULT_BRANCH" HEAD) || return
             if [[ $commit != "$(git rev-parse HEAD)" ]]; then
                 echo "$commit"
                 return
