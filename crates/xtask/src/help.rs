@@ -91,8 +91,10 @@ The report:
   --output-dir DIR       where it goes (reports)
   --compare-to WHAT      a baseline's name or the folder of an earlier report; adds
                          regressions.md: slower by 10 %, less accurate by 1e-3,
-                         improved, new, missing
-  --fail-on LIST         of regression, accuracy, missing: exit code 1 for these
+                         improved, new, missing. Other thresholds, without measuring
+                         again: cargo criterion-report kernels --help
+  --fail-on LIST         of failure and, compared with something, of regression,
+                         accuracy, missing: exit code 1 for these
   --history DIR          earlier summaries, for trends: benchmarks/history
   --save-baseline NAME   keep the results under this name
   -v, --verbose          print first what was found, and what it expands to

@@ -90,6 +90,13 @@ impl Options {
             ))
             .remedy("give --save-baseline and --compare-to different names"));
         }
+        let gates = self.fail_on.as_deref().unwrap_or_default().to_string_lossy();
+        let compares =
+            gates.split(',').map(str::trim).find(|gate| !gate.is_empty() && *gate != ALONE);
+        if let (Some(gate), None) = (compares, &self.compare_to) {
+            return Err(usage(&format!("--fail-on {gate} compares with something"))
+                .remedy("name it with --compare-to"));
+        }
         Ok(self)
     }
 
@@ -99,8 +106,9 @@ impl Options {
             ["kernels", "--latest", "--output-dir"].map(OsString::from).into();
         arguments.push(absolute(here, &self.output_dir));
         if let Some(with) = &self.compare_to {
-            let folder = here.join(with);
-            let with = if folder.is_dir() { folder.into_os_string() } else { with.clone() };
+            // A bare word may be a name; the report looks for that first.
+            let is_path = Path::new(with).components().nth(1).is_some();
+            let with = if is_path { absolute(here, Path::new(with)) } else { with.clone() };
             arguments.extend(["--compare-to".into(), with]);
         }
         if let Some(history) = &self.history {
@@ -153,7 +161,9 @@ fn words(option: &str, value: &OsStr) -> Result<Vec<String>> {
 
 /// What the report can be asked to fail on; known here so that a slip of the pen is not found only
 /// when everything is measured.
-const GATES: [&str; 3] = ["regression", "accuracy", "missing"];
+const GATES: [&str; 4] = [ALONE, "regression", "accuracy", "missing"];
+/// The one that compares with nothing.
+const ALONE: &str = "failure";
 
 fn gates(value: &OsStr) -> Result<OsString> {
     for word in words("--fail-on", value)? {

@@ -51,7 +51,11 @@ fn mistakes_are_usage_errors() {
             "--precision takes words separated by commas, not \"fp32,,fp16\"",
         ),
         ("--backends=", "--backends takes words separated by commas, not \"\""),
-        ("--fail-on slower", "--fail-on takes regression, accuracy, missing, not \"slower\""),
+        (
+            "--fail-on slower",
+            "--fail-on takes failure, regression, accuracy, missing, not \"slower\"",
+        ),
+        ("--fail-on failure,missing", "--fail-on missing compares with something"),
         ("--verbose=yes", "kernels does not know \"--verbose\""),
         ("--dry-run", "kernels does not know \"--dry-run\""),
         ("one two", "two filters, \"one\" and \"two\""),
@@ -68,22 +72,20 @@ fn mistakes_are_usage_errors() {
 
 #[test]
 fn the_report_gets_paths_from_where_the_user_is() {
-    let here = std::env::temp_dir().join(format!("xtask-options-{}", std::process::id()));
-    std::fs::create_dir_all(here.join("earlier")).expect("make a scratch folder");
+    let here = Path::new("/home/me/clone");
     let report = |line: &str| {
-        let arguments = parsed(line).expect("fine").report(&here);
+        let arguments = parsed(line).expect("fine").report(here);
         let texts = arguments.iter().map(|word| word.to_string_lossy().into_owned());
-        texts.collect::<Vec<_>>().join(" ").replace(&here.display().to_string(), "HERE")
+        texts.collect::<Vec<_>>().join(" ").replace("/home/me/clone", "HERE")
     };
     assert_eq!(report(""), "kernels --latest --output-dir HERE/reports");
     assert_eq!(
-        report("--output-dir /out --compare-to earlier --history old --fail-on accuracy"),
-        "kernels --latest --output-dir /out --compare-to HERE/earlier --history HERE/old \
-         --fail-on accuracy"
+        report("--output-dir /out --compare-to ./earlier --history old --fail-on failure,accuracy"),
+        "kernels --latest --output-dir /out --compare-to HERE/./earlier --history HERE/old \
+         --fail-on failure,accuracy"
     );
     assert_eq!(
         report("--compare-to main"),
         "kernels --latest --output-dir HERE/reports --compare-to main"
     );
-    std::fs::remove_dir_all(&here).expect("remove the scratch folder");
 }
