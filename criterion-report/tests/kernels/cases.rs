@@ -244,3 +244,26 @@ fn a_test_is_no_measurement() {
     assert_eq!(result.reason.as_deref(), Some(reason));
     assert!(contests(&[result]).is_empty());
 }
+
+#[test]
+fn with_a_calibration_the_share_of_the_bandwidth_is_said() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
+    let folder = Folder::of(&fixture);
+    let probes = Path::new("tests/fixtures/probes");
+    for file in files(probes).iter().filter(|file| !file.contains("/runs/")) {
+        let to = folder.path(file);
+        fs::create_dir_all(to.parent().expect("a folder")).expect("created");
+        fs::copy(probes.join(file), to).expect("copied");
+    }
+    folder.written(&[]);
+    let entry = &folder.json("reports/summary.json")["results"];
+    assert_eq!(entry.as_array().map(Vec::len), Some(1), "calibrations are no kernels");
+    // STREAM's copy of 256 MiB on one thread: both arrays over its median.
+    let estimates = "criterion/calibration_quick_copy_cpu/1-thread/f32-256MiB/new/estimates.json";
+    let median = folder.json(estimates)["median"]["point_estimate"].as_f64().expect("a time");
+    let copy = 2.0 * f64::from(256 << 20) / median;
+    let share = 100.0 * 2.0 / copy;
+    let line = format!("  - `kernels/default/gemv/cpu/kernel/f32-4096`: {share:.1} % of memory\n");
+    let summary = folder.text("reports/summary.md");
+    assert!(summary.contains(&line), "{line}{summary}");
+}

@@ -196,23 +196,36 @@ fn a_name_leads_nowhere_else() {
     assert!(!folder.path("reports").exists());
 }
 
+/// Every list of it is longer than is shown, with ids as long as they may be.
 #[test]
 fn a_comment_has_room_for_the_summary_of_many_kernels() {
-    let names: Vec<String> = (0..100).map(|i| format!("kernel_of_some_length_{i:03}")).collect();
+    let names: Vec<String> =
+        (0..100).map(|i| format!("kernel_of_a_name_as_long_as_allowed_{i:03}")).collect();
+    let implementations = ["kernel", "another_one_of_as_long_a_name"];
     let cases: Vec<Make<'_>> = names
         .iter()
-        .flat_map(|name| {
-            [
-                Make(name, "kernel", Float32, Cpu, 900_000),
-                Make(name, "other", Float32, Cpu, 450_000),
-            ]
-        })
+        .flat_map(|name| implementations.map(|word| Make(name, word, Float32, Cpu, 900_000)))
         .collect();
-    let folder = Folder::of(&Fixture::of(&cases));
-    Fixture::of(&cases).takes("/other/", 990_000).write(folder.0.path(), "main");
+    let mut before = Fixture::of(&cases);
+    let mut now = Fixture::of(&cases);
+    for (i, name) in names.iter().enumerate() {
+        now = match i % 4 {
+            0 => now.takes(name, 1_200_000),
+            1 => now.takes(name, 500_000).edit(name, |it| it.record.pairs.clear()),
+            2 => {
+                now.end(name, &Outcome::Failed { error: format!("{i} {}", "wrong ".repeat(2000)) })
+            }
+            _ => now.takes(name, 1_200_000).edit(name, |it| it.half_width = 0.5),
+        };
+        if i % 7 == 0 {
+            before = before.without(name);
+        }
+    }
+    let folder = Folder::of(&now);
+    before.write(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     let text = folder.text("reports/summary.md");
     assert!(text.len() < 65_536, "{}", text.len());
-    assert!(text.contains("120 further measured cases in `kernels/`"), "{text}");
-    assert!(text.contains("60 more in `regressions.json`"), "{text}");
+    assert!(text.contains("100 further measured cases in `kernels/`"), "{text}");
+    assert!(text.contains("64 more in `regressions.json`"), "{text}");
 }

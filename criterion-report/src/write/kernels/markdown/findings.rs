@@ -1,7 +1,7 @@
 //! What stands out.
 
 use super::leaderboard::precision;
-use super::text::{code, list, plain};
+use super::text::{code, list, plain, reason};
 use crate::model::kernels::{Contest, KernelResult, contests, findings};
 use crate::units;
 
@@ -86,8 +86,8 @@ fn fastest(contests: &[Contest<'_, '_>]) -> Option<String> {
 
 fn failed(failed: &[&KernelResult<'_>]) -> Option<String> {
     let line = |result: &&KernelResult<'_>| {
-        let reason = plain(result.reason.as_deref().unwrap_or_default());
-        format!("{}: {reason}", code(result.full_id))
+        let why = reason(result.reason.as_deref().unwrap_or_default());
+        format!("{}: {why}", code(result.full_id))
     };
     let text = list(failed.iter().map(line), MOST, "`summary.json`");
     let cases = units::count(failed.len(), "case");

@@ -8,7 +8,7 @@ use crate::write::Align;
 /// Lines per problem, as upstream has.
 const TOP: usize = 10;
 /// Lines of all problems.
-const LINES: usize = 80;
+const LINES: usize = 50;
 
 const RULE: &str = "Ranked by the median of single calls (p50) among the cases of one kernel at one \
                     problem size on one machine; unlike problems are not ranked against each other. \

@@ -1,6 +1,6 @@
 //! What to look at next.
 
-use super::text::{code, list, plain};
+use super::text::{code, list, reason};
 use crate::model::kernels::{KernelResult, PrecisionGain, Recommendation, recommendations};
 use crate::model::{Interval, Report};
 use crate::units;
@@ -77,7 +77,7 @@ const fn words(recommendation: &Recommendation<'_>) -> (&'static str, &'static s
 
 fn evidence(recommendation: &Recommendation<'_>) -> String {
     match recommendation {
-        Recommendation::Machine(warnings) => list(warnings.iter().map(|it| plain(it)), MOST, ALL),
+        Recommendation::Machine(warnings) => list(warnings.iter().map(|it| reason(it)), MOST, ALL),
         Recommendation::Variance(cases) => list(
             cases.iter().map(|(id, share)| format!("{}: {}", code(id), units::percent(*share))),
             MOST,

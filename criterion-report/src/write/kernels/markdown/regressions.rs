@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{code, or_absent, plain, table};
+use super::text::{code, or_absent, reason, table};
 use crate::model::Interval;
 use crate::model::kernels::{Change, Changed, Changes, Uncompared};
 use crate::units;
 use crate::write::Align;
 
 /// Lines of one table.
-const LINES: usize = 40;
+const LINES: usize = 20;
 const ALL: &str = "`regressions.json`";
 
 const COLUMNS: &[(&str, Align)] = &[
@@ -44,7 +44,7 @@ fn body(changes: &Changes, level: &str) -> String {
         let rows: Vec<Vec<String>> = cases
             .iter()
             .take(LINES)
-            .map(|case| vec![code(&case.full_id), case.reason.clone()])
+            .map(|case| vec![code(&case.full_id), reason(&case.reason)])
             .collect();
         let columns = [("Case", Align::Left), ("Why", Align::Left)];
         out.push_str(&titled(level, title, table(&columns, &rows), cases.len()));
@@ -91,7 +91,7 @@ fn row(changed: &Changed) -> Vec<String> {
         Change::Accuracy { measure, before, after } => {
             [measure.replace('_', " "), units::error(*before), units::error(*after)]
         }
-        Change::Failure { before, after } => ["outcome".to_owned(), plain(before), plain(after)],
+        Change::Failure { before, after } => ["outcome".to_owned(), reason(before), reason(after)],
     };
     let change = match &changed.change {
         Change::Latency { ratio, .. } => {
@@ -112,7 +112,7 @@ fn not_compared(level: &str, cases: &[Uncompared]) -> String {
     let rows: Vec<Vec<String>> = reasons
         .iter()
         .take(LINES)
-        .map(|(reason, ids)| vec![ids.len().to_string(), code(ids[0]), (*reason).to_owned()])
+        .map(|(why, ids)| vec![ids.len().to_string(), code(ids[0]), reason(why)])
         .collect();
     let columns = [("Cases", Align::Right), ("First", Align::Left), ("Why", Align::Left)];
     titled(level, "Not compared", table(&columns, &rows), reasons.len())

@@ -8,7 +8,7 @@ use crate::model::kernels::KernelResult;
 use crate::units;
 use crate::write::Align;
 
-const LINES: usize = 60;
+const LINES: usize = 30;
 
 const COLUMNS: &[(&str, Align)] = &[
     ("Case", Align::Left),

@@ -28,6 +28,16 @@ pub fn plain(text: &str) -> String {
     text.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The same of a reason, which may be a compiler's whole output: its beginning.
+pub fn reason(text: &str) -> String {
+    const MOST: usize = 200;
+    let text = plain(text);
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 /// Text as code.
 pub fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'"))
@@ -58,6 +68,14 @@ mod tests {
         let text = table(&[("x", Align::Left), ("y", Align::Right)], &rows);
         assert_eq!(text, "| x | y |\n| --- | ---: |\n| a\\|b c | 1 |\n");
         assert_eq!(table(&[("x", Align::Left)], &[]), "");
+    }
+
+    #[test]
+    fn long_reasons_are_cut() {
+        let text = reason(&"ä ".repeat(300));
+        assert_eq!(text.chars().count(), 201);
+        assert!(text.ends_with("ä …") || text.ends_with("ä…"), "{text}");
+        assert_eq!(reason("short"), "short");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{plain, table};
+use super::text::{reason, table};
 use crate::model::kernels::KernelResult;
 use crate::units;
 use crate::write::Align;
 use crate::write::kernels::summary::{kernels, outcomes};
 
 /// Lines of reasons.
-const REASONS: usize = 20;
+const REASONS: usize = 15;
 
 pub fn section(results: &[KernelResult<'_>]) -> String {
     let mut counts: Vec<(&str, usize)> = outcomes(results).into_iter().collect();
@@ -25,17 +25,17 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     );
     let mut reasons: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for result in results.iter().filter(|result| result.measured().is_none()) {
-        let reason = plain(result.reason.as_deref().unwrap_or_default());
-        reasons.entry((result.status, reason)).or_default().push(result.full_id);
+        let why = reason(result.reason.as_deref().unwrap_or_default());
+        reasons.entry((result.status, why)).or_default().push(result.full_id);
     }
     let more = reasons.len().saturating_sub(REASONS);
     let rows: Vec<Vec<String>> = reasons
         .into_iter()
         .take(REASONS)
-        .map(|((status, reason), ids)| {
+        .map(|((status, why), ids)| {
             let others = ids.len() - 1;
             let others = if others > 0 { format!(" and {others} more") } else { String::new() };
-            vec![status.to_owned(), format!("`{}`{others}", ids[0]), reason]
+            vec![status.to_owned(), format!("`{}`{others}", ids[0]), why]
         })
         .collect();
     let columns = [("Not measured", Align::Left), ("Case", Align::Left), ("Why", Align::Left)];

@@ -6,7 +6,7 @@ use crate::units;
 use crate::write::Align;
 
 /// Lines of the table.
-const LINES: usize = 60;
+const LINES: usize = 30;
 /// Runs in a line.
 const RUNS: usize = 24;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
