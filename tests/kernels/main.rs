@@ -26,6 +26,10 @@ mod norm_einsum;
 mod norm_transfer;
 #[path = "../../benches/kernels/pi.rs"]
 mod pi;
+#[path = "../../benches/kernels/pressure_poisson/kernel.rs"]
+mod poisson;
+#[path = "../../benches/kernels/pressure_poisson/red_black_sor.rs"]
+mod poisson_sor;
 #[path = "../../benches/kernels/reduction/kernel.rs"]
 mod sum;
 #[path = "../../benches/kernels/reduction/cuda.rs"]
@@ -35,8 +39,9 @@ mod sum_kahan;
 #[path = "../../benches/kernels/reduction/pairwise.rs"]
 mod sum_pairwise;
 
-use check::{agree, agree_in, on_cpu, refusal};
+use check::{agree, agree_in, distance, on_cpu, refusal};
 use criterion_torch::kernel::prelude::*;
+use criterion_torch::verify::Distance;
 
 const PRECISIONS: [Dtype; 4] = [Dtype::Float64, Dtype::Float32, Dtype::BFloat16, Dtype::Float16];
 
@@ -57,6 +62,72 @@ fn grids_of_another_form_are_refused() {
         let text = refusal::<heat::Heat<f32>>(&size, &on_cpu(Dtype::Float32));
         assert!(text.contains(&format!("{:?}", size.grid_size)), "{text}");
     }
+}
+
+/// A residual of 1e-7 of the right-hand side is an error of some (n / π)² as much.
+#[test]
+fn both_solvers_find_the_direct_solution() {
+    let grids = [vec![3, 3], vec![4, 9], vec![24, 17], vec![3, 4, 5], vec![10, 9, 12]];
+    for grid_size in grids {
+        let (max_iterations, tolerance) = (10_000, 1e-6);
+        let size = poisson::ProblemSize { grid_size: grid_size.clone(), max_iterations, tolerance };
+        let sor = poisson_sor::ProblemSize { grid_size, max_iterations, tolerance };
+        let near = |dtype, found: Distance| {
+            assert!(found.relative_error < 1e-4, "{dtype}, {:?}: {found:?}", size.grid_size);
+        };
+        let (double, float) = (Dtype::Float64, Dtype::Float32);
+        let reference = check::reference::<poisson::Jacobi<f64>>(&size, double);
+        near(double, distance::<poisson::Jacobi<f64>>(&size, double, &reference));
+        near(double, distance::<poisson_sor::RedBlackSor<f64>>(&sor, double, &reference));
+        let reference = check::reference::<poisson::Jacobi<f32>>(&size, float);
+        near(float, distance::<poisson::Jacobi<f32>>(&size, float, &reference));
+        near(float, distance::<poisson_sor::RedBlackSor<f32>>(&sor, float, &reference));
+    }
+}
+
+/// The direct solution beside the equation, in three dimensions of different sizes.
+#[test]
+fn the_direct_solution_solves_it() {
+    let grid_size = vec![5, 9, 6];
+    let size = poisson::ProblemSize { grid_size, max_iterations: 1, tolerance: 1.0 };
+    let site = on_cpu(Dtype::Float64);
+    let p = check::reference::<poisson::Jacobi<f64>>(&size, site.dtype);
+    let _drawing = criterion_torch::inputs::seeded(site.seed);
+    let f = site.normal(&size.grid_size).unwrap();
+    let mut residual = f.zeros_like();
+    for dim in 0..3 {
+        residual += p.roll([1], [dim]) + p.roll([-1], [dim]) - &p * 2.0;
+    }
+    let inside = |it: &Tensor| it.narrow(0, 1, 3).narrow(1, 1, 7).narrow(2, 1, 4);
+    let error = (inside(&residual) - inside(&f)).abs().max().double_value(&[]);
+    assert!(error < 1e-13, "{error}");
+    let outside =
+        p.abs().sum(None).double_value(&[]) - inside(&p).abs().sum(None).double_value(&[]);
+    assert!(outside.abs() < 1e-12, "the boundary is not 0: {outside}");
+}
+
+#[test]
+fn what_is_not_solved_is_a_failure() {
+    let grid_size = vec![16, 16];
+    let few =
+        poisson::ProblemSize { grid_size: grid_size.clone(), max_iterations: 25, tolerance: 1e-6 };
+    let mut jacobi =
+        check::prepared::<poisson::Jacobi<f64>>(&few, &on_cpu(Dtype::Float64)).unwrap();
+    let text = jacobi.run().expect_err("too few").to_string();
+    assert!(text.starts_with("failed: ") && text.contains("after 25 sweeps"), "{text}");
+    // In 8 bits the residual stays where it is, however long it takes.
+    let many = poisson::ProblemSize { grid_size, max_iterations: 5000, tolerance: 1e-3 };
+    let mut jacobi =
+        check::prepared::<poisson::Jacobi<bf16>>(&many, &on_cpu(Dtype::BFloat16)).unwrap();
+    let text = jacobi.run().expect_err("8 bits").to_string();
+    assert!(text.contains("after 5000 sweeps") && text.contains("1.0e-3"), "{text}");
+}
+
+#[test]
+fn a_tolerance_of_nothing_is_refused() {
+    let size = poisson::ProblemSize { grid_size: vec![4, 4], max_iterations: 1, tolerance: 0.0 };
+    let text = refusal::<poisson::Jacobi<f32>>(&size, &on_cpu(Dtype::Float32));
+    assert!(text.contains("tolerance is 0"), "{text}");
 }
 
 #[test]
@@ -150,13 +221,12 @@ fn a_circle_has_its_area() {
     let size = pi::ProblemSize::default();
     let reference = pi::reference(&size, &site).unwrap();
     let found = [
-        Tensor::from(pi::run_benchmark::<f64>(&size).unwrap()),
-        Tensor::from(pi::run_benchmark::<f32>(&size).unwrap()),
+        pi::run_benchmark::<f64>(&size).unwrap().into_tensor().unwrap(),
+        pi::run_benchmark::<f32>(&size).unwrap().into_tensor().unwrap(),
     ];
     // The rule's own error is 1 / 12 n² of an interval, far below float32's.
     for (found, decibels) in found.iter().zip([150.0, check::gate(Dtype::Float32)]) {
-        let found =
-            criterion_torch::verify::Distance::between(&reference, &found.view([1])).unwrap();
+        let found = Distance::between(&reference, found).unwrap();
         assert!(found.sqnr_db >= decibels, "{found:?}");
     }
     assert_eq!(pi::flops(&size), 6 * 4096);

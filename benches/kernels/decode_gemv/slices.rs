@@ -28,7 +28,7 @@ impl<T: Element> Kernel for Slices<T> {
         }
         let Layer { weight, x } = Layer::draw(size.out_features, size.in_features, site)?;
         let y = vec![T::from_f64(f64::NAN); size.out_features];
-        Ok(Self { weight: site.host_values(&weight)?, x: site.host_values(&x)?, y })
+        Ok(Self { weight: values(&weight)?, x: values(&x)?, y })
     }
 
     fn run(&mut self) -> Result<(), Refusal> {
@@ -45,7 +45,7 @@ impl<T: Element> Kernel for Slices<T> {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(Tensor::f_from_slice(&self.y)?)
+        tensor(&self.y, &[self.y.len()])
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

@@ -38,10 +38,12 @@ impl<T: Element> Poisson<T> {
             return Err(site.unsupported("loops over slices run on the CPU"));
         }
         if tolerance.is_nan() || tolerance <= 0.0 {
-            return Err(site.unsupported(&format!("tolerance is {tolerance}, but has to be above 0")));
+            return Err(
+                site.unsupported(&format!("tolerance is {tolerance}, but has to be above 0"))
+            );
         }
         let grid = Grid::new(grid_size, site)?;
-        let f = site.host_values(&site.normal(grid.size())?)?;
+        let f = values(&site.normal(grid.size())?)?;
         let p = vec![T::from_f64(0.0); grid.points()];
         Ok(Self { grid, f, p, max_iterations, tolerance })
     }
@@ -74,11 +76,11 @@ impl<T: Element> Poisson<T> {
 
     /// The norm, over the interior, of what `of` makes of ∇²p and f at a point.
     fn norm(&self, of: impl Fn(f64, f64) -> f64) -> f64 {
-        let width = self.grid.width();
+        let (width, strides) = (self.grid.width(), self.grid.strides());
         let mut squares = 0.0;
         for row in self.grid.inner_rows() {
             for at in row * width + 1..(row + 1) * width - 1 {
-                let value = of(self.laplacian(at), self.f[at].to_f64());
+                let value = of(self.laplacian(at, &strides), self.f[at].to_f64());
                 squares += value * value;
             }
         }
@@ -87,24 +89,24 @@ impl<T: Element> Poisson<T> {
 
     /// ∇²p at an interior point, in float64: whether a solution is one does not depend on the
     /// precision that it was found in.
-    fn laplacian(&self, at: usize) -> f64 {
+    fn laplacian(&self, at: usize, strides: &[usize]) -> f64 {
         let p = |at: usize| self.p[at].to_f64();
         let mut sum = p(at - 1) + p(at + 1) - 2.0 * p(at);
-        for by in self.grid.strides() {
+        for &by in strides {
             sum += p(at - by) + p(at + by) - 2.0 * p(at);
         }
         sum
     }
 
     pub fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(Tensor::f_from_slice(&self.p)?.f_view(&self.grid.shape()[..])?)
+        tensor(&self.p, self.grid.size())
     }
 
     /// The solution, direct, in float64. Sines are the eigenvectors of the second difference between
     /// two zeros: of `n` points, number k with `2·cos(kπ / (n + 1)) − 2`. In their basis the system is
     /// a division.
     pub fn reference(&self) -> Result<Tensor, Refusal> {
-        let f = Tensor::f_from_slice(&self.f)?.f_view(&self.grid.shape()[..])?;
+        let f = tensor(&self.f, self.grid.size())?;
         let mut values = self.grid.interior_of(&f)?.f_to_kind(Kind::Double)?;
         let inner = values.size();
         let sines = inner.iter().map(|&points| sines(points)).collect::<Result<Vec<_>, _>>()?;

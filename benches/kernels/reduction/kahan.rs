@@ -22,7 +22,7 @@ impl<T: Element> Kernel for Kahan<T> {
         if site.device != Device::Cpu {
             return Err(site.unsupported("a loop over a slice runs on the CPU"));
         }
-        let x = site.host_values(&exact::draw(size.elements, site)?)?;
+        let x = values(&exact::draw(size.elements, site)?)?;
         Ok(Self { x, sum: T::from_f64(f64::NAN) })
     }
 
@@ -32,7 +32,7 @@ impl<T: Element> Kernel for Kahan<T> {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(Tensor::f_from_slice(&[self.sum])?)
+        tensor(&[self.sum], &[1])
     }
 
     /// What the method computes, not what a sum needs at least.

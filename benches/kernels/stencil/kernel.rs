@@ -31,7 +31,7 @@ impl<T: Element> Kernel for Heat<T> {
             return Err(site.unsupported("loops over slices run on the CPU"));
         }
         let grid = Grid::new(&size.grid_size, site)?;
-        let u: Vec<T> = site.host_values(&site.normal(grid.size())?)?;
+        let u: Vec<T> = values(&site.normal(grid.size())?)?;
         // The boundary is written here, once, and never again.
         Ok(Self { grid, next: u.clone(), u })
     }
@@ -47,11 +47,11 @@ impl<T: Element> Kernel for Heat<T> {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(Tensor::f_from_slice(&self.next)?.f_view(&self.grid.shape()[..])?)
+        tensor(&self.next, self.grid.size())
     }
 
     fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let u = Tensor::f_from_slice(&self.u)?.f_view(&self.grid.shape()[..])?;
+        let u = tensor(&self.u, self.grid.size())?;
         heat::reference(&u, &self.grid).map(Some)
     }
 

@@ -25,7 +25,7 @@ impl<T: Element> Kernel for Threaded<T> {
             return Err(site.unsupported("threads of the host run on the CPU"));
         }
         let grid = Grid::new(&size.grid_size, site)?;
-        let u: Vec<T> = site.host_values(&site.normal(grid.size())?)?;
+        let u: Vec<T> = values(&site.normal(grid.size())?)?;
         Ok(Self { grid, next: u.clone(), u })
     }
 
@@ -38,7 +38,7 @@ impl<T: Element> Kernel for Threaded<T> {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(Tensor::f_from_slice(&self.next)?.f_view(&self.grid.shape()[..])?)
+        tensor(&self.next, self.grid.size())
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

@@ -30,6 +30,7 @@
 //! | softmax | `softmax` |
 //! | mse_loss, cross_entropy | `losses` |
 //! | memory read and written, and nothing computed | `traffic` |
+//! | those of an author's own, any precision | `../../kernel/cuda.rs`, `element.cuh` |
 //!
 //! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
 //! and 10.0 and executed thread by thread on the CPU in tests; the test that runs them on a device
