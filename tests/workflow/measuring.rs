@@ -34,6 +34,17 @@ pub fn run_benchmark(_size: &ProblemSize) -> Result<f32, Refusal> {{
 /// Two kernels, far enough apart that no noise turns a threefold time into its contrary.
 const TERMS: u32 = 200_000;
 
+/// For the clones below: what is built of them is not what is under test, nor does it have to be fast.
+/// What they depend on is built as ever, and so is shared with other tests.
+const PROFILES: &str = "[profile.release.package]
+criterion-report = { opt-level = 0 }
+criterion-torch = { opt-level = 0 }
+criterion-torch-libtorch = { opt-level = 0 }
+criterion-torch-native = { opt-level = 0 }
+criterion-torch-plan = { opt-level = 0 }
+criterion-torch-statistics = { opt-level = 0 }
+";
+
 /// A repository on the server, and a clone in which somebody works.
 struct Project {
     place: PathBuf,
@@ -56,7 +67,9 @@ impl Project {
         git(place, &["clone", "--quiet", "--bare", "tree", "origin.git"]);
         let origin = project.place.join("origin.git");
         git(&project.tree, &["remote", "add", "origin", origin.to_str().expect("UTF-8")]);
-        // Workspaces know the repository of the last time by the same path.
+        let config = place.join(".cargo/config.toml");
+        fs::create_dir_all(config.parent().expect("a folder")).expect("make a folder");
+        fs::write(&config, PROFILES).expect("write cargo's config");
         project
     }
 
@@ -153,6 +166,8 @@ fn every_step_runs_and_only_what_regresses_twice_fails() {
     assert_eq!(runner.run("comment", &faster).failed, None);
     let comments = github.by_programs();
     let [comment] = &comments[..] else { panic!("{} comments", comments.len()) };
+    let trend = fs::read_to_string(row.join("summary.md")).expect("UTF-8");
+    assert!(trend.contains("Last over first"), "what main has kept: {trend}");
     assert!(comment.contains("**success**") && !comment.contains("Regressed twice"), "{comment}");
 
     assert!(runner.never_executed().is_empty(), "{:?}", runner.never_executed());
