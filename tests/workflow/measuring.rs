@@ -82,16 +82,30 @@ impl Project {
         }
     }
 
+    /// The kernel that the README shows, with the `bench.yaml` that it shows.
+    fn add_the_readmes(&self) {
+        let readme = fs::read_to_string(self.tree.join("README.md")).expect("it has a README");
+        let section = readme.split("\n## Kernels of your own\n").nth(1).expect("the section");
+        let block = |language: &str| {
+            let block = section.split(&format!("```{language}\n")).nth(1).expect("a block");
+            block.split("```").next().expect("it ends").to_owned()
+        };
+        let folder = self.tree.join("benches/kernels/saxpy");
+        fs::create_dir_all(&folder).expect("make a folder");
+        fs::write(folder.join("kernel.rs"), block("rust")).expect("write a kernel");
+        fs::write(folder.join("bench.yaml"), block("yaml")).expect("write a bench.yaml");
+    }
+
     fn commit(&self, message: &str) {
         git(&self.tree, &["add", "--all"]);
         git(&self.tree, &["commit", "--quiet", "--message", message]);
     }
 
     /// A pull request to main as it is on the server: the commit that merges it.
-    fn pull_request(&self, name: &str, grows: u32, shrinks: u32) -> String {
+    fn pull_request(&self, name: &str, change: impl FnOnce()) -> String {
         git(&self.tree, &["fetch", "--quiet", "origin"]);
         git(&self.tree, &["checkout", "--quiet", "-b", name, "origin/main"]);
-        self.write(grows, shrinks);
+        change();
         self.commit(name);
         git(&self.tree, &["checkout", "--quiet", "--detach", "origin/main"]);
         git(&self.tree, &["merge", "--quiet", "--no-ff", "--message", "merge", name]);
@@ -127,7 +141,7 @@ fn every_step_runs_and_only_what_regresses_twice_fails() {
     runner.variables.insert("CRITERION_HOME".to_owned(), text(&place.join("criterion")));
 
     // A pull request that makes one kernel three times slower, and another faster.
-    let slower = project.pull_request("slower", 3 * TERMS, TERMS);
+    let slower = project.pull_request("slower", || project.write(3 * TERMS, TERMS));
     events::describe(&mut runner, PULL_REQUEST, &slower, &github);
     assert_eq!(runner.run("precisions", &slower).failed, None);
     let ended = runner.run("bench", &slower);
@@ -155,12 +169,19 @@ fn every_step_runs_and_only_what_regresses_twice_fails() {
         kept.lines().filter(|it| it.starts_with("benchmarks/history/benchmark-")).collect();
     assert!(kept.len() == 1 && kept[0].ends_with("-cpu-fp32.json"), "{kept:?}");
 
-    // The next version of the pull request is faster than main.
-    let faster = project.pull_request("faster", TERMS / 3, TERMS);
+    // The next pull request is faster than main, and adds a kernel.
+    let faster = project.pull_request("faster", || {
+        project.write(TERMS / 3, TERMS);
+        project.add_the_readmes();
+    });
     events::describe(&mut runner, PULL_REQUEST, &faster, &github);
     let ended = runner.run("bench", &faster);
     assert_eq!(ended.failed, None, "{}", ended.log);
     assert_eq!(regressions(&row.join("regressions.json")), [], "{}", ended.log);
+    let results = json(&row.join("summary.json"))["results"].as_array().expect("a list").clone();
+    let readmes = results.iter().filter(|it| it["kernel_name"] == "saxpy");
+    let succeeded: Vec<&Value> = readmes.map(|it| &it["success"]).collect();
+    assert_eq!(succeeded, [true, true], "two sizes in the precision of the row: {}", ended.log);
     assert!(ended.log.contains("== Confirm regressions\nno regressions\n"), "{}", ended.log);
     assert!(!row.join("confirmed.md").exists(), "that was the time before");
     assert_eq!(runner.run("comment", &faster).failed, None);
