@@ -22,7 +22,7 @@ fi
 echo "regressed, to be measured again:"
 cat "$RUNNER_TEMP/first"
 only=$(jq --raw-output '
-    [.regressions[].full_id | gsub("(?<special>[^A-Za-z0-9_/-])"; "\\\(.special)")]
+    [.regressions[].full_id | gsub("(?<special>[\\\\.+*?()|\\[\\]{}^$])"; "\\\(.special)")]
     | "^(" + (unique | join("|")) + ")$"
 ' reports/regressions.json)
 

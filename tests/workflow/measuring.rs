@@ -34,6 +34,17 @@ pub fn run_benchmark(_size: &ProblemSize) -> Result<f32, Refusal> {{
 /// Two kernels, far enough apart that no noise turns a threefold time into its contrary.
 const TERMS: u32 = 200_000;
 
+/// For the clones below: what is built of them is not what is under test, nor does it have to be fast.
+/// What they depend on is built as ever, and so is shared with other tests.
+const PROFILES: &str = "[profile.release.package]
+criterion-report = { opt-level = 0 }
+criterion-torch = { opt-level = 0 }
+criterion-torch-libtorch = { opt-level = 0 }
+criterion-torch-native = { opt-level = 0 }
+criterion-torch-plan = { opt-level = 0 }
+criterion-torch-statistics = { opt-level = 0 }
+";
+
 /// A repository on the server, and a clone in which somebody works.
 struct Project {
     place: PathBuf,
@@ -56,7 +67,9 @@ impl Project {
         git(place, &["clone", "--quiet", "--bare", "tree", "origin.git"]);
         let origin = project.place.join("origin.git");
         git(&project.tree, &["remote", "add", "origin", origin.to_str().expect("UTF-8")]);
-        // Workspaces know the repository of the last time by the same path.
+        let config = place.join(".cargo/config.toml");
+        fs::create_dir_all(config.parent().expect("a folder")).expect("make a folder");
+        fs::write(&config, PROFILES).expect("write cargo's config");
         project
     }
 
@@ -69,16 +82,30 @@ impl Project {
         }
     }
 
+    /// The kernel that the README shows, with the `bench.yaml` that it shows.
+    fn add_the_readmes(&self) {
+        let readme = fs::read_to_string(self.tree.join("README.md")).expect("it has a README");
+        let section = readme.split("\n## Kernels of your own\n").nth(1).expect("the section");
+        let block = |language: &str| {
+            let block = section.split(&format!("```{language}\n")).nth(1).expect("a block");
+            block.split("```").next().expect("it ends").to_owned()
+        };
+        let folder = self.tree.join("benches/kernels/saxpy");
+        fs::create_dir_all(&folder).expect("make a folder");
+        fs::write(folder.join("kernel.rs"), block("rust")).expect("write a kernel");
+        fs::write(folder.join("bench.yaml"), block("yaml")).expect("write a bench.yaml");
+    }
+
     fn commit(&self, message: &str) {
         git(&self.tree, &["add", "--all"]);
         git(&self.tree, &["commit", "--quiet", "--message", message]);
     }
 
     /// A pull request to main as it is on the server: the commit that merges it.
-    fn pull_request(&self, name: &str, grows: u32, shrinks: u32) -> String {
+    fn pull_request(&self, name: &str, change: impl FnOnce()) -> String {
         git(&self.tree, &["fetch", "--quiet", "origin"]);
         git(&self.tree, &["checkout", "--quiet", "-b", name, "origin/main"]);
-        self.write(grows, shrinks);
+        change();
         self.commit(name);
         git(&self.tree, &["checkout", "--quiet", "--detach", "origin/main"]);
         git(&self.tree, &["merge", "--quiet", "--no-ff", "--message", "merge", name]);
@@ -114,7 +141,7 @@ fn every_step_runs_and_only_what_regresses_twice_fails() {
     runner.variables.insert("CRITERION_HOME".to_owned(), text(&place.join("criterion")));
 
     // A pull request that makes one kernel three times slower, and another faster.
-    let slower = project.pull_request("slower", 3 * TERMS, TERMS);
+    let slower = project.pull_request("slower", || project.write(3 * TERMS, TERMS));
     events::describe(&mut runner, PULL_REQUEST, &slower, &github);
     assert_eq!(runner.run("precisions", &slower).failed, None);
     let ended = runner.run("bench", &slower);
@@ -142,17 +169,26 @@ fn every_step_runs_and_only_what_regresses_twice_fails() {
         kept.lines().filter(|it| it.starts_with("benchmarks/history/benchmark-")).collect();
     assert!(kept.len() == 1 && kept[0].ends_with("-cpu-fp32.json"), "{kept:?}");
 
-    // The next version of the pull request is faster than main.
-    let faster = project.pull_request("faster", TERMS / 3, TERMS);
+    // The next pull request is faster than main, and adds a kernel.
+    let faster = project.pull_request("faster", || {
+        project.write(TERMS / 3, TERMS);
+        project.add_the_readmes();
+    });
     events::describe(&mut runner, PULL_REQUEST, &faster, &github);
     let ended = runner.run("bench", &faster);
     assert_eq!(ended.failed, None, "{}", ended.log);
     assert_eq!(regressions(&row.join("regressions.json")), [], "{}", ended.log);
+    let results = json(&row.join("summary.json"))["results"].as_array().expect("a list").clone();
+    let readmes = results.iter().filter(|it| it["kernel_name"] == "saxpy");
+    let succeeded: Vec<&Value> = readmes.map(|it| &it["success"]).collect();
+    assert_eq!(succeeded, [true, true], "two sizes in the precision of the row: {}", ended.log);
     assert!(ended.log.contains("== Confirm regressions\nno regressions\n"), "{}", ended.log);
     assert!(!row.join("confirmed.md").exists(), "that was the time before");
     assert_eq!(runner.run("comment", &faster).failed, None);
     let comments = github.by_programs();
     let [comment] = &comments[..] else { panic!("{} comments", comments.len()) };
+    let trend = fs::read_to_string(row.join("summary.md")).expect("UTF-8");
+    assert!(trend.contains("Last over first"), "what main has kept: {trend}");
     assert!(comment.contains("**success**") && !comment.contains("Regressed twice"), "{comment}");
 
     assert!(runner.never_executed().is_empty(), "{:?}", runner.never_executed());

@@ -48,7 +48,10 @@ fn every_row_is_measured_kept_for_30_days_and_stops_no_other() {
         workflow.concurrency.cancel_in_progress,
         "${{ github.event_name == 'pull_request' }}"
     );
-    assert!(workflow.concurrency.group.starts_with("bench-${{ github."));
+    assert_eq!(
+        workflow.concurrency.group,
+        "bench-${{ github.event.pull_request.number || github.sha }}"
+    );
 }
 
 #[test]
