@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`], [`threads`] |
 //! | 3 | [`measurement`], [`kernels`], [`operators`] |
-//! | 4 | [`compile`], [`recipes`], [`fusion`] |
+//! | 4 | [`compile`], [`recipes`], [`fusion`], [`kernel`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
@@ -29,6 +29,7 @@ pub mod operators;
 
 pub mod compile;
 pub mod fusion;
+pub mod kernel;
 pub mod recipes;
 
 pub mod models;
@@ -44,8 +45,26 @@ pub mod harness;
 /// // benches/inference.rs, with `plan::build::main(&[plan::Mode::Inference])` in build.rs
 /// criterion_torch::bench_target!("inference");
 /// ```
+///
+/// The target of kernels is written the same way. There the build script generates what prepares a
+/// case, too, and memory that Rust allocates is counted.
 #[macro_export]
 macro_rules! bench_target {
+    ("kernels") => {
+        use $crate::harness::{Criterion, GroupFn, Session};
+        use $crate::workload::generated;
+
+        #[global_allocator]
+        static ALLOCATOR: $crate::measurement::rust_memory::Counting =
+            $crate::measurement::rust_memory::Counting;
+
+        include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+
+        fn main() -> ::std::process::ExitCode {
+            const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.json"));
+            $crate::harness::main("kernels", PLAN, GROUPS, prepare)
+        }
+    };
     ($target:literal) => {
         use $crate::harness::{Criterion, GroupFn, Session};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(u8, &[&str])] = &[
     (2, &["native", "refusal", "python", "device", "inputs", "step", "threads"]),
     (3, &["measurement", "kernels", "operators"]),
-    (4, &["compile", "recipes", "fusion"]),
+    (4, &["compile", "recipes", "fusion", "kernel"]),
     (5, &["models"]),
     (6, &["verify", "workload"]),
     (7, &["harness"]),

@@ -7,8 +7,9 @@ use plan::{
 
 use super::pilot::Pilot;
 use super::timer::{Subject, Timer};
+use crate::measurement::memory;
 use crate::native::allocator::{self, Retention};
-use crate::native::{huge_pages, memory};
+use crate::native::huge_pages;
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
@@ -95,12 +96,8 @@ impl CaseRun {
 
 /// The memory of one step, on its device.
 fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refusal> {
-    let (output, report) = memory::track(|| workload.step())?;
+    let (output, counted) = memory::track(device, || workload.run())?;
     drop(output?);
-    let counted = match device {
-        Device::Cuda => report.cuda,
-        _ => report.cpu,
-    };
     Ok(Memory {
         weights_bytes: workload.weights_bytes(),
         inputs_bytes: workload.inputs_bytes(),

@@ -1,7 +1,7 @@
 //! What is measured after criterion has sampled: each measure in a pass of its own, so that none
 //! touches a timed sample or another.
 
-use plan::{Case, Counters, Device, Energy, Latency, Measures, Utilization};
+use plan::{Case, Counters, Device, Energy, Latency, LatencyPass, Measures, Utilization};
 
 use super::clock::Stopwatch;
 use super::timer::{Subject, Timer};
@@ -18,6 +18,8 @@ const CALLS: (f64, f64) = (5.0, 1000.0);
 /// Seconds of calls before them that do not count, and fewest and most of those.
 const UNCOUNTED_S: f64 = 0.005;
 const UNCOUNTED: (f64, f64) = (1.0, 100.0);
+/// Most calls that a record keeps one by one.
+const KEPT: usize = 10_000;
 /// Seconds over which the system's counters are read.
 const COUNTERS_S: f64 = 0.02;
 /// Fewest and most steps that they are read over.
@@ -75,14 +77,17 @@ impl Passes<'_> {
     }
 
     fn latency(&mut self) -> Result<Latency, Refusal> {
-        let calls = self.case.settings.latency.calls;
+        let LatencyPass { calls, warm_up } = self.case.settings.latency;
         let calls = calls.unwrap_or_else(|| self.steps_in(LATENCY_S, CALLS));
         // What ran between sampling and here has taken its place in the caches.
-        for _ in 0..self.steps_in(UNCOUNTED_S, UNCOUNTED) {
+        for _ in 0..warm_up.unwrap_or_else(|| self.steps_in(UNCOUNTED_S, UNCOUNTED)) {
             self.timer.call(self.subject)?;
         }
         let call = |_| Ok(self.timer.call(self.subject)?.as_nanos() as f64);
         let times: Vec<f64> = (0..calls).map(call).collect::<Result<_, Refusal>>()?;
+        if self.case.work.kernel().is_some() {
+            keep(&times, self.measures);
+        }
         let none = || Refusal::Failed("no call was asked for".to_owned());
         latency::summarize(&times).ok_or_else(none)
     }
@@ -157,7 +162,7 @@ impl Passes<'_> {
 
     /// A step outside any clock; a device has done it when the call returns, if `waits`.
     fn step(&self, waits: bool) -> Result<(), Refusal> {
-        drop(std::hint::black_box(self.subject.workload.step()?));
+        drop(std::hint::black_box(self.subject.workload.run()?));
         match self.case.device {
             Device::Cuda if waits => Ok(cuda::synchronize(0)?),
             _ => Ok(()),
@@ -169,6 +174,16 @@ impl Passes<'_> {
         const SHORTEST_S: f64 = 1e-9;
         (seconds / self.step_s.max(SHORTEST_S)).clamp(fewest, most) as u64
     }
+}
+
+/// Each call by itself, unless there are too many.
+fn keep(times: &[f64], measures: &mut Measures) {
+    if times.len() <= KEPT {
+        measures.calls_ns = times.iter().map(|ns| *ns as u64).collect();
+        return;
+    }
+    let reason = format!("of {} calls, and a record keeps no more than {KEPT}", times.len());
+    measures.absent.insert("calls_ns".to_owned(), reason);
 }
 
 /// Gives every null measure a reason.
@@ -205,6 +220,17 @@ pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_are_kept_up_to_a_number() {
+        let mut measures = Measures::default();
+        keep(&[3.0, 1.0, 2.0], &mut measures);
+        assert_eq!((measures.calls_ns.as_slice(), measures.absent.len()), (&[3, 1, 2][..], 0));
+        let mut measures = Measures::default();
+        keep(&vec![1.0; KEPT + 1], &mut measures);
+        assert!(measures.calls_ns.is_empty());
+        assert!(measures.absent["calls_ns"].contains("10001"), "{:?}", measures.absent);
+    }
 
     #[test]
     fn every_null_has_its_reason_and_keeps_the_first() {

@@ -64,7 +64,7 @@ impl Timer {
     pub fn time(&mut self, subject: &mut Subject, iters: u64) -> Result<Duration, Refusal> {
         subject.settle();
         let Subject { workload, pace, .. } = subject;
-        let mut step = || Ok(workload.step()?);
+        let mut step = || workload.run();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         match (self.device, pace) {
@@ -92,7 +92,7 @@ impl Timer {
             if waits { Ok(cuda::synchronize(CUDA)?) } else { Ok(()) }
         };
         let step = || {
-            let output = workload.step()?;
+            let output = workload.run()?;
             if waits {
                 cuda::synchronize(CUDA)?;
             }
@@ -109,7 +109,7 @@ impl Timer {
     pub fn pace(&mut self, subject: &mut Subject) -> Result<(), Refusal> {
         if self.device == Device::Cuda {
             let workload = &subject.workload;
-            let mut step = || Ok(workload.step()?);
+            let mut step = || workload.run();
             let mut device = CudaDevice::new(CUDA, &mut step, None);
             let (cold, peak_khz) = (!self.is_hot(), cuda::device(CUDA)?.clock_khz);
             subject.pace = Some(Pace::find(&mut device, &mut HostClock, cold, peak_khz)?);
@@ -123,7 +123,7 @@ impl Timer {
     /// Those of a step and of the device.
     pub fn clocks(&mut self, subject: &mut Subject) -> Result<Option<Clocks>, Refusal> {
         let Subject { workload, pace: Some(pace), .. } = subject else { return Ok(None) };
-        let mut step = || Ok(workload.step()?);
+        let mut step = || workload.run();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         let mut device = CudaDevice::new(CUDA, &mut step, flush);

@@ -1,5 +1,6 @@
 //! The machine, as its own files describe it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +15,7 @@ static HOST: Lazy<HostFacts> = Lazy::new(|| read(Path::new("/")));
 
 /// The machine. Read once per process, but for what changes in it: the cost of a page fault is there
 /// as soon as it was measured, and huge pages can be switched off for the process.
-pub(super) fn host() -> HostFacts {
+pub fn host() -> HostFacts {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let huge_pages = HOST.huge_pages.clone().map(|mode| in_this_process(mode, &status));
     HostFacts { page_fault_ns: page_fault::known_ns(), huge_pages, ..HOST.clone() }
@@ -125,6 +126,23 @@ fn numbers(list: &str) -> impl Iterator<Item = u32> {
             Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
         })
         .flatten()
+}
+
+/// The cores that the process may run on, each once however many threads it has; `None` where the
+/// system does not say.
+pub fn cores() -> Option<usize> {
+    distinct_cores(&Path::new("/").join(CPUS), HOST.affinity.as_deref()?)
+}
+
+fn distinct_cores(folder: &Path, list: &str) -> Option<usize> {
+    let siblings = |cpu: u32| {
+        one_line(
+            &fs::read_to_string(folder.join(format!("cpu{cpu}/topology/thread_siblings_list")))
+                .ok()?,
+        )
+    };
+    let cores: Option<BTreeSet<String>> = numbers(list).map(siblings).collect();
+    cores.map(|cores| cores.len()).filter(|count| *count > 0)
 }
 
 /// The highest clock of the CPUs that the process may run on, in MHz; turbo counts where it is on.
@@ -283,6 +301,20 @@ mod tests {
         assert_eq!(max_clock(root.path(), "0-1"), Some(5400.0));
         assert_eq!(max_clock(root.path(), "0"), Some(3900.0));
         assert_eq!(max_clock(root.path(), "2"), None);
+    }
+
+    #[test]
+    fn threads_of_one_core_are_one_core() {
+        let siblings = |cpu: u32| format!("cpu{cpu}/topology/thread_siblings_list");
+        let root = machine(&[
+            (&siblings(0), "0,2\n"),
+            (&siblings(1), "1,3\n"),
+            (&siblings(2), "0,2\n"),
+            (&siblings(3), "1,3\n"),
+        ]);
+        assert_eq!(distinct_cores(root.path(), "0-3"), Some(2));
+        assert_eq!(distinct_cores(root.path(), "0,2"), Some(1));
+        assert_eq!(distinct_cores(root.path(), "0-4"), None, "nothing is said of the last");
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod stream;
 mod tolerance;
 mod trial;
 
+pub use float::Float;
 pub use site::Site;
 pub use tolerance::Tolerance;
 pub use trial::{Trial, trials};

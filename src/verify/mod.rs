@@ -8,7 +8,7 @@ mod gates;
 mod reference;
 mod values;
 
-pub use gates::{min_agreement_db, min_sqnr_db};
+pub use gates::{kernel_min_sqnr_db, min_agreement_db, min_sqnr_db};
 pub use reference::{Reference, rows};
 pub use values::{Values, Worst};
 
@@ -97,7 +97,7 @@ impl Distance {
     }
 
     /// The record's form, beside the gate that was applied and the rows that were compared.
-    fn accuracy(self, min_sqnr_db: f64, rows_checked: u64) -> Accuracy {
+    pub fn accuracy(self, min_sqnr_db: f64, rows_checked: u64) -> Accuracy {
         let Self { sqnr_db, max_abs_error, relative_error, rmse } = self;
         Accuracy {
             sqnr_db: Stat(sqnr_db),
@@ -122,7 +122,7 @@ fn squares(tensor: &Tensor) -> Result<f64, TchError> {
 const BLOCK: i64 = 1 << 20;
 
 /// All elements of a tensor, in their order, block by block.
-fn blocks(
+pub fn blocks(
     tensor: &Tensor,
 ) -> Result<impl Iterator<Item = Result<Tensor, TchError>> + use<>, TchError> {
     let flat = tensor.f_reshape([-1])?;

@@ -6,6 +6,9 @@ mod ahead;
 mod compiled;
 mod forward;
 mod fusion;
+#[doc(hidden)]
+pub mod generated;
+mod kernel;
 mod operator;
 mod preflight;
 mod probe;
@@ -34,6 +37,14 @@ pub trait Workload {
     /// allocated but what the operations themselves allocate; a C++ exception is an `Err`. With a
     /// preallocated output every step returns that same tensor, and dropping it frees nothing.
     fn step(&self) -> Result<Tensor, TchError>;
+
+    /// [`Self::step`] for who times it: a refusal that is no exception comes as it is.
+    ///
+    /// # Errors
+    /// Those of a step.
+    fn run(&self) -> Result<Tensor, Refusal> {
+        Ok(self.step()?)
+    }
 
     /// Runs one step and compares its output with the float64 reference. An output below its gate,
     /// or with NaN or infinity anywhere, is [`Refusal::Failed`].

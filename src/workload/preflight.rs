@@ -5,7 +5,7 @@ use plan::{
     OperatorWork, Work, cost,
 };
 
-use super::{Refusal, probe};
+use super::{Refusal, kernel, probe};
 use crate::fusion::{self, Site};
 use crate::{compile, device, models, operators, recipes};
 
@@ -22,7 +22,7 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
         Work::Fusion(work) => pattern(case, work)?,
         Work::Operator(work) => operator(case, work)?,
         Work::Probe(work) => probe::check(work, case.device, case.dtype)?,
-        Work::Kernel(_) => {}
+        Work::Kernel(work) => kernel::check(case, work)?,
     }
     device::resolve(case.device)?;
     compilation(case)?;

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 
 /// The configs of all tests. They run at the same time, and what `cargo bench` builds of one would
 /// replace what it has built of another; this way it is the same.
-const CONFIGS: [&str; 5] =
-    ["tiny.yml", "inductor.yml", "patterns.yml", "functions.yml", "machine.yml"];
+const CONFIGS: [&str; 6] =
+    ["tiny.yml", "inductor.yml", "patterns.yml", "functions.yml", "machine.yml", "drop_in.yml"];
 
 /// A folder with criterion's and our own files of the runs.
 pub struct Lab {
@@ -56,6 +56,15 @@ impl Lab {
     pub fn bench(&self, target: &str, arguments: &[&str]) -> String {
         let start = ["bench", "--quiet", "--bench", target, "--"];
         succeeded(&self.cargo(&[&start, arguments].concat()))
+    }
+
+    /// The same where cases fail, so that it does; what it complained about.
+    pub fn failing_bench(&self, target: &str, arguments: &[&str]) -> String {
+        let start = ["bench", "--quiet", "--bench", target, "--"];
+        let output = self.cargo(&[&start, arguments].concat());
+        let said = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(!output.status.success(), "nothing failed: {said}");
+        said
     }
 
     /// `criterion-report <arguments>`; what it printed.

@@ -4,5 +4,6 @@ mod calibration;
 mod compiled;
 mod fusion;
 mod inference;
+mod kernels;
 mod lab;
 mod operators;

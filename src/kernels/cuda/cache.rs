@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 ///
 /// # Errors
 /// As for [`compile::compile`].
-pub(super) fn cubin(source: &Source, capability: Capability) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn cubin(source: &Source, capability: Capability) -> Result<Vec<u8>, Refusal> {
     let name = name(source, capability, libraries::nvrtc()?.version);
     let is_cubin = |content: &[u8]| content.starts_with(cache::ELF);
     cache::kept(&name, is_cubin, || compile::compile(source, capability))

@@ -11,15 +11,15 @@ use super::libraries::{self, Nvrtc};
 use crate::native;
 use crate::refusal::Refusal;
 
-/// A `.cu` file of this folder: [`source!`](super::source).
+/// A `.cu` file: of this folder, by [`source!`](super::source), or of a kernel's author.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
-    pub name: &'static str,
+pub(crate) struct Source<'t> {
+    pub name: &'t str,
     /// The prelude and the file.
-    pub text: &'static str,
+    pub text: &'t str,
 }
 
-impl Source {
+impl Source<'_> {
     /// What NVRTC compiles.
     pub fn with_ptx(&self) -> String {
         concat!("#line 1 \"ptx.cuh\"\n", include_str!("ptx.cuh")).to_owned() + self.text
@@ -47,7 +47,7 @@ pub(super) use source;
 
 /// A GPU's compute capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::kernels) struct Capability {
+pub(crate) struct Capability {
     pub major: i32,
     pub minor: i32,
 }
@@ -95,7 +95,7 @@ pub(super) fn options(capability: Capability) -> [String; 2] {
 /// # Errors
 /// Skipped without NVRTC, or with one that is older than the GPU; failed, with the compiler's log,
 /// where it rejects the source.
-pub(super) fn compile(source: &Source, capability: Capability) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn compile(source: &Source, capability: Capability) -> Result<Vec<u8>, Refusal> {
     let nvrtc = libraries::nvrtc()?;
     let program = Program::new(source)?;
     let options = options(capability);

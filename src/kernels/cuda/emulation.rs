@@ -9,12 +9,12 @@ use super::operator::Launch;
 use super::{Grid, Source, module};
 
 /// A source built with the host's C++ compiler, the one that builds the shim.
-pub(super) struct Emulation {
+pub(crate) struct Emulation {
     folder: tempfile::TempDir,
 }
 
 /// A parameter of the kernel.
-pub(super) enum Argument<'t> {
+pub(crate) enum Argument<'t> {
     In(&'t Tensor),
     Out(&'t mut Tensor),
     /// From so many bytes on.
@@ -83,7 +83,7 @@ impl Emulation {
 
     /// Runs an operator's launches, one after another. What their pointers lead into is given as
     /// whole tensors: what is read, and what is also written.
-    pub fn launch(
+    pub(super) fn launch(
         &self,
         entries: &[String],
         launches: &[Launch],
@@ -98,6 +98,10 @@ impl Emulation {
                 arguments.push(match argument {
                     module::Argument::Int(value) => Argument::Int(i64::from(*value)),
                     module::Argument::Long(value) => Argument::Int(*value),
+                    // Words go through registers of integers.
+                    module::Argument::Float(_) | module::Argument::Double(_) => {
+                        panic!("{}: floating-point parameters", entries[launch.kernel])
+                    }
                     module::Argument::Pointer(address) if address.is_null() => Argument::Null,
                     module::Argument::Pointer(address) => {
                         let address = *address as usize;

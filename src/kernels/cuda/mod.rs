@@ -48,9 +48,10 @@ pub mod softmax;
 pub mod traffic;
 
 use crate::refusal::Refusal;
-pub(super) use compile::Capability;
-use compile::{Source, source};
-pub(super) use module::{Argument, Function, Grid, Module};
+pub(crate) use cache::cubin;
+use compile::source;
+pub(crate) use compile::{Capability, Source, compile};
+pub(crate) use module::{Argument, Function, Grid, Module};
 
 /// Whether there is what compiles and loads kernels: asked before anything is made for them.
 ///
@@ -62,7 +63,7 @@ pub fn available() -> Result<(), Refusal> {
 }
 
 #[cfg(test)]
-mod emulation;
+pub(crate) mod emulation;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 
 /// A source's kernels on one device, loaded for the rest of the process.
 #[derive(Debug)]
-pub(in crate::kernels) struct Module {
+pub(crate) struct Module {
     name: String,
     module: sys::CUmodule,
     context: sys::CUcontext,
@@ -100,7 +100,7 @@ impl Module {
 
 /// A kernel on its device.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kernels) struct Function {
+pub(crate) struct Function {
     module: &'static Module,
     function: sys::CUfunction,
     shared: u32,
@@ -108,20 +108,24 @@ pub(in crate::kernels) struct Function {
 
 /// Blocks, and threads of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kernels) struct Grid {
+pub(crate) struct Grid {
     pub blocks: (u32, u32),
     pub threads: u32,
 }
 
 /// A kernel's parameter.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kernels) enum Argument {
+pub(crate) enum Argument {
     /// An address on the device.
     Pointer(*mut c_void),
     /// `int`.
     Int(i32),
     /// `long long`.
     Long(i64),
+    /// `float`.
+    Float(f32),
+    /// `double`.
+    Double(f64),
 }
 
 impl Argument {
@@ -135,6 +139,8 @@ impl Argument {
             Self::Pointer(value) => ptr::from_mut(value).cast(),
             Self::Int(value) => ptr::from_mut(value).cast(),
             Self::Long(value) => ptr::from_mut(value).cast(),
+            Self::Float(value) => ptr::from_mut(value).cast(),
+            Self::Double(value) => ptr::from_mut(value).cast(),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::refusal::Refusal;
 
 /// Every source of this folder, with its entry functions.
-fn sources() -> [(Source, Vec<String>); 6] {
+fn sources() -> [(Source<'static>, Vec<String>); 6] {
     let places = samples::KINDS.map(|kind| Place { kind, device: Device::Cpu });
     let of_norm = |norm| places.iter().flat_map(move |it| normalization::entries(norm, *it));
     let of_pointwise = |it| places.iter().flat_map(move |place| pointwise::entries(it, *place));

@@ -1,0 +1,73 @@
+//! The same product on a GPU: a warp for each output.
+
+#[path = "_layer.rs"]
+mod layer;
+
+use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
+use criterion_torch::kernel::prelude::*;
+use layer::Layer;
+
+pub const SOURCE: Source = Source { name: "gemv.cu", text: include_str!("gemv.cu") };
+
+pub struct ProblemSize {
+    pub out_features: usize,
+    pub in_features: usize,
+}
+
+pub struct Cuda {
+    layer: Layer,
+    y: Tensor,
+    gemv: Function,
+}
+
+impl Kernel for Cuda {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+        if matches!(site.dtype, Dtype::Float64 | Dtype::Float8E4M3Fn) {
+            return Err(site.unsupported("gemv.cu has fp32, bf16 and fp16"));
+        }
+        let gemv = SOURCE.function(&format!("gemv_{}", site.dtype.short()), site)?;
+        let layer = Layer::draw(size.out_features, size.in_features, site)?;
+        // A row begins where an access of 16 bytes may.
+        let values = 16 / site.dtype.bytes() as usize;
+        if size.in_features % values != 0 || i32::try_from(size.in_features).is_err() {
+            return Err(site.unsupported(&format!(
+                "in_features is {}, but gemv.cu takes multiples of {values} below 2³¹",
+                size.in_features
+            )));
+        }
+        let kind = layer.x.f_kind()?;
+        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, site.place))?;
+        Ok(Self { layer, y, gemv })
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        let Self { layer: Layer { weight, x }, y, gemv } = self;
+        let (rows, features) = (y.numel(), x.numel() as i32);
+        // Eight warps in a block.
+        let grid = Grid::over(rows * 32, 256)?;
+        let arguments = [
+            Argument::In(weight),
+            Argument::In(x),
+            Argument::Out(y),
+            Argument::Long(rows as i64),
+            Argument::Int(features),
+        ];
+        // SAFETY: the parameters of `gemv_…`, for weight [rows, features], x [features], y [rows],
+        // each in memory that torch allocated, at a multiple of 16 bytes.
+        unsafe { gemv.launch(grid, &arguments) }
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(self.y.shallow_clone())
+    }
+
+    fn flops(size: &ProblemSize) -> Option<u64> {
+        Some(layer::flops(size.out_features, size.in_features))
+    }
+
+    fn bytes(size: &ProblemSize, dtype: Dtype) -> Option<u64> {
+        Some(layer::bytes(size.out_features, size.in_features, dtype))
+    }
+}

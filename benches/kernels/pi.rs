@@ -1,0 +1,34 @@
+//! π by the midpoint rule for ∫₀¹ 4 / (1 + x²) dx. The smallest kernel there is: one file with one
+//! function. Everything in it is timed; what stands beside it may be left out.
+
+use criterion_torch::kernel::prelude::*;
+
+/// Without a `bench.yaml` the defaults are measured, in fp32, on the CPU.
+pub struct ProblemSize {
+    pub intervals: u32,
+}
+
+impl Default for ProblemSize {
+    fn default() -> Self {
+        Self { intervals: 4096 }
+    }
+}
+
+pub fn run_benchmark<T: Element>(size: &ProblemSize) -> Result<T, Refusal> {
+    let number = T::Wide::from_f64;
+    let width = number(1.0) / number(f64::from(size.intervals));
+    let mut sum = number(0.0);
+    for i in 0..size.intervals {
+        let x = (number(f64::from(i)) + number(0.5)) * width;
+        sum += number(4.0) / (number(1.0) + x * x);
+    }
+    Ok(T::narrow(sum * width))
+}
+
+pub fn reference(_: &ProblemSize, _: &Site) -> Result<Tensor, Refusal> {
+    Ok(Tensor::f_from_slice(&[std::f64::consts::PI])?)
+}
+
+pub fn flops(size: &ProblemSize) -> u64 {
+    6 * u64::from(size.intervals)
+}

@@ -1,0 +1,69 @@
+//! The same step on a GPU: CUDA of one's own, compiled for the device at hand when it is prepared.
+
+#[path = "_heat.rs"]
+mod heat;
+
+use criterion_torch::kernel::cuda::{Argument, Function, Grid as Launch, Source};
+use criterion_torch::kernel::prelude::*;
+use heat::Grid;
+
+pub const SOURCE: Source = Source { name: "heat.cu", text: include_str!("heat.cu") };
+
+pub struct ProblemSize {
+    pub grid_size: Vec<usize>,
+}
+
+/// Not generic: it looks at the site's dtype itself.
+pub struct Cuda {
+    grid: Grid,
+    u: Tensor,
+    next: Tensor,
+    step: Function,
+}
+
+impl Kernel for Cuda {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+        if site.dtype == Dtype::Float8E4M3Fn {
+            return Err(site.unsupported("heat.cu has no arithmetic in 8 bits"));
+        }
+        let step = SOURCE.function(&format!("heat_{}", site.dtype.short()), site)?;
+        let grid = Grid::new(&size.grid_size, site)?;
+        if i32::try_from(grid.points()).is_err() {
+            return Err(site.unsupported("heat.cu counts fewer than 2³¹ points"));
+        }
+        let u = site.normal(grid.size())?;
+        Ok(Self { next: u.f_empty_like()?, grid, u, step })
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        // Two dimensions are three with a single plane.
+        let [.., rows, width] = *self.grid.size() else { return Ok(()) };
+        let points = self.grid.points();
+        let launch = Launch::over(points, 256)?;
+        let [planes, rows, width] =
+            [points / (rows * width), rows, width].map(|it| Argument::Int(it as i32));
+        let arguments = [Argument::In(&self.u), Argument::Out(&mut self.next), planes, rows, width];
+        // SAFETY: the parameters of `heat_…`, whose threads stay below planes · rows · width, the
+        // elements of both tensors.
+        unsafe { self.step.launch(launch, &arguments) }
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(self.next.shallow_clone())
+    }
+
+    /// Its own, as `kernel.rs` does not run where this does.
+    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
+        heat::reference(&self.u, &self.grid).map(Some)
+    }
+
+    fn flops(size: &ProblemSize) -> Option<u64> {
+        Some(heat::flops(&size.grid_size))
+    }
+
+    fn bytes(size: &ProblemSize, dtype: Dtype) -> Option<u64> {
+        Some(heat::bytes(&size.grid_size, dtype))
+    }
+}

@@ -1,0 +1,65 @@
+//! The same loops, their rows shared out among the threads of torch's own operators.
+
+#[path = "_heat.rs"]
+mod heat;
+
+use criterion_torch::kernel::prelude::*;
+use criterion_torch::kernels::cpu::parallel;
+use heat::Grid;
+
+pub struct ProblemSize {
+    pub grid_size: Vec<usize>,
+}
+
+pub struct Threaded<T> {
+    grid: Grid,
+    u: Vec<T>,
+    next: Vec<T>,
+}
+
+impl<T: Element> Kernel for Threaded<T> {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+        if site.device != Device::Cpu {
+            return Err(site.unsupported("threads of the host run on the CPU"));
+        }
+        let grid = Grid::new(&size.grid_size, site)?;
+        let u: Vec<T> = site.host_values(&site.normal(grid.size())?)?;
+        Ok(Self { grid, next: u.clone(), u })
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        match self.grid.strides()[..] {
+            [row] => self.sweep([row]),
+            [plane, row] => self.sweep([plane, row]),
+            _ => Ok(()), // `Grid::new` lets no other pass.
+        }
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(Tensor::f_from_slice(&self.next)?.f_view(&self.grid.shape()[..])?)
+    }
+
+    fn flops(size: &ProblemSize) -> Option<u64> {
+        Some(heat::flops(&size.grid_size))
+    }
+
+    fn bytes(size: &ProblemSize, dtype: Dtype) -> Option<u64> {
+        Some(heat::bytes(&size.grid_size, dtype))
+    }
+}
+
+impl<T: Element> Threaded<T> {
+    fn sweep<const OTHERS: usize>(&mut self, strides: [usize; OTHERS]) -> Result<(), Refusal> {
+        let Self { grid, u, next } = self;
+        let width = grid.width();
+        // Each row is one thread's alone.
+        parallel::for_each_row(next, width, |row, next| {
+            if grid.is_inner(row) {
+                heat::step_row(next, u, row * width, strides);
+            }
+        })?;
+        Ok(())
+    }
+}

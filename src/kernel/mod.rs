@@ -1,0 +1,114 @@
+//! Kernels of one's own: what a file under `benches/kernels` implements to be found, measured, checked
+//! and reported, without being registered anywhere.
+//!
+//! ```no_run
+//! use criterion_torch::kernel::prelude::*;
+//!
+//! /// Its fields are the keys of `problem_size` in the `bench.yaml` beside the file.
+//! #[derive(Default)]
+//! pub struct ProblemSize {
+//!     pub elements: usize,
+//! }
+//!
+//! pub struct Saxpy<T> {
+//!     x: Vec<T>,
+//!     y: Vec<T>,
+//!     z: Vec<T>,
+//! }
+//!
+//! impl<T: Element> Kernel for Saxpy<T> {
+//!     type ProblemSize = ProblemSize;
+//!
+//!     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+//!         let draw = || values(&site.normal(&[size.elements])?);
+//!         Ok(Self { x: draw()?, y: draw()?, z: vec![T::from_f64(0.0); size.elements] })
+//!     }
+//!
+//!     fn run(&mut self) -> Result<(), Refusal> {
+//!         for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {
+//!             *z = T::narrow(T::wide(*x) * T::Wide::from_f64(2.5) + T::wide(*y));
+//!         }
+//!         Ok(())
+//!     }
+//!
+//!     fn output(&self) -> Result<Tensor, Refusal> {
+//!         tensor(&self.z, &[self.z.len()])
+//!     }
+//! }
+//! ```
+
+pub mod cuda;
+mod element;
+#[doc(hidden)]
+pub mod generated;
+mod into_tensor;
+mod site;
+mod values;
+
+pub use element::Element;
+pub use half::{bf16, f16};
+pub use into_tensor::IntoTensor;
+pub use plan::{Device, Dtype};
+pub use site::Site;
+pub use tch::{self, TchError, Tensor};
+pub use values::{tensor, values};
+
+pub use crate::refusal::Refusal;
+
+/// What a kernel's file needs.
+pub mod prelude {
+    pub use super::{
+        Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
+        tch, tensor, values,
+    };
+}
+
+/// One kernel. Of a type that is generic over one [`Element`] there is an instance for each precision;
+/// another looks at [`Site::dtype`] itself, and refuses what it has not as [`Refusal::Unsupported`].
+/// The same goes for [`Site::device`].
+pub trait Kernel: Sized + 'static {
+    /// A struct of the same file; its fields are the keys of `problem_size`.
+    type ProblemSize: 'static;
+
+    /// Everything that a step reads, made before the clock starts. What it draws ([`Site::normal`])
+    /// depends on the case's seed alone, so that siblings see the same input if they draw in the same
+    /// order.
+    ///
+    /// # Errors
+    /// Whatever keeps the kernel from running.
+    fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
+
+    /// One step, which is what is timed. It runs many times and finds the same every time: where it works
+    /// in place, it first puts back what it starts from.
+    ///
+    /// # Errors
+    /// Those of its operations.
+    fn run(&mut self) -> Result<(), Refusal>;
+
+    /// What the last step computed, in the case's dtype, where the case runs. Not timed.
+    ///
+    /// # Errors
+    /// What libtorch refuses.
+    fn output(&self) -> Result<Tensor, Refusal>;
+
+    /// What the output should be, in float64, of the output's size, by another way. Not timed. Without
+    /// one the kernel is measured all the same, and said to be unverified.
+    ///
+    /// # Errors
+    /// Those of its operations.
+    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
+        Ok(None)
+    }
+
+    /// Floating-point operations of a step.
+    fn flops(size: &Self::ProblemSize) -> Option<u64> {
+        let _ = size;
+        None
+    }
+
+    /// Bytes that a step has to read and write, each operand once.
+    fn bytes(size: &Self::ProblemSize, dtype: Dtype) -> Option<u64> {
+        let _ = (size, dtype);
+        None
+    }
+}

@@ -1,0 +1,21 @@
+//! What the code that the build script generates of kernels names. Not for authors.
+
+pub use plan::Case;
+
+pub use super::Workload;
+use super::kernel;
+pub use crate::in_precision;
+pub use crate::kernel::Site;
+pub use crate::kernel::generated::{
+    Built, Entry, Fields, Function, built, function, read, required, show,
+};
+pub use crate::refusal::Refusal;
+
+/// Prepares a case of one of these files.
+///
+/// # Errors
+/// As [`super::prepare`]; a case of another file.
+pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    super::preflight(case)?;
+    Ok(Box::new(kernel::Kernel::prepare(entries, case)?))
+}

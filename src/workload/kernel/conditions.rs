@@ -1,0 +1,41 @@
+//! Whether a kernel's case is to be run at all.
+
+use plan::{Case, Condition, FactValue, KernelWork, SkipCondition};
+
+use super::facts;
+use crate::device;
+use crate::refusal::Refusal;
+
+/// Whether its device is there and none of its skip conditions holds. Builds nothing.
+///
+/// # Errors
+/// Skipped; failed where a condition asks for what is not known here.
+pub(in crate::workload) fn check(case: &Case, work: &KernelWork) -> Result<(), Refusal> {
+    device::resolve(case.device)?;
+    work.skip_conditions.iter().try_for_each(|skip| {
+        let fact = |name: &str| facts::value(name, case, work);
+        judge(skip, work, &fact)
+    })
+}
+
+fn judge(
+    skip: &SkipCondition,
+    work: &KernelWork,
+    fact: &dyn Fn(&str) -> Option<FactValue>,
+) -> Result<(), Refusal> {
+    let SkipCondition { check, reason } = skip;
+    let Some(check) = check else { return Err(Refusal::Skipped(reason.clone())) };
+    let fields: Vec<_> = facts::fields(work).map(|(name, value)| (name, value.kind())).collect();
+    let failed = |what: &str| Refusal::Failed(format!("skip_conditions: `{check}`: {what}"));
+    let condition = Condition::parse(check, &fields)
+        .map_err(|error| failed(&format!("{error}; {}", error.remedy)))?;
+    if condition.holds(fact).map_err(|what| failed(&what))? {
+        let why = format!("{reason} (skip_conditions: `{check}`)");
+        return Err(Refusal::Skipped(why));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "conditions_tests.rs"]
+mod tests;

@@ -1,0 +1,188 @@
+//! The outputs of a kernel's runs, against its reference and against each other.
+
+use plan::{Accuracy, Case, KernelTolerances, KernelWork, Stat};
+use tch::{Kind, TchError, Tensor};
+
+use crate::refusal::Refusal;
+use crate::verify::{self, Distance};
+
+/// Decibels beyond which a record's gate does not go, as those of a config: a tolerance of 0 has
+/// infinitely many.
+const MOST_DB: f64 = 200.0;
+
+/// What the output of a case has to be.
+#[derive(Debug)]
+pub struct Judge {
+    /// In float64, on the host.
+    reference: Option<Tensor>,
+    tolerances: KernelTolerances,
+    min_sqnr_db: f64,
+    precision: &'static str,
+}
+
+impl Judge {
+    /// # Errors
+    /// A reference of another dtype than float64, or with values that are no numbers.
+    pub fn new(case: &Case, work: &KernelWork, reference: Option<Tensor>) -> Result<Self, Refusal> {
+        let tolerances = work.tolerances;
+        let default = verify::kernel_min_sqnr_db(case.dtype);
+        let configured = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
+        let min_sqnr_db = tolerances.relative_error.map_or(configured, decibels);
+        let reference = reference.map(float64).transpose()?;
+        Ok(Self { reference, tolerances, min_sqnr_db, precision: case.dtype.precision() })
+    }
+
+    pub fn has_reference(&self) -> bool {
+        self.reference.is_some()
+    }
+
+    /// The accuracy of the output that is furthest from the reference, when all are near enough.
+    ///
+    /// # Errors
+    /// An output that is not, or that holds no numbers, whatever the reference.
+    pub fn accuracy(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
+        let mut worst = None::<Accuracy>;
+        for (run, output) in outputs.iter().enumerate() {
+            let accuracy = self.of(output).map_err(|what| match run {
+                0 => Refusal::Failed(what),
+                _ => Refusal::Failed(format!(
+                    "run {} of {} is wrong and those before it are right, so that it did not start \
+                     from what they started from: {what}; `run` has to find the same every time",
+                    run + 1,
+                    outputs.len()
+                )),
+            })?;
+            let is_worse = |it: &Accuracy| accuracy.relative_error.0 > it.relative_error.0;
+            if worst.as_ref().is_none_or(is_worse) {
+                worst = Some(accuracy);
+            }
+        }
+        worst.ok_or_else(|| Refusal::Failed("nothing has run".to_owned()))
+    }
+
+    /// Of one output, or what is wrong with it.
+    fn of(&self, output: &Tensor) -> Result<Accuracy, String> {
+        let said = |error: TchError| Refusal::from(error).to_string();
+        let (broken, all) = (verify::nonfinite(output).map_err(said)?, output.numel());
+        if broken > 0 {
+            return Err(format!("{broken} of {all} outputs are NaN or infinite"));
+        }
+        let Some(reference) = &self.reference else { return Ok(self.unverified()) };
+        if output.size() != reference.size() {
+            let (found, expected) = (output.size(), reference.size());
+            return Err(format!("its output is {found:?}, and its reference {expected:?}"));
+        }
+        let distance = Distance::between(reference, output).map_err(said)?;
+        let mut wrong = exceeded(&self.tolerances, &distance);
+        wrong.extend(self.below_gate(&distance));
+        if !wrong.is_empty() {
+            return Err(format!("inaccurate: {}", wrong.join("; ")));
+        }
+        let rows = reference.size().first().map_or(1, |rows| rows.unsigned_abs());
+        Ok(distance.accuracy(self.min_sqnr_db, rows))
+    }
+
+    /// Of an output that nothing is known about.
+    fn unverified(&self) -> Accuracy {
+        let unknown = Stat(f64::NAN);
+        Accuracy {
+            sqnr_db: unknown,
+            max_abs_error: unknown,
+            relative_error: unknown,
+            rmse: Some(unknown),
+            min_sqnr_db: self.min_sqnr_db,
+            rows_checked: 0,
+            gates: vec![],
+            eager: None,
+        }
+    }
+
+    /// The dtype's gate, where no `relative_error` takes its place.
+    fn below_gate(&self, distance: &Distance) -> Option<String> {
+        let Distance { sqnr_db, relative_error, .. } = distance;
+        // A ratio that is no number must not pass, hence the question put this way round.
+        if self.tolerances.relative_error.is_some() || *sqnr_db >= self.min_sqnr_db {
+            return None;
+        }
+        Some(format!(
+            "{sqnr_db:.1} dB signal-to-noise ratio is below the gate of {:.1} dB of {} (relative \
+             error {relative_error:.3e}); if it is good enough, give `tolerances.relative_error`",
+            self.min_sqnr_db, self.precision
+        ))
+    }
+}
+
+/// A relative error as a gate.
+fn decibels(relative_error: f64) -> f64 {
+    (-20.0 * relative_error.log10()).min(MOST_DB)
+}
+
+/// On the host, if it is what a reference has to be.
+fn float64(reference: Tensor) -> Result<Tensor, Refusal> {
+    let kind = reference.f_kind()?;
+    if kind != Kind::Double {
+        return Err(Refusal::Failed(format!("its reference is {kind:?}, and has to be float64")));
+    }
+    let reference = reference.f_to_device(tch::Device::Cpu)?;
+    let (broken, all) = (verify::nonfinite(&reference)?, reference.numel());
+    if broken > 0 || all == 0 {
+        let what = format!("{broken} of the {all} values of its reference are NaN or infinite");
+        return Err(Refusal::Failed(what));
+    }
+    Ok(reference)
+}
+
+/// The tolerances that a distance exceeds, with limit and value.
+fn exceeded(tolerances: &KernelTolerances, distance: &Distance) -> Vec<String> {
+    let KernelTolerances { rmse, relative_error, max_error } = *tolerances;
+    let of = |name: &str, limit: Option<f64>, found: f64| {
+        let limit = limit?;
+        // NaN must not pass.
+        let passes = found <= limit;
+        (!passes).then(|| format!("`{name}` is {found:.3e}, above its tolerance of {limit:e}"))
+    };
+    [
+        of("rmse", rmse, distance.rmse),
+        of("relative_error", relative_error, distance.relative_error),
+        of("max_error", max_error, distance.max_abs_error),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The largest standard deviation (population) of an element over these outputs.
+///
+/// # Errors
+/// Outputs of several sizes; what libtorch refuses.
+pub fn spread(outputs: &[Tensor]) -> Result<f64, Refusal> {
+    let [first, others @ ..] = outputs else { return Ok(0.0) };
+    if let Some(other) = others.iter().find(|other| other.size() != first.size()) {
+        let (first, other) = (first.size(), other.size());
+        let what = format!("its output is {first:?} in one run and {other:?} in another");
+        return Err(Refusal::Failed(what));
+    }
+    // n²σ² is the sum of the squared differences of all pairs: equal bits are exactly 0.
+    let mut largest = 0.0_f64;
+    let mut blocks: Vec<_> = outputs.iter().map(verify::blocks).collect::<Result<_, _>>()?;
+    loop {
+        let block: Option<Vec<_>> = blocks.iter_mut().map(Iterator::next).collect();
+        let Some(block) = block else { break };
+        let block: Vec<Tensor> = block
+            .into_iter()
+            .map(|it| it?.f_to_kind(Kind::Double))
+            .collect::<Result<_, TchError>>()?;
+        let mut squares = block[0].f_zeros_like()?;
+        for (at, one) in block.iter().enumerate() {
+            for other in &block[at + 1..] {
+                squares = squares.f_add(&one.f_sub(other)?.f_square()?)?;
+            }
+        }
+        largest = largest.max(squares.f_max()?.f_double_value(&[])?);
+    }
+    Ok(largest.sqrt() / outputs.len() as f64)
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+//! A kernel of the author's own: the workload of the files under `benches/kernels`.
+
+mod conditions;
+mod facts;
+mod judge;
+
+use std::cell::{Cell, RefCell};
+
+use plan::{Accuracy, Case, KernelFacts, KernelWork, Stat};
+use tch::{Kind, TchError, Tensor};
+
+pub(super) use conditions::check;
+use judge::Judge;
+
+use super::{Refusal, Workload};
+use crate::kernel::Site;
+use crate::kernel::generated::{Built, Entry};
+use crate::{device, inputs, threads};
+
+/// Runs whose outputs are compared with each other.
+const RUNS: usize = 3;
+
+pub(super) struct Kernel {
+    built: RefCell<Box<dyn Built>>,
+    /// What a step returns a handle of, made beforehand: the output stays with the kernel.
+    token: Tensor,
+    /// Whether there is an output.
+    ran: Cell<bool>,
+    site: Site,
+    file: String,
+    judge: Judge,
+    /// The file whose reference is used, where it is another's.
+    reference_of: Option<&'static str>,
+    determinism_std: Cell<Option<f64>>,
+}
+
+impl Kernel {
+    pub(super) fn prepare(entries: &[Entry], case: &Case) -> Result<Self, Refusal> {
+        let work = work(case)?;
+        let entry = find(entries, &work.file)?;
+        let site = site(case)?;
+        let built = (entry.build)(&work.problem_size, &site)?;
+        // Before anything has run: a kernel may spoil what its reference is computed from.
+        let (reference, reference_of) = match built.reference()? {
+            Some(own) => (Some(own), None),
+            None if entry.baseline != entry.file => {
+                let reference = reference_of(find(entries, entry.baseline)?, work, &site)?;
+                let has_one = reference.is_some();
+                (reference, has_one.then_some(entry.baseline))
+            }
+            None => (None, None),
+        };
+        Ok(Self {
+            built: RefCell::new(built),
+            token: Tensor::f_empty([0], (Kind::Float, tch::Device::Cpu))?,
+            ran: Cell::new(false),
+            site,
+            file: work.file.clone(),
+            judge: Judge::new(case, work, reference)?,
+            reference_of,
+            determinism_std: Cell::new(None),
+        })
+    }
+
+    fn once(&self) -> Result<Tensor, Refusal> {
+        drop(self.run()?);
+        self.output()
+    }
+
+    /// A copy of the output on the host, which the next run cannot change.
+    fn output(&self) -> Result<Tensor, Refusal> {
+        let output = self.built.borrow().output()?;
+        let (kind, place) = (output.f_kind()?, output.device());
+        let wanted = inputs::kind(self.site.dtype);
+        if kind != wanted {
+            return Err(Refusal::Failed(format!(
+                "its output is {kind:?}, and the case is {wanted:?}: a kernel that has not every \
+                 precision says so with `site.unsupported`"
+            )));
+        }
+        if place != self.site.place {
+            return Err(Refusal::Failed(format!(
+                "its output is on {place:?}, and the case runs on {:?}",
+                self.site.place
+            )));
+        }
+        // Of 8 bits torch computes nothing; float32 holds them exactly.
+        let kept = if kind == Kind::Float8e4m3fn { Kind::Float } else { kind };
+        Ok(output.f_to_device(tch::Device::Cpu)?.f_to_dtype(kept, false, true)?)
+    }
+}
+
+fn work(case: &Case) -> Result<&KernelWork, Refusal> {
+    let none = || Refusal::Failed(format!("{} is no case of a kernel", case.id));
+    case.work.kernel().ok_or_else(none)
+}
+
+fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
+    entries.iter().find(|entry| entry.file == file).ok_or_else(|| {
+        Refusal::Failed(format!("{file} is none of the files of this build; build it again"))
+    })
+}
+
+fn site(case: &Case) -> Result<Site, Refusal> {
+    let place = device::resolve(case.device)?;
+    let threads = threads::count(case.settings.threads) as usize;
+    Ok(Site { dtype: case.dtype, device: case.device, place, threads, seed: case.settings.seed })
+}
+
+/// That of the group's baseline, prepared as its sibling is.
+fn reference_of(
+    baseline: &Entry,
+    work: &KernelWork,
+    site: &Site,
+) -> Result<Option<Tensor>, Refusal> {
+    let reference = (baseline.build)(&work.problem_size, site).and_then(|it| it.reference());
+    reference.map_err(|refusal| {
+        Refusal::Failed(format!("the reference, which is that of {}: {refusal}", baseline.file))
+    })
+}
+
+impl Workload for Kernel {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.run().map_err(|refusal| TchError::Torch(refusal.to_string()))
+    }
+
+    fn run(&self) -> Result<Tensor, Refusal> {
+        self.built.borrow_mut().run()?;
+        self.ran.set(true);
+        Ok(self.token.shallow_clone())
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        tch::no_grad(|| {
+            // What the very first run has left tells most: nothing can be left over from before.
+            let first = if self.ran.get() { self.output()? } else { self.once()? };
+            let mut outputs = vec![first];
+            while outputs.len() < RUNS {
+                outputs.push(self.once()?);
+            }
+            let accuracy = self.judge.accuracy(&outputs)?;
+            self.determinism_std.set(Some(judge::spread(&outputs)?));
+            Ok(accuracy)
+        })
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        0
+    }
+
+    /// All that preparing has left behind.
+    fn inputs_bytes(&self) -> u64 {
+        self.built.borrow().held_bytes()
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec![self.file.clone()]
+    }
+
+    fn kernel(&self) -> Option<KernelFacts> {
+        let built = self.built.borrow();
+        Some(KernelFacts {
+            problem_size: built.problem_size().clone(),
+            flops: built.flops(),
+            bytes: built.bytes(),
+            has_reference: self.judge.has_reference(),
+            determinism_std: self.determinism_std.get().map(Stat),
+            runs: RUNS as u64,
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(file) = self.reference_of {
+            notes.push(format!("its reference is that of {file}"));
+        } else if !self.judge.has_reference() {
+            notes.push("no reference: its output is unverified".to_owned());
+        }
+        if let Some(spread) = self.determinism_std.get().filter(|it| *it > 0.0) {
+            notes.push(format!(
+                "its output differs from run to run: over {RUNS} runs an element has a standard \
+                 deviation of up to {spread:.3e}"
+            ));
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

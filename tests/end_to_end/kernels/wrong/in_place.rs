@@ -1,0 +1,30 @@
+//! Doubles what it has doubled before.
+
+use criterion_torch::kernel::prelude::*;
+
+pub struct ProblemSize;
+
+pub struct Doubles(Vec<f32>);
+
+impl Kernel for Doubles {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(_: &ProblemSize, _: &Site) -> Result<Self, Refusal> {
+        Ok(Self(vec![1.0; 8]))
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        for value in &mut self.0 {
+            *value *= 2.0;
+        }
+        Ok(())
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        tensor(&self.0, &[8])
+    }
+
+    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
+        Ok(Some(tensor(&[2.0_f64; 8], &[8])?))
+    }
+}

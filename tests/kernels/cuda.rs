@@ -1,0 +1,72 @@
+//! The CUDA of the kernels: compiled by NVRTC, which needs no GPU. Without NVRTC the test says so and
+//! checks nothing, or fails where it is said to be there.
+
+use criterion_torch::kernel::cuda::Source;
+use criterion_torch::kernel::prelude::*;
+
+use super::{check, gemv_cuda, heat_cuda, sum_cuda};
+
+/// Set where this must not be skipped.
+const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_NVRTC";
+
+/// Each source, with its entry functions but for their precision, and the precisions.
+fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 3] {
+    use Dtype::{BFloat16, Float16, Float32, Float64};
+    [
+        (gemv_cuda::SOURCE, &["gemv"], &[Float32, BFloat16, Float16]),
+        (heat_cuda::SOURCE, &["heat"], &[Float64, Float32, BFloat16, Float16]),
+        (sum_cuda::SOURCE, &["sum_blocks", "sum_partials"], &[Float64, Float32, BFloat16, Float16]),
+    ]
+}
+
+#[test]
+fn every_source_compiles_to_its_entry_functions() {
+    for (source, entries, dtypes) in sources() {
+        for capability in [(8, 0), (9, 0), (10, 0)] {
+            let cubin = match source.compile(capability) {
+                Ok(cubin) => cubin,
+                Err(Refusal::Skipped(reason)) => {
+                    assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set: {reason}");
+                    return println!("skipped: {reason}");
+                }
+                Err(other) => panic!("{other}"),
+            };
+            for entry in entries {
+                for dtype in dtypes {
+                    // The section of the function's code, up to its NUL.
+                    let section = format!(".text.{entry}_{}\0", dtype.short());
+                    let found = cubin.windows(section.len()).any(|it| it == section.as_bytes());
+                    assert!(found, "{capability:?}: no {section} in {}", source.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn they_are_refused_on_a_cpu() {
+    let site = check::on_cpu(Dtype::Float32);
+    let texts = [
+        check::refusal::<gemv_cuda::Cuda>(
+            &gemv_cuda::ProblemSize { out_features: 8, in_features: 8 },
+            &site,
+        ),
+        check::refusal::<heat_cuda::Cuda>(&heat_cuda::ProblemSize { grid_size: vec![4, 4] }, &site),
+        check::refusal::<sum_cuda::Cuda>(&sum_cuda::ProblemSize { elements: 8 }, &site),
+    ];
+    for ((source, ..), text) in sources().iter().zip(texts) {
+        assert!(text.contains(source.name) && text.contains("backend cuda"), "{text}");
+    }
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_place() {
+    let source = Source { name: "wrong.cu", text: "\nint f() { return g(); }" };
+    match source.compile((8, 0)) {
+        Err(Refusal::Failed(text)) => assert!(text.contains("wrong.cu(2): error"), "{text}"),
+        Err(Refusal::Skipped(reason)) if std::env::var_os(REQUIRED).is_none() => {
+            println!("skipped: {reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+}

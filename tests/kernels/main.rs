@@ -1,0 +1,192 @@
+//! The kernels of `benches/kernels`: each against its reference, at sizes that are tiny, odd and of
+//! unequal sides, in all its precisions.
+
+mod check;
+mod cuda;
+
+#[path = "../../benches/kernels/decode_gemv/kernel.rs"]
+mod gemv;
+#[path = "../../benches/kernels/decode_gemv/cuda.rs"]
+mod gemv_cuda;
+#[path = "../../benches/kernels/decode_gemv/mv.rs"]
+mod gemv_mv;
+#[path = "../../benches/kernels/decode_gemv/slices.rs"]
+mod gemv_slices;
+#[path = "../../benches/kernels/stencil/kernel.rs"]
+mod heat;
+#[path = "../../benches/kernels/stencil/cuda.rs"]
+mod heat_cuda;
+#[path = "../../benches/kernels/stencil/threaded.rs"]
+mod heat_threaded;
+#[path = "../../benches/kernels/tensor_network/kernel.rs"]
+mod norm;
+#[path = "../../benches/kernels/tensor_network/einsum.rs"]
+mod norm_einsum;
+#[path = "../../benches/kernels/tensor_network/transfer_matrices.rs"]
+mod norm_transfer;
+#[path = "../../benches/kernels/pi.rs"]
+mod pi;
+#[path = "../../benches/kernels/reduction/kernel.rs"]
+mod sum;
+#[path = "../../benches/kernels/reduction/cuda.rs"]
+mod sum_cuda;
+#[path = "../../benches/kernels/reduction/kahan.rs"]
+mod sum_kahan;
+#[path = "../../benches/kernels/reduction/pairwise.rs"]
+mod sum_pairwise;
+
+use check::{agree, agree_in, on_cpu, refusal};
+use criterion_torch::kernel::prelude::*;
+
+const PRECISIONS: [Dtype; 4] = [Dtype::Float64, Dtype::Float32, Dtype::BFloat16, Dtype::Float16];
+
+#[test]
+fn a_step_of_heat_is_that_of_whole_tensors() {
+    for grid_size in [vec![3, 3], vec![5, 4], vec![17, 33], vec![3, 3, 3], vec![4, 7, 9]] {
+        let size = heat::ProblemSize { grid_size: grid_size.clone() };
+        let threaded = heat_threaded::ProblemSize { grid_size };
+        agree!(heat::Heat, &size);
+        agree!(heat_threaded::Threaded, &threaded, heat::Heat, &size);
+    }
+}
+
+#[test]
+fn grids_of_another_form_are_refused() {
+    for grid_size in [vec![], vec![8], vec![2, 8], vec![4, 4, 4, 4], vec![usize::MAX, usize::MAX]] {
+        let size = heat::ProblemSize { grid_size };
+        let text = refusal::<heat::Heat<f32>>(&size, &on_cpu(Dtype::Float32));
+        assert!(text.contains(&format!("{:?}", size.grid_size)), "{text}");
+    }
+}
+
+#[test]
+fn sums_are_the_exact_one() {
+    for elements in [1, 2, 31, 33, 1024, 1025, 70_001] {
+        let size = sum::ProblemSize { elements };
+        let pairwise = sum_pairwise::ProblemSize { elements };
+        let kahan = sum_kahan::ProblemSize { elements };
+        for dtype in PRECISIONS {
+            agree_in::<sum::Sum, sum::Sum>(&size, &size, dtype);
+        }
+        agree!(sum_pairwise::Pairwise, &pairwise, @sum::Sum, &size);
+        agree!(sum_kahan::Kahan, &kahan, @sum::Sum, &size);
+    }
+}
+
+#[test]
+fn a_sum_that_is_compensated_is_nearer_than_one_that_is_not() {
+    // In float64, whose reference is exact: what a loop without compensation leaves at the end of 2²⁰
+    // values is some thousand times as large.
+    let elements = 1 << 20;
+    let reference = check::reference::<sum::Sum>(&sum::ProblemSize { elements }, Dtype::Float64);
+    let size = sum_kahan::ProblemSize { elements };
+    let found = check::distance::<sum_kahan::Kahan<f64>>(&size, Dtype::Float64, &reference);
+    assert!(found.relative_error <= f64::EPSILON, "{found:?}");
+}
+
+#[test]
+fn an_empty_sum_is_refused() {
+    let text = refusal::<sum::Sum>(&sum::ProblemSize { elements: 0 }, &on_cpu(Dtype::Float32));
+    assert!(text.contains("elements is 0"), "{text}");
+}
+
+#[test]
+fn products_with_one_token_are_rows_times_it() {
+    for (out_features, in_features) in [(1, 1), (3, 5), (33, 31), (64, 96), (257, 130)] {
+        let size = gemv::ProblemSize { out_features, in_features };
+        let mv = gemv_mv::ProblemSize { out_features, in_features };
+        let slices = gemv_slices::ProblemSize { out_features, in_features };
+        for dtype in PRECISIONS {
+            agree_in::<gemv::Linear, gemv::Linear>(&size, &size, dtype);
+            agree_in::<gemv_mv::Mv, gemv::Linear>(&mv, &size, dtype);
+        }
+        agree!(gemv_slices::Slices, &slices, @gemv::Linear, &size);
+    }
+}
+
+#[test]
+fn a_layer_in_eight_bits_is_refused() {
+    let size = gemv::ProblemSize { out_features: 4, in_features: 4 };
+    let text = refusal::<gemv::Linear>(&size, &on_cpu(Dtype::Float8E4M3Fn));
+    assert!(text.starts_with("unsupported: cpu, fp8: "), "{text}");
+}
+
+#[test]
+fn every_order_of_contraction_gives_the_norm() {
+    for (sites, bond_dimension, physical_dimension) in
+        [(2, 1, 1), (2, 3, 2), (3, 4, 2), (7, 5, 3), (24, 8, 2)]
+    {
+        let size = norm::ProblemSize { sites, bond_dimension, physical_dimension };
+        let einsum = norm_einsum::ProblemSize { sites, bond_dimension, physical_dimension };
+        let transfer = norm_transfer::ProblemSize { sites, bond_dimension, physical_dimension };
+        for dtype in [Dtype::Float64, Dtype::Float32] {
+            agree_in::<norm::SiteBySite, norm::SiteBySite>(&size, &size, dtype);
+            agree_in::<norm_einsum::Einsum, norm::SiteBySite>(&einsum, &size, dtype);
+            agree_in::<norm_transfer::TransferMatrices, norm::SiteBySite>(&transfer, &size, dtype);
+        }
+    }
+}
+
+/// The reference of the contractions, which is one as well, beside all amplitudes written out.
+#[test]
+fn the_norm_is_that_of_all_amplitudes() {
+    let size = norm::ProblemSize { sites: 5, bond_dimension: 3, physical_dimension: 2 };
+    let site = on_cpu(Dtype::Float64);
+    let found = check::reference::<norm::SiteBySite>(&size, site.dtype).double_value(&[0]);
+    let _drawing = criterion_torch::inputs::seeded(site.seed);
+    let state = norm::state::State::draw(5, 3, 2, &site).unwrap();
+    let mut amplitudes = Tensor::ones([1, 1], (tch::Kind::Double, tch::Device::Cpu));
+    for tensor in &state.tensors {
+        amplitudes = amplitudes.tensordot(tensor, [1], [0]).flatten(0, 1);
+    }
+    assert_eq!(amplitudes.size(), [32, 1]);
+    let expected = amplitudes.square().sum(None).double_value(&[]);
+    assert!((found / expected - 1.0).abs() < 1e-14, "{found} instead of {expected}");
+}
+
+#[test]
+fn a_circle_has_its_area() {
+    let site = on_cpu(Dtype::Float64);
+    let size = pi::ProblemSize::default();
+    let reference = pi::reference(&size, &site).unwrap();
+    let found = [
+        Tensor::from(pi::run_benchmark::<f64>(&size).unwrap()),
+        Tensor::from(pi::run_benchmark::<f32>(&size).unwrap()),
+    ];
+    // The rule's own error is 1 / 12 n² of an interval, far below float32's.
+    for (found, decibels) in found.iter().zip([150.0, check::gate(Dtype::Float32)]) {
+        let found =
+            criterion_torch::verify::Distance::between(&reference, &found.view([1])).unwrap();
+        assert!(found.sqnr_db >= decibels, "{found:?}");
+    }
+    assert_eq!(pi::flops(&size), 6 * 4096);
+}
+
+#[test]
+fn what_a_step_takes_is_counted() {
+    let flat = heat::ProblemSize { grid_size: vec![4, 5] };
+    let deep = heat::ProblemSize { grid_size: vec![4, 5, 6] };
+    // 6 and 24 points inside; 3 neighbours' sums, 2 products and a sum, and 5, 2 and 1.
+    assert_eq!(heat::Heat::<f32>::flops(&flat), Some(6 * 6));
+    assert_eq!(heat::Heat::<f32>::flops(&deep), Some(24 * 8));
+    assert_eq!(heat::Heat::<f32>::bytes(&flat, Dtype::BFloat16), Some((20 + 6) * 2));
+    let sum = sum::ProblemSize { elements: 10 };
+    assert_eq!(sum::Sum::flops(&sum), Some(9));
+    assert_eq!(sum::Sum::bytes(&sum, Dtype::Float32), Some(44));
+    let layer = gemv::ProblemSize { out_features: 3, in_features: 5 };
+    assert_eq!(gemv::Linear::flops(&layer), Some(30));
+    assert_eq!(gemv::Linear::bytes(&layer, Dtype::Float64), Some((15 + 5 + 3) * 8));
+    // Two sites of [1, 2, 3] and [3, 2, 1]: 1·1·6 + 3·2·3 and 3·3·2 + 1·6·1 products and as many sums.
+    let pair = norm::ProblemSize { sites: 2, bond_dimension: 3, physical_dimension: 2 };
+    assert_eq!(norm::SiteBySite::flops(&pair), Some(2 * (6 + 18 + 18 + 6)));
+    assert_eq!(norm::SiteBySite::bytes(&pair, Dtype::Float32), Some((6 + 6 + 1) * 4));
+}
+
+/// That the comparison finds what differs.
+#[test]
+#[should_panic(expected = "float32: Distance")]
+fn a_kernel_of_another_input_is_found_out() {
+    let size = sum::ProblemSize { elements: 100 };
+    let other = sum::ProblemSize { elements: 101 };
+    agree_in::<sum::Sum, sum::Sum>(&size, &other, Dtype::Float32);
+}
