@@ -152,7 +152,7 @@ fn read_document(
     let backends = read_backends(&fields);
     let tolerances = fields.read("tolerances", |node| read_tolerances(node, kernel));
     let skips = fields.items("skip_conditions", |node| read_skip(node, kernel));
-    let metadata = fields.read("metadata", read_metadata);
+    let metadata = fields.read("metadata", Node::object);
     Some(KernelParams {
         kernel: kernel.clone(),
         problem_sizes: problem_sizes?,
@@ -160,7 +160,7 @@ fn read_document(
         backends: over.backends(backends?),
         tolerances: tolerances.unwrap_or_default(),
         skips: skips?.unwrap_or_default(),
-        metadata: metadata.unwrap_or_default(),
+        metadata: metadata.unwrap_or_default().into_iter().collect(),
         settings: own.settings,
     })
 }
@@ -287,10 +287,4 @@ fn read_check(node: &Node<'_>, kernel: &Kernel) -> Option<String> {
         Ok(_) => Some(text),
         Err(error) => node.error(format!("`{text}`, {error}"), error.remedy),
     }
-}
-
-fn read_metadata(node: &Node<'_>) -> Option<BTreeMap<String, Value>> {
-    let read: Vec<_> = node.entries_of_any_key()?.into_iter().collect();
-    let values: Vec<_> = read.into_iter().map(|(key, node)| (key, node.json())).collect();
-    values.into_iter().map(|(key, value)| Some((key, value?))).collect()
 }
