@@ -1,4 +1,5 @@
-//! A value of a slice: which precisions a kernel of plain Rust has.
+//! A value of a slice: which precisions a kernel of plain Rust has. Conversions are inlined: kernels are
+//! of another crate, and their loops become vector code only around what they can see.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
@@ -48,18 +49,22 @@ impl Element for f64 {
     type Wide = Self;
     const DTYPE: Dtype = Dtype::Float64;
 
+    #[inline]
     fn from_f64(value: f64) -> Self {
         value
     }
 
+    #[inline]
     fn to_f64(self) -> f64 {
         self
     }
 
+    #[inline]
     fn wide(self) -> Self {
         self
     }
 
+    #[inline]
     fn narrow(wide: Self) -> Self {
         wide
     }
@@ -69,18 +74,22 @@ impl Element for f32 {
     type Wide = Self;
     const DTYPE: Dtype = Dtype::Float32;
 
+    #[inline]
     fn from_f64(value: f64) -> Self {
         value as Self
     }
 
+    #[inline]
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
 
+    #[inline]
     fn wide(self) -> Self {
         self
     }
 
+    #[inline]
     fn narrow(wide: Self) -> Self {
         wide
     }
@@ -92,18 +101,22 @@ macro_rules! half_precision {
             type Wide = f32;
             const DTYPE: Dtype = $dtype;
 
+            #[inline]
             fn from_f64(value: f64) -> Self {
                 Self::from_f64(value)
             }
 
+            #[inline]
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
 
+            #[inline]
             fn wide(self) -> f32 {
                 f32::from(self)
             }
 
+            #[inline]
             fn narrow(wide: f32) -> Self {
                 Self::from_f32(wide)
             }
