@@ -17,6 +17,8 @@ use crate::kernel::Site;
 use crate::kernel::generated::{Built, Entry};
 use crate::{device, inputs, threads};
 
+/// What a record says of an output that nothing is known about.
+const UNVERIFIED: &str = "no reference: its output is unverified";
 /// Runs whose outputs are compared with each other.
 const RUNS: usize = 3;
 
@@ -29,8 +31,8 @@ pub(super) struct Kernel {
     site: Site,
     file: String,
     judge: Judge,
-    /// The file whose reference is used, where it is another's.
-    reference_of: Option<&'static str>,
+    /// Whose reference it is, or why there is none, where a reader should know.
+    reference_note: Option<String>,
     determinism_std: Cell<Option<f64>>,
 }
 
@@ -41,14 +43,13 @@ impl Kernel {
         let site = site(case)?;
         let built = (entry.build)(&work.problem_size, &site)?;
         // Before anything has run: a kernel may spoil what its reference is computed from.
-        let (reference, reference_of) = match built.reference()? {
-            Some(own) => (Some(own), None),
+        let own = built.reference()?;
+        let (reference, reference_note) = match own {
             None if entry.baseline != entry.file => {
-                let reference = reference_of(find(entries, entry.baseline)?, work, &site)?;
-                let has_one = reference.is_some();
-                (reference, has_one.then_some(entry.baseline))
+                reference_of(find(entries, entry.baseline)?, work, &site)?
             }
-            None => (None, None),
+            None => (None, Some(UNVERIFIED.to_owned())),
+            own => (own, None),
         };
         Ok(Self {
             built: RefCell::new(built),
@@ -57,7 +58,7 @@ impl Kernel {
             site,
             file: work.file.clone(),
             judge: Judge::new(case, work, reference)?,
-            reference_of,
+            reference_note,
             determinism_std: Cell::new(None),
         })
     }
@@ -107,16 +108,25 @@ fn site(case: &Case) -> Result<Site, Refusal> {
     Ok(Site { dtype: case.dtype, device: case.device, place, threads, seed: case.settings.seed })
 }
 
-/// That of the group's baseline, prepared as its sibling is.
+/// That of the group's baseline, prepared as its sibling is, and what to say about it.
 fn reference_of(
     baseline: &Entry,
     work: &KernelWork,
     site: &Site,
-) -> Result<Option<Tensor>, Refusal> {
-    let reference = (baseline.build)(&work.problem_size, site).and_then(|it| it.reference());
-    reference.map_err(|refusal| {
-        Refusal::Failed(format!("the reference, which is that of {}: {refusal}", baseline.file))
-    })
+) -> Result<(Option<Tensor>, Option<String>), Refusal> {
+    let file = baseline.file;
+    let (reference, note) =
+        match (baseline.build)(&work.problem_size, site).and_then(|it| it.reference()) {
+            Ok(Some(reference)) => (Some(reference), format!("its reference is that of {file}")),
+            Ok(None) => (None, UNVERIFIED.to_owned()),
+            // A sibling may have precisions that the baseline has not.
+            Err(Refusal::Unsupported(why)) => (None, format!("{UNVERIFIED} ({file}: {why})")),
+            Err(refusal) => {
+                let what = format!("the reference, which is that of {file}: {refusal}");
+                return Err(Refusal::Failed(what));
+            }
+        };
+    Ok((reference, Some(note)))
 }
 
 impl Workload for Kernel {
@@ -170,12 +180,7 @@ impl Workload for Kernel {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if let Some(file) = self.reference_of {
-            notes.push(format!("its reference is that of {file}"));
-        } else if !self.judge.has_reference() {
-            notes.push("no reference: its output is unverified".to_owned());
-        }
+        let mut notes: Vec<String> = self.reference_note.iter().cloned().collect();
         if let Some(spread) = self.determinism_std.get().filter(|it| *it > 0.0) {
             notes.push(format!(
                 "its output differs from run to run: over {RUNS} runs an element has a standard \

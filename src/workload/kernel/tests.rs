@@ -208,6 +208,20 @@ fn a_sibling_is_judged_by_the_baselines_reference() {
 }
 
 #[test]
+fn a_sibling_in_a_precision_that_the_baseline_has_not_is_unverified() {
+    fn refuses(_: &Fields, site: &Site) -> Result<Box<dyn Built>, Refusal> {
+        Err(site.unsupported("not here"))
+    }
+    let entries = [
+        Entry { file: CASE_FILE, baseline: CASE_FILE, build: refuses },
+        Entry { file: SIBLING, baseline: CASE_FILE, build: build_sibling },
+    ];
+    let kernel = Kernel::prepare(&entries, &case(SIBLING, &[])).unwrap();
+    let note = format!("{UNVERIFIED} ({CASE_FILE}: cpu, fp32: not here)");
+    assert_eq!(kernel.notes(), [note]);
+}
+
+#[test]
 fn a_file_of_another_build_is_said() {
     let case = case("benches/kernels/gone.rs", &[]);
     let Err(Refusal::Failed(text)) = prepared(&case).map(drop) else { panic!("found") };
