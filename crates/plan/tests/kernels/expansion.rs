@@ -241,7 +241,7 @@ fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
 
 #[test]
 fn skips_are_carried_by_the_cases_that_they_are_about() {
-    let bench = "precisions: [fp32, fp16]\nbackends: [cpu, cuda]\nskip_conditions:\n\
+    let bench = "problem_size: { n: 9 }\nprecisions: [fp32, fp16]\nbackends: [cpu, cuda]\nskip_conditions:\n\
                  - { reason: everywhere }\n\
                  - { backend: cpu, reason: on cpu }\n\
                  - { precision: half, reason: in half, check: 'problem.n > 8' }\n\
