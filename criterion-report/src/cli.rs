@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::model::calibration::Profile;
 use crate::model::{Location, Report, Selection};
 use crate::write::{self, Target, Writer};
-use crate::{calibration, output, planned, units};
+use crate::{calibration, kernels, output, planned, units};
 
 /// Turn what `cargo bench` left into tables and files
 ///
@@ -19,7 +19,7 @@ use crate::{calibration, output, planned, units};
 /// and writes the result in one of several formats. Nothing is measured and libtorch is not
 /// needed.
 ///
-/// Exit codes: 0 fine; 1 a gate failed (`--strict`); 2 wrong usage, or nothing to read.
+/// Exit codes: 0 fine; 1 a gate failed (`--strict`, `--fail-on`); 2 wrong usage, or nothing to read.
 #[derive(Debug, Parser)]
 #[command(name = "criterion-report", version, max_term_width = 100)]
 pub struct Cli {
@@ -97,6 +97,23 @@ enum Command {
     /// inside one of upstream's bands: strong from 1.5, moderate from 1.1, minimal from 0.95,
     /// slower below.
     Calibration(Box<calibration::Options>),
+    /// Write a folder of reports on kernels of one's own, and compare them with another time
+    ///
+    /// Reads what `cargo bench --bench kernels` recorded, and writes `env.json`,
+    /// `kernel_manifest.json`, `kernels/<name>.json`, `summary.json` and `summary.md`; with
+    /// --compare-to also `regressions.md` and `regressions.json`. Every case is in them, measured or
+    /// not, with the reason. `timing` is of single calls, `criterion` the median of a step with its
+    /// interval; memory is in MiB, energy per step.
+    ///
+    /// A time is worse than it was where the ratio of the two medians is above 1 plus the threshold
+    /// and its whole 95 % interval above 1, better where that holds the other way round, and
+    /// inconclusive where the interval includes 1. An error is worse where the relative error grew
+    /// by more than the threshold; where the reference is zero all over, the RMSE. What was measured
+    /// and fails now is worse, too. Of other machines nothing is compared.
+    ///
+    /// Exit codes: 0 fine; 1 a gate of --fail-on (or --strict) failed, its cases on stderr; 2 wrong
+    /// usage, or nothing to read.
+    Kernels(Box<kernels::Options>),
     #[command(flatten)]
     Write(Writer),
 }
@@ -124,6 +141,7 @@ impl Cli {
         match self.command {
             Command::Plan { configs, format } => self.source.plan(&configs, format),
             Command::Calibration(options) => self.source.calibration(&options),
+            Command::Kernels(options) => self.source.kernels(&options),
             Command::Write(writer) => self.source.write(&writer),
         }
     }
@@ -206,16 +224,36 @@ impl Source {
         bail!("{what} and reads no results: leave {} out", asked.join(", "))
     }
 
+    fn kernels(&self, options: &kernels::Options) -> Result<ExitCode> {
+        if self.output.is_some() {
+            bail!("`kernels` writes a folder: use --output-dir instead of --output");
+        }
+        options.check()?;
+        let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
+        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
+        let filter = self.filter.as_ref();
+        let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
+        let failed = options.run(&report, &self.location()?, selection)?;
+        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        let strict = if self.strict { strict(&report) } else { ExitCode::SUCCESS };
+        Ok(if failed.is_empty() { strict } else { ExitCode::from(GATE_FAILED) })
+    }
+
+    fn location(&self) -> Result<Location> {
+        Ok(match &self.criterion_dir {
+            Some(folder) => Location::at(folder.clone()),
+            None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
+        })
+    }
+
     /// What was recorded of these modes, or of all; and, without being shown, `beside` them.
     fn report(
         &self,
         modes: Option<&'static [plan::Mode]>,
         beside: &'static [plan::Mode],
     ) -> Result<Report> {
-        let location = match &self.criterion_dir {
-            Some(folder) => Location::at(folder.clone()),
-            None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
-        };
+        let location = self.location()?;
         let filter = self.filter.as_ref();
         let selection = Selection { modes, beside, filter, latest: self.latest };
         let report = Report::read(&location, &self.baseline, selection)?;

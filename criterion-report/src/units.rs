@@ -2,6 +2,10 @@
 //!
 //! Files for programs (CSV, JSON) hold plain numbers in a named unit and do not come here.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use crate::model::Interval;
 
 /// Nanoseconds in each unit of time, the smallest first.
@@ -146,6 +150,20 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// Named values: `grid_size 64x64x64, tolerance 1e-6`.
+pub fn fields(fields: &BTreeMap<String, Value>) -> String {
+    fn value(of: &Value) -> String {
+        match of {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items.iter().map(value).collect::<Vec<_>>().join("x"),
+            other => other.to_string(),
+        }
+    }
+    let fields: Vec<String> =
+        fields.iter().map(|(name, it)| format!("{name} {}", value(it))).collect();
+    fields.join(", ")
+}
+
 /// A count with its noun: `1 case`, `2 cases`.
 pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
@@ -258,6 +276,14 @@ mod tests {
             assert_eq!(rfc3339(timestamp), text);
         }
         assert_eq!(minute(951_827_696), "2000-02-29 12:34");
+    }
+
+    #[test]
+    fn fields_are_named_values() {
+        let all = serde_json::json!({"grid": [64, 64], "tol": 1e-6, "way": "jacobi", "wrap": true});
+        let all: BTreeMap<String, Value> = serde_json::from_value(all).expect("a mapping");
+        assert_eq!(fields(&all), "grid 64x64, tol 1e-6, way jacobi, wrap true");
+        assert_eq!(fields(&BTreeMap::new()), "");
     }
 
     #[test]

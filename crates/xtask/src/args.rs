@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::help;
 use crate::holdings::{Clear, Format, Request};
+use crate::kernels::Options;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
@@ -21,6 +22,7 @@ pub enum Command {
     Bench {
         arguments: Vec<OsString>,
     },
+    Kernels(Options),
     /// The arguments go to `cargo test` as they are.
     Test {
         arguments: Vec<OsString>,
@@ -54,6 +56,8 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
         // After `--` the word belongs to criterion or libtest.
         "bench" if asks_for_help(&rest) => Ok(Command::Help(help::BENCH)),
         "bench" => Ok(Command::Bench { arguments: rest }),
+        "kernels" if asks_for_help(&rest) => Ok(Command::Help(help::KERNELS)),
+        "kernels" => Options::parse(rest.into_iter()).map(Command::Kernels),
         "test" if asks_for_help(&rest) => Ok(Command::Help(help::TEST)),
         "test" => Ok(Command::Test { arguments: rest }),
         "compare-torchao" if asks_for_help(&rest) => Ok(Command::Help(help::COMPARE_TORCHAO)),
@@ -64,6 +68,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
             Ok(Command::Help(match rest.first().and_then(|w| w.to_str()) {
                 Some("setup") => help::SETUP,
                 Some("bench") => help::BENCH,
+                Some("kernels") => help::KERNELS,
                 Some("test") => help::TEST,
                 Some("compare-torchao") => help::COMPARE_TORCHAO,
                 Some("python") => help::PYTHON,
@@ -196,7 +201,8 @@ fn unknown(command: &str, word: &OsString) -> Error {
 
 fn usage(what: &str) -> Error {
     Error::usage(what).remedy(
-        "the commands are setup, bench, test, compare-torchao, python, cache and doctor: cargo xtask --help",
+        "the commands are setup, bench, kernels, test, compare-torchao, python, cache and doctor: \
+         cargo xtask --help",
     )
 }
 
@@ -255,6 +261,9 @@ mod tests {
                 "cache clear --older-than 3 all",
                 Command::Cache(Request::Clear { what: Clear::All, older_than: Some(age::days(3)) }),
             ),
+            ("kernels -v", Command::Kernels(Options { verbose: true, ..Options::default() })),
+            ("kernels --iters 3 -h", Command::Help(help::KERNELS)),
+            ("help kernels", Command::Help(help::KERNELS)),
             ("python", Command::Python),
             ("python --help", Command::Help(help::PYTHON)),
             ("help cache", Command::Help(help::CACHE)),
@@ -290,6 +299,7 @@ mod tests {
             ("cache --older-than 3", "--older-than is for cache clear"),
             ("cache list --format csv", "cache: --format is table or json, not \"csv\""),
             ("cache show", "cache does not know \"show\""),
+            ("kernels --iters", "--iters needs a value"),
             ("python -c", "python does not know \"-c\""),
             ("doctor --fix", "doctor does not know \"--fix\""),
         ] {

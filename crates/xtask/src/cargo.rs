@@ -1,8 +1,8 @@
-//! `bench` and `test`: setup, then the plain cargo command.
+//! `bench`, `kernels` and `test`: setup, then the plain cargo command.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::error::{Error, Result};
 use crate::setup;
@@ -24,8 +24,57 @@ pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> 
         );
         return Ok(exit_code(status));
     }
-    let reported = cargo(workspace, REPORT, &[])?;
+    let reported = cargo(workspace, PROGRAM, &["show".into()])?;
     Ok(exit_code(if status.success() { reported } else { status }))
+}
+
+/// A run of the kernels.
+#[derive(Debug)]
+pub struct Kernels {
+    /// Relative to the root of the clone.
+    pub configs: Vec<PathBuf>,
+    /// They are not those that the bench target takes by itself.
+    pub overridden: bool,
+    /// Print what was found.
+    pub shows_plan: bool,
+    pub filter: Option<OsString>,
+    pub save_baseline: Option<OsString>,
+    /// The arguments of the report.
+    pub report: Vec<OsString>,
+}
+
+/// `cargo xtask kernels`: says what is wrong with the kernels' files before anything long is built,
+/// then measures, then reports.
+pub fn kernels(workspace: &Workspace, run: &Kernels) -> Result<ExitCode> {
+    let mut plan = command(workspace, PROGRAM, &["plan".into()]);
+    plan.args(&run.configs)
+        .args(run.filter.iter().flat_map(|it| ["--filter".as_ref(), it.as_os_str()]));
+    if !run.shows_plan {
+        plan.stdout(Stdio::null());
+    }
+    let planned = status(plan)?;
+    if !planned.success() {
+        return Ok(exit_code(planned));
+    }
+    let mut bench = command(workspace, &["bench", "--bench", "kernels", "--"], &[]);
+    bench
+        .args(run.save_baseline.iter().flat_map(|it| ["--save-baseline".as_ref(), it.as_os_str()]));
+    bench.args(&run.filter);
+    if run.overridden {
+        bench.env(
+            "BENCH_CONFIG",
+            std::env::join_paths(&run.configs).map_err(|error| {
+                Error::new(format!("a config cannot be named in a list: {error}"))
+            })?,
+        );
+    }
+    let measured = status(bench)?;
+    if !measured.success() && measured.code() != Some(CASES_FAILED) {
+        eprintln!("cargo bench failed ({measured}), so no report");
+        return Ok(exit_code(measured));
+    }
+    let reported = cargo(workspace, PROGRAM, &run.report)?;
+    Ok(exit_code(if measured.success() { reported } else { measured }))
 }
 
 /// How a benchmark ends that ran to its end with failed cases in its records. A build that fails
@@ -56,8 +105,8 @@ pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> 
 const COMPARE: &[&str] = &["bench", "--bench", "self_test", "--", "torchao"];
 const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
 
-const REPORT: &[&str] =
-    &["run", "--quiet", "--release", "--package", "criterion-report", "--", "show"];
+/// `criterion-report`, to which its own arguments are added.
+const PROGRAM: &[&str] = &["run", "--quiet", "--release", "--package", "criterion-report", "--"];
 
 /// With any of these, no new results are left.
 const MEASURES_NOTHING: [&str; 8] = [

@@ -8,6 +8,7 @@ Usage: cargo xtask <command>
   setup [--cpu | --cuda]   provision libtorch 2.11.0 and link it as .libtorch
         [--python]         torch 2.11.0 for Python, too: compiled variants need it
   bench [ARGUMENTS]        setup, cargo bench ARGUMENTS, then the report
+  kernels [OPTIONS]        setup, your own kernels in benches/kernels, their report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
   python                   the path of the Python that compiles
@@ -15,7 +16,7 @@ Usage: cargo xtask <command>
   doctor                   what this machine has, and what to do about each gap
   help [COMMAND]           more about one command
 
-After any of setup, bench and test, plain `cargo bench`, `cargo bench -- int8wo`
+After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo`
 and `cargo test` work too, with no variable set.
 
   cargo xtask bench                              the default suite and its report
@@ -23,7 +24,7 @@ and `cargo test` work too, with no variable set.
   cargo xtask bench --bench inference -- --list  the ids of one target
 
 Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line;
-bench and test end with the code of the first command that failed.
+bench, kernels and test end with the code of the first command that failed.
 ";
 
 pub const SETUP: &str = "\
@@ -66,6 +67,51 @@ The report (`cargo criterion-report show`) follows when the run came to its end,
 failed cases and all: not after --list, --test, --no-run, --help or
 --profile-time, nor when nothing could be run.
 See also: cargo bench --help; cargo bench --bench inference -- --help
+";
+
+pub const KERNELS: &str = "\
+cargo xtask kernels [OPTIONS] [FILTER]: setup, your own kernels, their report
+
+Every kernel under benches/kernels is found, built, checked against its reference
+and measured; one file is enough for one, and nothing is registered. Then the
+report is written: reports/summary.md for people, summary.json, env.json,
+kernel_manifest.json and kernels/<name>.json for programs.
+
+  FILTER                 only cases whose id matches this regular expression:
+                         kernels/default/<kernel>/<device>/<implementation>/…
+
+What wins over every bench.yaml; not given, each kernel's own words stay:
+  --iters N              timed iterations (10 or more)
+  --warmup N             iterations before them
+  --precision LIST       of fp64, fp32, bf16, fp16, fp8: really run in each
+  --backends LIST        of cpu, cuda: really run there, or a written skip
+  --seed N               of the inputs
+
+The report:
+  --output-dir DIR       where it goes (reports)
+  --compare-to WHAT      a baseline's name or the folder of an earlier report; adds
+                         regressions.md: slower by 10 %, less accurate by 1e-3,
+                         improved, new, missing. Other thresholds, without measuring
+                         again: cargo criterion-report kernels --help
+  --fail-on LIST         of failure and, compared with something, of regression,
+                         accuracy, missing: exit code 1 for these
+  --history DIR          earlier summaries, for trends: benchmarks/history
+  --save-baseline NAME   keep the results under this name
+  -v, --verbose          print first what was found, and what it expands to
+
+  cargo xtask kernels                                  all, as they say themselves
+  cargo xtask kernels --iters 30 --precision fp32,fp16 poisson
+  cargo xtask kernels --save-baseline main             on main, and on a branch
+  cargo xtask kernels --compare-to main --fail-on regression
+  cargo bench-quick                                    10 iterations after 2
+  cargo bench-full                                     30 iterations after 3
+
+Of an option given twice the last one counts, so aliases take options, too.
+Options that override are added to copies of configs/kernels/*.yml. BENCH_CONFIG
+names other configs instead, and then what they say holds.
+Exit codes: 0 fine; 1 a case failed (the report is written), or what --fail-on
+names was found; 2 a mistake on the command line, in a config, a bench.yaml or a
+kernel's file, with its place; nothing was measured then.
 ";
 
 pub const TEST: &str = "\

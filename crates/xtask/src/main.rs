@@ -32,6 +32,7 @@ mod doctor;
 mod torchao;
 
 mod compare;
+mod kernels;
 
 mod args;
 mod help;
@@ -60,6 +61,7 @@ fn run() -> Result<ExitCode, Error> {
             if python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
         Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
+        Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
         Command::Python => Ok(environment::print()),

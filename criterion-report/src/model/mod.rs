@@ -7,6 +7,8 @@ mod comparison;
 mod criterion_files;
 mod fusion;
 mod gain;
+mod host;
+pub mod kernels;
 mod location;
 mod operators;
 mod place;
@@ -26,6 +28,7 @@ pub use fusion::{
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
+pub use host::{fingerprint, machine};
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,

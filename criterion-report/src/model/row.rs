@@ -1,8 +1,10 @@
 //! A record joined with criterion's estimate of the same measurement.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use plan::{Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
+use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
+use serde_json::Value;
 
 use super::caution::Caution;
 use super::criterion_files::CriterionResult;
@@ -127,6 +129,12 @@ impl Row {
         self.variant().is_some_and(|it| it.recipe == Recipe::Baseline && it.sparsity.is_none())
     }
 
+    /// Its output against a reference; none of a kernel that has no reference.
+    pub fn accuracy(&self) -> Option<&Accuracy> {
+        let compared = self.record.kernel.as_ref().is_none_or(|facts| facts.has_reference);
+        self.record.accuracy.as_ref().filter(|_| compared)
+    }
+
     /// The gate that came nearest to failing, a NaN before all; none without gates.
     pub fn worst_gate(&self) -> Option<&Gate> {
         let gates = &self.record.accuracy.as_ref()?.gates;
@@ -171,6 +179,13 @@ impl Row {
     pub fn gb_per_s(&self) -> Option<f64> {
         let bytes = self.moved_bytes()? as f64;
         self.time.as_ref().ok().map(|time| bytes / time.median_ns)
+    }
+
+    /// Problem size of a kernel: the whole one where it ran, else the part that its `bench.yaml`
+    /// gives.
+    pub fn problem_size(&self) -> Option<&BTreeMap<String, Value>> {
+        let whole = self.record.kernel.as_ref().map(|facts| &facts.problem_size);
+        whole.or_else(|| Some(&self.record.case.work.kernel()?.problem_size))
     }
 
     /// Why there is no number, in the outcome's words or in those of a missing time.

@@ -6,6 +6,7 @@ pub mod csv;
 pub mod dashboard;
 mod failures;
 pub mod fusion;
+pub mod kernels;
 pub mod operators;
 pub(crate) mod place;
 pub(crate) mod python_json;
@@ -206,7 +207,7 @@ impl Writer {
 }
 
 /// That rows of earlier runs are among those shown, and what leaves them out.
-fn earlier(report: &Report) -> Option<String> {
+pub(crate) fn earlier(report: &Report) -> Option<String> {
     let rows = units::count(report.entries().count(), "row");
     match report.earlier {
         0 => None,

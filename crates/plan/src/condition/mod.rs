@@ -151,8 +151,8 @@ impl Expression {
                     kind.described()
                 )),
                 None => Err(format!(
-                    "the fact `{name}` has no value here; put `and` in front of what asks for it, \
-                     and in front of that whether it has one, e.g. `cuda.available and …`"
+                    "the fact `{name}` has no value here; ask first whether it has one, e.g. \
+                     `cuda.available and …`"
                 )),
             },
             _ => self.holds(fact).map(FactValue::Flag),

@@ -10,8 +10,8 @@ use super::document::Document;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
-use crate::condition::{Condition, Kind};
-use crate::kernel::field::FieldType;
+use crate::condition::{Condition, ConditionError, Kind};
+use crate::kernel::field::{Field, FieldType};
 use crate::kernel::{Kernel, KernelTolerances, SkipCondition};
 use crate::settings::Settings;
 use crate::words::{Device, Dtype, UnknownWord};
@@ -151,8 +151,9 @@ fn read_document(
     let precisions = read_precisions(&fields);
     let backends = read_backends(&fields);
     let tolerances = fields.read("tolerances", |node| read_tolerances(node, kernel));
-    let skips = fields.items("skip_conditions", |node| read_skip(node, kernel));
-    let metadata = fields.read("metadata", read_metadata);
+    let facts = Facts::new(kernel, problem_sizes.as_deref());
+    let skips = fields.items("skip_conditions", |node| read_skip(node, &facts));
+    let metadata = fields.read("metadata", Node::object);
     Some(KernelParams {
         kernel: kernel.clone(),
         problem_sizes: problem_sizes?,
@@ -160,7 +161,7 @@ fn read_document(
         backends: over.backends(backends?),
         tolerances: tolerances.unwrap_or_default(),
         skips: skips?.unwrap_or_default(),
-        metadata: metadata.unwrap_or_default(),
+        metadata: metadata.unwrap_or_default().into_iter().collect(),
         settings: own.settings,
     })
 }
@@ -265,32 +266,50 @@ fn read_tolerances(node: &Node<'_>, kernel: &Kernel) -> Option<KernelTolerances>
     Some(tolerances)
 }
 
-fn read_skip(node: &Node<'_>, kernel: &Kernel) -> Option<Skip> {
+fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
     let fields = node.mapping(&["backend", "precision", "reason", "check"])?;
     let backend = fields.read("backend", |node| node.named(&node.string()?, backend));
     let precision = fields.read("precision", |node| node.named(&node.string()?, precision));
-    let check = fields.read("check", |node| read_check(node, kernel));
+    let check = fields.read("check", |node| read_check(node, facts));
     let Some(reason) = fields.get("reason") else {
         return fields.error("no `reason`".to_owned(), "say in your own words why it is skipped");
     };
     Some(Skip { backend, precision, condition: SkipCondition { check, reason: reason.string()? } })
 }
 
-/// An expression that is evaluated when the case runs.
-fn read_check(node: &Node<'_>, kernel: &Kernel) -> Option<String> {
-    let text = node.string()?;
-    let facts = kernel.fields().iter().filter_map(|field| match field.kind {
-        FieldType::Scalar(of) => Some((field.name.clone(), of.kind())),
-        FieldType::List { .. } => None,
-    });
-    match Condition::parse(&text, &facts.collect::<Vec<(String, Kind)>>()) {
-        Ok(_) => Some(text),
-        Err(error) => node.error(format!("`{text}`, {error}"), error.remedy),
+/// The fields that a condition can ask for.
+struct Facts {
+    /// Those of the struct that are no lists.
+    declared: Vec<(String, Kind)>,
+    /// Those of them that every problem size gives.
+    given: Vec<(String, Kind)>,
+}
+
+impl Facts {
+    /// Of problem sizes that are wrong, all count as given.
+    fn new(kernel: &Kernel, sizes: Option<&[ProblemSize]>) -> Self {
+        let scalar = |field: &Field| match field.kind {
+            FieldType::Scalar(of) => Some((field.name.clone(), of.kind())),
+            FieldType::List { .. } => None,
+        };
+        let declared: Vec<_> = kernel.fields().iter().filter_map(scalar).collect();
+        let is_given = |name: &str| sizes.into_iter().flatten().all(|it| it.contains_key(name));
+        let given = declared.iter().filter(|(name, _)| is_given(name)).cloned().collect();
+        Self { declared, given }
     }
 }
 
-fn read_metadata(node: &Node<'_>) -> Option<BTreeMap<String, Value>> {
-    let read: Vec<_> = node.entries_of_any_key()?.into_iter().collect();
-    let values: Vec<_> = read.into_iter().map(|(key, node)| (key, node.json())).collect();
-    values.into_iter().map(|(key, value)| Some((key, value?))).collect()
+/// An expression that is evaluated when the case runs, before its kernel is built: defaults are not
+/// known by then.
+fn read_check(node: &Node<'_>, facts: &Facts) -> Option<String> {
+    let text = node.string()?;
+    let wrong =
+        |error: &ConditionError, remedy: &str| node.error(format!("`{text}`, {error}"), remedy);
+    if let Err(error) = Condition::parse(&text, &facts.declared) {
+        return wrong(&error, &error.remedy);
+    }
+    match Condition::parse(&text, &facts.given) {
+        Ok(_) => Some(text),
+        Err(error) => wrong(&error, "give the field under `problem_size`, in every mapping of it"),
+    }
 }

@@ -46,10 +46,11 @@ impl Document {
         }
     }
 
-    /// Adds an error, of this file or of one that it names, of which several entries may tell alike.
+    /// Adds an error of this file, or of one that it names. Several readers may tell one; once is
+    /// enough.
     pub(super) fn collect(&self, error: Diagnostic) {
         let mut errors = self.errors.borrow_mut();
-        if error.file == self.file || !errors.contains(&error) {
+        if !errors.contains(&error) {
             errors.push(error);
         }
     }

@@ -1,6 +1,6 @@
 //! Values of a document that are carried on as they are.
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::node::Node;
 
@@ -26,10 +26,14 @@ impl Node<'_> {
             let items: Vec<Option<Value>> = self.list()?.iter().map(Self::json).collect();
             return items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array);
         }
+        self.object().map(Value::Object)
+    }
+
+    /// The mapping as files of a run hold it.
+    pub(super) fn object(&self) -> Option<Map<String, Value>> {
         let entries = self.entries_of_any_key()?;
         let read: Vec<_> = entries.into_iter().map(|(key, node)| (key, node.json())).collect();
-        let object = read.into_iter().map(|(key, value)| Some((key, value?)));
-        object.collect::<Option<serde_json::Map<_, _>>>().map(Value::Object)
+        read.into_iter().map(|(key, value)| Some((key, value?))).collect()
     }
 }
 

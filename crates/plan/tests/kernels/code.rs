@@ -1,6 +1,8 @@
 //! What is generated of the files of kernels: that it is what is expected, and that rustc takes it.
 
-use crate::package::Package;
+use plan::Mode;
+
+use crate::package::{KERNEL, Package};
 
 /// A kernel by the trait, one type per precision, every kind of field.
 const JACOBI: &str = r#"
@@ -137,6 +139,38 @@ fn without_kernels_there_is_the_list_and_it_is_empty() {
     // Nor need there be the folder.
     std::fs::remove_dir_all(package.path("benches")).expect("removed");
     assert_eq!(package.generated().unwrap_or_else(|errors| panic!("{errors}")), source);
+}
+
+#[test]
+fn several_configs_share_a_files_module_and_other_targets_know_none() {
+    let package = package();
+    package.write("configs/a.yml", "benchmark_mode: kernels\n");
+    package.write("configs/b.yml", "benchmark_mode: kernels\noverride: { precisions: [fp64] }\n");
+    package.write(
+        "configs/c.yml",
+        "benchmark_mode: calibration\ncalibration_params: { probes: [call] }\n",
+    );
+    let targets = [Mode::Kernels, Mode::Calibration];
+    let generate = |configs| package.generate(&targets, Some(configs));
+    generate("configs/a.yml:configs/b.yml:configs/c.yml").unwrap_or_else(|it| panic!("{it}"));
+    let kernels = package.read("out/kernels.rs");
+    assert_eq!(kernels.matches("\nmod kernel_").count(), 4);
+    assert_eq!(kernels.matches("\nfn group_").count(), 6);
+    assert!(!package.read("out/calibration.rs").contains("kernel"));
+    generate("configs/c.yml").unwrap_or_else(|it| panic!("{it}"));
+    let kernels = package.read("out/kernels.rs");
+    assert_eq!(kernels, Package::new(&[]).generated().unwrap_or_else(|it| panic!("{it}")));
+}
+
+#[test]
+fn files_of_one_name_in_two_packages_are_an_error() {
+    let package = Package::new(&[("one.rs", KERNEL)]);
+    package.write("inner/Cargo.toml", "");
+    package.write("inner/benches/kernels/one.rs", KERNEL);
+    package.write("inner/b.yml", "benchmark_mode: kernels\n");
+    package.write("a.yml", "benchmark_mode: kernels\n");
+    let errors = package.generate(&[Mode::Kernels], Some("a.yml:inner/b.yml")).unwrap_err();
+    insta::assert_snapshot!(package.without_folder(&errors.to_string()));
 }
 
 /// Stands for `criterion_torch`: what the generated source calls, with the signatures that it has

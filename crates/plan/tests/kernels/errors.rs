@@ -202,6 +202,22 @@ fn one_mistake_in_bench_yaml_is_one_line() {
 }
 
 #[test]
+fn conditions_ask_for_fields_that_are_given() {
+    let fields = "pub n: usize, pub fast: bool, pub grid: [usize; 2]";
+    let skips = "skip_conditions: [{ reason: no, check: 'problem.n > 8 and problem.fast' }]";
+    let bench = |size: &str| format!("problem_size: {size}\n{skips}");
+    let both = Package::new(&[
+        ("a/kernel.rs", &with_fields(fields)),
+        ("a/bench.yaml", &bench("{ n: [1, 2], fast: true }")),
+    ]);
+    assert_eq!(both.plan().cases().count(), 2);
+    insta::assert_snapshot!(listed(
+        &["{ n: 1 }", "[{ n: 1, fast: true }, { fast: true }]"],
+        |size| { of_bench(fields, &bench(size)) }
+    ));
+}
+
+#[test]
 fn a_kernel_without_fields_has_no_problem_size() {
     let package =
         Package::new(&[("a/kernel.rs", KERNEL), ("a/bench.yaml", "problem_size: { n: 1 }")]);

@@ -78,6 +78,26 @@ skip_conditions:
     assert_eq!(skip.reason, "CUDA not available");
 }
 
+/// The block of YAML that follows `heading` in the documentation of the formats.
+fn documented(heading: &str) -> &'static str {
+    let text = include_str!("../../../../docs/FORMAT.md");
+    let (_, section) = text.split_once(&format!("\n{heading}\n")).expect("a heading");
+    let (_, block) = section.split_once("```yaml\n").expect("a block");
+    block.split_once("```").expect("its end").0
+}
+
+#[test]
+fn our_own_documentation_s_examples_hold() {
+    let package = package(FIELDS, documented("### bench.yaml"));
+    let plan = package.plan();
+    assert_eq!(plan.groups.len(), 4 * 2 * 2, "four problem sizes in all");
+    package.write("configs/kernels/test.yml", documented("## Kernel configs"));
+    let plan = plan::load(&[package.path("configs/kernels/test.yml")]);
+    let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(plan.groups.len(), 4, "one precision and one backend");
+    assert!(plan.cases().all(|case| case.settings.seed == 1337));
+}
+
 #[test]
 fn files_of_one_folder_are_one_group_and_other_files_their_own() {
     let text = with_fields("pub n: usize");
@@ -221,7 +241,7 @@ fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
 
 #[test]
 fn skips_are_carried_by_the_cases_that_they_are_about() {
-    let bench = "precisions: [fp32, fp16]\nbackends: [cpu, cuda]\nskip_conditions:\n\
+    let bench = "problem_size: { n: 9 }\nprecisions: [fp32, fp16]\nbackends: [cpu, cuda]\nskip_conditions:\n\
                  - { reason: everywhere }\n\
                  - { backend: cpu, reason: on cpu }\n\
                  - { precision: half, reason: in half, check: 'problem.n > 8' }\n\

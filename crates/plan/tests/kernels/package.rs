@@ -1,5 +1,6 @@
 //! A package of kernels in a folder of its own.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use plan::{Config, Diagnostics, Mode, Plan, expand};
@@ -62,10 +63,19 @@ impl Package {
 
     /// The generated source of its kernels, as its build script writes it.
     pub fn generated(&self) -> Result<String, Diagnostics> {
+        self.generate(&[Mode::Kernels], None)?;
+        Ok(self.read("out/kernels.rs"))
+    }
+
+    /// Has the sources of `targets` written into `out`.
+    pub fn generate(&self, targets: &[Mode], configs: Option<&str>) -> Result<(), Diagnostics> {
         let out = self.path("out");
         std::fs::create_dir_all(&out).expect("made");
-        plan::build::generate(&self.path(""), &[Mode::Kernels], None, &out)?;
-        Ok(std::fs::read_to_string(out.join("kernels.rs")).expect("written"))
+        plan::build::generate(&self.path(""), targets, configs.map(OsStr::new), &out)
+    }
+
+    pub fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path(file)).expect("written")
     }
 
     /// `text` without the package's folder.

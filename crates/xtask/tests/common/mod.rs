@@ -77,6 +77,7 @@ impl Scratch {
             .env("CARGO", Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cargo"))
             .env_remove("XDG_CACHE_HOME")
             .env_remove("LIBTORCH")
+            .env_remove("BENCH_CONFIG")
             .env_remove("SELF_TEST_PYTHON")
             .env_remove("CRITERION_TORCH_PYTHON")
             .env_remove("CRITERION_TORCH_COMPILED_MB")

@@ -63,14 +63,14 @@ impl Bandwidths {
         Self(machines.into_iter().map(machine).collect())
     }
 
-    /// The one over an operator's row: of the cache in which all of its tensors lie, if that was
+    /// The one over an operator's or a kernel's row: of the cache in which all that it moves lies, if that was
     /// measured, else of memory.
     pub fn over(&self, row: &Row) -> Option<Ceiling> {
         let record = &row.record;
         let name = name(record);
         let machine = self.0.iter().find(|machine| machine.name == name)?;
         let threads = machine.threads(record)?;
-        let bytes = plan::cost::moved_bytes(&record.case)?;
+        let bytes = row.moved_bytes()?;
         let host = &record.environment.host;
         let there = match record.case.device {
             Device::Cpu => Caches::new(&host.caches, host.cpus).level(bytes, threads),

@@ -92,9 +92,9 @@ pub const OURS: &[Column] = &[
     ("step_allocations", |e| text(step(e)?.allocations)),
     ("weights_reduction", |e| text(e.comparison?.weights_reduction?)),
     ("peak_reduction", |e| text(e.comparison?.peak_reduction?)),
-    ("sqnr_db", |e| text(e.row.record.accuracy.as_ref()?.sqnr_db.0)),
-    ("max_abs_error", |e| text(e.row.record.accuracy.as_ref()?.max_abs_error.0)),
-    ("relative_error", |e| text(e.row.record.accuracy.as_ref()?.relative_error.0)),
+    ("sqnr_db", |e| text(e.row.accuracy()?.sqnr_db.0)),
+    ("max_abs_error", |e| text(e.row.accuracy()?.max_abs_error.0)),
+    ("relative_error", |e| text(e.row.accuracy()?.relative_error.0)),
     ("kernels", |e| list(&e.row.record.kernels)),
     ("threads", |e| text(e.row.record.environment.torch.threads)),
     ("allocator", |e| text(&e.row.record.environment.allocator)),
@@ -197,6 +197,10 @@ pub const OURS: &[Column] = &[
     ("eager_sqnr_db", |e| text(agreement(e)?.sqnr_db.0)),
     ("eager_max_abs_error", |e| text(agreement(e)?.max_abs_error.0)),
     ("eager_min_sqnr_db", |e| text(agreement(e)?.min_sqnr_db)),
+    ("kernel", |e| text(&e.row.record.case.work.kernel()?.kernel)),
+    ("problem_size", |e| text(units::fields(e.row.problem_size()?))),
+    ("rmse", |e| text(e.row.accuracy()?.rmse?.0)),
+    ("determinism_std", |e| text(e.row.record.kernel.as_ref()?.determinism_std?.0)),
 ];
 
 pub fn text(value: impl ToString) -> Option<String> {

@@ -87,7 +87,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     }
     metrics.extend(measures(pass, row));
     metrics.extend(memory(entry));
-    let sqnr = row.record.accuracy.as_ref().map(|accuracy| accuracy.sqnr_db.0);
+    let sqnr = row.accuracy().map(|accuracy| accuracy.sqnr_db.0);
     metrics.extend(
         sqnr.filter(|db| db.is_finite()).map(|db| metric("SQNR (dB)".to_owned(), "dB", db, None)),
     );

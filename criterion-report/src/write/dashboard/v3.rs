@@ -17,7 +17,7 @@ pub fn records(entry: &Entry<'_>) -> Vec<DbRecord> {
         .into_iter()
         .map(|metric| DbRecord {
             benchmark: benchmark(entry),
-            model: model(&row.record.case),
+            model: model(row),
             metric,
             runners: vec![runner(row)],
             dependencies: dependencies(row),
@@ -104,7 +104,8 @@ pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
-fn model(case: &Case) -> Model {
+fn model(row: &Row) -> Model {
+    let case = &row.record.case;
     let mut info = match &case.work {
         Work::Model(ModelWork { model, shape, .. }) => vec![
             ("model_type", model.to_string()),
@@ -121,7 +122,11 @@ fn model(case: &Case) -> Model {
         Work::Probe(work) => {
             vec![("probe", work.probe.to_string()), ("size", work.probe.size_name(work.size))]
         }
-        Work::Kernel(work) => vec![("kernel", work.kernel.clone()), ("file", work.file.clone())],
+        Work::Kernel(work) => vec![
+            ("kernel", work.kernel.clone()),
+            ("file", work.file.clone()),
+            ("size", row.problem_size().map(units::fields).unwrap_or_default()),
+        ],
     };
     info.push(("shape_names", case.shape_names.join(";")));
     info.push(("config", case.config.clone()));
@@ -157,7 +162,9 @@ fn series_name(case: &Case) -> String {
         }
         Work::Probe(work) => format!("{}-{}", work.probe, work.probe.size_name(work.size)),
         Work::Kernel(work) => {
-            format!("{}-{}-{}", work.kernel, work.implementation, case.id.parameter)
+            // `f32-64x64`: the dtype is said below.
+            let (_, size) = case.id.parameter.split_once('-').unwrap_or_default();
+            format!("{}-{}-{size}", work.kernel, work.implementation)
         }
     };
     let mut qualify = |applies: bool, word: String| {

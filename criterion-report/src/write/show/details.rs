@@ -252,8 +252,8 @@ const fn weights(row: &Row) -> Option<Weights> {
     row.record.weights
 }
 
-const fn accuracy(row: &Row) -> Option<&Accuracy> {
-    row.record.accuracy.as_ref()
+fn accuracy(row: &Row) -> Option<&Accuracy> {
+    row.accuracy()
 }
 
 const fn counters(row: &Row) -> Option<Counters> {

@@ -81,6 +81,10 @@ pub fn more(report: &Report) -> String {
             Mode::Calibration,
             "`criterion-report calibration` makes a profile of the machine of them",
         ),
+        (
+            Mode::Kernels,
+            "`criterion-report kernels` writes reports on them, and compares them with another time",
+        ),
     ] {
         if report.entries().any(|entry| entry.row.record.case.mode == mode) {
             out.push_str(&format!("{command}\n"));

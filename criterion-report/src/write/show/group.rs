@@ -138,13 +138,15 @@ fn unit(entries: &[Entry<'_>]) -> ByteUnit {
     ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
 }
 
-/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape.
+/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape; of a kernel its whole problem
+/// size.
 pub fn parameter_heading(entry: &Entry<'_>) -> Line {
     let case = &entry.row.record.case;
-    let names = match case.shape_names.as_slice() {
-        [] => String::new(),
-        names => format!("  ({})", names.join(", ")),
+    let names = match entry.row.problem_size() {
+        Some(fields) => units::fields(fields),
+        None => case.shape_names.join(", "),
     };
+    let names = if names.is_empty() { names } else { format!("  ({names})") };
     Line::Text(Cell::new(format!("  {}{names}", case.id.parameter), Paint::Dim))
 }
 
@@ -206,7 +208,7 @@ fn line(
     let memory = record.measures.memory.filter(|_| beyond_speed);
     let step = memory.map(|memory| sizes.unit.number(memory.step.peak_bytes));
     let bits = record.weights.map(|weights| units::significant(weights.bits_per_weight, 3));
-    let accuracy = record.accuracy.as_ref().filter(|_| beyond_speed);
+    let accuracy = entry.row.accuracy().filter(|_| beyond_speed);
     let sqnr = accuracy.map(|accuracy| units::decibels(accuracy.sqnr_db.0));
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![

@@ -1,0 +1,91 @@
+use super::*;
+
+fn parsed(line: &str) -> Result<Options> {
+    Options::parse(line.split_whitespace().map(OsString::from))
+}
+
+#[test]
+fn every_option_is_understood() {
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let all = "--iters 30 --warmup=3 --precision fp32,fp16 --backends cpu,cuda --seed 1337 \
+               --output-dir out --save-baseline main --compare-to before --history old \
+               --fail-on regression,missing -v poisson";
+    assert_eq!(
+        parsed(all),
+        Ok(Options {
+            overrides: Overrides {
+                warmup: Some(3),
+                timed: Some(30),
+                precisions: words(&["fp32", "fp16"]),
+                backends: words(&["cpu", "cuda"]),
+                seed: Some(1337),
+            },
+            output_dir: "out".into(),
+            save_baseline: Some("main".into()),
+            compare_to: Some("before".into()),
+            history: Some("old".into()),
+            fail_on: Some("regression,missing".into()),
+            verbose: true,
+            filter: Some("poisson".into()),
+        })
+    );
+    assert_eq!(parsed(""), Ok(Options::default()));
+    assert_eq!(parsed("a=b").expect("a filter").filter, Some("a=b".into()));
+}
+
+#[test]
+fn the_last_one_counts() {
+    let options = parsed("--iters 10 --precision fp32 --iters 50 --precision bf16").expect("fine");
+    assert_eq!(options.overrides.timed, Some(50));
+    assert_eq!(options.overrides.precisions, ["bf16"]);
+}
+
+#[test]
+fn mistakes_are_usage_errors() {
+    for (line, what) in [
+        ("--iters", "--iters needs a value"),
+        ("--iters many", "--iters is a whole number, not \"many\""),
+        ("--seed -1", "--seed is a whole number, not \"-1\""),
+        (
+            "--precision fp32,,fp16",
+            "--precision takes words separated by commas, not \"fp32,,fp16\"",
+        ),
+        ("--backends=", "--backends takes words separated by commas, not \"\""),
+        (
+            "--fail-on slower",
+            "--fail-on takes failure, regression, accuracy, missing, not \"slower\"",
+        ),
+        ("--fail-on failure,missing", "--fail-on missing compares with something"),
+        ("--verbose=yes", "kernels does not know \"--verbose\""),
+        ("--dry-run", "kernels does not know \"--dry-run\""),
+        ("one two", "two filters, \"one\" and \"two\""),
+        (
+            "--save-baseline main --compare-to main",
+            "this run would replace \"main\", with which it is to be compared",
+        ),
+    ] {
+        let error = parsed(line).expect_err(line);
+        assert_eq!((error.what(), error.exit_code()), (what, 2));
+        assert!(!error.remedies().is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn the_report_gets_paths_from_where_the_user_is() {
+    let here = Path::new("/home/me/clone");
+    let report = |line: &str| {
+        let arguments = parsed(line).expect("fine").report(here);
+        let texts = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+        texts.collect::<Vec<_>>().join(" ").replace("/home/me/clone", "HERE")
+    };
+    assert_eq!(report(""), "kernels --latest --output-dir HERE/reports");
+    assert_eq!(
+        report("--output-dir /out --compare-to ./earlier --history old --fail-on failure,accuracy"),
+        "kernels --latest --output-dir /out --compare-to HERE/./earlier --history HERE/old \
+         --fail-on failure,accuracy"
+    );
+    assert_eq!(
+        report("--compare-to main"),
+        "kernels --latest --output-dir HERE/reports --compare-to main"
+    );
+}

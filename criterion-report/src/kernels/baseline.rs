@@ -1,0 +1,46 @@
+//! What the cases of now are compared with.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::model::kernels::{KernelResult, Past, Point};
+use crate::model::{Location, Report, Selection};
+use crate::write::kernels::SUMMARY;
+
+/// The cases of a saved baseline, of an earlier tree or of another checkout.
+pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result<Vec<Point>> {
+    let folder = Path::new(name);
+    let is_name = !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
+    if is_name && (location.records.join(name).is_dir() || !folder.exists()) {
+        return recorded(location, name, selection);
+    }
+    let summary = folder.join(SUMMARY);
+    if summary.is_file() {
+        let passes =
+            |point: &Point| selection.filter.is_none_or(|filter| filter.is_match(&point.full_id));
+        let mut points = Past::read(&summary)?.points;
+        points.retain(passes);
+        return Ok(points);
+    }
+    // A folder of records may lie beside any folder; one inside it is surely its own.
+    for criterion in [folder.join("criterion"), folder.to_owned()] {
+        let other = Location::at(criterion);
+        if other.records.is_dir() && other.criterion.is_dir() {
+            return recorded(&other, "new", selection);
+        }
+    }
+    bail!(
+        "neither a baseline in {}, nor a folder with a {}, nor criterion's folder with a `{}` beside \
+         it",
+        location.records.display(),
+        SUMMARY,
+        Location::RECORDS,
+    )
+}
+
+fn recorded(location: &Location, name: &str, selection: Selection<'_>) -> Result<Vec<Point>> {
+    let report = Report::read(location, name, selection)?;
+    report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    Ok(KernelResult::all(&report).iter().map(KernelResult::point).collect())
+}

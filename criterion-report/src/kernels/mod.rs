@@ -1,0 +1,159 @@
+//! `kernels`: the tree of reports, what it is compared with, and the gates.
+
+mod baseline;
+mod gate;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use plan::Mode;
+
+use crate::model::kernels::{
+    Changes, KernelResult, Past, Point, Thresholds, Trend, compare, history, trends,
+};
+use crate::model::{Location, Report, Selection};
+use crate::output;
+use crate::units;
+use crate::write::kernels::{self as write, Document};
+use gate::Gate;
+
+/// Modes of the cases that the tree is made of.
+pub const MODES: &[Mode] = &[Mode::Kernels];
+/// Modes whose cases say what the machine can do.
+pub const BESIDE: &[Mode] = &[Mode::Calibration];
+
+/// What `kernels` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Folder of the tree; its files are replaced one by one, each only when complete
+    #[arg(long, value_name = "DIR", default_value = "reports")]
+    output_dir: PathBuf,
+    /// Compare with the results of another time
+    ///
+    /// The name that was given to `--save-baseline`, or a folder: an earlier --output-dir, or
+    /// criterion's folder of another checkout (target/criterion, or its target). A name that has
+    /// records comes before a folder called so. Cases are the same where their ids are and the
+    /// machine is: processor, number of CPUs, GiB of memory and, of CUDA cases, the GPU. The
+    /// interval is of the noise within the two measurements: what the machine did otherwise between
+    /// them is not in it.
+    #[arg(long, value_name = "BASELINE_OR_DIR")]
+    compare_to: Option<String>,
+    /// Show how times went over earlier runs: each *.json of the folder is the summary.json of one
+    #[arg(long, value_name = "DIR")]
+    history: Option<PathBuf>,
+    /// Exit with 1 when there is any of these; the tree is written all the same
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    fail_on: Vec<Gate>,
+    /// From which change on a time is another, relative to the earlier one
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "0.10",
+        value_parser = threshold,
+        allow_negative_numbers = true
+    )]
+    latency_threshold: f64,
+    /// From which difference on a relative error is another
+    #[arg(
+        long,
+        value_name = "DIFFERENCE",
+        default_value = "1e-3",
+        value_parser = threshold,
+        allow_negative_numbers = true
+    )]
+    accuracy_threshold: f64,
+}
+
+/// A threshold that there can be.
+fn threshold(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        Ok(_) => Err("a threshold is a number from 0 on".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Options {
+    /// Refuses gates that nothing could fail.
+    pub fn check(&self) -> Result<()> {
+        let compared = self.fail_on.iter().find(|gate| **gate != Gate::Failure);
+        match (compared, &self.compare_to) {
+            (Some(gate), None) => {
+                bail!("--fail-on {} needs --compare-to: nothing is compared", gate.word())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the tree; says what was written, and which gates failed.
+    pub fn run(
+        &self,
+        report: &Report,
+        location: &Location,
+        selection: Selection<'_>,
+    ) -> Result<Vec<String>> {
+        let results = KernelResult::all(report);
+        if results.is_empty() {
+            bail!(
+                "no record of a kernel in {}; measure first with `cargo bench --bench kernels`",
+                location.records.display()
+            );
+        }
+        let now: Vec<Point> = results.iter().map(KernelResult::point).collect();
+        let changes = match &self.compare_to {
+            Some(name) => Some(self.changes(name, &now, location, selection)?),
+            None => None,
+        };
+        let trends = match &self.history {
+            Some(folder) => Some(trends_of(folder, &results, &now)?),
+            None => None,
+        };
+        let document = Document {
+            report,
+            results: &results,
+            changes: changes.as_ref(),
+            trends: trends.as_deref(),
+        };
+        tree::put(&self.output_dir, &write::tree(&document)?)?;
+        output::put(&self.written(&results), None)?;
+        let gates = self.fail_on.iter();
+        Ok(gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect())
+    }
+
+    /// One line for standard output.
+    fn written(&self, results: &[KernelResult<'_>]) -> String {
+        let outcomes = write::outcomes(results);
+        let outcomes: Vec<String> =
+            outcomes.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
+        format!(
+            "{}: {} of {}: {}\n",
+            self.output_dir.display(),
+            units::count(results.len(), "case"),
+            units::count(write::kernels(results).len(), "kernel"),
+            outcomes.join(", "),
+        )
+    }
+
+    fn changes(
+        &self,
+        name: &str,
+        now: &[Point],
+        location: &Location,
+        selection: Selection<'_>,
+    ) -> Result<Changes> {
+        let before = baseline::read(name, location, selection)
+            .with_context(|| format!("--compare-to {name}"))?;
+        let thresholds =
+            Thresholds { latency: self.latency_threshold, accuracy: self.accuracy_threshold };
+        Ok(compare(name, &before, now, thresholds))
+    }
+}
+
+/// The trends; files that are no summaries are said and passed over.
+fn trends_of(folder: &Path, results: &[KernelResult<'_>], now: &[Point]) -> Result<Vec<Trend>> {
+    let (runs, unusable) = history(folder).context("--history")?;
+    unusable.iter().for_each(|error| eprintln!("warning: --history: {error}"));
+    let Some(timestamp) = write::timestamp(results) else { return Ok(Vec::new()) };
+    Ok(trends(&runs, &Past { timestamp, points: now.to_vec() }))
+}

@@ -1,0 +1,103 @@
+//! How a case differs from an earlier time.
+
+use statistics::Ratio;
+
+/// From which difference on a case is another than it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// Of the time, relative to the earlier one: 0.1 is a tenth longer.
+    pub latency: f64,
+    /// Of the relative error, absolute.
+    pub accuracy: f64,
+}
+
+impl Default for Thresholds {
+    /// The document's.
+    fn default() -> Self {
+        Self { latency: 0.10, accuracy: 1e-3 }
+    }
+}
+
+/// A difference.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Of criterion's median.
+    Latency {
+        /// Earlier median, in nanoseconds.
+        before_ns: f64,
+        /// Median now.
+        after_ns: f64,
+        /// Now over earlier, with its interval.
+        ratio: Ratio,
+        /// Level of the interval.
+        confidence_level: f64,
+    },
+    /// Of an error.
+    Accuracy {
+        /// Which one: `relative_error`, or `rmse` where the reference is zero all over.
+        measure: &'static str,
+        /// Earlier one.
+        before: f64,
+        /// The one now.
+        after: f64,
+    },
+    /// Measured at one of the times, broken at the other.
+    Failure {
+        /// How it ended earlier.
+        before: String,
+        /// How it ended now.
+        after: String,
+    },
+}
+
+impl Change {
+    /// `latency`, `accuracy`, `failure`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Latency { .. } => "latency",
+            Self::Accuracy { .. } => "accuracy",
+            Self::Failure { .. } => "failure",
+        }
+    }
+}
+
+/// A case and how it differs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// Criterion's id.
+    pub full_id: String,
+    /// The difference.
+    pub change: Change,
+}
+
+/// A case without a comparison, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uncompared {
+    /// Criterion's id.
+    pub full_id: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// All cases of two times.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Changes {
+    /// What the cases are compared with.
+    pub baseline: String,
+    /// The thresholds.
+    pub thresholds: Thresholds,
+    /// Surely worse.
+    pub regressions: Vec<Changed>,
+    /// Surely better.
+    pub improvements: Vec<Changed>,
+    /// Beyond the threshold, but the interval includes 1.
+    pub inconclusive: Vec<Changed>,
+    /// Measured now, and not earlier.
+    pub new: Vec<Uncompared>,
+    /// Measured earlier, and neither measured nor broken now.
+    pub missing: Vec<Uncompared>,
+    /// What two times do not tell of.
+    pub not_compared: Vec<Uncompared>,
+    /// Number of cases with a comparison that are as they were.
+    pub unchanged: usize,
+}

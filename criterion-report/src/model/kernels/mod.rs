@@ -1,0 +1,26 @@
+//! Kernels of the authors' own: their cases one by one, what they say together, and how they differ
+//! from those of another time.
+
+mod advice;
+mod change;
+mod compare;
+mod findings;
+mod leaderboard;
+mod manifest;
+mod past;
+mod point;
+mod precision;
+mod result;
+mod trend;
+
+pub use advice::{Recommendation, recommendations};
+pub use change::{Change, Changed, Changes, Thresholds, Uncompared};
+pub use compare::compare;
+pub use findings::{Findings, findings};
+pub use leaderboard::{Contest, contests};
+pub use manifest::{KernelEntry, manifest};
+pub use past::{Past, PastError, SCHEMA, VERSION, history};
+pub use point::{Estimate, Point};
+pub use precision::{PrecisionGain, precision_gains};
+pub use result::{Errors, KernelResult};
+pub use trend::{Trend, trends};

@@ -1,0 +1,201 @@
+//! One case of a kernel: a problem in a precision on a backend, by one implementation.
+
+use std::collections::BTreeMap;
+
+use plan::{Accuracy, Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
+use serde_json::Value;
+
+use super::point::{Estimate, Point};
+use crate::model::{Entry, Missing, Report, Speedup, Time, fingerprint};
+
+/// A case of a kernel as its last run left it.
+#[derive(Debug, Clone)]
+pub struct KernelResult<'a> {
+    /// Criterion's id.
+    pub full_id: &'a str,
+    /// Name of the kernel.
+    pub kernel: &'a str,
+    /// Device on which it is to run: `cpu`, `cuda`.
+    pub backend: &'a str,
+    /// Precision; of a case without any record as far as its id says.
+    pub precision: Option<Dtype>,
+    /// Which of the kernel's files.
+    pub implementation: &'a str,
+    /// How it ended; `missing` where the last run that selected it left no record of it.
+    pub status: &'static str,
+    /// Why it was not measured, or has no time.
+    pub reason: Option<String>,
+    /// The case as planned; absent without any record.
+    pub case: Option<&'a Case>,
+    /// The case with all that is compared; absent where `status` is `missing`.
+    pub entry: Option<Entry<'a>>,
+}
+
+/// An output against its reference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Errors {
+    /// √(mean (out − ref)²)
+    pub rmse: Option<Stat>,
+    /// Largest |out − ref|.
+    pub max_error: Stat,
+    /// ‖out − ref‖₂ / ‖ref‖₂
+    pub relative_error: Stat,
+}
+
+const TESTED: &str = "run once to be checked (`--test`), not measured";
+
+impl<'a> KernelResult<'a> {
+    /// Status of a case that its last run did not leave a record of.
+    pub const MISSING: &'static str = "missing";
+
+    /// All cases of kernels that a report shows, those without a record behind the others.
+    pub fn all(report: &'a Report) -> Vec<Self> {
+        let recorded = report.entries().filter_map(Self::of);
+        recorded.chain(report.missing.iter().map(Self::missing)).collect()
+    }
+
+    fn of(entry: Entry<'a>) -> Option<Self> {
+        let row = entry.row;
+        let case = &row.record.case;
+        let work = case.work.kernel()?;
+        // The figures of an earlier run are not this run's.
+        let current = row.outdated.is_none();
+        Some(Self {
+            full_id: row.full_id(),
+            kernel: &work.kernel,
+            backend: case.device.as_str(),
+            precision: Some(case.dtype),
+            implementation: &work.implementation,
+            status: if current { row.record.outcome.status() } else { Self::MISSING },
+            reason: match &row.record.outcome {
+                _ if !current => row.outdated.clone(),
+                Outcome::Tested => Some(TESTED.to_owned()),
+                _ => row.reason(),
+            },
+            case: Some(case),
+            entry: current.then_some(entry),
+        })
+    }
+
+    /// Of a case of which nothing is known but its id.
+    fn missing(missing: &'a Missing) -> Self {
+        let mut parts = missing.full_id.split('/').skip(2);
+        let [kernel, backend, implementation, parameter] =
+            std::array::from_fn(|_| parts.next().unwrap_or_default());
+        let precision = parameter.split('-').next().and_then(|word| word.parse().ok());
+        Self {
+            full_id: &missing.full_id,
+            kernel,
+            backend,
+            precision,
+            implementation,
+            status: Self::MISSING,
+            reason: Some(missing.reason.clone()),
+            case: None,
+            entry: None,
+        }
+    }
+
+    /// Its record, of the last run that selected it.
+    pub fn record(&self) -> Option<&'a Record> {
+        self.entry.map(|entry| &entry.row.record)
+    }
+
+    /// The same if it was measured.
+    pub fn measured(&self) -> Option<&'a Record> {
+        self.record().filter(|record| record.outcome == Outcome::Measured)
+    }
+
+    /// Whether it ended in an error or out of time.
+    pub fn is_failure(&self) -> bool {
+        self.record().is_some_and(|record| record.outcome.is_failure())
+    }
+
+    /// What it runs.
+    pub fn work(&self) -> Option<&'a KernelWork> {
+        self.case?.work.kernel()
+    }
+
+    /// The whole problem size; of a case that never ran, the part that the `bench.yaml` gives.
+    pub fn problem_size(&self) -> Option<&'a BTreeMap<String, Value>> {
+        match self.entry {
+            Some(entry) => entry.row.problem_size(),
+            None => Some(&self.work()?.problem_size),
+        }
+    }
+
+    /// The problem size as a text that equal ones share.
+    pub fn problem_key(&self) -> String {
+        serde_json::json!(self.problem_size()).to_string()
+    }
+
+    /// The machine that it ran on.
+    pub fn host(&self) -> Option<String> {
+        self.record().map(fingerprint)
+    }
+
+    /// Single calls.
+    pub fn latency(&self) -> Option<Latency> {
+        self.measured()?.measures.latency
+    }
+
+    /// Standard deviation (population) of the single calls, in nanoseconds.
+    pub fn latency_std_ns(&self) -> Option<f64> {
+        let calls = &self.measured()?.measures.calls_ns;
+        let n = calls.len() as f64;
+        let mean = calls.iter().map(|&ns| ns as f64).sum::<f64>() / n;
+        let squares: f64 = calls.iter().map(|&ns| (ns as f64 - mean).powi(2)).sum();
+        (!calls.is_empty()).then(|| (squares / n).sqrt())
+    }
+
+    /// Criterion's estimate.
+    pub fn time(&self) -> Option<&'a Time> {
+        self.entry?.row.time.as_ref().ok()
+    }
+
+    /// Its speed-up over the baseline of its group; none of that baseline itself.
+    pub fn speedup(&self) -> Option<&'a Speedup> {
+        self.entry?.comparison?.speedup.as_ref().ok()
+    }
+
+    /// Whether the output was compared with a reference.
+    pub fn has_reference(&self) -> bool {
+        let facts = self.record().and_then(|record| record.kernel.as_ref());
+        facts.is_some_and(|facts| facts.has_reference)
+    }
+
+    /// Its output against its reference, where there is one.
+    pub fn errors(&self) -> Option<Errors> {
+        let &Accuracy { rmse, max_abs_error, relative_error, .. } = self.entry?.row.accuracy()?;
+        Some(Errors { rmse, max_error: max_abs_error, relative_error })
+    }
+
+    /// Largest standard deviation of an element of the output over several runs.
+    pub fn determinism_std(&self) -> Option<Stat> {
+        self.record()?.kernel.as_ref()?.determinism_std
+    }
+
+    /// Peak of its memory, in bytes.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        self.measured()?.measures.memory.map(|memory| memory.peak_bytes())
+    }
+
+    /// What is compared with another time.
+    pub fn point(&self) -> Point {
+        let time = self.time().map(|time| Estimate {
+            median_ns: time.median_ns,
+            interval: time.interval,
+            confidence_level: time.confidence_level,
+        });
+        let errors = self.errors();
+        Point {
+            full_id: self.full_id.to_owned(),
+            host: self.host(),
+            status: self.status.to_owned(),
+            reason: self.reason.clone(),
+            time,
+            relative_error: errors.map(|errors| errors.relative_error.0),
+            rmse: errors.and_then(|errors| errors.rmse).map(|rmse| rmse.0),
+        }
+    }
+}

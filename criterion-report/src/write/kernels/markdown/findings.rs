@@ -1,0 +1,95 @@
+//! What stands out.
+
+use super::leaderboard::precision;
+use super::text::{code, list, plain, reason};
+use crate::model::kernels::{Contest, KernelResult, contests, findings};
+use crate::units;
+
+/// Items of one finding.
+const MOST: usize = 10;
+
+pub fn section(results: &[KernelResult<'_>]) -> String {
+    let found = findings(results);
+    let mut out = String::new();
+    let mut say = |what: &str, text: Option<String>| {
+        if let Some(text) = text {
+            out.push_str(&format!("- **{what}:** {text}\n"));
+        }
+    };
+    say("Fastest", fastest(&contests(results)));
+    say(
+        "Largest speed-up",
+        found.speedup.and_then(|result| {
+            let speedup = result.speedup()?;
+            let ratio = units::ratio(speedup.ratio, Some(speedup.interval));
+            Some(format!("{}: {ratio} over `kernel`", code(result.full_id)))
+        }),
+    );
+    say(
+        "Most operations per second",
+        found.flops.and_then(|result| {
+            let rate = units::significant(result.entry?.row.gflop_per_s()?, 4);
+            Some(format!("{}: {rate} GFLOP/s", code(result.full_id)))
+        }),
+    );
+    say(
+        "Most bytes per second",
+        found.bytes.and_then(|result| {
+            let rate = units::significant(result.entry?.row.gb_per_s()?, 4);
+            Some(format!("{}: {rate} GB/s", code(result.full_id)))
+        }),
+    );
+    say(
+        "Highest peak of memory",
+        found.memory.and_then(|result| {
+            Some(format!("{}: {}", code(result.full_id), units::bytes(result.peak_bytes()?)))
+        }),
+    );
+    say(
+        "Most energy per step",
+        found.energy.and_then(|result| {
+            let joules = result.measured()?.measures.energy.as_ref()?.joules;
+            Some(format!("{}: {} J", code(result.full_id), units::significant(joules, 3)))
+        }),
+    );
+    let backends: Vec<&str> = found.backends.iter().copied().collect();
+    say("Backends that cases ran on", (!backends.is_empty()).then(|| backends.join(", ")));
+    say("Failed", failed(&found.failed));
+    if out.is_empty() { "No case was measured.".to_owned() } else { out }
+}
+
+/// The first of each problem that several cases have.
+fn fastest(contests: &[Contest<'_, '_>]) -> Option<String> {
+    let with_rivals = |contest: &&Contest<'_, '_>| {
+        contest.ranked.len() > 1 && contest.ranked[0].latency().is_some()
+    };
+    let won: Vec<&Contest<'_, '_>> = contests.iter().filter(with_rivals).collect();
+    let line = |contest: &&Contest<'_, '_>| {
+        let first = contest.ranked[0];
+        let p50 = first.latency().map(|latency| units::time(latency.p50_ns)).unwrap_or_default();
+        let fields = plain(&units::fields(&contest.problem_size));
+        let fields = if fields.is_empty() { fields } else { format!(" ({fields})") };
+        let doubt = if contest.is_decided() { "" } else { ", too near to others to be sure" };
+        format!(
+            "{}{fields}: `{}` on {} in {}, p50 {p50}, of {}{doubt}",
+            contest.kernel,
+            first.implementation,
+            first.backend,
+            precision(first),
+            units::count(contest.ranked.len(), "case"),
+        )
+    };
+    let items = won.iter().map(line);
+    (!won.is_empty())
+        .then(|| format!("per problem\n{}", list(items, MOST, "`kernels/`").trim_end()))
+}
+
+fn failed(failed: &[&KernelResult<'_>]) -> Option<String> {
+    let line = |result: &&KernelResult<'_>| {
+        let why = reason(result.reason.as_deref().unwrap_or_default());
+        format!("{}: {why}", code(result.full_id))
+    };
+    let text = list(failed.iter().map(line), MOST, "`summary.json`");
+    let cases = units::count(failed.len(), "case");
+    (!failed.is_empty()).then(|| format!("{cases}\n{}", text.trim_end()))
+}

@@ -1,0 +1,119 @@
+//! What differs from an earlier time.
+
+use std::collections::BTreeMap;
+
+use super::text::{code, or_absent, reason, table};
+use crate::model::Interval;
+use crate::model::kernels::{Change, Changed, Changes, Uncompared};
+use crate::units;
+use crate::write::Align;
+
+/// Lines of one table.
+const LINES: usize = 20;
+const ALL: &str = "`regressions.json`";
+
+const COLUMNS: &[(&str, Align)] = &[
+    ("Case", Align::Left),
+    ("What", Align::Left),
+    ("Before", Align::Right),
+    ("After", Align::Right),
+    ("Change", Align::Right),
+];
+
+/// `regressions.md`.
+pub fn file(changes: &Changes) -> String {
+    format!("# Comparison with {}\n\n{}", code(&changes.baseline), body(changes, "##"))
+}
+
+/// The same in `summary.md`.
+pub fn section(changes: &Changes) -> String {
+    format!("Compared with {}: {}", code(&changes.baseline), body(changes, "###"))
+}
+
+/// Words are chosen so that a comparison without a finding names none.
+fn body(changes: &Changes, level: &str) -> String {
+    let mut out = totals(changes);
+    for (title, changed) in [
+        ("Confirmed regressions", &changes.regressions),
+        ("Improvements", &changes.improvements),
+        ("Inconclusive: beyond the threshold, but the interval includes 1×", &changes.inconclusive),
+    ] {
+        out.push_str(&titled(level, title, table(COLUMNS, &rows(changed)), changed.len()));
+    }
+    for (title, cases) in [("New", &changes.new), ("Missing", &changes.missing)] {
+        let rows: Vec<Vec<String>> = cases
+            .iter()
+            .take(LINES)
+            .map(|case| vec![code(&case.full_id), reason(&case.reason)])
+            .collect();
+        let columns = [("Case", Align::Left), ("Why", Align::Left)];
+        out.push_str(&titled(level, title, table(&columns, &rows), cases.len()));
+    }
+    out.push_str(&not_compared(level, &changes.not_compared));
+    out
+}
+
+fn totals(changes: &Changes) -> String {
+    let of = |list: &[Changed]| list.len();
+    format!(
+        "{} worse, {} better, {} inconclusive, {} unchanged, {} new, {} missing, {} not compared; \
+         thresholds: {} of the time, {} of the relative error.\n",
+        of(&changes.regressions),
+        of(&changes.improvements),
+        of(&changes.inconclusive),
+        changes.unchanged,
+        changes.new.len(),
+        changes.missing.len(),
+        changes.not_compared.len(),
+        units::percent(changes.thresholds.latency),
+        units::error(changes.thresholds.accuracy),
+    )
+}
+
+fn titled(level: &str, title: &str, table: String, items: usize) -> String {
+    if table.is_empty() {
+        return table;
+    }
+    let more = items.saturating_sub(LINES);
+    let more = if more > 0 { format!("\n{more} more in {ALL}.\n") } else { String::new() };
+    format!("\n{level} {title}\n\n{table}{more}")
+}
+
+fn rows(changed: &[Changed]) -> Vec<Vec<String>> {
+    changed.iter().take(LINES).map(row).collect()
+}
+
+fn row(changed: &Changed) -> Vec<String> {
+    let [what, before, after] = match &changed.change {
+        Change::Latency { before_ns, after_ns, .. } => {
+            ["time".to_owned(), units::time(*before_ns), units::time(*after_ns)]
+        }
+        Change::Accuracy { measure, before, after } => {
+            [measure.replace('_', " "), units::error(*before), units::error(*after)]
+        }
+        Change::Failure { before, after } => ["outcome".to_owned(), reason(before), reason(after)],
+    };
+    let change = match &changed.change {
+        Change::Latency { ratio, .. } => {
+            let interval = Interval { low: ratio.low, high: ratio.high };
+            Some(units::ratio(ratio.ratio, Some(interval)))
+        }
+        Change::Accuracy { .. } | Change::Failure { .. } => None,
+    };
+    vec![code(&changed.full_id), what, before, after, or_absent(change)]
+}
+
+/// How many cases give each reason: a whole machine's are one line.
+fn not_compared(level: &str, cases: &[Uncompared]) -> String {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for case in cases {
+        reasons.entry(&case.reason).or_default().push(&case.full_id);
+    }
+    let rows: Vec<Vec<String>> = reasons
+        .iter()
+        .take(LINES)
+        .map(|(why, ids)| vec![ids.len().to_string(), code(ids[0]), reason(why)])
+        .collect();
+    let columns = [("Cases", Align::Right), ("First", Align::Left), ("Why", Align::Left)];
+    titled(level, "Not compared", table(&columns, &rows), reasons.len())
+}

@@ -1,0 +1,50 @@
+//! How the cases ended.
+
+use std::collections::BTreeMap;
+
+use super::text::{reason, table};
+use crate::model::kernels::KernelResult;
+use crate::units;
+use crate::write::Align;
+use crate::write::kernels::summary::{kernels, outcomes};
+
+/// Lines of reasons.
+const REASONS: usize = 15;
+
+pub fn section(results: &[KernelResult<'_>]) -> String {
+    let mut counts: Vec<(&str, usize)> = outcomes(results).into_iter().collect();
+    // What went well comes first.
+    counts.sort_by_key(|(status, _)| *status != "measured");
+    let counts: Vec<String> =
+        counts.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
+    let mut out = format!(
+        "{}, {}: {}.\n",
+        units::count(kernels(results).len(), "kernel"),
+        units::count(results.len(), "case"),
+        counts.join(", "),
+    );
+    let mut reasons: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
+    for result in results.iter().filter(|result| result.measured().is_none()) {
+        let why = reason(result.reason.as_deref().unwrap_or_default());
+        reasons.entry((result.status, why)).or_default().push(result.full_id);
+    }
+    let more = reasons.len().saturating_sub(REASONS);
+    let rows: Vec<Vec<String>> = reasons
+        .into_iter()
+        .take(REASONS)
+        .map(|((status, why), ids)| {
+            let others = ids.len() - 1;
+            let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+            vec![status.to_owned(), format!("`{}`{others}", ids[0]), why]
+        })
+        .collect();
+    let columns = [("Not measured", Align::Left), ("Case", Align::Left), ("Why", Align::Left)];
+    if !rows.is_empty() {
+        out.push('\n');
+        out.push_str(&table(&columns, &rows));
+    }
+    if more > 0 {
+        out.push_str(&format!("\n{} in `summary.json`.\n", units::count(more, "further reason")));
+    }
+    out
+}

@@ -1,0 +1,269 @@
+//! Values of single cases, reckoned by hand.
+
+use criterion_report::model::kernels::{
+    KernelResult, Recommendation, contests, precision_gains, recommendations,
+};
+
+use super::*;
+
+/// One measured case, edited, as its object in the file of its kernel.
+fn entry(change: impl Fn(&mut Measured)) -> Value {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).edit("", change);
+    let folder = Folder::of(&fixture);
+    folder.written(&[]);
+    folder.json("reports/kernels/gemv.json")[0].clone()
+}
+
+fn close(value: &Value, expected: f64) {
+    let value = value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    assert!((value - expected).abs() <= 1e-12 * expected.abs(), "{value} {expected}");
+}
+
+#[test]
+fn timing_is_of_the_single_calls() {
+    let entry = entry(|it| {
+        fixture::latency(&mut it.record, vec![2_000_000, 4_000_000, 4_000_000, 6_000_000]);
+    });
+    let timing = &entry["timing"];
+    close(&timing["latency_ms_p50"], 4.0);
+    close(&timing["latency_ms_mean"], 4.0);
+    // √((4 + 0 + 0 + 4) / 4), the population's.
+    close(&timing["latency_ms_std"], 2f64.sqrt());
+    // Calls per second at the mean.
+    close(&timing["throughput_ops_per_sec"], 250.0);
+    close(&timing["latency_ms_max"], 6.0);
+    assert_eq!(timing["iterations"], 4);
+    assert_eq!(timing["raw_times_ms"], serde_json::json!([2.0, 4.0, 4.0, 6.0]));
+    // What four calls cannot show is not made up.
+    assert_eq!(
+        (&timing["latency_ms_p90"], &timing["latency_ms_p99"]),
+        (&Value::Null, &Value::Null)
+    );
+    let why = "too few calls: at least five have to lie beyond a percentile: 4 of";
+    assert_eq!(entry["absent"]["timing.latency_ms_p90"], format!("{why} 50"));
+    assert_eq!(entry["absent"]["timing.latency_ms_p99"], format!("{why} 500"));
+}
+
+#[test]
+fn percentiles_are_numpys() {
+    // 1, 2, …, 500 µs: numpy.percentile gives 450.1 and 495.01 µs.
+    let entry = entry(|it| fixture::latency(&mut it.record, (1..=500).map(|i| i * 1000).collect()));
+    close(&entry["timing"]["latency_ms_p90"], 0.4501);
+    close(&entry["timing"]["latency_ms_p99"], 0.49501);
+}
+
+#[test]
+fn memory_energy_and_rates() {
+    let entry = entry(|_| {});
+    let memory = &entry["memory"];
+    // 2 MiB of inputs, 1 of an output made beforehand, 1 of the step.
+    close(&memory["peak_mb"], 4.0);
+    close(&memory["allocated_mb"], 3.0);
+    close(&memory["step_peak_mb"], 1.0);
+    assert_eq!(memory["reserved_mb"], Value::Null);
+    let energy = &entry["energy"];
+    close(&energy["energy_j"], 0.015);
+    close(&energy["power_w"], 60.0);
+    // One second over 4000 steps; 60 W of it are the 0.015 J.
+    close(&energy["duration_s"], 0.00025);
+    // 2 · 10⁶ operations and 4 · 10⁶ bytes in 2 ms.
+    close(&entry["gflop_per_s"], 1.0);
+    close(&entry["gb_per_s"], 2.0);
+    close(&entry["criterion"]["median_ms"], 2.0);
+    close(&entry["criterion"]["low_ms"], 1.99);
+    close(&entry["criterion"]["high_ms"], 2.01);
+    assert_eq!(entry["criterion"]["confidence_level"], 0.95);
+    assert_eq!(entry["no_speedup_reason"], "the others are compared with it");
+    assert_eq!(
+        entry["metadata"],
+        serde_json::json!({
+            "domain": "fluid dynamics", "iterations": 100, "seed": 42, "warmup": 3,
+        })
+    );
+}
+
+#[test]
+fn accuracy_without_a_reference_is_null_and_says_so() {
+    let with = entry(|_| {});
+    close(&with["accuracy"]["rmse"], 5e-5);
+    close(&with["accuracy"]["max_error"], 3e-4);
+    close(&with["accuracy"]["relative_error"], 1e-4);
+    close(&with["accuracy"]["determinism_std"], 0.0);
+    let without = entry(|it| {
+        it.record.kernel.as_mut().expect("measured").has_reference = false;
+        let accuracy = it.record.accuracy.as_mut().expect("measured");
+        accuracy.relative_error = plan::Stat(f64::NAN);
+        accuracy.rmse = Some(plan::Stat(f64::NAN));
+    });
+    assert_eq!(without["accuracy"]["rmse"], Value::Null);
+    assert_eq!(without["accuracy"]["relative_error"], Value::Null);
+    close(&without["accuracy"]["determinism_std"], 0.0);
+    assert_eq!(without["absent"]["accuracy.rmse"], "the kernel has no reference");
+}
+
+#[test]
+fn a_foreign_estimate_is_nobodys_time() {
+    let entry = entry(|it| {
+        it.record.last_sample = Some(plan::LastSample { iters: 7, ns: 1 });
+    });
+    assert_eq!(entry["criterion"], Value::Null);
+    let reason = entry["no_criterion_reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("stale: criterion's estimate is of another run"), "{reason}");
+    // What the record holds itself is of this run.
+    assert_eq!(entry["success"], true);
+    close(&entry["timing"]["latency_ms_max"], 2.02);
+    assert_eq!((&entry["gflop_per_s"], &entry["error_message"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn figures_of_an_earlier_run_are_not_of_this_one() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+        .edit("", |it| it.record.run_id = "kernels-earlier-1".to_owned());
+    let report = fixture.report();
+    let result = result(&report, "gemv");
+    assert_eq!((result.status, result.record()), (KernelResult::MISSING, None));
+    let reason = result.reason.expect("a reason");
+    assert!(reason.ends_with("this is from run kernels-earlier-1"), "{reason}");
+}
+
+#[test]
+fn a_name_of_the_authors_does_not_hide_ours() {
+    let entry = entry(|it| {
+        if let plan::Work::Kernel(work) = &mut it.record.case.work {
+            work.metadata.insert("seed".to_owned(), serde_json::json!("pumpkin"));
+        }
+    });
+    assert_eq!(entry["metadata"]["seed"], 42);
+    let notes = entry["notes"].to_string();
+    assert!(notes.contains("the `metadata` of its bench.yaml has a `seed`"), "{notes}");
+}
+
+#[test]
+fn unlike_problems_are_not_ranked_together() {
+    let fixture = everything().edit("gemv/cpu/kernel/f16", |it| {
+        let facts = it.record.kernel.as_mut().expect("measured");
+        facts.problem_size.insert("n".to_owned(), serde_json::json!(8192));
+    });
+    let report = fixture.report();
+    let results = KernelResult::all(&report);
+    let contests = contests(&results);
+    let ranked: Vec<Vec<&str>> =
+        contests.iter().map(|it| it.ranked.iter().map(|result| result.full_id).collect()).collect();
+    assert_eq!(
+        ranked,
+        [
+            vec![
+                "kernels/default/pressure_poisson/cpu/red_black_sor/f32-64x64x64-1e-6",
+                "kernels/default/pressure_poisson/cpu/red_black_sor/f64-64x64x64-1e-6",
+                "kernels/default/pressure_poisson/cpu/kernel/f32-64x64x64-1e-6",
+                "kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6",
+            ],
+            vec!["kernels/default/gemv/cpu/kernel/f32-4096"],
+            vec!["kernels/default/gemv/cpu/kernel/f16-4096"],
+            vec!["kernels/default/reduction/cpu/kernel/f32-4096"],
+        ]
+    );
+}
+
+#[test]
+fn a_narrower_precision_is_compared_with_the_next_wider_one() {
+    let report = everything().report();
+    let gains = precision_gains(&KernelResult::all(&report));
+    let of = |part: &str| {
+        gains.iter().find(|gain| gain.full_id.contains(part)).expect("it has a wider sibling")
+    };
+    let half = of("gemv/cpu/kernel/f16");
+    assert_eq!((half.narrow, half.wide), (Float16, Float32));
+    // 300 µs over 900 µs.
+    assert!((half.gain.ratio - 1.0 / 3.0).abs() < 1e-12);
+    assert!(half.gain.high < 1.0);
+    let single = of("pressure_poisson/cpu/kernel/f32");
+    // Each bound is off by a half-width of both sides, added as variances of logarithms.
+    let below = f64::hypot(f64::ln(1.0 / 0.995), f64::ln(1.005));
+    assert!((single.gain.low / (2.0 * (-below).exp()) - 1.0).abs() < 1e-12, "{:?}", single.gain);
+    assert!(single.proven);
+    assert_eq!(gains.len(), 3, "failed and unsupported ones have no time");
+}
+
+#[test]
+fn recommendations_are_from_evidence() {
+    let report = everything().report();
+    let results = KernelResult::all(&report);
+    let all = recommendations(&report, &results);
+    let reduction = "kernels/default/reduction/cpu/kernel/f32-4096";
+    // 36 calls of 50 µs and 4 of 100: mean 55, standard deviation √(0.9 · 25 + 0.1 · 2025) = 15.
+    let variance = all.iter().find_map(|it| match it {
+        Recommendation::Variance(cases) => Some(cases.clone()),
+        _ => None,
+    });
+    let variance = variance.expect("one is unsteady");
+    assert_eq!(variance.len(), 1);
+    assert_eq!(variance[0].0, reduction);
+    assert!((variance[0].1 - 15.0 / 55.0).abs() < 1e-12);
+    let bytes = (3 << 30) + (2 << 20);
+    for expected in [
+        Recommendation::Memory(vec![(reduction, bytes)]),
+        Recommendation::Nondeterministic(vec![(reduction, 2.5e-7)]),
+        Recommendation::NoReference(vec!["reduction"]),
+        Recommendation::NoCounts(vec!["reduction"]),
+    ] {
+        assert!(all.contains(&expected), "{expected:?}");
+    }
+    let quiet = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).report();
+    let results = KernelResult::all(&quiet);
+    let all = recommendations(&quiet, &results);
+    assert!(matches!(all.as_slice(), [Recommendation::Machine(_)]), "{all:?}");
+}
+
+#[test]
+fn who_is_the_fastest_is_sure_only_where_the_intervals_say_so() {
+    let decided = |rival: u64| {
+        let fixture = Fixture::of(&[
+            Make("gemv", "kernel", Float32, Cpu, 1_000_000),
+            Make("gemv", "blocked", Float32, Cpu, rival),
+        ]);
+        let report = fixture.report();
+        let results = KernelResult::all(&report);
+        let contests = contests(&results);
+        assert_eq!((contests.len(), contests[0].ranked[0].implementation), (1, "kernel"));
+        contests[0].is_decided()
+    };
+    // Intervals of ±0.5 %.
+    assert!(decided(1_011_000));
+    assert!(!decided(1_009_000));
+}
+
+#[test]
+fn a_test_is_no_measurement() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+        .end("gemv", &Outcome::Tested);
+    let report = fixture.report();
+    let result = result(&report, "gemv");
+    assert_eq!(result.status, "tested");
+    let reason = "run once to be checked (`--test`), not measured";
+    assert_eq!(result.reason.as_deref(), Some(reason));
+    assert!(contests(&[result]).is_empty());
+}
+
+#[test]
+fn with_a_calibration_the_share_of_the_bandwidth_is_said() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
+    let folder = Folder::of(&fixture);
+    let probes = Path::new("tests/fixtures/probes");
+    for file in files(probes).iter().filter(|file| !file.contains("/runs/")) {
+        let to = folder.path(file);
+        fs::create_dir_all(to.parent().expect("a folder")).expect("created");
+        fs::copy(probes.join(file), to).expect("copied");
+    }
+    folder.written(&[]);
+    let entry = &folder.json("reports/summary.json")["results"];
+    assert_eq!(entry.as_array().map(Vec::len), Some(1), "calibrations are no kernels");
+    // STREAM's copy of 256 MiB on one thread: both arrays over its median.
+    let estimates = "criterion/calibration_quick_copy_cpu/1-thread/f32-256MiB/new/estimates.json";
+    let median = folder.json(estimates)["median"]["point_estimate"].as_f64().expect("a time");
+    let copy = 2.0 * f64::from(256 << 20) / median;
+    let share = 100.0 * 2.0 / copy;
+    let line = format!("  - `kernels/default/gemv/cpu/kernel/f32-4096`: {share:.1} % of memory\n");
+    let summary = folder.text("reports/summary.md");
+    assert!(summary.contains(&line), "{line}{summary}");
+}

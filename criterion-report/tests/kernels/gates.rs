@@ -1,0 +1,218 @@
+//! Comparison with another time, and the exit codes.
+
+use super::*;
+
+const POISSON: &str = "kernels/default/pressure_poisson/cpu";
+
+/// What there is now.
+fn now() -> Fixture {
+    Fixture::of(&[
+        Make("pressure_poisson", "kernel", Float64, Cpu, 1_000_000),
+        Make("pressure_poisson", "red_black_sor", Float64, Cpu, 1_000_000),
+        Make("gemv", "kernel", Float32, Cpu, 1_000_000),
+        Make("gemv", "kernel", Float64, Cpu, 1_000_000),
+        Make("reduction", "kernel", Float32, Cpu, 1_000_000),
+        Make("scan", "kernel", Float32, Cpu, 1_000_000),
+        Make("stencil", "kernel", Float32, Cpu, 1_000_000),
+        Make("sort", "kernel", Float32, Cpu, 1_000_000),
+        Make("fft", "kernel", Float32, Cpu, 1_000_000),
+    ])
+    .without("sort")
+    .end("fft", &Outcome::Failed { error: "the output has a NaN".to_owned() })
+}
+
+/// One of each against it: a regression, an improvement, inconclusive, unchanged, less exact, of
+/// another machine, missing and failing; the f64 of gemv is new.
+fn main_branch() -> Fixture {
+    Fixture::of(&[
+        Make("pressure_poisson", "kernel", Float64, Cpu, 800_000),
+        Make("pressure_poisson", "red_black_sor", Float64, Cpu, 2_000_000),
+        Make("gemv", "kernel", Float32, Cpu, 800_000),
+        Make("reduction", "kernel", Float32, Cpu, 950_000),
+        Make("scan", "kernel", Float32, Cpu, 1_000_000),
+        Make("stencil", "kernel", Float32, Cpu, 100_000),
+        Make("sort", "kernel", Float32, Cpu, 1_000_000),
+        Make("fft", "kernel", Float32, Cpu, 1_000_000),
+    ])
+    .edit("gemv", |it| it.half_width = 0.4)
+    .edit("scan", |it| {
+        let accuracy = it.record.accuracy.as_mut().expect("measured");
+        accuracy.relative_error = plan::Stat(1e-2);
+    })
+    .edit("stencil", |it| it.record.environment.host.cpu_model = "Another CPU".to_owned())
+}
+
+fn compared() -> Folder {
+    let folder = Folder::of(&now());
+    main_branch().write(folder.0.path(), "main");
+    folder
+}
+
+#[test]
+fn one_of_each() {
+    let folder = compared();
+    let output = folder.run(&["--compare-to", "main"]);
+    assert_eq!(output.status.code(), Some(0), "without --fail-on nothing fails");
+    let file = folder.text("reports/regressions.json");
+    insta::assert_snapshot!("regressions-json", file);
+    insta::assert_snapshot!("regressions-md", folder.text("reports/regressions.md"));
+    // The summary says the same, one level of headings further down.
+    let summary = folder.text("reports/summary.md");
+    let section = summary.split("## Regressions\n\n").nth(1).expect("the section");
+    let alone = folder.text("reports/regressions.md").replace("\n## ", "\n### ");
+    let alone = alone.split_once("\n\n").expect("a title").1;
+    assert_eq!(section, format!("Compared with `main`: {alone}"));
+}
+
+#[test]
+fn the_ratio_has_the_interval_of_both_sides() {
+    let folder = compared();
+    folder.written(&["--compare-to", "main"]);
+    let file = folder.json("reports/regressions.json");
+    let slower = &file["regressions"][0];
+    assert_eq!(slower["full_id"], format!("{POISSON}/kernel/f64-64x64x64-1e-6"));
+    let number = |pointer: &str| slower.pointer(pointer).and_then(Value::as_f64).expect("a number");
+    // 1 ms over 0.8 ms, each known to ±0.5 %.
+    assert!((number("/change") - 0.25).abs() < 1e-12);
+    let below = f64::hypot(f64::ln(1.0 / 0.995), f64::ln(1.005));
+    let above = f64::hypot(f64::ln(1.005), f64::ln(1.0 / 0.995));
+    assert!((number("/interval/low") - (1.25 * (-below).exp() - 1.0)).abs() < 1e-9);
+    assert!((number("/interval/high") - (1.25 * above.exp() - 1.0)).abs() < 1e-9);
+    assert_eq!((number("/before"), number("/after")), (0.8, 1.0));
+}
+
+#[test]
+fn a_gate_names_its_cases() {
+    let folder = compared();
+    let run = |gates: &str| {
+        let output = folder.run(&["--compare-to", "main", "--fail-on", gates]);
+        (output.status.code(), err(&output).to_owned())
+    };
+    let (code, text) = run("regression");
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(text, @r"
+    --fail-on regression: 2 cases:
+      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
+      kernels/default/fft/cpu/kernel/f32-4096: measured to failed: the output has a NaN
+    ");
+    let (code, text) = run("missing,failure");
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(text, @r"
+    --fail-on missing: 1 case:
+      kernels/default/sort/cpu/kernel/f32-4096: there is no record of it now
+    --fail-on failure: 1 case:
+      kernels/default/fft/cpu/kernel/f32-4096: failed: the output has a NaN
+    ");
+    assert_eq!(run("accuracy"), (Some(0), String::new()), "it became more exact");
+    assert!(folder.path("reports/regressions.md").exists(), "written all the same");
+}
+
+#[test]
+fn accuracy_is_a_gate_of_its_own() {
+    let folder = Folder::of(&now());
+    let exact = |it: &mut Measured| {
+        it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(0.0);
+    };
+    let inexact = now().edit("scan", |it| {
+        it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(2e-3);
+    });
+    inexact.write(folder.0.path(), "new");
+    now().edit("scan", exact).write(folder.0.path(), "main");
+    let output = folder.run(&["--compare-to", "main", "--fail-on", "accuracy,regression"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(err(&output), @r"
+    --fail-on accuracy: 1 case:
+      kernels/default/scan/cpu/kernel/f32-4096: relative_error 0 to 0.00200
+    ");
+    let lenient = ["--compare-to", "main", "--fail-on", "accuracy", "--accuracy-threshold", "0.01"];
+    assert_eq!(folder.run(&lenient).status.code(), Some(0));
+}
+
+#[test]
+fn a_clean_comparison_names_nothing() {
+    let folder = Folder::of(&now().without("fft"));
+    now().without("fft").write(folder.0.path(), "main");
+    let gates = "regression,accuracy,missing,failure";
+    let output = folder.run(&["--compare-to", "main", "--fail-on", gates]);
+    assert_eq!((output.status.code(), err(&output)), (Some(0), ""));
+    let file = folder.json("reports/regressions.json");
+    for list in ["regressions", "improvements", "inconclusive", "new", "missing", "not_compared"] {
+        assert_eq!(file[list], Value::Array(Vec::new()), "{list}");
+    }
+    assert_eq!(file["unchanged"], 7);
+    let text = folder.text("reports/regressions.md").to_lowercase();
+    assert!(!text.contains("regress"), "{text}");
+}
+
+#[test]
+fn another_report_or_another_checkout_is_a_baseline_too() {
+    let folder = compared();
+    folder.written(&["--compare-to", "main", "--output-dir", "of-main"]);
+    let expected = folder.json("of-main/regressions.json");
+    let other = Folder::of(&main_branch());
+    other.written(&[]);
+    let path = |name: &str| other.path(name).to_str().expect("UTF-8").to_owned();
+    for baseline in [path("reports"), path("criterion"), path("")] {
+        folder.written(&["--compare-to", &baseline]);
+        let mut file = folder.json("reports/regressions.json");
+        assert_eq!(file["baseline"], baseline);
+        file["baseline"] = "main".into();
+        for list in ["improvements", "inconclusive", "new", "missing", "not_compared"] {
+            assert_eq!(ids(&file[list]), ids(&expected[list]), "{baseline}: {list}");
+        }
+        assert_eq!(ids(&file["regressions"]), ids(&expected["regressions"]));
+    }
+}
+
+fn ids(list: &Value) -> Vec<String> {
+    let entries = list.as_array().expect("an array").iter();
+    entries.map(|entry| format!("{} {}", entry["full_id"], entry["kind"])).collect()
+}
+
+#[test]
+fn quick_times_are_not_compared() {
+    let quick = now().without("fft");
+    let folder = Folder::of(&quick);
+    quick.write(folder.0.path(), "main");
+    let sample = folder.path("criterion/kernels_default_scan_cpu/kernel/f32-4096/main/sample.json");
+    fs::write(sample, r#"{"iters":[1.0,1.0],"times":[1000000.0,1000000.0]}"#).expect("written");
+    folder.written(&["--compare-to", "main"]);
+    let file = folder.json("reports/regressions.json");
+    assert_eq!(file["not_compared"][0]["full_id"], "kernels/default/scan/cpu/kernel/f32-4096");
+    let reason = "its earlier time has no interval: it was measured in quick mode";
+    assert_eq!(file["not_compared"][0]["reason"], reason);
+}
+
+#[test]
+fn what_cannot_be_used_is_said() {
+    let folder = compared();
+    let said = |args: &[&str]| {
+        let output = folder.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        err(&output).to_owned()
+    };
+    insta::assert_snapshot!(said(&["--compare-to", "absent"]), @r"
+    error: --compare-to absent: no records: looked for criterion-torch/absent/*.jsonl
+      measure first with `cargo bench`, or say where the results are with --criterion-dir
+      baselines that have records: main, new (choose with --baseline)
+    ");
+    insta::assert_snapshot!(said(&["--compare-to", "./absent"]), @"error: --compare-to ./absent: neither a baseline in criterion-torch, nor a folder with a summary.json, nor criterion's folder with a `criterion-torch` beside it");
+    insta::assert_snapshot!(said(&["--fail-on", "failure,missing"]), @"error: --fail-on missing needs --compare-to: nothing is compared");
+    insta::assert_snapshot!(said(&["--output", "x.json"]), @"error: `kernels` writes a folder: use --output-dir instead of --output");
+    insta::assert_snapshot!(said(&["--history", "absent"]), @"error: --history: absent: No such file or directory (os error 2)");
+    assert!(said(&["--latency-threshold", "-0.1"]).contains("a threshold is a number from 0 on"));
+    assert!(!folder.path("reports").exists(), "nothing is written");
+    fs::create_dir(folder.path("foreign")).expect("created");
+    fs::write(folder.path("foreign/summary.json"), "[1]").expect("written");
+    assert!(said(&["--compare-to", "foreign"]).contains("not a summary.json"));
+}
+
+#[test]
+fn records_of_other_targets_are_no_kernels() {
+    let output = Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .args(["kernels", "--criterion-dir", "tests/fixtures/two-siblings/criterion"])
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(err(&output), @"error: no record of a kernel in tests/fixtures/two-siblings/criterion-torch; measure first with `cargo bench --bench kernels`");
+}

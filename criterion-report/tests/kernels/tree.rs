@@ -1,0 +1,231 @@
+//! The files, whole.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn the_tree_is_the_documents() {
+    let folder = Folder::of(&everything());
+    let output = folder.run(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let written = "reports: 11 cases of 4 kernels: 1 failed, 7 measured, 1 missing, 1 skipped, 1 \
+                   unsupported\n";
+    assert_eq!((out(&output), err(&output)), (written, ""));
+    assert_eq!(
+        files(&folder.path("reports")),
+        [
+            "env.json",
+            "kernel_manifest.json",
+            "kernels/gemv.json",
+            "kernels/pressure_poisson.json",
+            "kernels/reduction.json",
+            "kernels/stencil.json",
+            "summary.json",
+            "summary.md",
+        ]
+    );
+}
+
+#[test]
+fn every_file_is_whole() {
+    let folder = Folder::of(&everything());
+    folder.written(&[]);
+    assert_snapshot!("env", folder.text("reports/env.json"));
+    assert_snapshot!("manifest", folder.text("reports/kernel_manifest.json"));
+    assert_snapshot!("gemv", without_raw(folder.json("reports/kernels/gemv.json")));
+    assert_snapshot!("stencil", folder.text("reports/kernels/stencil.json"));
+    let mut summary = folder.json("reports/summary.json");
+    let all = summary["results"].as_array().expect("an array").len();
+    assert_eq!(all, 11);
+    summary["results"] = Value::from("see the kernels' own files");
+    assert_snapshot!("summary-json", serde_json::to_string_pretty(&summary).expect("JSON"));
+    assert_snapshot!("summary-md", folder.text("reports/summary.md"));
+}
+
+/// A hundred numbers per case say little in a snapshot.
+fn without_raw(mut entries: Value) -> String {
+    for entry in entries.as_array_mut().expect("an array") {
+        if let Some(raw) = entry.pointer_mut("/timing/raw_times_ms") {
+            assert_eq!(raw.as_array().map(Vec::len), Some(100));
+            *raw = Value::from("100 calls");
+        }
+    }
+    serde_json::to_string_pretty(&entries).expect("JSON")
+}
+
+#[test]
+fn the_summary_has_the_files_of_the_kernels_without_their_single_calls() {
+    let folder = Folder::of(&everything());
+    folder.written(&[]);
+    let mut apart = Vec::new();
+    for kernel in ["gemv", "pressure_poisson", "reduction", "stencil"] {
+        let entries = folder.json(&format!("reports/kernels/{kernel}.json"));
+        apart.extend(entries.as_array().expect("an array").clone());
+    }
+    for entry in &mut apart {
+        if let Some(timing) = entry["timing"].as_object_mut() {
+            assert!(timing.remove("raw_times_ms").is_some());
+        }
+    }
+    let id = |entry: &Value| entry["full_id"].as_str().map(str::to_owned);
+    apart.sort_by_key(id);
+    let summary = folder.json("reports/summary.json");
+    let mut together = summary["results"].as_array().expect("an array").clone();
+    together.sort_by_key(id);
+    assert_eq!(apart, together);
+    assert_eq!(summary["environment"], folder.json("reports/env.json"));
+}
+
+#[test]
+fn what_an_earlier_report_left_is_not_read_as_of_now() {
+    let folder = Folder::of(&everything());
+    everything().write(folder.0.path(), "main");
+    folder.written(&["--compare-to", "main"]);
+    assert!(folder.path("reports/regressions.md").exists());
+    fs::write(folder.path("reports/kernels/own.json"), "mine").expect("written");
+    folder.written(&["--filter", "gemv"]);
+    assert_eq!(
+        files(&folder.path("reports")),
+        [
+            "env.json",
+            "kernel_manifest.json",
+            "kernels/gemv.json",
+            "kernels/own.json",
+            "summary.json",
+            "summary.md",
+        ]
+    );
+}
+
+#[test]
+fn nulls_do_not_stop_it() {
+    let bare = everything().edit("", |it| {
+        let environment = &mut it.record.environment;
+        environment.git_revision = None;
+        environment.quiet = None;
+        environment.host.governor = None;
+        environment.host.os = "Plan9".to_owned();
+        it.record.measures = plan::Measures::default();
+        it.record.accuracy = None;
+    });
+    let folder = Folder::of(&bare);
+    folder.written(&[]);
+    let env = folder.json("reports/env.json");
+    assert_eq!(
+        (&env["git"], &env["kernel"], &env["os"]),
+        (&Value::Null, &Value::Null, &"Plan9".into())
+    );
+    let entry = &folder.json("reports/kernels/reduction.json")[0];
+    for name in ["timing", "memory", "energy"] {
+        assert_eq!(entry[name], Value::Null, "{name}");
+    }
+    assert!(folder.text("reports/summary.md").contains("| Commit | – |"));
+}
+
+#[test]
+fn every_key_is_documented() {
+    let folder = Folder::of(&everything());
+    everything().write(folder.0.path(), "main");
+    folder.written(&["--compare-to", "main"]);
+    let format = fs::read_to_string("../docs/FORMAT.md").expect("readable");
+    let (_, section) = format.split_once("\n## Kernel reports\n").expect("the section");
+    let names = [
+        "kernel_manifest.json",
+        "kernels/pressure_poisson.json",
+        "regressions.json",
+        "summary.json",
+    ];
+    for name in names {
+        let mut keys = Vec::new();
+        collect_keys(&folder.json(&format!("reports/{name}")), &mut keys);
+        assert!(keys.len() > 5, "{name}");
+        for key in keys {
+            let is = [format!("`{key}`"), format!(".{key}`")].iter().any(|it| section.contains(it));
+            assert!(is, "{name}: `{key}` is not in docs/FORMAT.md");
+        }
+    }
+}
+
+/// All keys but those of what others define: authors, records and the environment.
+fn collect_keys(value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_keys(item, keys)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                keys.push(key.clone());
+                let others = ["metadata", "problem_size", "absent", "tolerances", "environment"];
+                let of_others = ["skip_conditions", "outcomes", "problem_sizes"];
+                if !others.contains(&key.as_str()) && !of_others.contains(&key.as_str()) {
+                    collect_keys(value, keys);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn rows_of_earlier_runs_are_announced() {
+    let folder = Folder::of(&everything());
+    let manifest = folder.path("criterion-torch/runs/kernels-20261120T134000Z-4242.json");
+    let text = fs::read_to_string(&manifest).expect("readable");
+    let mut run: Value = serde_json::from_str(&text).expect("JSON");
+    let gone = "kernels/default/reduction/cpu/kernel/f32-4096";
+    run["selected"].as_array_mut().expect("an array").retain(|id| id != gone);
+    fs::write(&manifest, run.to_string()).expect("written");
+    let note = "1 of 10 rows is of an earlier run than the latest; `--latest` leaves it out";
+    assert_eq!(err(&folder.run(&[])), format!("note: {note}\n"));
+    assert!(folder.text("reports/summary.md").contains(note));
+    let latest = folder.run(&["--latest", "--strict"]);
+    assert!(out(&latest).starts_with("reports: 10 cases of 3 kernels: "), "{}", out(&latest));
+    assert_eq!(latest.status.code(), Some(1), "some were not measured");
+}
+
+#[test]
+fn a_name_leads_nowhere_else() {
+    let sly = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
+        if let plan::Work::Kernel(work) = &mut it.record.case.work {
+            work.kernel = "../../etc".to_owned();
+        }
+    });
+    let folder = Folder::of(&sly);
+    let output = folder.run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("a kernel named `../../etc`"), "{}", err(&output));
+    assert!(!folder.path("reports").exists());
+}
+
+/// Every list of it is longer than is shown, with ids as long as they may be.
+#[test]
+fn a_comment_has_room_for_the_summary_of_many_kernels() {
+    let names: Vec<String> =
+        (0..100).map(|i| format!("kernel_of_a_name_as_long_as_allowed_{i:03}")).collect();
+    let implementations = ["kernel", "another_one_of_as_long_a_name"];
+    let cases: Vec<Make<'_>> = names
+        .iter()
+        .flat_map(|name| implementations.map(|word| Make(name, word, Float32, Cpu, 900_000)))
+        .collect();
+    let mut before = Fixture::of(&cases);
+    let mut now = Fixture::of(&cases);
+    for (i, name) in names.iter().enumerate() {
+        now = match i % 4 {
+            0 => now.takes(name, 1_200_000),
+            1 => now.takes(name, 500_000).edit(name, |it| it.record.pairs.clear()),
+            2 => {
+                now.end(name, &Outcome::Failed { error: format!("{i} {}", "wrong ".repeat(2000)) })
+            }
+            _ => now.takes(name, 1_200_000).edit(name, |it| it.half_width = 0.5),
+        };
+        if i % 7 == 0 {
+            before = before.without(name);
+        }
+    }
+    let folder = Folder::of(&now);
+    before.write(folder.0.path(), "main");
+    folder.written(&["--compare-to", "main"]);
+    let text = folder.text("reports/summary.md");
+    assert!(text.len() < 65_536, "{}", text.len());
+    assert!(text.contains("100 further measured cases in `kernels/`"), "{text}");
+    assert!(text.contains("64 more in `regressions.json`"), "{text}");
+}

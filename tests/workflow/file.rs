@@ -1,0 +1,126 @@
+//! The workflow as it stands in the repository.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_yaml::Value;
+
+/// A workflow, with the keys that ours use; any other is an error.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workflow {
+    pub name: String,
+    pub on: Triggers,
+    pub permissions: BTreeMap<String, String>,
+    pub concurrency: Concurrency,
+    pub defaults: Value,
+    pub jobs: BTreeMap<String, Job>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Triggers {
+    pub push: Branches,
+    pub pull_request: Branches,
+    pub workflow_dispatch: Dispatch,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Branches {
+    pub branches: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dispatch {
+    pub inputs: BTreeMap<String, Input>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    pub description: String,
+    pub default: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Concurrency {
+    pub group: String,
+    pub cancel_in_progress: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Job {
+    pub runs_on: String,
+    pub needs: Option<String>,
+    pub r#if: Option<String>,
+    #[serde(default)]
+    pub permissions: BTreeMap<String, String>,
+    pub timeout_minutes: Option<u32>,
+    pub strategy: Option<Strategy>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    #[serde(default)]
+    pub outputs: BTreeMap<String, String>,
+    pub steps: Vec<Step>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Strategy {
+    pub fail_fast: bool,
+    pub matrix: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub name: Option<String>,
+    pub id: Option<String>,
+    pub r#if: Option<String>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    pub run: Option<String>,
+    pub uses: Option<String>,
+    #[serde(default)]
+    pub with: BTreeMap<String, Value>,
+}
+
+impl Workflow {
+    /// The only one there is.
+    pub fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/bench.yml");
+        let text = std::fs::read_to_string(&path).expect("the workflow is in the repository");
+        serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Every step that runs a script, as `<job>: <name>`.
+    pub fn run_steps(&self) -> Vec<String> {
+        let of = |(job, steps): (&String, &Vec<Step>)| {
+            let runs = steps.iter().filter(|step| step.run.is_some());
+            runs.map(|step| format!("{job}: {}", step.title())).collect::<Vec<_>>()
+        };
+        self.jobs.iter().map(|(name, job)| (name, &job.steps)).flat_map(of).collect()
+    }
+}
+
+impl Step {
+    /// Its name, or what it uses.
+    pub fn title(&self) -> &str {
+        let title = self.name.as_deref().or(self.uses.as_deref());
+        title.unwrap_or_else(|| panic!("a step without a name: {self:?}"))
+    }
+
+    /// An input of an action, as text.
+    pub fn input(&self, name: &str) -> String {
+        match self.with.get(name) {
+            None => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => serde_yaml::to_string(other).expect("it was YAML").trim().to_owned(),
+        }
+    }
+}

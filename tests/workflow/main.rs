@@ -1,0 +1,11 @@
+//! The workflow that users get: what it says, and every step that runs something, run.
+#![cfg(target_os = "linux")]
+
+mod events;
+mod file;
+mod github;
+mod measuring;
+mod promises;
+mod repository;
+mod runner;
+mod scripts;

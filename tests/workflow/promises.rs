@@ -1,0 +1,101 @@
+//! What the file says, without running it.
+
+use crate::file::Workflow;
+
+fn words<'w>(words: impl IntoIterator<Item = &'w String>) -> Vec<&'w str> {
+    words.into_iter().map(String::as_str).collect()
+}
+
+#[test]
+fn it_runs_for_main_for_pull_requests_and_by_hand() {
+    let on = Workflow::read().on;
+    assert_eq!(
+        (&on.push.branches[..], &on.pull_request.branches[..]),
+        (&["main".to_owned()][..], &["main".to_owned()][..])
+    );
+    let inputs = &on.workflow_dispatch.inputs;
+    assert!(inputs.values().all(|input| !input.description.is_empty()));
+    assert_eq!(words(inputs.keys()), ["iterations", "precision"]);
+    // What a pull request is measured with is what the form proposes.
+    let workflow = Workflow::read();
+    let list = &workflow.jobs["precisions"].steps[0].env["PRECISIONS"];
+    assert_eq!(*list, format!("${{{{ inputs.precision || '{}' }}}}", inputs["precision"].default));
+    let iterations = &workflow.jobs["bench"].env["ITERATIONS"];
+    let expected = format!("${{{{ inputs.iterations || '{}' }}}}", inputs["iterations"].default);
+    assert_eq!(*iterations, expected);
+}
+
+#[test]
+fn every_row_is_measured_kept_for_30_days_and_stops_no_other() {
+    let workflow = Workflow::read();
+    let bench = &workflow.jobs["bench"];
+    let strategy = bench.strategy.as_ref().expect("a matrix");
+    assert!(!strategy.fail_fast && bench.timeout_minutes.is_some());
+    let matrix = serde_json::to_value(&strategy.matrix).expect("plain values");
+    assert_eq!(matrix["backend"], serde_json::json!(["cpu", "cuda"]));
+    assert_eq!(matrix["precision"], "${{ fromJSON(needs.precisions.outputs.list) }}");
+    assert_eq!(
+        bench.runs_on,
+        "${{ matrix.backend == 'cuda' && vars.CUDA_RUNNER || 'ubuntu-latest' }}"
+    );
+    let upload = bench.steps.last().expect("steps");
+    assert_eq!(upload.uses.as_deref(), Some("actions/upload-artifact@v4"));
+    assert_eq!(upload.input("retention-days"), "30");
+    let name = "benchmark-results-${{ matrix.backend }}-${{ matrix.precision }}";
+    assert_eq!(upload.input("name"), name);
+    assert_eq!(upload.r#if.as_deref(), Some("${{ !cancelled() }}"), "failed rows, too");
+    assert_eq!(
+        workflow.concurrency.cancel_in_progress,
+        "${{ github.event_name == 'pull_request' }}"
+    );
+    assert_eq!(
+        workflow.concurrency.group,
+        "bench-${{ github.event.pull_request.number || github.sha }}"
+    );
+}
+
+#[test]
+fn each_job_may_do_what_it_has_to_and_no_more() {
+    let workflow = Workflow::read();
+    let pairs = |permissions: &std::collections::BTreeMap<String, String>| {
+        permissions.iter().map(|(what, how)| format!("{what}: {how}")).collect::<Vec<_>>()
+    };
+    assert_eq!(pairs(&workflow.permissions), ["contents: read"]);
+    assert_eq!(workflow.name, "bench");
+    for (name, job) in &workflow.jobs {
+        assert!(job.needs.iter().all(|needed| workflow.jobs.contains_key(needed)), "{name}");
+        let expected: &[&str] = match name.as_str() {
+            "comment" => &["contents: read", "pull-requests: write"],
+            "history" => &["contents: write"],
+            _ => &[],
+        };
+        assert_eq!(pairs(&job.permissions), expected, "{name}");
+        let checkouts =
+            job.steps.iter().filter(|step| step.uses.as_deref() == Some("actions/checkout@v4"));
+        for checkout in checkouts {
+            let persists = if name == "history" { "" } else { "false" };
+            assert_eq!(checkout.input("persist-credentials"), persists, "{name}");
+        }
+    }
+    let history = workflow.jobs["history"].r#if.as_deref().expect("a condition");
+    assert!(history.contains("github.event_name == 'push'") && history.contains("refs/heads/main"));
+}
+
+/// Text of others must not become code, and code of others must not run with our token.
+#[test]
+fn scripts_hold_no_expression_and_actions_are_githubs() {
+    let workflow = Workflow::read();
+    for (name, job) in &workflow.jobs {
+        for step in &job.steps {
+            let run = step.run.as_deref().unwrap_or_default();
+            assert!(!run.contains("${{"), "{name}: {}", step.title());
+            assert!(run.lines().count() <= 15, "{name}: {}: a script of its own", step.title());
+            let action = step.uses.as_deref().unwrap_or("actions/");
+            assert!(action.starts_with("actions/"), "{name}: {action}");
+        }
+    }
+    assert_eq!(workflow.defaults["run"]["shell"].as_str(), Some("bash"), "as the tests run them");
+    let titles = workflow.run_steps();
+    let unique: std::collections::BTreeSet<&String> = titles.iter().collect();
+    assert_eq!(unique.len(), titles.len(), "steps are told apart by their names");
+}

@@ -1,0 +1,237 @@
+//! The scripts around the measuring, with results that are made up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::events::{self, PULL_REQUEST, PUSH};
+use crate::file::Workflow;
+use crate::github::GitHub;
+use crate::repository::{self, git};
+use crate::runner::{self, Runner};
+
+/// A repository with the scripts of this one, and a runner for it.
+fn repository_in(place: &Path) {
+    let tree = place.join("tree");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    repository::copy(&here.join(".github"), &tree.join(".github"));
+    git(&tree, &["init", "--quiet", "--initial-branch=main"]);
+    git(&tree, &["add", "--all"]);
+    git(&tree, &["commit", "--quiet", "--message", "scripts"]);
+    git(place, &["clone", "--quiet", "--bare", "tree", "origin.git"]);
+}
+
+/// What a row has uploaded.
+fn uploaded(runner: &Runner<'_>, row: &str, files: &[(&str, &str)]) {
+    let folder = runner.artifacts().join(format!("benchmark-results-{row}"));
+    fs::create_dir_all(&folder).expect("make a folder");
+    for (file, text) in files {
+        fs::write(folder.join(file), text).expect("write a file");
+    }
+}
+
+#[test]
+fn there_is_one_comment_and_it_is_updated() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    repository_in(scratch.path());
+    let (workflow, github) = (Workflow::read(), GitHub::start());
+    let mut runner = Runner::new(&workflow, scratch.path());
+    let main = runner::head(scratch.path(), "main");
+    events::describe(&mut runner, PULL_REQUEST, &main, &github);
+    runner.expressions.insert("needs.bench.result".to_owned(), "failure".to_owned());
+
+    // More than one page of others, one of whom quotes ours.
+    let marker = "<!-- criterion-torch kernels -->";
+    for index in 0..120 {
+        github.has("User", &format!("{marker}\nno. {index}"));
+    }
+    uploaded(
+        &runner,
+        "cpu-fp32",
+        &[
+            ("summary.md", "# Leaders of `fp32` $(touch injected) \"quoted\"\n"),
+            ("regressions.md", "# Slower\n"),
+            ("confirmed.md", "Regressed twice\n"),
+        ],
+    );
+    uploaded(&runner, "cuda-fp32", &[("summary.md", "no GPU here\n")]);
+    let ended = runner.run("comment", &main);
+    assert_eq!(ended.failed, None, "{}", ended.log);
+    let comments = github.by_programs();
+    let [first] = &comments[..] else { panic!("{comments:?}") };
+    assert!(first.starts_with(marker), "{first}");
+    let parts = [
+        "**failure**",
+        "(https://github.test/owner/project/actions/runs/42)",
+        "<summary>cpu-fp32</summary>",
+        "Regressed twice",
+        "# Slower",
+        "# Leaders of `fp32` $(touch injected) \"quoted\"",
+        "<summary>cuda-fp32</summary>",
+        "no GPU here",
+    ];
+    let places: Vec<Option<usize>> = parts.iter().map(|part| first.find(part)).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{places:?}\n{first}");
+
+    runner.expressions.insert("needs.bench.result".to_owned(), "success".to_owned());
+    let long = "x".repeat(70_000);
+    uploaded(&runner, "cuda-fp64", &[("summary.md", &long)]);
+    let ended = runner.run("comment", &main);
+    assert_eq!(ended.failed, None, "{}", ended.log);
+    let comments = github.by_programs();
+    let [second] = &comments[..] else { panic!("{} comments", comments.len()) };
+    assert!(second.contains("**success**") && second.contains("no GPU here"), "{second}");
+    assert!(second.len() < 65_536, "GitHub takes no more");
+    assert!(second.ends_with("in the artifacts alone: cuda-fp64"), "{second}");
+    assert_eq!(github.writes(), 2);
+}
+
+#[test]
+fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    repository_in(scratch.path());
+    let (workflow, github) = (Workflow::read(), GitHub::start());
+    let mut runner = Runner::new(&workflow, scratch.path());
+    let main = runner::head(scratch.path(), "main");
+    events::describe(&mut runner, PULL_REQUEST, &main, &github);
+    runner.expressions.insert("needs.bench.result".to_owned(), "success".to_owned());
+    uploaded(&runner, "cpu-fp32", &[("summary.md", "# Leaders\n")]);
+    github.make_read_only();
+    let ended = runner.run("comment", &main);
+    assert_eq!(ended.failed, None, "{}", ended.log);
+    assert!(ended.summary.starts_with("This token may not comment"), "{}", ended.summary);
+    assert!(ended.summary.contains("# Leaders"), "{}", ended.summary);
+    assert!(github.by_programs().is_empty());
+
+    runner.expressions.insert("github.token".to_owned(), "another".to_owned());
+    let ended = runner.run("comment", &main);
+    assert_eq!(ended.failed.as_deref(), Some("Comment on the pull request"));
+    assert!(ended.log.contains("::error::the comments cannot be read: HTTP 401"), "{}", ended.log);
+}
+
+/// The files of the history on the server, each with its text.
+fn history(place: &Path) -> Vec<(PathBuf, String)> {
+    let origin = place.join("origin.git");
+    let list = git(&origin, &["ls-tree", "-r", "--name-only", "main", "benchmarks/history"]);
+    let read = |file: &str| (file.into(), git(&origin, &["show", &format!("main:{file}")]));
+    list.lines().map(read).collect()
+}
+
+#[test]
+fn results_become_history_though_main_has_moved() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    repository_in(scratch.path());
+    let (workflow, github) = (Workflow::read(), GitHub::start());
+    let mut runner = Runner::new(&workflow, scratch.path());
+    let main = runner::head(scratch.path(), "main");
+    events::describe(&mut runner, PUSH, &main, &github);
+    let measured = r#"{"successful": 2}"#;
+    uploaded(&runner, "cpu-fp32", &[("summary.json", measured), ("summary.md", "# Leaders")]);
+    uploaded(&runner, "cuda-fp32", &[("summary.json", r#"{"successful": 0}"#)]);
+    uploaded(&runner, "cuda-fp64", &[("summary.md", "no summary.json")]);
+
+    // Somebody pushes while the job is at work.
+    events::move_main_when_pushed_to(scratch.path());
+    let ended = runner.run("history", &main);
+    assert_eq!(ended.failed, None, "{}", ended.log);
+    assert!(ended.log.contains("main has moved, attempt 1"), "{}", ended.log);
+    let files = history(scratch.path());
+    let [(file, text)] = &files[..] else { panic!("{files:?}") };
+    assert_eq!(text, measured);
+    let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let shape: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let commit: String =
+        main[..8].chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    assert_eq!(shape, format!("benchmark-00000000-000000-{commit}-cpu-fp00.json"));
+    let log = git(&scratch.path().join("origin.git"), &["log", "--format=%s", "main"]);
+    let expected =
+        format!("benchmarks: history of {} [skip ci]\nmoved meanwhile\nscripts", &main[..8]);
+    assert_eq!(log, expected);
+
+    // Where nothing was measured nothing is committed.
+    repository::remove(&runner.artifacts().join("benchmark-results-cpu-fp32"));
+    let main = runner::head(scratch.path(), "main");
+    let ended = runner.run("history", &main);
+    assert_eq!(ended.failed, None, "{}", ended.log);
+    assert!(ended.log.contains("nothing to commit"), "{}", ended.log);
+    assert_eq!(runner::head(scratch.path(), "main"), main);
+}
+
+#[test]
+fn precisions_are_a_list_of_words() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let (workflow, github) = (Workflow::read(), GitHub::start());
+    let mut runner = Runner::new(&workflow, scratch.path());
+    events::describe(&mut runner, PULL_REQUEST, "", &github);
+    let input = "inputs.precision || 'fp32,fp64,bf16'";
+    for (text, list) in [
+        ("fp32,fp64,bf16", Some(r#"["fp32","fp64","bf16"]"#)),
+        ("fp32, bf16 ", Some(r#"["fp32","bf16"]"#)),
+        ("fp32\"]; exit", None),
+        ("$(touch injected)", None),
+        ("", None),
+    ] {
+        runner.expressions.insert(input.to_owned(), text.to_owned());
+        let ended = runner.run("precisions", "");
+        assert_eq!(ended.failed.is_none(), list.is_some(), "{text}: {}", ended.log);
+        if let Some(list) = list {
+            assert_eq!(runner.expressions["needs.precisions.outputs.list"], list);
+        }
+    }
+    assert!(!runner.workspace("precisions").join("injected").exists());
+}
+
+/// What the step about the base branch leaves in GITHUB_OUTPUT, and prints, where no base can be
+/// measured: there is no Rust in this repository.
+fn measure_base(place: &Path, event: &str, before: &str) -> (String, String) {
+    let (workspace, temp) = (place.join("workspace"), place.join("temp"));
+    for folder in [&workspace, &temp] {
+        repository::remove(folder);
+        fs::create_dir_all(folder).expect("make a folder");
+    }
+    let main = runner::head(place, "main");
+    repository::check_out(&place.join("origin.git"), &workspace, &main, true);
+    let output = temp.join("output");
+    fs::write(&output, "").expect("write an empty file");
+    let mut script = Command::new(workspace.join(".github/scripts/measure_base.sh"));
+    script.current_dir(&workspace).env("RUNNER_TEMP", &temp).env("GITHUB_OUTPUT", &output);
+    script.env("GITHUB_EVENT_NAME", event).env("BEFORE", before).env("DEFAULT_BRANCH", "main");
+    repository::isolate(&mut script);
+    let ended = script.output().expect("the script can be run");
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let failed = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "nothing to compare with is no error: {said}{failed}");
+    (fs::read_to_string(output).expect("UTF-8"), said)
+}
+
+#[test]
+fn a_base_that_cannot_be_measured_is_said() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let place = scratch.path();
+    repository_in(place);
+    let (output, said) = measure_base(place, PUSH, &"0".repeat(40));
+    assert_eq!(output, "not_compared=there is no earlier commit\n");
+    assert!(said.contains("::warning::not compared: there is no earlier commit"), "{said}");
+
+    let tree = place.join("tree");
+    let origin = place.join("origin.git");
+    for commit in ["second", "third"] {
+        git(&tree, &["commit", "--quiet", "--allow-empty", "--message", commit]);
+    }
+    git(&tree, &["push", "--quiet", origin.to_str().expect("UTF-8"), "main"]);
+    let commit = |name: &str| git(&tree, &["rev-parse", name]);
+    // Before a push that was; before what was forced away, or before a branch that is new, the
+    // parent; the same for a run by hand on main, and for a pull request, which is a merge.
+    let unknown = "1234567812345678123456781234567812345678";
+    for (event, before, base) in [
+        (PUSH, commit("HEAD~2"), commit("HEAD~2")),
+        (PUSH, unknown.to_owned(), commit("HEAD~1")),
+        ("workflow_dispatch", String::new(), commit("HEAD~1")),
+        (PULL_REQUEST, String::new(), commit("HEAD~1")),
+    ] {
+        let (output, _) = measure_base(place, event, &before);
+        let expected =
+            format!("not_compared=the base, {}, has no `cargo xtask kernels`\n", &base[..8]);
+        assert_eq!(output, expected, "{event}");
+    }
+}
