@@ -16,6 +16,9 @@ use crate::refusal::Refusal;
 /// Fields of a problem size, by name.
 pub type Fields = BTreeMap<String, Value>;
 
+/// Builds the kernel of a file at the problem size that is given.
+pub type Build = fn(&Fields, &Site) -> Result<Box<dyn Built>, Refusal>;
+
 /// One file.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
@@ -24,7 +27,7 @@ pub struct Entry {
     /// The file whose reference is the group's; its own, if it is that file.
     pub baseline: &'static str,
     /// Prepares the kernel at a problem size.
-    pub build: fn(&Fields, &Site) -> Result<Box<dyn Built>, Refusal>,
+    pub build: Build,
 }
 
 /// A kernel at a problem size, prepared.
@@ -141,13 +144,16 @@ impl<K: Kernel> Built for Instance<K> {
     }
 }
 
+/// `reference` of a file without a [`Kernel`].
+pub type Reference<S> = fn(&S, &Site) -> Result<Tensor, Refusal>;
+
 /// The functions of a file without a [`Kernel`].
 #[derive(Debug)]
 pub struct Function<S: 'static, R> {
     /// `run_benchmark`. What it borrows lives forever, because an `impl IntoTensor` may borrow it.
     pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
     /// `reference`
-    pub reference: Option<fn(&S, &Site) -> Result<Tensor, Refusal>>,
+    pub reference: Option<Reference<S>>,
     /// `flops`
     pub flops: Option<fn(&S) -> u64>,
     /// `bytes`
