@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::Document;
+use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
 use crate::condition::{Condition, ConditionError, Kind};
 use crate::kernel::field::{Field, FieldType};
-use crate::kernel::{Kernel, KernelTolerances, SkipCondition};
+use crate::kernel::{Kernel, SkipCondition};
 use crate::settings::Settings;
 use crate::words::{Device, Dtype, UnknownWord};
 
@@ -28,7 +29,7 @@ pub(crate) struct KernelParams {
     /// `backends`
     pub(crate) backends: Vec<Device>,
     /// `tolerances`
-    pub(crate) tolerances: KernelTolerances,
+    pub(crate) tolerances: Tolerances,
     /// `skip_conditions`
     pub(crate) skips: Vec<Skip>,
     /// `metadata`
@@ -119,7 +120,7 @@ fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, D
         problem_sizes: vec![ProblemSize::new()],
         precisions: over.precisions(None),
         backends: over.backends(None),
-        tolerances: KernelTolerances::default(),
+        tolerances: Tolerances::default(),
         skips: Vec::new(),
         metadata: BTreeMap::new(),
         settings,
@@ -150,7 +151,7 @@ fn read_document(
     let problem_sizes = problem_size::read(&fields, kernel);
     let precisions = read_precisions(&fields);
     let backends = read_backends(&fields);
-    let tolerances = fields.read("tolerances", |node| read_tolerances(node, kernel));
+    let tolerances = fields.read("tolerances", |node| Tolerances::read(node, kernel));
     let facts = Facts::new(kernel, problem_sizes.as_deref());
     let skips = fields.items("skip_conditions", |node| read_skip(node, &facts));
     let metadata = fields.read("metadata", Node::object);
@@ -239,7 +240,7 @@ fn read_backends(fields: &Fields<'_>) -> Option<Option<Vec<Device>>> {
     fields.words_by("backends", backend)
 }
 
-fn precision(text: &str) -> Result<Dtype, UnknownWord> {
+pub(super) fn precision(text: &str) -> Result<Dtype, UnknownWord> {
     text.parse().map_err(|_: UnknownWord| {
         UnknownWord::new("precision", text, Dtype::PRECISIONS.iter().map(|it| it.precision()))
     })
@@ -248,22 +249,6 @@ fn precision(text: &str) -> Result<Dtype, UnknownWord> {
 fn backend(text: &str) -> Result<Device, UnknownWord> {
     let named = BACKENDS.iter().copied().find(|device| device.as_str() == text);
     named.ok_or_else(|| UnknownWord::new("backend", text, BACKENDS.iter().map(|it| it.as_str())))
-}
-
-fn read_tolerances(node: &Node<'_>, kernel: &Kernel) -> Option<KernelTolerances> {
-    let fields = node.mapping(&["rmse", "relative_error", "max_error"])?;
-    let tolerances = KernelTolerances {
-        rmse: fields.read("rmse", Node::positive),
-        relative_error: fields.read("relative_error", Node::positive),
-        max_error: fields.read("max_error", Node::positive),
-    };
-    let is_judged = kernel.baseline().source.has_reference();
-    let unjudged = kernel.files.iter().filter(|file| !is_judged && !file.source.has_reference());
-    for file in unjudged {
-        let message = format!("{} has no `reference`", file.file);
-        node.report(message, "add one, or delete the key: nothing could be compared");
-    }
-    Some(tolerances)
 }
 
 fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {

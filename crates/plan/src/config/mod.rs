@@ -11,6 +11,7 @@ mod document;
 mod fusion_params;
 mod json;
 mod kernel_params;
+mod kernel_tolerances;
 mod model_params;
 mod node;
 mod operator_params;

@@ -64,7 +64,7 @@ fn expand_size(
             implementation: file.implementation.clone(),
             file: file.file.clone(),
             problem_size: problem_size.clone(),
-            tolerances: params.tolerances,
+            tolerances: params.tolerances.of(dtype),
             skip_conditions: skip_conditions.clone(),
             metadata: params.metadata.clone(),
         };

@@ -262,6 +262,22 @@ fn tolerances_need_a_reference() {
 }
 
 #[test]
+fn tolerances_that_do_not_fit() {
+    insta::assert_snapshot!(listed(
+        &[
+            "rmse: -1e-9",
+            "rmse: {}",
+            "rmse: [1]",
+            "rmse: { fp32: 1, f32: 2 }",
+            "rmse: { fp23: 1, bf16: -1 }",
+            "max_error: .inf",
+            "relative_error: { fp32: null }"
+        ],
+        |text| of_bench("pub n: usize", &format!("tolerances: {{ {text} }}"))
+    ));
+}
+
+#[test]
 fn a_configs_own_keys_are_checked_too() {
     let package = Package::new(&[("a/kernel.rs", KERNEL)]);
     insta::assert_snapshot!(package.errors_with(

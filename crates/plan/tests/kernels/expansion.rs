@@ -1,6 +1,9 @@
 //! From a `bench.yaml` to cases.
 
-use plan::{Case, Device, Dtype, KernelWork, LatencyPass, MAX_ID, MAX_PART, Plan, Role, Threads};
+use plan::{
+    Case, Device, Dtype, KernelTolerances, KernelWork, LatencyPass, MAX_ID, MAX_PART, Plan, Role,
+    Threads,
+};
 use serde_json::json;
 
 use crate::package::{KERNEL, Package, with_fields};
@@ -314,4 +317,27 @@ fn a_record_s_work_is_read_back_as_it_was_written() {
         let text = serde_json::to_string(case).expect("written");
         assert_eq!(&serde_json::from_str::<Case>(&text).expect("read"), case);
     }
+}
+
+#[test]
+fn tolerances_may_differ_by_precision() {
+    let bench = "precisions: [fp64, fp32, bf16]\n\
+                 tolerances: { rmse: 0, relative_error: { float32: 1e-6, bf16: 4e-3 }, \
+                 max_error: { fp64: 0.0, fp16: 1 } }\n";
+    let plan = package("pub n: usize", bench).plan();
+    let found: Vec<_> = plan
+        .cases()
+        .map(|case| {
+            let KernelTolerances { rmse, relative_error, max_error } = work(case).tolerances;
+            (case.dtype, rmse, relative_error, max_error)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Dtype::Float64, Some(0.0), None, Some(0.0)),
+            (Dtype::Float32, Some(0.0), Some(1e-6), None),
+            (Dtype::BFloat16, Some(0.0), Some(4e-3), None),
+        ]
+    );
 }

@@ -1,0 +1,102 @@
+//! `tolerances` of a `bench.yaml`: how far an output may be away from its reference.
+
+use super::bench_params::precision;
+use super::node::Node;
+use crate::kernel::{Kernel, KernelTolerances};
+use crate::words::Dtype;
+
+/// What a `bench.yaml` says, of every precision.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Tolerances {
+    rmse: Limit,
+    relative_error: Limit,
+    max_error: Limit,
+}
+
+/// A largest distance.
+#[derive(Debug, Clone, PartialEq)]
+enum Limit {
+    /// One of every precision.
+    Every(f64),
+    /// One of each precision that is named, none of the others.
+    Each(Vec<(Dtype, f64)>),
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self::Each(Vec::new())
+    }
+}
+
+impl Limit {
+    /// A number, or a mapping from precisions to numbers.
+    fn read(node: &Node<'_>) -> Option<Self> {
+        if !node.is_mapping() {
+            return distance(node).map(Self::Every);
+        }
+        let mut limits: Vec<(Dtype, f64)> = Vec::new();
+        let entries = node.entries_of_any_key()?;
+        if entries.is_empty() {
+            let remedy = "write one number, or name a precision, e.g. `{ fp32: 1e-6 }`";
+            return node.error("no precision".to_owned(), remedy);
+        }
+        // All are read before any error ends this, so that each error is reported.
+        let mut all_fit = true;
+        for (word, value) in entries {
+            match (value.named(&word, precision), distance(&value)) {
+                (Some(dtype), Some(_)) if limits.iter().any(|(other, _)| *other == dtype) => {
+                    let message = format!("`{}` is named twice", dtype.precision());
+                    value.report(message, "delete one of the two: both words are this precision");
+                    all_fit = false;
+                }
+                (Some(dtype), Some(limit)) => limits.push((dtype, limit)),
+                _ => all_fit = false,
+            }
+        }
+        all_fit.then_some(Self::Each(limits))
+    }
+
+    fn of(&self, dtype: Dtype) -> Option<f64> {
+        match self {
+            Self::Every(limit) => Some(*limit),
+            Self::Each(limits) => {
+                limits.iter().find(|(other, _)| *other == dtype).map(|(_, limit)| *limit)
+            }
+        }
+    }
+}
+
+/// Zero asks for the very bits.
+fn distance(node: &Node<'_>) -> Option<f64> {
+    node.number(0.0..=f64::INFINITY, "a number, e.g. `1e-6`")
+}
+
+impl Tolerances {
+    /// Reads the key, which asks for a reference.
+    pub(super) fn read(node: &Node<'_>, kernel: &Kernel) -> Option<Self> {
+        let fields = node.mapping(&["rmse", "relative_error", "max_error"])?;
+        let limit = |key| fields.read(key, Limit::read).unwrap_or_default();
+        let tolerances = Self {
+            rmse: limit("rmse"),
+            relative_error: limit("relative_error"),
+            max_error: limit("max_error"),
+        };
+        let is_judged = kernel.baseline().source.has_reference();
+        let unjudged =
+            kernel.files.iter().filter(|file| !is_judged && !file.source.has_reference());
+        for file in unjudged {
+            let message = format!("{} has no `reference`", file.file);
+            node.report(message, "add one, or delete the key: nothing could be compared");
+        }
+        Some(tolerances)
+    }
+
+    /// Those of a case in this precision.
+    pub(crate) fn of(&self, dtype: Dtype) -> KernelTolerances {
+        KernelTolerances {
+            rmse: self.rmse.of(dtype),
+            relative_error: self.relative_error.of(dtype),
+            max_error: self.max_error.of(dtype),
+        }
+    }
+}
