@@ -11,6 +11,7 @@ use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
+use super::selection::Selection;
 use crate::condition::{Condition, ConditionError, Kind};
 use crate::kernel::field::{Field, FieldType};
 use crate::kernel::{Kernel, SkipCondition};
@@ -25,9 +26,9 @@ pub(crate) struct KernelParams {
     /// Problem sizes, without repetition.
     pub(crate) problem_sizes: Vec<ProblemSize>,
     /// `precisions`
-    pub(crate) precisions: Vec<Dtype>,
+    pub(crate) precisions: Selection<Dtype>,
     /// `backends`
-    pub(crate) backends: Vec<Device>,
+    pub(crate) backends: Selection<Device>,
     /// `tolerances`
     pub(crate) tolerances: Tolerances,
     /// `skip_conditions`
@@ -36,6 +37,13 @@ pub(crate) struct KernelParams {
     pub(crate) metadata: BTreeMap<String, Value>,
     /// How each case is measured.
     pub(crate) settings: Settings,
+}
+
+impl KernelParams {
+    /// Whether the config's `override` leaves nothing of it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.precisions.left.is_empty() || self.backends.left.is_empty()
+    }
 }
 
 /// An entry of `skip_conditions`.
@@ -54,7 +62,7 @@ impl Skip {
     }
 }
 
-/// What a config says over every `bench.yaml`.
+/// What a config says over every `bench.yaml`: of precisions and backends a selection.
 #[derive(Debug, Default)]
 pub(super) struct Override {
     precisions: Option<Vec<Dtype>>,
@@ -188,12 +196,12 @@ impl Override {
         settings.seed = self.seed.unwrap_or(settings.seed);
     }
 
-    fn precisions(&self, said: Option<Vec<Dtype>>) -> Vec<Dtype> {
-        self.precisions.clone().or(said).unwrap_or_else(|| vec![Dtype::Float32])
+    fn precisions(&self, said: Option<Vec<Dtype>>) -> Selection<Dtype> {
+        Selection::new(said, self.precisions.as_deref(), Dtype::Float32)
     }
 
-    fn backends(&self, said: Option<Vec<Device>>) -> Vec<Device> {
-        self.backends.clone().or(said).unwrap_or_else(|| vec![Device::Cpu])
+    fn backends(&self, said: Option<Vec<Device>>) -> Selection<Device> {
+        Selection::new(said, self.backends.as_deref(), Device::Cpu)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Configs of `benchmark_mode: kernels`: where the kernels are.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::bench_params::{self, KernelParams, Override};
@@ -57,7 +58,28 @@ pub(super) fn read(node: &Node<'_>, file: &Path) -> Option<KernelSuite> {
             Err(errors) => node.report_of_others(errors.0),
         }
     }
+    refuse_empty(&fields, &suite.kernels);
     Some(suite)
+}
+
+/// An `override` that leaves nothing of any kernel.
+fn refuse_empty(fields: &Fields<'_>, kernels: &[KernelParams]) {
+    let Some(node) = fields.get(OVERRIDE).filter(|_| !kernels.is_empty()) else { return };
+    if !kernels.iter().all(KernelParams::is_empty) {
+        return;
+    }
+    // Each word once, in an order that is the same however the kernels are called.
+    let words = |words: &mut dyn Iterator<Item = &'static str>| {
+        words.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let precisions =
+        words(&mut kernels.iter().flat_map(|it| &it.precisions.listed).map(|it| it.precision()));
+    let backends =
+        words(&mut kernels.iter().flat_map(|it| &it.backends.listed).map(|it| it.as_str()));
+    let message = "it leaves nothing of any kernel".to_owned();
+    let remedy =
+        format!("name some of what the kernels list: precisions {precisions}; backends {backends}");
+    node.report(message, remedy);
 }
 
 /// The nearest folder above `file` with a `Cargo.toml`; that of `file`, if there is none.

@@ -18,6 +18,7 @@ mod operator_params;
 mod own_keys;
 mod positions;
 mod problem_size;
+mod selection;
 pub(crate) mod shape_set;
 mod training_keys;
 

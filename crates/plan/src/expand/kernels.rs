@@ -15,13 +15,13 @@ use crate::words::{Device, Dtype};
 use crate::work::Work;
 
 pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &KernelParams) {
-    for &device in &params.backends {
+    for &device in &params.backends.left {
         let group = id::group(config.mode, &config.stem, &params.kernel.name, device);
         if group.len() > id::MAX_PART {
             expansion.complain(too_long(&group, params));
             continue;
         }
-        for &dtype in &params.precisions {
+        for &dtype in &params.precisions.left {
             for place in 0..params.problem_sizes.len() {
                 expand_size(expansion, config, params, (device, dtype, place));
             }

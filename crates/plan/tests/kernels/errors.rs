@@ -278,6 +278,21 @@ fn tolerances_that_do_not_fit() {
 }
 
 #[test]
+fn an_override_that_leaves_nothing() {
+    let text = with_fields("pub n: usize");
+    let package = Package::new(&[
+        ("a/kernel.rs", &text),
+        ("a/bench.yaml", "precisions: [fp32, fp64]\nbackends: [cuda]"),
+        ("b/kernel.rs", &text),
+        ("b/bench.yaml", "precisions: [fp64]\nbackends: [cpu]"),
+    ]);
+    assert_eq!(package.plan_with("override: { backends: [cpu] }").cases().count(), 1);
+    insta::assert_snapshot!(
+        package.errors_with("override: { precisions: [fp32], backends: [cpu] }")
+    );
+}
+
+#[test]
 fn a_configs_own_keys_are_checked_too() {
     let package = Package::new(&[("a/kernel.rs", KERNEL)]);
     insta::assert_snapshot!(package.errors_with(

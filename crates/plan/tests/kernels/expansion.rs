@@ -213,15 +213,15 @@ fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
         ("a/kernel.rs", &text),
         (
             "a/bench.yaml",
-            "iterations: { warmup: 5, timed: 50 }\nseed: 7\nbackends: [cuda]\n\
-                          precisions: [fp64]\nenergy: false\ncache: cold\n",
+            "iterations: { warmup: 5, timed: 50 }\nseed: 7\nbackends: [cuda, cpu]\n\
+                          precisions: [fp64, fp16]\nenergy: false\ncache: cold\n",
         ),
         ("b/kernel.rs", &text),
     ]);
     let outer = "threads: 3\nseed: 5\nsampling: { target: 0.1 }\n";
     let plan = package.plan_with(outer);
     let cases: Vec<&Case> = plan.cases().collect();
-    let (a, b) = (&cases[0].settings, &cases[1].settings);
+    let (a, b) = (&cases[0].settings, &cases[4].settings);
     assert_eq!((a.threads, b.threads), (Threads::Count(3), Threads::Count(3)));
     assert_eq!((a.seed, b.seed), (7, 5));
     assert_eq!(a.latency, LatencyPass { calls: Some(50), warm_up: Some(5) });
@@ -339,5 +339,37 @@ fn tolerances_may_differ_by_precision() {
             (Dtype::Float32, Some(0.0), Some(1e-6), None),
             (Dtype::BFloat16, Some(0.0), Some(4e-3), None),
         ]
+    );
+}
+
+#[test]
+fn override_selects_of_what_is_listed() {
+    let text = with_fields("pub n: usize");
+    let package = Package::new(&[
+        ("listed/kernel.rs", &text),
+        ("listed/bench.yaml", "precisions: [bf16, fp32, fp64]\nbackends: [cuda, cpu]"),
+        ("other/kernel.rs", &text),
+        ("other/bench.yaml", "precisions: [fp16]"),
+        ("unlisted/kernel.rs", &text),
+    ]);
+    let parts = |rest: &str| -> Vec<String> {
+        let plan = package.plan_with(&format!("override: {{ {rest} }}"));
+        let id = |case: &Case| case.full_id().replace("kernels/test/", "").replace("/kernel/", "/");
+        plan.cases().map(id).collect()
+    };
+    assert_eq!(
+        parts("precisions: [fp32, bf16]"),
+        [
+            "listed/cuda/bf16-default",
+            "listed/cuda/f32-default",
+            "listed/cpu/bf16-default",
+            "listed/cpu/f32-default",
+            "unlisted/cpu/f32-default",
+            "unlisted/cpu/bf16-default",
+        ]
+    );
+    assert_eq!(
+        parts("precisions: [fp16], backends: [cuda]"),
+        ["other/cuda/f16-default", "unlisted/cuda/f16-default"]
     );
 }
