@@ -81,6 +81,78 @@ fn functions_and_implementations_that_do_not_fit() {
 }
 
 #[test]
+fn what_the_generated_code_could_not_call() {
+    let ok = "Result<Tensor, Refusal> { todo!() }";
+    let run = format!("pub fn run_benchmark(size: &ProblemSize) -> {ok}");
+    let implementation = |generics: &str, of: &str, rest: &str| {
+        format!(
+            "pub struct Mine<T>(T);\n{rest}impl<{generics}> Kernel for Mine<T> {{\n    \
+             type ProblemSize = {of};\n    fn prepare() {{}}\n    fn run() {{}}\n    \
+             fn output() {{}}\n}}"
+        )
+    };
+    let texts = [
+        "pub fn run_benchmark(size: &ProblemSize) -> Vec<f32> { todo!() }".to_owned(),
+        "pub fn run_benchmark(size: &ProblemSize) -> impl IntoTensor { todo!() }".to_owned(),
+        "pub fn run_benchmark(size: &ProblemSize) -> Result<Tensor, String> { todo!() }".to_owned(),
+        "pub fn run_benchmark(size: &ProblemSize) -> anyhow::Result<Tensor> { todo!() }".to_owned(),
+        format!(
+            "{run}\npub fn reference(size: &ProblemSize) -> Result<Vec<f64>, Refusal> {{ todo!() }}\n\
+             pub fn flops(size: &ProblemSize) -> Option<u64> {{ None }}\n\
+             pub fn bytes(size: &ProblemSize) -> usize {{ 1 }}"
+        ),
+        format!("pub unsafe fn run_benchmark(size: &ProblemSize) -> {ok}"),
+        format!("pub extern \"C\" fn run_benchmark(size: &ProblemSize) -> {ok}"),
+        format!("pub(self) fn run_benchmark(size: &ProblemSize) -> {ok}"),
+        format!("pub(in self) fn run_benchmark(size: &ProblemSize) -> {ok}"),
+        format!("#[cfg(target_arch = \"x86_64\")]\n{run}"),
+        format!("#![cfg(unix)]\n{run}"),
+        format!("pub fn run_benchmark<T: Element + Copy>(size: &ProblemSize) -> {ok}"),
+        format!("pub fn run_benchmark<T: Float>(size: &ProblemSize) -> {ok}"),
+        "pub fn run_benchmark<T: Element>(size: &ProblemSize) -> Result<T, Refusal> \
+         where Vec<T>: Clone { todo!() }"
+            .to_owned(),
+        implementation("T: Element + Copy", "ProblemSize", ""),
+        implementation("T: Element", "Other", ""),
+        implementation("T: Element", "()", "#[cfg(unix)]\n"),
+    ];
+    insta::assert_snapshot!(listed(&texts.each_ref().map(String::as_str), |text| of_source(
+        &format!("{text}\npub struct ProblemSize;")
+    )));
+    insta::assert_snapshot!(
+        "conditional_problem_size",
+        of_source(&format!(
+            "{run}\n#[cfg(unix)]\npub struct ProblemSize {{\n    #[cfg(unix)]\n    pub n: u8,\n    \
+             pub(self) m: u8,\n}}"
+        ))
+    );
+}
+
+#[test]
+fn what_only_the_compiler_knows_is_left_to_it() {
+    let size = "pub struct ProblemSize;";
+    for text in [
+        "type Result<T> = std::result::Result<T, Refusal>;\n\
+         pub fn run_benchmark(size: &ProblemSize) -> Result<Tensor> { todo!() }",
+        "use _helper::Result;\n\
+         pub fn run_benchmark(size: &ProblemSize) -> Result<Tensor> { todo!() }",
+        "use criterion_torch::kernel::{Refusal as No, prelude::*};\n\
+         pub(crate) fn run_benchmark(size: &ProblemSize) -> std::result::Result<f64, No> { todo!() }",
+        "type Count = u64;\n\
+         pub(super) fn run_benchmark<T>(size: &ProblemSize) -> Result<T, kernel::Refusal> \
+         where T: Element + 'static { todo!() }\n\
+         pub fn reference(size: &ProblemSize) -> Result<tch::Tensor, Refusal> { todo!() }\n\
+         pub const fn flops(size: &ProblemSize) -> Count { 1 }\n\
+         pub fn bytes(size: &ProblemSize, dtype: Dtype) -> u64 { 1 }",
+        "type Own = ProblemSize;\npub struct Mine;\nimpl Kernel for Mine {\n    \
+         type ProblemSize = Own;\n    fn prepare() {}\n    fn run() {}\n    fn output() {}\n}",
+    ] {
+        let package = Package::new(&[("mine.rs", &format!("{text}\n{size}"))]);
+        assert_eq!(package.plan().cases().count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn files_that_are_no_rust() {
     insta::assert_snapshot!(listed(
         &["pub struct ProblemSize {", "fn a() {}\n  let b = 1;", "fn a( {}"],

@@ -2,7 +2,8 @@
 
 use syn::spanned::Spanned;
 
-use super::{Reader, is_visible, shown};
+use super::types::{Aliases, are_elements};
+use super::{Reader, is_visible, problem_size, shown};
 
 /// The trait form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,12 @@ impl Reader<'_> {
         item: &syn::ItemImpl,
     ) -> Option<Implementation> {
         self.refuse_missing(item);
+        self.refuse_conditional(&item.attrs);
+        let aliases = Aliases::of(file);
+        if !are_elements(&item.generics, &aliases) {
+            self.refuse_bounds(&item.generics);
+        }
+        self.refuse_other_problem_size(item, &aliases);
         let Some((ident, is_generic)) = kernel_type(item) else {
             let message = format!("`impl Kernel for {}`", shown(&*item.self_ty));
             let remedy = "implement it for a type of this file: `impl Kernel for Name`, or \
@@ -63,6 +70,19 @@ impl Reader<'_> {
                 let has_reference = names(item).any(|name| name == "reference");
                 Some(Implementation { ident: ident.to_string(), is_generic, has_reference })
             }
+        }
+    }
+
+    /// What is generated makes the file's own.
+    fn refuse_other_problem_size(&mut self, item: &syn::ItemImpl, aliases: &Aliases) {
+        let types = item.items.iter().filter_map(|item| match item {
+            syn::ImplItem::Type(of) if of.ident == problem_size::NAME => Some(&of.ty),
+            _ => None,
+        });
+        for of in types.filter(|of| !aliases.may_be(of, problem_size::NAME)) {
+            let message = format!("the implementation's `ProblemSize` is `{}`", shown(of));
+            let remedy = "write `type ProblemSize = ProblemSize;`, the struct of this file";
+            self.error::<()>(of.span(), message, remedy);
         }
     }
 

@@ -3,6 +3,7 @@
 mod function;
 mod implementation;
 mod problem_size;
+mod types;
 
 use std::path::{Path, PathBuf};
 
@@ -86,6 +87,7 @@ struct Reader<'p> {
 
 impl Reader<'_> {
     fn source(&mut self, file: &syn::File) -> Option<Source> {
+        self.refuse_conditional(&file.attrs);
         let problem_size = self.problem_size(file);
         let form = self.form(file);
         let (problem_size, form) = (problem_size?, form?);
@@ -121,6 +123,28 @@ impl Reader<'_> {
         }
     }
 
+    /// Reports an attribute by which something is there on some machines only: the file is read on
+    /// its own, and what is read is taken to be there.
+    fn refuse_conditional(&mut self, attributes: &[syn::Attribute]) {
+        for attribute in attributes.iter().filter(|it| it.path().is_ident("cfg")) {
+            let message = format!("`{}` decides whether it is there", shown(attribute));
+            let remedy = "let it be there always: put the attribute on what differs inside, or refuse \
+                          at run time; a bench.yaml's `skip_conditions` skip by machine";
+            self.error::<()>(attribute.span(), message, remedy);
+        }
+    }
+
+    /// Reports a type parameter that is more, or something else, than an `Element`.
+    fn refuse_bounds(&mut self, generics: &syn::Generics) {
+        let parameters = generics.type_params().map(|it| it.ident.to_string());
+        let message =
+            format!("`{}` has other bounds than `Element`", parameters.collect::<String>());
+        let remedy = "write `T: Element` and nothing else; or do it without the parameter: not generic, \
+                      look at `site.dtype`";
+        let span = generics.where_clause.as_ref().map_or(generics.span(), Spanned::span);
+        self.error::<()>(span, message, remedy);
+    }
+
     /// Reports an error at `span`; `None`, so that a reader can end with it.
     fn error<T>(&mut self, span: proc_macro2::Span, message: String, remedy: &str) -> Option<T> {
         let (line, column) = position(span);
@@ -144,7 +168,12 @@ fn position(span: proc_macro2::Span) -> (usize, usize) {
 
 /// Whether the generated code beside the file's module can name it.
 fn is_visible(visibility: &syn::Visibility) -> bool {
-    !matches!(visibility, syn::Visibility::Inherited)
+    match visibility {
+        syn::Visibility::Inherited => false,
+        // `pub(self)` and `pub(in self)` are private, in more letters.
+        syn::Visibility::Restricted(to) => !to.path.is_ident("self"),
+        syn::Visibility::Public(_) => true,
+    }
 }
 
 /// What is written at `span`, on one line.

@@ -6,7 +6,7 @@ use super::{Reader, is_visible, position, shown};
 use crate::kernel::field::{Field, FieldType, Scalar};
 
 /// The struct's name.
-const NAME: &str = "ProblemSize";
+pub(super) const NAME: &str = "ProblemSize";
 
 /// Longest array that serde reads.
 const LONGEST: usize = 32;
@@ -31,6 +31,7 @@ impl Reader<'_> {
                  `pub struct ProblemSize;`",
             );
         };
+        self.refuse_conditional(&item.attrs);
         if !is_visible(&item.vis) {
             self.private(item.ident.span(), NAME, "pub struct ProblemSize");
         }
@@ -55,6 +56,7 @@ impl Reader<'_> {
 
     fn field(&mut self, field: &syn::Field) -> Option<Field> {
         let ident = field.ident.as_ref()?;
+        self.refuse_conditional(&field.attrs);
         let spelled = ident.to_string();
         let name = spelled.strip_prefix("r#").unwrap_or(&spelled).to_owned();
         if !is_visible(&field.vis) {
