@@ -116,7 +116,8 @@ fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, D
     if !missing.is_empty() {
         let source = &kernel.baseline().source;
         let message = problem_size::no_value(kernel, &missing);
-        let remedy = "derive `Default` for it, or write a bench.yaml beside the file";
+        let remedy = "implement `Default` with the size to measure, or give it in `problem_size` of a \
+                      bench.yaml beside the file";
         let (line, column) = source.problem_size_at;
         let error = Diagnostic::whole_file(&source.path, message, remedy);
         return Err(Diagnostic { line, column, ..error }.into());

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::bench_params::{self, KernelParams, Override};
+use super::diagnostic::{Diagnostic, Diagnostics};
 use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::top;
@@ -48,18 +49,46 @@ pub(super) fn read(node: &Node<'_>, file: &Path) -> Option<KernelSuite> {
     let (found, errors) = discovery::find(&existing);
     node.report_of_others(errors);
     let mut suite = KernelSuite { roots, kernels: Vec::new(), files: Vec::new() };
+    let mut read: Vec<(Option<PathBuf>, Kernel)> = Vec::new();
     for found in found {
         suite.files.extend(found.files.iter().map(|(_, file)| file.clone()));
         suite.files.extend(found.bench.clone());
-        let read = Kernel::read(&found, &package)
-            .and_then(|kernel| bench_params::read(&kernel, found.bench.as_deref(), &own, &over));
-        match read {
-            Ok(params) => suite.kernels.push(params),
+        match Kernel::read(&found, &package) {
+            Ok(kernel) => read.push((found.bench, kernel)),
             Err(errors) => node.report_of_others(errors.0),
+        }
+    }
+    for (bench, kernel) in &read {
+        match bench_params::read(kernel, bench.as_deref(), &own, &over) {
+            Ok(params) => suite.kernels.push(params),
+            Err(Diagnostics(errors)) => {
+                let beside = |(other, it): &(Option<PathBuf>, Kernel)| {
+                    bench.is_some() && other == bench && !it.has_fields_of(kernel)
+                };
+                let is_shared = read.iter().any(beside);
+                let of = |error| if is_shared { of_shared(error, kernel) } else { error };
+                node.report_of_others(errors.into_iter().map(of));
+            }
         }
     }
     refuse_empty(&fields, &suite.kernels);
     Some(suite)
+}
+
+/// `error` of a `bench.yaml` that holds for kernels with other fields, too.
+fn of_shared(error: Diagnostic, kernel: &Kernel) -> Diagnostic {
+    let file = &kernel.baseline().file;
+    let is_named = error.message.contains(file.as_str());
+    if !is_named && !["problem_size", "skip_conditions"].iter().any(|it| error.key.starts_with(it))
+    {
+        return error;
+    }
+    let message = if is_named { error.message } else { format!("{} (of {file})", error.message) };
+    let remedy = format!(
+        "{}; kernels with different fields share no bench.yaml: put each into a folder of its own",
+        error.remedy
+    );
+    Diagnostic { message, remedy, ..error }
 }
 
 /// An `override` that leaves nothing of any kernel.

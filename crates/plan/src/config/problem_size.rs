@@ -1,12 +1,13 @@
 //! `problem_size` of a `bench.yaml`: values for the fields of a kernel, and lists of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::node::{Fields, Node};
 use crate::kernel::Kernel;
 use crate::kernel::field::{Field, FieldType, Scalar};
+use crate::kernel::size_text::size_text;
 
 /// The fields that are given, by name.
 pub(super) type ProblemSize = BTreeMap<String, Value>;
@@ -26,19 +27,48 @@ pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSi
     }
     // All are read before any error ends this, so that each error is reported.
     let read: Vec<_> = nodes.iter().map(|node| sweep(node, kernel)).collect();
-    let mut sizes: Vec<ProblemSize> = Vec::new();
-    for size in read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().flatten() {
-        if !sizes.contains(&size) {
-            sizes.push(size);
+    let mut sizes: Vec<ProblemSize> =
+        read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
+    if sizes.len() > MOST {
+        return too_many(&node, sizes.len());
+    }
+    let mut seen = BTreeSet::new();
+    sizes.retain(|size| seen.insert(json(size)));
+    refuse_clash(&node, kernel, &sizes);
+    Some(sizes)
+}
+
+/// Problem sizes of one kernel; more are a slip of the pen, and a plan of them helps nobody.
+const MOST: usize = 10_000;
+
+fn too_many<T>(node: &Node<'_>, count: usize) -> Option<T> {
+    let message = format!("{count} problem sizes are more than {MOST}");
+    node.error(message, "shorten some of the lists, which multiply")
+}
+
+fn json(size: &ProblemSize) -> String {
+    serde_json::to_string(size).expect("a map of text to values always serialises")
+}
+
+/// Two that would have one id: it holds the values alone, and a file system may ignore case.
+fn refuse_clash(node: &Node<'_>, kernel: &Kernel, sizes: &[ProblemSize]) {
+    let mut texts: BTreeMap<String, &ProblemSize> = BTreeMap::new();
+    for size in sizes {
+        let text = size_text(kernel.fields(), size);
+        if let Some(other) = texts.insert(text.to_lowercase(), size) {
+            let (one, two) = (json(other), json(size));
+            let remedy = "give the same fields in every mapping, and text without `-` that differs in \
+                          more than case";
+            return node.report(format!("{one} and {two} are both `{text}` in ids"), remedy);
         }
     }
-    Some(sizes)
 }
 
 /// The key.
 pub(super) const KEY: &str = "problem_size";
 
-const REMEDY: &str = "give each under `problem_size`, or give `ProblemSize` a `Default`";
+/// A derived `Default` is all zeros, which measure nothing.
+const REMEDY: &str = "implement `Default` with the size to measure, or give it in `problem_size`";
 
 /// The fields that nothing gives a value.
 pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k str> {
@@ -69,6 +99,11 @@ fn sweep(node: &Node<'_>, kernel: &Kernel) -> Option<Vec<ProblemSize>> {
         .iter()
         .filter_map(|field| Some((field, values(&given.get(&field.name)?, field))))
         .collect();
+    let count = |values: &Option<Vec<_>>| values.as_ref().map_or(1, Vec::len);
+    let count = read.iter().fold(1, |product: usize, (_, it)| product.saturating_mul(count(it)));
+    if count > MOST {
+        return too_many(node, count);
+    }
     let mut sizes = vec![ProblemSize::new()];
     for (field, values) in read {
         let values = values?;

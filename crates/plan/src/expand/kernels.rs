@@ -1,15 +1,11 @@
 //! Kernels: kernel × device × precision × problem size × implementation.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
 use super::{Common, Expansion};
 use crate::case::Role;
 use crate::config::{Config, Diagnostic, KernelParams};
 use crate::id;
 use crate::kernel::KernelWork;
-use crate::kernel::field::Field;
+use crate::kernel::size_text::size_text;
 use crate::settings::Profiling;
 use crate::words::{Device, Dtype};
 use crate::work::Work;
@@ -70,28 +66,5 @@ fn expand_size(
         };
         let role = if place == 0 { Role::Baseline } else { Role::Candidate };
         expansion.add(config, common.case(Work::Kernel(work), &in_id, role));
-    }
-}
-
-/// The values that are given, in the order in which the struct declares their fields.
-fn size_text(fields: &[Field], given: &BTreeMap<String, Value>) -> String {
-    let values: Vec<String> =
-        fields.iter().filter_map(|field| given.get(&field.name)).map(value_text).collect();
-    if values.is_empty() { "default".to_owned() } else { values.join("-") }
-}
-
-fn value_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) if items.is_empty() => "empty".to_owned(),
-        Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join("x"),
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(real) => {
-                let (plain, scientific) = (real.to_string(), format!("{real:e}"));
-                if scientific.len() < plain.len() { scientific } else { plain }
-            }
-            None => number.to_string(),
-        },
-        other => other.to_string(),
     }
 }

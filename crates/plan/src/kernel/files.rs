@@ -58,10 +58,23 @@ impl Kernel {
         &self.files[0]
     }
 
+    /// Whether its problem size is that of `other`.
+    pub(crate) fn has_fields_of(&self, other: &Self) -> bool {
+        sorted(self.fields()) == sorted(other.fields())
+    }
+
     /// The fields of the problem size.
     pub(crate) fn fields(&self) -> &[Field] {
         &self.baseline().source.fields
     }
+}
+
+/// The fields, whatever their order.
+fn sorted(fields: &[Field]) -> Vec<String> {
+    let mut fields: Vec<String> =
+        fields.iter().map(|field| format!("{}: {}", field.name, field.kind)).collect();
+    fields.sort();
+    fields
 }
 
 /// The path inside the package, with `/`; of a file outside of it, the whole path.
@@ -74,9 +87,7 @@ fn shown(path: &Path, package: &Path) -> String {
 /// What keeps `file` from solving the problem of `baseline`.
 fn other_fields(baseline: &KernelFile, file: &KernelFile) -> Option<Diagnostic> {
     let list = |fields: &[Field]| {
-        let mut fields: Vec<String> =
-            fields.iter().map(|field| format!("{}: {}", field.name, field.kind)).collect();
-        fields.sort();
+        let fields = sorted(fields);
         if fields.is_empty() { "empty".to_owned() } else { format!("`{}`", fields.join(", ")) }
     };
     let (own, wanted) = (list(&file.source.fields), list(&baseline.source.fields));

@@ -5,6 +5,7 @@ pub(crate) mod code;
 pub(crate) mod discovery;
 pub(crate) mod field;
 mod files;
+pub(crate) mod size_text;
 pub(crate) mod source;
 
 use std::collections::BTreeMap;

@@ -26,6 +26,9 @@ fn problem_sizes_that_do_not_fit() {
             "",
             "struct ProblemSize;",
             "pub enum ProblemSize { Small, Large }",
+            "pub use helper::ProblemSize;",
+            "use helper::{Other, sizes::Size as ProblemSize};",
+            "pub type ProblemSize = helper::Size;",
             "pub struct ProblemSize<T> { pub n: T }",
             "pub struct ProblemSize(pub usize);",
             "pub struct ProblemSize { n: usize, pub r#type: String, r#fn: u8 }",
@@ -313,6 +316,47 @@ fn fields_without_a_default_have_to_be_given() {
         ("a/bench.yaml", "problem_size: { n: 1, m: 2 }"),
     ]);
     assert_eq!(both.plan().cases().count(), 2);
+}
+
+#[test]
+fn kernels_of_one_bench_yaml_have_its_fields() {
+    let package = Package::new(&[
+        ("both/one.rs", &with_fields("pub n: usize, pub tolerance: f64")),
+        ("both/two.rs", &with_fields("pub m: usize, pub tolerance: f32")),
+        ("both/bench.yaml", "problem_size: { n: 1, tolerance: 1e-3 }"),
+    ]);
+    insta::assert_snapshot!(package.errors());
+}
+
+#[test]
+fn problem_sizes_of_one_id() {
+    insta::assert_snapshot!(listed(
+        &[
+            "[{ rows: 64 }, { cols: 64 }]",
+            "[{ name: a-b, other: c }, { name: a, other: b-c }]",
+            "{ name: [a, A] }",
+        ],
+        |size| of_bench(
+            "pub rows: usize, pub cols: usize, pub name: String, pub other: String",
+            &format!("problem_size: {size}")
+        )
+    ));
+}
+
+#[test]
+fn problem_sizes_beyond_counting() {
+    let numbers: Vec<String> = (0..101).map(|it| it.to_string()).collect();
+    let (long, half) = (numbers.join(", "), numbers[..50].join(", "));
+    let fields = "pub a: u64, pub b: u64, pub c: u64";
+    let one = format!("problem_size: {{ a: [{long}], b: [{long}] }}");
+    let product = format!("{{ a: [{half}], b: [{half}], c: [1, 2] }}");
+    let several = format!("problem_size: [{product}, {product}, {product}]");
+    insta::assert_snapshot!([one, several].map(|bench| of_bench(fields, &bench)).join("\n"));
+    let package = Package::new(&[
+        ("a/kernel.rs", &with_fields(fields)),
+        ("a/bench.yaml", &format!("problem_size: [{product}, {product}]")),
+    ]);
+    assert_eq!(package.plan().cases().count(), 5000, "each once");
 }
 
 #[test]

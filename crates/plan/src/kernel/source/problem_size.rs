@@ -25,6 +25,12 @@ impl Reader<'_> {
             _ => None,
         });
         let Some(item) = named else {
+            if let Some(span) = imported(file) {
+                let message = format!("`{NAME}` comes from elsewhere");
+                let remedy = "declare `pub struct ProblemSize` in this very file: its fields are read \
+                              from here";
+                return self.error(span, message, remedy);
+            }
             return self.whole_file(
                 format!("no `pub struct {NAME}`"),
                 "add one, with the keys of `problem_size` as its fields; without any, \
@@ -77,6 +83,25 @@ impl Reader<'_> {
     /// Reports that the generated code cannot name it.
     pub(super) fn private(&mut self, span: proc_macro2::Span, name: &str, remedy: &str) {
         self.error::<()>(span, format!("`{name}` is private"), &format!("write `{remedy}`"));
+    }
+}
+
+/// Where the file gets a `ProblemSize` from that it does not declare as a struct.
+fn imported(file: &syn::File) -> Option<proc_macro2::Span> {
+    file.items.iter().find_map(|item| match item {
+        syn::Item::Use(item) => imported_by(&item.tree),
+        syn::Item::Type(item) if item.ident == NAME => Some(item.ident.span()),
+        _ => None,
+    })
+}
+
+fn imported_by(tree: &syn::UseTree) -> Option<proc_macro2::Span> {
+    match tree {
+        syn::UseTree::Path(path) => imported_by(&path.tree),
+        syn::UseTree::Group(group) => group.items.iter().find_map(imported_by),
+        syn::UseTree::Name(name) if name.ident == NAME => Some(name.ident.span()),
+        syn::UseTree::Rename(rename) if rename.rename == NAME => Some(rename.rename.span()),
+        syn::UseTree::Name(_) | syn::UseTree::Rename(_) | syn::UseTree::Glob(_) => None,
     }
 }
 
