@@ -59,7 +59,8 @@ pub struct Case {
     pub id: CaseId,
     /// Config: the file's stem.
     pub config: String,
-    /// Hash of the config's text, 16 hexadecimal digits: which edit of it this case came from.
+    /// Hash of the config's text, 16 hexadecimal digits: which edit of it this case came from. Of a
+    /// kernel also of its `bench.yaml` and its sources.
     #[serde(default)]
     pub config_hash: String,
     /// The `name`s of the config's entries that this case stands for.

@@ -1,11 +1,11 @@
 //! Kernels: kernel × device × precision × problem size × implementation.
 
 use super::{Common, Expansion};
-use crate::case::Role;
+use crate::case::{Case, Role};
 use crate::config::{Config, Diagnostic, KernelParams};
 use crate::id;
-use crate::kernel::KernelWork;
 use crate::kernel::size_text::size_text;
+use crate::kernel::{KernelWork, digest};
 use crate::settings::Profiling;
 use crate::words::{Device, Dtype};
 use crate::work::Work;
@@ -64,7 +64,9 @@ fn expand_size(
             skip_conditions: skip_conditions.clone(),
             metadata: params.metadata.clone(),
         };
+        let config_hash = digest::with_files(&config.hash, &params.kernel.hash);
         let role = if place == 0 { Role::Baseline } else { Role::Candidate };
-        expansion.add(config, common.case(Work::Kernel(work), &in_id, role));
+        let case = common.case(Work::Kernel(work), &in_id, role);
+        expansion.add(config, Case { config_hash, ..case });
     }
 }

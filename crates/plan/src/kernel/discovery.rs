@@ -23,6 +23,8 @@ pub(crate) struct Found {
     /// The baseline, or the only one, and behind it the others by their names; each with the word of
     /// its implementation.
     pub(crate) files: Vec<(String, PathBuf)>,
+    /// What lies beside them that they may be made of: sources that are no kernels.
+    pub(crate) helpers: Vec<PathBuf>,
     /// The `bench.yaml` beside it, if there is one.
     pub(crate) bench: Option<PathBuf>,
 }
@@ -66,10 +68,10 @@ impl Search {
         }
     }
 
-    /// The kernels directly inside `folder`, whose name `real` knows even where it is `.`.
+    /// The kernels directly inside `folder`, whose name `real` knows even where it is `..`.
     fn files(&mut self, real: &Path, folder: &Path, files: Vec<PathBuf>) {
         let mut bench = None;
-        let mut sources = Vec::new();
+        let (mut sources, mut helpers) = (Vec::new(), Vec::new());
         for file in files {
             match file.file_name().and_then(|name| name.to_str()) {
                 Some(BENCH_FILE) => bench = Some(file),
@@ -80,6 +82,7 @@ impl Search {
                 _ if file.extension().is_some_and(|it| it == "rs") && !is_helper(&file) => {
                     sources.extend(self.word(&file, file.file_stem()).map(|stem| (stem, file)));
                 }
+                _ if is_source(&file) => helpers.push(file),
                 _ => {}
             }
         }
@@ -93,14 +96,16 @@ impl Search {
         let Some(baseline) = sources.iter().position(|(stem, _)| stem == KERNEL_STEM) else {
             for (name, file) in sources {
                 let files = vec![(KernelWork::BASELINE.to_owned(), file)];
-                self.found.push(Found { name, files, bench: bench.clone() });
+                let (helpers, bench) = (helpers.clone(), bench.clone());
+                self.found.push(Found { name, files, helpers, bench });
             }
             return;
         };
         let baseline = sources.remove(baseline);
-        if let Some(name) = self.word(folder, real.file_name()) {
+        // As it is called where it is found, also where that is a link.
+        if let Some(name) = self.word(folder, folder.file_name().or(real.file_name())) {
             let files = std::iter::once(baseline).chain(sources).collect();
-            self.found.push(Found { name, files, bench });
+            self.found.push(Found { name, files, helpers, bench });
         }
     }
 
@@ -146,6 +151,12 @@ fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         .collect::<std::io::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)
+}
+
+/// Whether it is of a language that a kernel may be written in.
+fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    ["rs", "cu", "cuh", "c", "cc", "cpp", "h", "hpp"].contains(&extension)
 }
 
 fn is_helper(path: &Path) -> bool {

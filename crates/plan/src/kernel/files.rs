@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::digest;
 use super::discovery::Found;
 use super::field::Field;
 use super::source::Source;
@@ -14,6 +15,8 @@ pub(crate) struct Kernel {
     pub(crate) name: String,
     /// Its files, the baseline first.
     pub(crate) files: Vec<KernelFile>,
+    /// Hash of everything that it is made of.
+    pub(crate) hash: String,
 }
 
 /// A way to compute a kernel.
@@ -48,7 +51,7 @@ impl Kernel {
             errors.extend(files.iter().filter_map(|file| other_fields(&files[0], file)));
         }
         match errors.is_empty() {
-            true => Ok(Self { name: found.name.clone(), files }),
+            true => Ok(Self { name: found.name.clone(), files, hash: digest::of_files(found)? }),
             false => Err(Diagnostics(errors)),
         }
     }

@@ -2,6 +2,7 @@
 //! it.
 
 pub(crate) mod code;
+pub(crate) mod digest;
 pub(crate) mod discovery;
 pub(crate) mod field;
 mod files;

@@ -136,3 +136,19 @@ fn a_name_that_is_no_text_is_an_error() {
         insta::assert_snapshot!(package.errors());
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_is_called_as_it_is_where_it_is_found() {
+    let package = Package::new(&[]);
+    package.write("elsewhere/hidden/kernel.rs", KERNEL);
+    let link = package.path("benches/kernels/visible");
+    std::os::unix::fs::symlink(package.path("elsewhere/hidden"), link).expect("made");
+    let ids: Vec<String> = package.plan().cases().map(plan::Case::full_id).collect();
+    assert_eq!(ids, ["kernels/test/visible/cpu/kernel/f32-default"]);
+    package.write("kernel.rs", KERNEL);
+    let plan = package.plan_with("kernel_paths: [elsewhere/..]\n");
+    let root = package.path("");
+    let name = root.file_name().expect("it has one").to_str().expect("plain");
+    assert!(plan.cases().any(|case| case.full_id().starts_with(&format!("kernels/test/{name}/"))));
+}

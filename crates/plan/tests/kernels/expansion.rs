@@ -373,3 +373,43 @@ fn override_selects_of_what_is_listed() {
         ["other/cuda/f16-default", "unlisted/cuda/f16-default"]
     );
 }
+
+#[test]
+fn the_hash_changes_with_everything_that_a_kernel_is_made_of() {
+    let text = with_fields("pub n: usize");
+    let files = [
+        ("a/kernel.rs", text.as_str()),
+        ("a/other.rs", text.as_str()),
+        ("a/_helper.rs", "fn help() {}"),
+        ("a/step.cu", "__global__ void step() {}"),
+        ("a/bench.yaml", "seed: 1"),
+        ("alone.rs", KERNEL),
+        ("beside.rs", KERNEL),
+    ];
+    let hashes = |package: &Package, rest: &str| -> Vec<String> {
+        let plan = package.plan_with(rest);
+        let mut hashes: Vec<String> = plan.cases().map(|case| case.config_hash.clone()).collect();
+        assert_eq!(hashes.len(), 4);
+        assert!(hashes.iter().all(|hash| hash.len() == 16), "{hashes:?}");
+        hashes.dedup();
+        assert_eq!(hashes.len(), 3, "files of one folder have one: {hashes:?}");
+        hashes
+    };
+    let first = hashes(&Package::new(&files), "");
+    assert_eq!(first, hashes(&Package::new(&files), ""), "wherever the package is");
+    for (file, text) in files {
+        let package = Package::new(&files);
+        // A comment in each of the languages.
+        let comment = if file.ends_with("yaml") { "# one" } else { "// one" };
+        package.write(&format!("benches/kernels/{file}"), format!("{text}\n{comment}\n"));
+        let second = hashes(&package, "");
+        let changed: Vec<bool> = first.iter().zip(&second).map(|(one, two)| one != two).collect();
+        let expected = ["a/", "alone", "beside"].map(|kernel| file.starts_with(kernel));
+        let mut expected = expected.to_vec();
+        // In the order of the plan: files before folders.
+        expected.rotate_left(1);
+        assert_eq!(changed, expected, "{file}");
+    }
+    let other = hashes(&Package::new(&files), "seed: 2");
+    assert!(first.iter().zip(&other).all(|(one, two)| one != two));
+}

@@ -1,0 +1,38 @@
+//! A hash of everything that a kernel is made of, so that a record says which edit it is of.
+
+use std::path::Path;
+
+use super::discovery::Found;
+use crate::config::{Diagnostic, Diagnostics};
+use crate::id::fnv1a;
+
+/// Of `config`, the hash of a config's text, and `files`, that of [`of_files`]: as long as each.
+pub(crate) fn with_files(config: &str, files: &str) -> String {
+    format!("{:016x}", fnv1a(format!("{config}{files}")))
+}
+
+/// Of the names and texts of the kernel's files, its helpers and its `bench.yaml`, 16 hexadecimal
+/// digits.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn of_files(found: &Found) -> Result<String, Diagnostics> {
+    let sources = found.files.iter().map(|(_, file)| file);
+    let mut bytes = Vec::new();
+    for file in sources.chain(&found.helpers).chain(&found.bench) {
+        let text = read(file)?;
+        // Where one text ends and the next begins is part of it.
+        bytes.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
+        bytes.push(0);
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text);
+    }
+    Ok(format!("{:016x}", fnv1a(bytes)))
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Diagnostics> {
+    std::fs::read(file).map_err(|error| {
+        let remedy = "make it a file that can be read";
+        Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy).into()
+    })
+}
