@@ -117,6 +117,15 @@ impl Fact {
         match self {
             Self::Backend => Some([Device::Cpu, Device::Cuda].map(Device::as_str).to_vec()),
             Self::Precision => Some(Dtype::PRECISIONS.iter().map(|it| it.precision()).collect()),
+            // Those of `std::env::consts`, by which the facts are set.
+            Self::Os => Some(
+                ["linux", "macos", "windows", "freebsd", "netbsd", "openbsd", "android", "ios"]
+                    .to_vec(),
+            ),
+            Self::CpuArch => Some(
+                ["x86_64", "aarch64", "x86", "arm", "riscv64", "powerpc64", "s390x", "loongarch64"]
+                    .to_vec(),
+            ),
             _ => None,
         }
     }

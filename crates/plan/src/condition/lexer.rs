@@ -91,8 +91,8 @@ fn sign(rest: &str, first: char, column: usize) -> Result<(Token, usize), Condit
         '&' => "write `and`",
         '|' => "write `or`",
         _ => {
-            "an expression has facts, numbers, text in quotes, `not`, `and`, `or`, `==`, `!=`, \
-              `<`, `<=`, `>`, `>=` and parentheses"
+            "an expression has facts, numbers, text in quotes, `not`, `and`, `or`, `in`, `==`, \
+             `!=`, `<`, `<=`, `>`, `>=` and parentheses"
         }
     };
     Err(ConditionError::new(column, format!("`{first}` has no meaning here"), remedy.to_owned()))

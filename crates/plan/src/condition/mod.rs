@@ -58,6 +58,8 @@ enum Comparison {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    /// The left text is part of the right one.
+    Within,
 }
 
 impl Comparison {
@@ -68,14 +70,18 @@ impl Comparison {
         ("<=", Self::LessOrEqual),
         (">", Self::Greater),
         (">=", Self::GreaterOrEqual),
+        ("in", Self::Within),
     ];
 
     /// Whether it asks which of the two is the larger.
     fn is_of_order(self) -> bool {
-        !matches!(self, Self::Equal | Self::NotEqual)
+        !matches!(self, Self::Equal | Self::NotEqual | Self::Within)
     }
 
     fn holds(self, left: &FactValue, right: &FactValue) -> bool {
+        if let (Self::Within, FactValue::Text(part), FactValue::Text(whole)) = (self, left, right) {
+            return whole.contains(part.as_str());
+        }
         let order = match (left, right) {
             (FactValue::Number(left), FactValue::Number(right)) => left.partial_cmp(right),
             _ => (left == right).then_some(Ordering::Equal),
@@ -87,6 +93,7 @@ impl Comparison {
             Self::LessOrEqual => order.is_some_and(Ordering::is_le),
             Self::Greater => order == Some(Ordering::Greater),
             Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+            Self::Within => unreachable!("the types were checked: {left:?} in {right:?}"),
         }
     }
 }

@@ -158,8 +158,12 @@ impl Parser<'_> {
 
     /// The comparison here, if there is one.
     fn sign(&self) -> Option<(&'static str, Comparison)> {
-        let Token::Sign(sign) = self.peek() else { return None };
-        Comparison::ALL.iter().copied().find(|(it, _)| it == sign)
+        let sign = match self.peek() {
+            Token::Sign(sign) => sign,
+            Token::Word(word) => word.as_str(),
+            _ => return None,
+        };
+        Comparison::ALL.iter().copied().find(|(it, _)| *it == sign)
     }
 
     fn operand(&mut self) -> Result<Typed, ConditionError> {
@@ -186,7 +190,7 @@ impl Parser<'_> {
                     self.take();
                     constant(FactValue::Flag(false))
                 }
-                "not" | "and" | "or" => self.nothing(),
+                "not" | "and" | "or" | "in" => self.nothing(),
                 _ => self.fact(&word),
             },
             Token::Sign("(") => {
@@ -260,6 +264,12 @@ fn comparable(
     if left.kind != Kind::Number && comparison.is_of_order() {
         let message = format!("`{sign}` compares numbers, this is {}", left.kind.described());
         return Err(ConditionError::new(at, message, "write `==` or `!=`".to_owned()));
+    }
+    if comparison == Comparison::Within {
+        let message = format!("`in` looks for text in text, this is {}", left.kind.described());
+        let remedy = "write e.g. `'H100' in device.name`".to_owned();
+        let are_texts = left.kind == Kind::Text;
+        return are_texts.then_some(()).ok_or(ConditionError::new(at, message, remedy));
     }
     is_a_word(left, right)?;
     is_a_word(right, left)

@@ -66,11 +66,22 @@ fn conditions_mean_what_they_say() {
         ("not false and false", false),
         ("not (false and false)", true),
         ("1 < 2", true),
+        ("'aut' in 'beautiful'", true),
+        ("'Aut' in 'beautiful'", false),
+        ("not 'x' in 'beautiful' and '' in ''", true),
+        ("'p3' in precision or 'fp' in precision", true),
         ("(memory_gb) == (64)", true),
         ("  cuda.available\t\n", true),
     ] {
         assert_eq!(holds(text), Ok(expected), "{text}");
     }
+}
+
+#[test]
+fn the_words_of_this_machine_are_known() {
+    let text =
+        format!("os == '{}' and cpu.arch == '{}'", std::env::consts::OS, std::env::consts::ARCH);
+    assert!(Condition::parse(&text, &[]).is_ok(), "{text}");
 }
 
 #[test]
@@ -142,6 +153,12 @@ fn mistakes_have_their_column_and_a_remedy() {
         "true and and true",
         "not",
         "größe < 5",
+        "os == 'Linux'",
+        "cpu.arch != 'amd64'",
+        "5 in memory_gb",
+        "'5' in memory_gb",
+        "'a' in 'b' in 'c'",
+        "'H200' in",
         &deep,
         &negated,
     ];
