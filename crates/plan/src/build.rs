@@ -94,7 +94,7 @@ fn suites(
         let folder = file.parent().unwrap_or(Path::new(""));
         shape_set::folders(folder).iter().for_each(|folder| watch(folder));
     }
-    let configs = read(&files)?;
+    let configs = read(&files, package)?;
     if let Some(config) = configs.iter().find(|config| !targets.contains(&config.mode)) {
         return Err(Diagnostic::whole_file(
             &config.file,
@@ -125,7 +125,7 @@ fn default_configs(package: &Path, target: Mode) -> Result<Vec<Config>, Diagnost
         let text = format!("benchmark_mode: {target}\n");
         return Ok(vec![Config::parse(&folder.join("default.yml"), &text)?]);
     }
-    read(&yaml_files(&folder)?)
+    read(&yaml_files(&folder)?, package)
 }
 
 /// Every `.yml` and `.yaml` directly inside `folder`, in the order of their names.
@@ -150,6 +150,9 @@ fn write(folder: &Path, suite: &TargetSuite) -> Result<(), Diagnostics> {
     let mut rust = source(&suite.plan);
     if target == Mode::Kernels {
         suite.kernels.iter().for_each(watch_kernels);
+        for warning in suite.kernels.iter().filter_map(no_kernel) {
+            println!("cargo::warning={warning}");
+        }
         let kernels = suite.kernels.iter().flat_map(KernelSuite::kernels);
         rust += &code::source(kernels)?;
     }
@@ -175,6 +178,14 @@ fn watch_kernels(suite: &KernelSuite) {
     suite.files.iter().for_each(|file| watch(file));
 }
 
+/// That a search found nothing: no error, as a package may have no kernels yet.
+fn no_kernel(suite: &KernelSuite) -> Option<String> {
+    let roots: Vec<_> = suite.roots.iter().map(|root| root.display().to_string()).collect();
+    suite.kernels().next().is_none().then(|| {
+        format!("no kernel in {}; put one there, as mine/kernel.rs, or mine.rs", roots.join(", "))
+    })
+}
+
 /// Rust source with one function per group and the list of them. The functions only say which
 /// group they are; what a group does is in the library.
 fn source(plan: &Plan) -> String {
@@ -195,4 +206,28 @@ fn source(plan: &Plan) -> String {
     write!(text, "const GROUPS: &[GroupFn] = &[\n{list}];\n")
         .expect("writing to a string does not fail");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_finds_nothing_is_told() {
+        let package = tempfile::tempdir().expect("a temporary folder");
+        let file = package.path().join("kernels.yml");
+        let text = "benchmark_mode: kernels\nkernel_paths: [.]\n";
+        let warning = || {
+            let config = Config::parse(&file, text).expect("it is fine");
+            let Suite::Kernels(suite) = config.suite else { panic!("it is of kernels") };
+            no_kernel(&suite)
+        };
+        std::fs::write(package.path().join("Cargo.toml"), "").expect("written");
+        let said = warning().expect("there is none");
+        assert!(said.contains(package.path().to_str().expect("plain")), "{said}");
+        let kernel = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \
+                      Result<f32, Refusal> { Ok(0.0) }\n";
+        std::fs::write(package.path().join("mine.rs"), kernel).expect("written");
+        assert_eq!(warning(), None);
+    }
 }

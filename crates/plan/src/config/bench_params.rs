@@ -89,6 +89,9 @@ const KEYS: &[&str] = &[
     "metadata",
 ];
 
+/// The one of our own keys that does nothing for a kernel.
+const COMPILES: &str = "compile_timeout_s";
+
 /// Where a kernel can run.
 const BACKENDS: &[Device] = &[Device::Cpu, Device::Cuda];
 
@@ -146,8 +149,15 @@ fn read_document(
         return node.error("the file is empty".to_owned(), "write a key, or delete the file");
     }
     let in_config = |key: &'static str| (key, "it belongs into the config of kernels".to_owned());
-    let others = ["benchmark_mode", "kernel_paths", "override"].map(in_config);
-    let fields = node.mapping_beside(&[KEYS, OWN_KEYS].concat(), &others)?;
+    let compiles = "kernels are not compiled by torch: delete it".to_owned();
+    let others: Vec<_> = ["benchmark_mode", "kernel_paths", "override"]
+        .map(in_config)
+        .into_iter()
+        .chain([(COMPILES, compiles)])
+        .collect();
+    let own_keys = OWN_KEYS.iter().copied().filter(|key| *key != COMPILES);
+    let allowed: Vec<&str> = KEYS.iter().copied().chain(own_keys).collect();
+    let fields = node.mapping_beside(&allowed, &others)?;
     let mut own = outer.clone();
     own_keys::apply(&fields, &mut own);
     // All are read before any error ends this, so that each error is reported.

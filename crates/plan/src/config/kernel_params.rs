@@ -37,13 +37,13 @@ const OVERRIDE: &str = "override";
 /// The folder that is searched where none is named; the only one that need not exist.
 const ROOT: &str = "benches/kernels";
 
-/// Reads the whole document, which is that of `file`.
-pub(super) fn read(node: &Node<'_>, file: &Path) -> Option<KernelSuite> {
+/// Reads the whole document, which is that of `file`; if it lies in no package, it is of `package`.
+pub(super) fn read(node: &Node<'_>, file: &Path, package: &Path) -> Option<KernelSuite> {
     let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
     let mut own = Own::default();
     own_keys::apply(&fields, &mut own);
     let over = fields.read(OVERRIDE, Override::read).unwrap_or_default();
-    let package = package(node, file)?;
+    let package = package_of(node, file, package)?;
     let roots = read_roots(&fields, &package)?;
     let existing: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
     let (found, errors) = discovery::find(&existing);
@@ -111,18 +111,20 @@ fn refuse_empty(fields: &Fields<'_>, kernels: &[KernelParams]) {
     node.report(message, remedy);
 }
 
-/// The nearest folder above `file` with a `Cargo.toml`; that of `file`, if there is none.
-fn package(node: &Node<'_>, file: &Path) -> Option<PathBuf> {
-    let file = match std::path::absolute(file) {
-        Ok(file) => file,
+/// The nearest folder above `file` with a `Cargo.toml`; `otherwise`, if there is none.
+fn package_of(node: &Node<'_>, file: &Path, otherwise: &Path) -> Option<PathBuf> {
+    let whole =
+        std::path::absolute(file).and_then(|file| Ok((file, std::path::absolute(otherwise)?)));
+    let (file, otherwise) = match whole {
+        Ok(whole) => whole,
         Err(error) => {
             let message = format!("its folder is not known: {error}");
             return node.error(message, "name the config by its whole path");
         }
     };
-    let folders = file.ancestors().skip(1);
-    let package = folders.clone().find(|folder| folder.join("Cargo.toml").is_file());
-    package.or(folders.clone().next()).map(Path::to_owned)
+    let mut folders = file.ancestors().skip(1);
+    let package = folders.find(|folder| folder.join("Cargo.toml").is_file());
+    Some(package.map_or(otherwise, Path::to_owned))
 }
 
 /// The folders that the config names, which have to exist, or the usual one.

@@ -71,17 +71,25 @@ pub enum Suite {
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
+/// The current folder.
+const HERE: &str = ".";
+
 impl Config {
     /// Reads one file.
     ///
     /// # Errors
     /// Every error of the file.
     pub fn read(file: &Path) -> Result<Self, Diagnostics> {
+        Self::read_in(file, Path::new(HERE))
+    }
+
+    /// [`Self::read`]; a config that lies in no package is one of `package`.
+    pub(crate) fn read_in(file: &Path, package: &Path) -> Result<Self, Diagnostics> {
         let text = std::fs::read_to_string(file).map_err(|error| {
             let remedy = "name a YAML file that exists and can be read";
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
         })?;
-        Self::parse(file, &text)
+        Self::parse_in(file, &text, package)
     }
 
     /// Reads `text`; `file` gives the stem, the folder of shape lists, and the errors their name.
@@ -89,9 +97,13 @@ impl Config {
     /// # Errors
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
+        Self::parse_in(file, text, Path::new(HERE))
+    }
+
+    fn parse_in(file: &Path, text: &str, package: &Path) -> Result<Self, Diagnostics> {
         let stem = stem(file)?;
         let hash = format!("{:016x}", id::fnv1a(text));
-        Document::read(file, text, |node| read_top(node, file, stem, hash))
+        Document::read(file, text, |node| read_top(node, file, package, stem, hash))
     }
 }
 
@@ -107,7 +119,13 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
     Ok(stem.to_owned())
 }
 
-fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<Config> {
+fn read_top(
+    node: &Node<'_>,
+    file: &Path,
+    package: &Path,
+    stem: String,
+    hash: String,
+) -> Option<Config> {
     let mode = node.get("benchmark_mode").map_or(Some(Mode::Inference), |node| node.word());
     let folder = file.parent().unwrap_or(Path::new(""));
     // The keys depend on the mode; those of a mode that is misspelled are judged all the same.
@@ -118,7 +136,7 @@ fn read_top(node: &Node<'_>, file: &Path, stem: String, hash: String) -> Option<
         Mode::Fusion => fusion_params::read(node).map(Suite::Fusion),
         Mode::Operators => operator_params::read(node).map(Suite::Operators),
         Mode::Calibration => calibration_params::read(node).map(Suite::Calibration),
-        Mode::Kernels => kernel_params::read(node, file).map(Suite::Kernels),
+        Mode::Kernels => kernel_params::read(node, file, package).map(Suite::Kernels),
     };
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }

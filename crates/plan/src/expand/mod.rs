@@ -16,23 +16,23 @@ use crate::settings::{Profiling, Settings};
 use crate::words::{CompileMode, Device, Dtype};
 use crate::work::Work;
 
-/// Reads and expands `files`.
+/// Reads and expands `files`; those that lie in no package are of the current folder.
 ///
 /// # Errors
 /// Every error of every file.
 pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
-    expand(&read(files)?)
+    expand(&read(files, Path::new("."))?)
 }
 
-/// Reads `files`.
+/// Reads `files`; those that lie in no package are of `package`.
 ///
 /// # Errors
 /// Every error of every file.
-pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Config>, Diagnostics> {
+pub(crate) fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut errors = Vec::new();
     for file in files {
-        match Config::read(file) {
+        match Config::read_in(file, package) {
             Ok(config) => configs.push(config),
             Err(found) => errors.extend(found.0),
         }

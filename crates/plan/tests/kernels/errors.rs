@@ -268,6 +268,7 @@ fn one_mistake_in_bench_yaml_is_one_line() {
             "iterations: { timed: 30 }\nsampling: { samples: 20 }",
             "iterations: { warmup: 3 }\nlatency: { warm_up: 4 }",
             "iterations: 30",
+            "compile_timeout_s: 5",
             "metadata: { 1: one, when: .nan }",
             "skip_conditions: { reason: all }",
             "skip_conditions: [{ reason: all, check: true }]",
