@@ -42,8 +42,8 @@ struct Planned<'a> {
     shape_names: &'a [String],
     threads: plan::Threads,
     flops: Option<u64>,
-    memory_bytes: u64,
-    seconds: f64,
+    memory_bytes: Option<u64>,
+    seconds: Option<f64>,
 }
 
 /// What it runs.
@@ -121,8 +121,8 @@ impl<'a> From<&'a Case> for Planned<'a> {
             shape_names: &case.shape_names,
             threads: case.settings.threads,
             flops: cost::flops(case),
-            memory_bytes: cost::memory_bytes(case),
-            seconds: cost::seconds(case),
+            memory_bytes: memory_bytes(case),
+            seconds: seconds(case),
         }
     }
 }
@@ -172,25 +172,45 @@ fn line(case: &Case) -> Line {
         Cell::new(case.shape_names.join(", "), Paint::Dim),
         match cost::flops(case) {
             Some(flops) => units::significant(flops as f64 / 1e9, 3).into(),
-            None => Cell::new("-".to_owned(), Paint::Dim),
+            None => unknown(),
         },
-        units::bytes(cost::memory_bytes(case)).into(),
-        units::duration(cost::seconds(case)).into(),
+        memory_bytes(case).map_or_else(unknown, |bytes| units::bytes(bytes).into()),
+        seconds(case).map_or_else(unknown, |seconds| units::duration(seconds).into()),
     ])
 }
 
+/// Bytes that a case takes; unknown of a kernel, which shows when it runs.
+fn memory_bytes(case: &Case) -> Option<u64> {
+    case.work.kernel().is_none().then(|| cost::memory_bytes(case))
+}
+
+/// Seconds that a case takes to measure; unknown of a kernel.
+fn seconds(case: &Case) -> Option<f64> {
+    case.work.kernel().is_none().then(|| cost::seconds(case))
+}
+
+fn unknown() -> Cell {
+    Cell::new("-".to_owned(), Paint::Dim)
+}
+
 fn totals(cases: &[&Case], groups: usize) -> String {
-    let seconds: f64 = cases.iter().map(|&case| cost::seconds(case)).sum();
-    let memory = cases.iter().map(|&case| cost::memory_bytes(case)).max().unwrap_or(0);
+    let counted =
+        format!("{} in {}", units::count(cases.len(), "case"), units::count(groups, "group"));
+    let kernels = cases.iter().filter(|case| case.work.kernel().is_some()).count();
+    if kernels > 0 && kernels == cases.len() {
+        return format!("{counted}; what kernels take shows when they run\n");
+    }
+    let seconds: f64 = cases.iter().filter_map(|&case| seconds(case)).sum();
+    let memory = cases.iter().filter_map(|&case| memory_bytes(case)).max().unwrap_or(0);
     let compiled = cases.iter().filter(|case| case.work.compile().is_some()).count();
     let (compiled, apart) = match compiled {
         0 => (String::new(), ""),
         count => (format!(", {count} of them compiled"), " once compiled"),
     };
+    let but = if kernels > 0 { ", but for the kernels" } else { "" };
     format!(
-        "{} in {}{compiled}; about {} to measure{apart}, at most {} of memory at a time (estimates)\n",
-        units::count(cases.len(), "case"),
-        units::count(groups, "group"),
+        "{counted}{compiled}; about {} to measure{apart}, at most {} of memory at a time \
+         (estimates{but})\n",
         units::duration(seconds),
         units::bytes(memory),
     )

@@ -164,6 +164,26 @@ fn a_plan_says_how_much_is_compiled() {
 }
 
 #[test]
+fn a_plan_estimates_no_kernel() {
+    let package = tempfile::tempdir().expect("a temporary folder");
+    let kernel = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \
+                  Result<f32, Refusal> { Ok(0.0) }\n";
+    std::fs::write(package.path().join("Cargo.toml"), "").expect("written");
+    std::fs::write(package.path().join("mine.rs"), kernel).expect("written");
+    let config = package.path().join("kernels.yml");
+    std::fs::write(&config, "benchmark_mode: kernels\nkernel_paths: [.]\n").expect("written");
+    let config = config.to_str().expect("text");
+    let table = run(&["plan", config]);
+    let lines: Vec<&str> = out(&table).lines().collect();
+    let cells: Vec<&str> = lines[2].split_whitespace().collect();
+    assert_eq!(cells, ["kernel/f32-default", "default", "-", "-", "-"]);
+    assert_eq!(lines.last(), Some(&"1 case in 1 group; what kernels take shows when they run"));
+    let json = run(&["plan", config, "--format", "json"]);
+    let cases: serde_json::Value = serde_json::from_str(out(&json)).expect("JSON");
+    assert!(cases[0]["memory_bytes"].is_null() && cases[0]["seconds"].is_null(), "{cases}");
+}
+
+#[test]
 fn plan_expands_without_measuring() {
     let config = "tests/fixtures/configs/inference/quick.yml";
     assert_snapshot!("plan-table", out(&run(&["plan", config])));
