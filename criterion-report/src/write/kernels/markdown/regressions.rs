@@ -34,7 +34,7 @@ pub fn section(changes: &Changes) -> String {
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
     for (title, changed) in [
-        ("Confirmed regressions", &changes.regressions),
+        ("Regressions", &changes.regressions),
         ("Improvements", &changes.improvements),
         ("Inconclusive: beyond the threshold, but the interval includes 1×", &changes.inconclusive),
     ] {
