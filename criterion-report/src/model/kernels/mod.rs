@@ -2,6 +2,7 @@
 //! from those of another time.
 
 mod advice;
+mod asked;
 mod change;
 mod compare;
 mod findings;
@@ -14,6 +15,7 @@ mod result;
 mod trend;
 
 pub use advice::{Recommendation, recommendations};
+pub use asked::Asked;
 pub use change::{Change, Changed, Changes, Thresholds, Uncompared};
 pub use compare::compare;
 pub use findings::{Findings, findings};

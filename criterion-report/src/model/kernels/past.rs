@@ -120,6 +120,8 @@ struct PastResult {
     host_fingerprint: Option<String>,
     outcome: String,
     error_message: Option<String>,
+    #[serde(default)]
+    earlier: bool,
     criterion: Option<PastTime>,
     accuracy: Option<PastAccuracy>,
 }
@@ -157,6 +159,7 @@ impl From<PastResult> for Point {
             host: result.host_fingerprint,
             status: result.outcome,
             reason: result.error_message,
+            earlier: result.earlier,
             time,
         }
     }

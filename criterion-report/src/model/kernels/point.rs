@@ -51,6 +51,8 @@ pub struct Point {
     pub reason: Option<String>,
     /// Criterion's estimate.
     pub time: Option<Estimate>,
+    /// Whether it is of an earlier run than the latest, which did not select it.
+    pub earlier: bool,
     /// ‖out − ref‖₂ / ‖ref‖₂; absent without a reference.
     pub relative_error: Option<f64>,
     /// √(mean (out − ref)²)

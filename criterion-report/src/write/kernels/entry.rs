@@ -30,6 +30,7 @@ pub struct Entry<'a> {
     implementation: &'a str,
     path: Option<&'a str>,
     outcome: &'static str,
+    earlier: bool,
     criterion: Option<Criterion>,
     no_criterion_reason: Option<String>,
     speedup: Option<Versus<'a>>,
@@ -102,6 +103,7 @@ impl<'a> Entry<'a> {
             implementation: result.implementation,
             path: work.map(|work| work.file.as_str()),
             outcome: result.status,
+            earlier: result.earlier,
             criterion: timed.map(Criterion::of),
             no_criterion_reason: if timed.is_none() && success {
                 result.reason.clone()
