@@ -51,6 +51,20 @@ pub enum Change {
 }
 
 impl Change {
+    /// How much it is, to sort by within a list: failures come before times, by their factor either
+    /// way, and these before errors, by their difference.
+    pub fn weight(&self) -> (u8, f64) {
+        match self {
+            Self::Failure { .. } => (2, 0.0),
+            Self::Latency { ratio, .. } => (1, ratio.ratio.ln().abs()),
+            // No number at all is the largest error.
+            Self::Accuracy { before, after, .. } => {
+                let change = (after - before).abs();
+                (0, if change.is_nan() { f64::INFINITY } else { change })
+            }
+        }
+    }
+
     /// `latency`, `accuracy`, `failure`.
     pub const fn kind(&self) -> &'static str {
         match self {

@@ -50,6 +50,12 @@ pub fn compare(
             }
         }
     }
+    for list in [&mut changes.regressions, &mut changes.improvements, &mut changes.inconclusive] {
+        list.sort_by(|a, b| {
+            let ((a, of_a), (b, of_b)) = (a.change.weight(), b.change.weight());
+            b.cmp(&a).then(of_b.total_cmp(&of_a))
+        });
+    }
     changes
 }
 

@@ -161,3 +161,15 @@ fn a_kernel_that_went_is_missing_once() {
     assert_eq!(gone.not_compared[0].reason, "the baseline's latest run did not select it");
     assert_eq!(place(&gone), "not compared");
 }
+
+#[test]
+fn failures_come_first_and_then_the_worst() {
+    let times = [("a", 120.0), ("b", 300.0), ("d", 200.0)];
+    let mut before: Vec<Point> = times.iter().map(|(id, _)| point(id, 100.0, 0.01)).collect();
+    before.push(point("c", 100.0, 0.01));
+    let mut now: Vec<Point> = times.iter().map(|&(id, ns)| point(id, ns, 0.01)).collect();
+    now.push(ended("c", "failed"));
+    let changes = compare("main", &before, &now, &Asked::default(), Thresholds::default());
+    let ids: Vec<&str> = changes.regressions.iter().map(|it| it.full_id.as_str()).collect();
+    assert_eq!(ids, ["c", "b", "d", "a"]);
+}

@@ -148,10 +148,8 @@ impl<'a> KernelResult<'a> {
     /// Standard deviation (population) of the single calls, in nanoseconds.
     pub fn latency_std_ns(&self) -> Option<f64> {
         let calls = &self.measured()?.measures.calls_ns;
-        let n = calls.len() as f64;
-        let mean = calls.iter().map(|&ns| ns as f64).sum::<f64>() / n;
-        let squares: f64 = calls.iter().map(|&ns| (ns as f64 - mean).powi(2)).sum();
-        (!calls.is_empty()).then(|| (squares / n).sqrt())
+        let calls: Vec<f64> = calls.iter().map(|&ns| ns as f64).collect();
+        (!calls.is_empty()).then(|| statistics::std(&calls))
     }
 
     /// Criterion's estimate.

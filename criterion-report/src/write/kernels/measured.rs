@@ -21,7 +21,7 @@ pub struct Timing {
     iterations: u64,
     latency_ms_max: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    raw_times_ms: Option<Vec<f64>>,
+    raw_times_ms: Option<Option<Vec<f64>>>,
 }
 
 impl Timing {
@@ -39,7 +39,10 @@ impl Timing {
             throughput_ops_per_sec: 1e9 / latency.mean_ns,
             iterations: latency.calls,
             latency_ms_max: ms(latency.max_ns),
-            raw_times_ms: raw.then(|| calls.iter().map(|&ns| ns as f64 / NS_PER_MS).collect()),
+            raw_times_ms: raw.then(|| {
+                let kept = !calls.is_empty();
+                kept.then(|| calls.iter().map(|&ns| ns as f64 / NS_PER_MS).collect())
+            }),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! What stands out.
 
 use super::leaderboard::precision;
-use super::text::{code, list, plain, reason};
-use crate::model::kernels::{Contest, KernelResult, contests, findings};
+use super::text::{and_more, code, list, plain, reason};
+use crate::model::kernels::{Contest, Extreme, KernelResult, contests, findings};
 use crate::units;
 
 /// Items of one finding.
@@ -19,43 +19,48 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     say("Fastest", fastest(&contests(results)));
     say(
         "Largest speed-up",
-        found.speedup.and_then(|result| {
+        found.speedup.and_then(|Extreme { result, others }| {
             let speedup = result.speedup()?;
             let ratio = units::ratio(speedup.ratio, Some(speedup.interval));
-            Some(format!("{}: {ratio} over `kernel`", code(result.full_id)))
+            Some(format!("{}: {ratio} over `kernel`", named(result, others)))
         }),
     );
     say(
         "Most operations per second",
-        found.flops.and_then(|result| {
+        found.flops.and_then(|Extreme { result, others }| {
             let rate = units::significant(result.entry?.row.gflop_per_s()?, 4);
-            Some(format!("{}: {rate} GFLOP/s", code(result.full_id)))
+            Some(format!("{}: {rate} GFLOP/s", named(result, others)))
         }),
     );
     say(
         "Most bytes per second",
-        found.bytes.and_then(|result| {
+        found.bytes.and_then(|Extreme { result, others }| {
             let rate = units::significant(result.entry?.row.gb_per_s()?, 4);
-            Some(format!("{}: {rate} GB/s", code(result.full_id)))
+            Some(format!("{}: {rate} GB/s", named(result, others)))
         }),
     );
     say(
         "Highest peak of memory",
-        found.memory.and_then(|result| {
-            Some(format!("{}: {}", code(result.full_id), units::bytes(result.peak_bytes()?)))
+        found.memory.and_then(|Extreme { result, others }| {
+            Some(format!("{}: {}", named(result, others), units::bytes(result.peak_bytes()?)))
         }),
     );
     say(
         "Most energy per step",
-        found.energy.and_then(|result| {
+        found.energy.and_then(|Extreme { result, others }| {
             let joules = result.measured()?.measures.energy.as_ref()?.joules;
-            Some(format!("{}: {} J", code(result.full_id), units::significant(joules, 3)))
+            Some(format!("{}: {} J", named(result, others), units::significant(joules, 3)))
         }),
     );
     let backends: Vec<&str> = found.backends.iter().copied().collect();
     say("Backends that cases ran on", (!backends.is_empty()).then(|| backends.join(", ")));
     say("Failed", failed(&found.failed));
     if out.is_empty() { "No case was measured.".to_owned() } else { out }
+}
+
+/// The case, and how many others have the same value.
+fn named(result: &KernelResult<'_>, others: usize) -> String {
+    format!("{}{}", code(result.full_id), and_more(others))
 }
 
 /// The first of each problem that several cases have.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{reason, table};
+use super::text::{and_more, code, reason, table};
 use crate::model::kernels::KernelResult;
 use crate::units;
 use crate::write::Align;
@@ -33,9 +33,8 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
         .into_iter()
         .take(REASONS)
         .map(|((status, why), ids)| {
-            let others = ids.len() - 1;
-            let others = if others > 0 { format!(" and {others} more") } else { String::new() };
-            vec![status.to_owned(), format!("`{}`{others}", ids[0]), why]
+            let case = format!("{}{}", code(ids[0]), and_more(ids.len() - 1));
+            vec![status.to_owned(), case, why]
         })
         .collect();
     let columns = [("Not measured", Align::Left), ("Case", Align::Left), ("Why", Align::Left)];
