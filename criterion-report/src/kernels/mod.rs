@@ -49,7 +49,7 @@ pub struct Options {
     #[arg(
         long,
         value_name = "SHARE",
-        default_value = "0.10",
+        default_value_t = Thresholds::default().latency,
         value_parser = threshold,
         allow_negative_numbers = true
     )]
@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(
         long,
         value_name = "DIFFERENCE",
-        default_value = "1e-3",
+        default_value_t = Thresholds::default().accuracy,
         value_parser = threshold,
         allow_negative_numbers = true
     )]

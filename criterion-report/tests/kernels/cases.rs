@@ -332,3 +332,33 @@ fn among_equals_none_is_the_most() {
     assert!(found.memory.is_none() && found.energy.is_none());
     assert_eq!(found.flops.expect("they differ").result.kernel, "sort");
 }
+
+#[test]
+fn a_case_that_failed_its_check_keeps_its_facts() {
+    let entry = entry(|it| {
+        it.record.outcome = Outcome::Failed { error: "wrong".to_owned() };
+        it.record.measures = plan::Measures::default();
+    });
+    assert_eq!((&entry["outcome"], &entry["flops"]), (&"failed".into(), &2_000_000.into()));
+    assert_eq!(entry["problem_size"]["max_iterations"], 200);
+    assert_eq!((&entry["no_speedup_reason"], &entry["timing"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn calls_far_above_the_median_stand_out() {
+    let with = |calls: Vec<u64>| {
+        let report = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+            .edit("", |it| fixture::latency(&mut it.record, calls.clone()))
+            .report();
+        let results = KernelResult::all(&report);
+        let found = criterion_report::model::kernels::findings(&results);
+        let factors = |list: &[(&KernelResult<'_>, f64)]| list.iter().map(|it| it.1).collect();
+        let (first, slow): (Vec<f64>, Vec<f64>) =
+            (factors(&found.first_calls), factors(&found.slow_calls));
+        (first, slow)
+    };
+    assert_eq!(with(vec![1000; 9]), (vec![], vec![]));
+    assert_eq!(with(vec![6000, 1000, 1000, 1000]), (vec![6.0], vec![]));
+    assert_eq!(with(vec![1000, 1000, 8000, 1000]), (vec![], vec![8.0]));
+    assert_eq!(with(vec![1000, 1000, 4900, 1000]), (vec![], vec![]));
+}

@@ -61,7 +61,10 @@ fn one_of_each() {
     let section = summary.split("\n## Regressions\n\n").nth(1).expect("the section");
     let alone = folder.text("reports/regressions.md").replace("\n## ", "\n### ");
     let alone = alone.split_once("\n\n").expect("a title").1;
-    assert_eq!(section, format!("Compared with `main`: {alone}"));
+    assert_eq!(
+        section,
+        format!("Compared with `main` (commit `1f0c2ab3` with uncommitted changes): {alone}")
+    );
 }
 
 #[test]

@@ -66,6 +66,7 @@ fn runs_of_one_moment_do_not_hide_each_other() {
                 status: "measured".to_owned(),
                 reason: None,
                 earlier: false,
+                revision: None,
                 time: Some(Estimate { median_ns, interval: None, confidence_level: 0.95 }),
                 relative_error: None,
                 rmse: None,

@@ -1,5 +1,7 @@
 //! How a case differs from an earlier time.
 
+use std::collections::BTreeSet;
+
 use statistics::Ratio;
 
 /// From which difference on a case is another than it was.
@@ -98,6 +100,8 @@ pub struct Uncompared {
 pub struct Changes {
     /// What the cases are compared with.
     pub baseline: String,
+    /// Revisions that the baseline's cases are of, each once.
+    pub revisions: BTreeSet<String>,
     /// The thresholds.
     pub thresholds: Thresholds,
     /// Surely worse.

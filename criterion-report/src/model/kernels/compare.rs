@@ -20,6 +20,7 @@ pub fn compare(
     thresholds: Thresholds,
 ) -> Changes {
     let mut changes = Changes { baseline: baseline.to_owned(), thresholds, ..Changes::default() };
+    changes.revisions = before.iter().filter_map(|point| point.revision.clone()).collect();
     let earlier: BTreeMap<&str, &Point> =
         before.iter().map(|point| (point.full_id.as_str(), point)).collect();
     for point in now {

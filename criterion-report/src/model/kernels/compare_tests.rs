@@ -10,6 +10,7 @@ fn point(id: &str, ns: f64, half_width: f64) -> Point {
         status: "measured".to_owned(),
         reason: None,
         earlier: false,
+        revision: None,
         time: Some(Estimate { median_ns: ns, interval: Some(interval), confidence_level: 0.95 }),
         relative_error: Some(1e-4),
         rmse: Some(1e-5),

@@ -120,6 +120,7 @@ struct PastResult {
     host_fingerprint: Option<String>,
     outcome: String,
     error_message: Option<String>,
+    git_revision: Option<String>,
     #[serde(default)]
     earlier: bool,
     criterion: Option<PastTime>,
@@ -160,6 +161,7 @@ impl From<PastResult> for Point {
             status: result.outcome,
             reason: result.error_message,
             earlier: result.earlier,
+            revision: result.git_revision,
             time,
         }
     }

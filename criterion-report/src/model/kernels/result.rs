@@ -198,6 +198,7 @@ impl<'a> KernelResult<'a> {
             status: self.status.to_owned(),
             reason: self.reason.clone(),
             earlier: self.earlier,
+            revision: self.record().and_then(|it| it.environment.git_revision.clone()),
             time,
             relative_error: errors.map(|errors| errors.relative_error.0),
             rmse: errors.and_then(|errors| errors.rmse).map(|rmse| rmse.0),

@@ -158,7 +158,10 @@ impl<'a> Versus<'a> {
     /// Why a measured case has none.
     pub fn why_not(entry: Entry<'a>) -> Option<String> {
         match entry.comparison.map(|comparison| &comparison.speedup) {
-            None => Some("the others are compared with it".to_owned()),
+            None => {
+                let is_measured = entry.row.record.outcome == plan::Outcome::Measured;
+                is_measured.then(|| "the others are compared with it".to_owned())
+            }
             Some(Err(NoSpeedup::NotMeasured) | Ok(_)) => None,
             Some(Err(why)) => Some(why.to_string()),
         }

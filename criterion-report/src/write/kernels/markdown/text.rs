@@ -79,6 +79,14 @@ pub fn short(commit: &str) -> String {
     code(&commit.chars().take(8).collect::<String>())
 }
 
+/// The same of one with `-dirty` behind, which is said in words.
+pub fn revision(revision: &str) -> String {
+    match revision.strip_suffix("-dirty") {
+        Some(commit) => format!("{} with uncommitted changes", short(commit)),
+        None => short(revision),
+    }
+}
+
 /// A value, or what stands for none.
 pub fn or_absent(value: Option<String>) -> String {
     value.unwrap_or_else(|| ABSENT.to_owned())

@@ -1,5 +1,6 @@
 //! How the cases ended.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::text::{and_more, code, reason, table};
@@ -25,10 +26,16 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     );
     let mut reasons: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for result in results.iter().filter(|result| result.measured().is_none()) {
-        let why = reason(result.reason.as_deref().unwrap_or_default());
+        let why = reason(&of_any_precision(result));
         reasons.entry((result.status, why)).or_default().push(result.full_id);
     }
     let more = reasons.len().saturating_sub(REASONS);
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    // What is to be mended comes first, and of that what concerns most.
+    reasons.sort_by_key(|((status, _), ids)| {
+        let fails = ["failed", "timeout", "oom", "missing"].contains(status);
+        (!fails, Reverse(ids.len()))
+    });
     let rows: Vec<Vec<String>> = reasons
         .into_iter()
         .take(REASONS)
@@ -46,4 +53,17 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
         out.push_str(&format!("\n{} in `summary.json`.\n", units::count(more, "further reason")));
     }
     out
+}
+
+/// The reason without the precision in front of it, `cpu: …` for `cpu, bf16: …`, so that the
+/// precisions of one implementation share a line.
+fn of_any_precision(result: &KernelResult<'_>) -> String {
+    let reason = result.reason.as_deref().unwrap_or_default();
+    let without = result.precision.and_then(|precision| {
+        reason.strip_prefix(&format!("{}, {}: ", result.backend, precision.precision()))
+    });
+    match without {
+        Some(rest) => format!("{}: {rest}", result.backend),
+        None => reason.to_owned(),
+    }
 }
