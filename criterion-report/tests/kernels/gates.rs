@@ -96,8 +96,8 @@ fn a_gate_names_its_cases() {
     assert_eq!(code, Some(1));
     insta::assert_snapshot!(text, @r"
     --fail-on regression: 2 cases:
-      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
       kernels/default/fft/cpu/kernel/f32-4096: measured to failed: the output has a NaN
+      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
     ");
     let (code, text) = run("missing,failure");
     assert_eq!(code, Some(1));
@@ -267,4 +267,32 @@ fn a_deleted_kernel_is_missing_though_its_record_is_still_there() {
     let output = folder.run(&["--compare-to", "main", "--fail-on", "missing"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains(&format!("{gone}: the latest run no longer has it")));
+}
+
+#[test]
+fn what_the_baseline_no_longer_has_is_not_missing() {
+    const OF_MAIN: &str = "kernels-20261119T134000Z-4241";
+    let folder = Folder::of(&now().without("fft"));
+    let main = main_branch().without("fft").edit("", |it| it.record.run_id = OF_MAIN.to_owned());
+    main.write(folder.0.path(), "main");
+    let runs = folder.path("criterion-torch/runs");
+    let text = fs::read_to_string(runs.join("kernels-20261120T134000Z-4242.json")).expect("a run");
+    let mut run: Value = serde_json::from_str(&text).expect("JSON");
+    (run["baseline"], run["run_id"]) = ("main".into(), OF_MAIN.into());
+    run["started"] = (fixture::ENDED - 86_400).into();
+    let select = |with_sort: bool| -> Vec<Value> {
+        let ids = main.cases.iter().map(|it| it.record.full_id.clone());
+        ids.filter(|id| with_sort || !id.contains("sort")).map(Value::from).collect()
+    };
+    for (with_sort, code) in [(true, 1), (false, 0)] {
+        run["selected"] = select(with_sort).into();
+        fs::write(runs.join(format!("{OF_MAIN}.json")), run.to_string()).expect("written");
+        let output = folder.run(&["--compare-to", "main", "--fail-on", "missing"]);
+        assert_eq!(output.status.code(), Some(code), "{}", err(&output));
+    }
+    let file = folder.json("reports/regressions.json");
+    let not_compared = file["not_compared"].as_array().expect("an array");
+    let sort = not_compared.iter().find(|it| it["full_id"].to_string().contains("sort"));
+    let reason = &sort.expect("it is said")["reason"];
+    assert_eq!(reason, "the baseline's latest run did not select it");
 }
