@@ -156,7 +156,15 @@ pub fn fields(fields: &BTreeMap<String, Value>) -> String {
         match of {
             Value::String(text) => text.clone(),
             Value::Array(items) => items.iter().map(value).collect::<Vec<_>>().join("x"),
+            Value::Number(number) => number_of(number),
             other => other.to_string(),
+        }
+    }
+    /// Small ones as in an id: 1e-5.
+    fn number_of(number: &serde_json::Number) -> String {
+        match number.as_f64() {
+            Some(value) if value != 0.0 && value.abs() < 1e-3 => format!("{value:e}"),
+            _ => number.to_string(),
         }
     }
     let fields: Vec<String> =

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use plan::Mode;
 
 use crate::model::kernels::{
-    Changes, KernelResult, Past, Point, Thresholds, Trend, compare, history, trends,
+    Asked, Changes, KernelResult, Past, Point, Thresholds, Trend, compare, history, trends,
 };
 use crate::model::{Location, Report, Selection};
 use crate::output;
@@ -49,7 +49,7 @@ pub struct Options {
     #[arg(
         long,
         value_name = "SHARE",
-        default_value = "0.10",
+        default_value_t = Thresholds::default().latency,
         value_parser = threshold,
         allow_negative_numbers = true
     )]
@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(
         long,
         value_name = "DIFFERENCE",
-        default_value = "1e-3",
+        default_value_t = Thresholds::default().accuracy,
         value_parser = threshold,
         allow_negative_numbers = true
     )]
@@ -102,7 +102,7 @@ impl Options {
         }
         let now: Vec<Point> = results.iter().map(KernelResult::point).collect();
         let changes = match &self.compare_to {
-            Some(name) => Some(self.changes(name, &now, location, selection)?),
+            Some(name) => Some(self.changes(name, &now, report, location, selection)?),
             None => None,
         };
         let trends = match &self.history {
@@ -139,6 +139,7 @@ impl Options {
         &self,
         name: &str,
         now: &[Point],
+        report: &Report,
         location: &Location,
         selection: Selection<'_>,
     ) -> Result<Changes> {
@@ -146,7 +147,8 @@ impl Options {
             .with_context(|| format!("--compare-to {name}"))?;
         let thresholds =
             Thresholds { latency: self.latency_threshold, accuracy: self.accuracy_threshold };
-        Ok(compare(name, &before, now, thresholds))
+        let asked = Asked::of(report.latest_run(Mode::Kernels.as_str()));
+        Ok(compare(name, &before, now, &asked, thresholds))
     }
 }
 

@@ -182,6 +182,17 @@ impl Report {
         Entry { row, comparison, baseline, quantization, unquantized, compilation }
     }
 
+    /// The latest run of a bench target; of records without a run manifest none is known.
+    pub fn latest_run(&self, target: &str) -> Option<&RunManifest> {
+        self.runs.latest().get(target).copied()
+    }
+
+    /// Whether the latest run of the bench target did not select the case.
+    pub fn is_earlier(&self, full_id: &str) -> bool {
+        let latest = self.latest_run(plan::target_of(full_id));
+        latest.is_some_and(|run| !run.selected.iter().any(|id| id == full_id))
+    }
+
     /// What the runs with these ids asked the machine, each check once with the run that found it.
     pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
         self.runs.findings(run_ids)

@@ -47,7 +47,7 @@ impl Runs {
     }
 
     /// The latest run of each bench target.
-    fn latest(&self) -> BTreeMap<&str, &RunManifest> {
+    pub fn latest(&self) -> BTreeMap<&str, &RunManifest> {
         // Of equal keys the last is kept.
         self.0.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
     }

@@ -267,3 +267,98 @@ fn with_a_calibration_the_share_of_the_bandwidth_is_said() {
     let summary = folder.text("reports/summary.md");
     assert!(summary.contains(&line), "{line}{summary}");
 }
+
+#[test]
+fn calls_that_were_not_kept_are_null_with_the_reason() {
+    let entry = entry(|it| it.record.measures.calls_ns.clear());
+    close(&entry["timing"]["latency_ms_max"], 2.02);
+    for name in ["latency_ms_std", "raw_times_ms"] {
+        assert_eq!(entry["timing"].get(name), Some(&Value::Null), "{name}");
+        let why = "the record does not have the single calls, only what follows from them";
+        assert_eq!(entry["absent"][format!("timing.{name}")], why);
+    }
+    assert_eq!(entry["absent"]["memory.reserved_mb"], "a CPU has no reserving allocator");
+}
+
+#[test]
+fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
+    let both = || {
+        Fixture::of(&[
+            Make("gemv", "kernel", Float32, Cpu, 2_000_000),
+            Make("gemv", "blocked", Float32, Cpu, 1_000_000),
+            Make("gemv", "kernel", Float64, Cpu, 2_000_000),
+            Make("gemv", "blocked", Float64, Cpu, 1_000_000),
+        ])
+    };
+    let everywhere = |fixture: Fixture| {
+        let report = fixture.report();
+        let rivals = criterion_report::model::kernels::rivals(&KernelResult::all(&report));
+        assert_eq!((rivals.len(), rivals[0].implementation), (1, "blocked"));
+        rivals[0].not.is_empty()
+    };
+    let wide = "gemv/cpu/blocked/f64";
+    let pair = |it: &mut Measured, ratio: f64| {
+        let against = it.record.pairs[0].against.clone();
+        it.record.pairs = vec![fixture::pair(against, ratio)];
+    };
+    assert!(everywhere(both()));
+    assert!(everywhere(both().edit(wide, |it| pair(it, 1.0))), "the same");
+    assert!(!everywhere(both().edit(wide, |it| pair(it, 0.5))), "slower");
+    assert!(!everywhere(both().without(wide)), "not there");
+    assert!(!everywhere(both().edit(wide, |it| it.record.pairs.clear())), "not compared");
+    let unproven = both().edit(wide, |it| {
+        it.record.kernel.as_mut().expect("measured").has_reference = false;
+    });
+    assert!(!everywhere(unproven), "not proven");
+    let failed = Outcome::Failed { error: "<b> of @someone".to_owned() };
+    let folder = Folder::of(&both().end(wide, &failed));
+    folder.written(&[]);
+    let summary = folder.text("reports/summary.md");
+    let line = "- `gemv/blocked`: faster here: `cpu/f32-4096` 2.00× [1.98, 2.02]; slower or not \
+                there: `cpu/f64-4096`\n";
+    assert!(summary.contains(line), "{summary}");
+    assert!(summary.contains("&lt;b&gt; of @\u{200b}someone"), "{summary}");
+}
+
+#[test]
+fn among_equals_none_is_the_most() {
+    let report = Fixture::of(&[
+        Make("gemv", "kernel", Float32, Cpu, 2_000_000),
+        Make("sort", "kernel", Float32, Cpu, 1_000_000),
+    ])
+    .report();
+    let results = KernelResult::all(&report);
+    let found = criterion_report::model::kernels::findings(&results);
+    assert!(found.memory.is_none() && found.energy.is_none());
+    assert_eq!(found.flops.expect("they differ").result.kernel, "sort");
+}
+
+#[test]
+fn a_case_that_failed_its_check_keeps_its_facts() {
+    let entry = entry(|it| {
+        it.record.outcome = Outcome::Failed { error: "wrong".to_owned() };
+        it.record.measures = plan::Measures::default();
+    });
+    assert_eq!((&entry["outcome"], &entry["flops"]), (&"failed".into(), &2_000_000.into()));
+    assert_eq!(entry["problem_size"]["max_iterations"], 200);
+    assert_eq!((&entry["no_speedup_reason"], &entry["timing"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn calls_far_above_the_median_stand_out() {
+    let with = |calls: Vec<u64>| {
+        let report = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+            .edit("", |it| fixture::latency(&mut it.record, calls.clone()))
+            .report();
+        let results = KernelResult::all(&report);
+        let found = criterion_report::model::kernels::findings(&results);
+        let factors = |list: &[(&KernelResult<'_>, f64)]| list.iter().map(|it| it.1).collect();
+        let (first, slow): (Vec<f64>, Vec<f64>) =
+            (factors(&found.first_calls), factors(&found.slow_calls));
+        (first, slow)
+    };
+    assert_eq!(with(vec![1000; 9]), (vec![], vec![]));
+    assert_eq!(with(vec![6000, 1000, 1000, 1000]), (vec![6.0], vec![]));
+    assert_eq!(with(vec![1000, 1000, 8000, 1000]), (vec![], vec![8.0]));
+    assert_eq!(with(vec![1000, 1000, 4900, 1000]), (vec![], vec![]));
+}

@@ -58,10 +58,13 @@ fn one_of_each() {
     insta::assert_snapshot!("regressions-md", folder.text("reports/regressions.md"));
     // The summary says the same, one level of headings further down.
     let summary = folder.text("reports/summary.md");
-    let section = summary.split("## Regressions\n\n").nth(1).expect("the section");
+    let section = summary.split("\n## Regressions\n\n").nth(1).expect("the section");
     let alone = folder.text("reports/regressions.md").replace("\n## ", "\n### ");
     let alone = alone.split_once("\n\n").expect("a title").1;
-    assert_eq!(section, format!("Compared with `main`: {alone}"));
+    assert_eq!(
+        section,
+        format!("Compared with `main` (commit `1f0c2ab3` with uncommitted changes): {alone}")
+    );
 }
 
 #[test]
@@ -69,7 +72,8 @@ fn the_ratio_has_the_interval_of_both_sides() {
     let folder = compared();
     folder.written(&["--compare-to", "main"]);
     let file = folder.json("reports/regressions.json");
-    let slower = &file["regressions"][0];
+    let worse = file["regressions"].as_array().expect("an array");
+    let slower = worse.iter().find(|it| it["kind"] == "latency").expect("one");
     assert_eq!(slower["full_id"], format!("{POISSON}/kernel/f64-64x64x64-1e-6"));
     let number = |pointer: &str| slower.pointer(pointer).and_then(Value::as_f64).expect("a number");
     // 1 ms over 0.8 ms, each known to ±0.5 %.
@@ -92,8 +96,8 @@ fn a_gate_names_its_cases() {
     assert_eq!(code, Some(1));
     insta::assert_snapshot!(text, @r"
     --fail-on regression: 2 cases:
-      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
       kernels/default/fft/cpu/kernel/f32-4096: measured to failed: the output has a NaN
+      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
     ");
     let (code, text) = run("missing,failure");
     assert_eq!(code, Some(1));
@@ -215,4 +219,80 @@ fn records_of_other_targets_are_no_kernels() {
         .expect("the program starts");
     assert_eq!(output.status.code(), Some(2));
     insta::assert_snapshot!(err(&output), @"error: no record of a kernel in tests/fixtures/two-siblings/criterion-torch; measure first with `cargo bench --bench kernels`");
+}
+
+/// Changes the manifest of the run of now.
+fn edit_run(folder: &Folder, change: impl Fn(&mut Value)) {
+    let path = folder.path("criterion-torch/runs/kernels-20261120T134000Z-4242.json");
+    let mut run: Value =
+        serde_json::from_str(&fs::read_to_string(&path).expect("readable")).expect("JSON");
+    change(&mut run);
+    fs::write(&path, run.to_string()).expect("written");
+}
+
+#[test]
+fn what_was_not_selected_is_not_missing() {
+    let gates = ["--compare-to", "main", "--fail-on", "missing"];
+    let folder = Folder::of(&now().without("fft").without("scan").without("stencil"));
+    main_branch().without("fft").write(folder.0.path(), "main");
+    edit_run(&folder, |run| run["args"] = serde_json::json!(["gemv|pressure|red", "--bench"]));
+    let output = folder.run(&gates);
+    assert_eq!((output.status.code(), err(&output)), (Some(0), ""));
+    let file = folder.json("reports/regressions.json");
+    let not_compared = file["not_compared"].as_array().expect("an array");
+    assert_eq!(not_compared.len(), 3, "{not_compared:?}");
+    let why = "the latest run did not select it: its filter was `gemv|pressure|red`";
+    assert!(not_compared.iter().all(|it| it["reason"] == why), "{not_compared:?}");
+    // The same filter matches what is not there: it is gone.
+    edit_run(&folder, |run| run["args"] = serde_json::json!(["cpu", "--bench"]));
+    assert_eq!(folder.run(&gates).status.code(), Some(1));
+    // A filter of the report is one of both sides.
+    let filtered = Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .args(["kernels", "--criterion-dir", "criterion", "--filter", "gemv"])
+        .args(gates)
+        .current_dir(folder.0.path())
+        .output()
+        .expect("the program starts");
+    assert_eq!(filtered.status.code(), Some(0), "{}", err(&filtered));
+}
+
+#[test]
+fn a_deleted_kernel_is_missing_though_its_record_is_still_there() {
+    let folder = Folder::of(&now().without("fft"));
+    now().without("fft").write(folder.0.path(), "main");
+    let gone = "kernels/default/scan/cpu/kernel/f32-4096";
+    edit_run(&folder, |run| {
+        run["selected"].as_array_mut().expect("an array").retain(|id| id != gone);
+    });
+    let output = folder.run(&["--compare-to", "main", "--fail-on", "missing"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains(&format!("{gone}: the latest run no longer has it")));
+}
+
+#[test]
+fn what_the_baseline_no_longer_has_is_not_missing() {
+    const OF_MAIN: &str = "kernels-20261119T134000Z-4241";
+    let folder = Folder::of(&now().without("fft"));
+    let main = main_branch().without("fft").edit("", |it| it.record.run_id = OF_MAIN.to_owned());
+    main.write(folder.0.path(), "main");
+    let runs = folder.path("criterion-torch/runs");
+    let text = fs::read_to_string(runs.join("kernels-20261120T134000Z-4242.json")).expect("a run");
+    let mut run: Value = serde_json::from_str(&text).expect("JSON");
+    (run["baseline"], run["run_id"]) = ("main".into(), OF_MAIN.into());
+    run["started"] = (fixture::ENDED - 86_400).into();
+    let select = |with_sort: bool| -> Vec<Value> {
+        let ids = main.cases.iter().map(|it| it.record.full_id.clone());
+        ids.filter(|id| with_sort || !id.contains("sort")).map(Value::from).collect()
+    };
+    for (with_sort, code) in [(true, 1), (false, 0)] {
+        run["selected"] = select(with_sort).into();
+        fs::write(runs.join(format!("{OF_MAIN}.json")), run.to_string()).expect("written");
+        let output = folder.run(&["--compare-to", "main", "--fail-on", "missing"]);
+        assert_eq!(output.status.code(), Some(code), "{}", err(&output));
+    }
+    let file = folder.json("reports/regressions.json");
+    let not_compared = file["not_compared"].as_array().expect("an array");
+    let sort = not_compared.iter().find(|it| it["full_id"].to_string().contains("sort"));
+    let reason = &sort.expect("it is said")["reason"];
+    assert_eq!(reason, "the baseline's latest run did not select it");
 }

@@ -51,3 +51,36 @@ fn a_history_of_another_machine_is_none() {
     let summary = folder.text("reports/summary.md");
     assert!(summary.contains("No case of now has a time in an earlier run"), "{summary}");
 }
+
+/// The jobs of one push may end in the same second, each with kernels of its own.
+#[test]
+fn runs_of_one_moment_do_not_hide_each_other() {
+    use criterion_report::model::kernels::{Estimate, Past, Point, trends};
+    let past = |timestamp: &str, ids: &[(&str, f64)]| Past {
+        timestamp: timestamp.to_owned(),
+        points: ids
+            .iter()
+            .map(|&(id, median_ns)| Point {
+                full_id: id.to_owned(),
+                host: Some("a".to_owned()),
+                status: "measured".to_owned(),
+                reason: None,
+                earlier: false,
+                revision: None,
+                time: Some(Estimate { median_ns, interval: None, confidence_level: 0.95 }),
+                relative_error: None,
+                rmse: None,
+            })
+            .collect(),
+    };
+    let history = [
+        past("1", &[("x", 1.0)]),
+        past("1", &[("y", 2.0)]),
+        past("2", &[("y", 7.0)]),
+        past("2", &[("x", 3.0), ("y", 4.0)]),
+    ];
+    let found = trends(&history, &past("2", &[("x", 3.0), ("y", 4.0)]));
+    let medians: Vec<Vec<f64>> =
+        found.iter().map(|it| it.medians.iter().map(|(_, ns)| *ns).collect()).collect();
+    assert_eq!(medians, [[1.0, 3.0], [2.0, 4.0]]);
+}

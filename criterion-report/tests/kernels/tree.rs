@@ -226,6 +226,55 @@ fn a_comment_has_room_for_the_summary_of_many_kernels() {
     folder.written(&["--compare-to", "main"]);
     let text = folder.text("reports/summary.md");
     assert!(text.len() < 65_536, "{}", text.len());
-    assert!(text.contains("100 further measured cases in `kernels/`"), "{text}");
+    assert!(text.contains("75 further measured cases in `kernels/`"), "{text}");
     assert!(text.contains("64 more in `regressions.json`"), "{text}");
+}
+
+#[test]
+fn every_problem_is_seen_and_columns_without_a_value_are_not() {
+    let names: Vec<String> = (0..30).map(|i| format!("k{i:02}")).collect();
+    let words = ["kernel", "a", "b", "c"];
+    let times = [1_000_000, 2_000_000, 3_000_000, 4_000_000];
+    let cases: Vec<Make<'_>> = names
+        .iter()
+        .flat_map(|name| {
+            words.iter().zip(times).map(move |(word, ns)| Make(name, word, Float32, Cpu, ns))
+        })
+        .collect();
+    let few = |it: &mut Measured| fixture::latency(&mut it.record, vec![1000 * 1000; 30]);
+    let folder = Folder::of(&Fixture::of(&cases));
+    folder.written(&[]);
+    let text = folder.text("reports/summary.md");
+    assert!(names.iter().all(|name| text.contains(&format!("\n**{name}**, "))), "{text}");
+    // Of four the best and the last.
+    assert!(text.contains("| 1 | kernel |") && text.contains("| 4 | c |"), "{text}");
+    assert!(!text.contains("| 2 | a |"), "{text}");
+    assert!(text.contains("| p90 (ms) |") && !text.contains("p99 (ms)"), "{text}");
+    assert!(text.contains("No case has p99 (takes 500)."), "{text}");
+    let folder = Folder::of(&Fixture::of(&cases[..1]).edit("", few));
+    folder.written(&[]);
+    let text = folder.text("reports/summary.md");
+    assert!(text.contains("No case has p90 (takes 50 calls) and p99 (takes 500)."), "{text}");
+    assert!(!text.contains("speed-up |"), "{text}");
+}
+
+#[test]
+fn reasons_that_differ_by_the_precision_share_a_line() {
+    let why = |precision: &str| Outcome::Unsupported {
+        reason: format!("cpu, {precision}: gemv.cu is CUDA, for backend cuda"),
+    };
+    let fixture = Fixture::of(&[
+        Make("gemv", "cuda", Float32, Cpu, 1_000),
+        Make("gemv", "cuda", Float64, Cpu, 1_000),
+        Make("sort", "kernel", Float64, Cpu, 1_000),
+    ]);
+    let fixture = fixture.end("cuda/f32", &why("fp32")).end("cuda/f64", &why("fp64"));
+    let fixture = fixture.end("sort", &Outcome::Failed { error: "wrong".to_owned() });
+    let folder = Folder::of(&fixture);
+    folder.written(&[]);
+    let text = folder.text("reports/summary.md");
+    let failed = "| failed | `kernels/default/sort/cpu/kernel/f64-4096` | wrong |\n";
+    let both = "| unsupported | `kernels/default/gemv/cpu/cuda/f32-4096` and 1 more | cpu: gemv.cu is \
+                CUDA, for backend cuda |\n";
+    assert!(text.contains(&format!("{failed}{both}")), "{text}");
 }

@@ -1,12 +1,14 @@
 //! What to look at next: each point from evidence, none without.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use statistics::Verdict;
 
 use super::precision::{PrecisionGain, precision_gains};
 use super::result::KernelResult;
-use crate::model::{Bandwidths, Report, Speedup};
+use super::rival::{Rival, rivals};
+use crate::model::{Bandwidths, Report};
 
 /// Standard deviation of the single calls over their mean, above which a case is called unsteady.
 const UNSTEADY: f64 = 0.10;
@@ -28,8 +30,11 @@ pub enum Recommendation<'a> {
     NarrowerUnproven(Vec<PrecisionGain<'a>>),
     /// It is not faster: same, or slower.
     NarrowerDoesNotPay(Vec<PrecisionGain<'a>>),
-    /// Another implementation is faster than the kernel's own.
-    Implementation(Vec<(&'a str, Speedup)>),
+    /// Another implementation is proven wherever the kernel's own runs, slower nowhere, and faster
+    /// somewhere.
+    Implementation(Vec<Rival<'a>>),
+    /// It is faster somewhere, and somewhere it is slower, not measured or not proven.
+    ImplementationHere(Vec<Rival<'a>>),
     /// The output differs from run to run: id, and standard deviation.
     Nondeterministic(Vec<(&'a str, f64)>),
     /// Share of the machine's bandwidth: id, share, and which level of memory.
@@ -40,22 +45,24 @@ pub enum Recommendation<'a> {
     NoCounts(Vec<&'a str>),
 }
 
-/// All that there are.
+/// All that there are; the cases of each by their weight, the heaviest first.
 pub fn recommendations<'a>(
     report: &Report,
     results: &[KernelResult<'a>],
 ) -> Vec<Recommendation<'a>> {
     let (proven, unproven, useless) = precisions(results);
+    let (everywhere, here) = rivals(results).into_iter().partition(|rival| rival.not.is_empty());
     let all = [
         (!report.run_warnings.is_empty())
             .then(|| Recommendation::Machine(report.run_warnings.clone())),
-        some(results.iter().filter_map(unsteady).collect()).map(Recommendation::Variance),
-        some(results.iter().filter_map(large).collect()).map(Recommendation::Memory),
+        some(most(results.iter().filter_map(unsteady))).map(Recommendation::Variance),
+        some(largest(results)).map(Recommendation::Memory),
         some(proven).map(Recommendation::NarrowerPays),
         some(unproven).map(Recommendation::NarrowerUnproven),
         some(useless).map(Recommendation::NarrowerDoesNotPay),
-        some(results.iter().filter_map(faster).collect()).map(Recommendation::Implementation),
-        some(results.iter().filter_map(wavering).collect()).map(Recommendation::Nondeterministic),
+        some(everywhere).map(Recommendation::Implementation),
+        some(here).map(Recommendation::ImplementationHere),
+        some(most(results.iter().filter_map(wavering))).map(Recommendation::Nondeterministic),
         some(shares(report, results)).map(Recommendation::Bandwidth),
         some(kernels(results, |it| !it.has_reference())).map(Recommendation::NoReference),
         some(kernels(results, without_counts)).map(Recommendation::NoCounts),
@@ -67,14 +74,23 @@ fn some<T>(items: Vec<T>) -> Option<Vec<T>> {
     (!items.is_empty()).then_some(items)
 }
 
+/// The largest first.
+fn most<'a>(cases: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
+    let mut cases: Vec<_> = cases.collect();
+    cases.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    cases
+}
+
 fn unsteady<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {
     let share = result.latency_std_ns()? / result.latency()?.mean_ns;
     (share > UNSTEADY).then_some((result.full_id, share))
 }
 
-fn large<'a>(result: &KernelResult<'a>) -> Option<(&'a str, u64)> {
-    let bytes = result.peak_bytes()?;
-    (bytes > HIGH_BYTES).then_some((result.full_id, bytes))
+fn largest<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, u64)> {
+    let peaks = results.iter().filter_map(|result| Some((result.full_id, result.peak_bytes()?)));
+    let mut high: Vec<_> = peaks.filter(|(_, bytes)| *bytes > HIGH_BYTES).collect();
+    high.sort_by_key(|(_, bytes)| Reverse(*bytes));
+    high
 }
 
 type Gains<'a> = Vec<PrecisionGain<'a>>;
@@ -90,13 +106,12 @@ fn precisions<'a>(results: &[KernelResult<'a>]) -> (Gains<'a>, Gains<'a>, Gains<
             Verdict::Inconclusive => {}
         }
     }
+    let by_gain =
+        |a: &PrecisionGain<'_>, b: &PrecisionGain<'_>| a.gain.ratio.total_cmp(&b.gain.ratio);
+    proven.sort_by(|a, b| by_gain(b, a));
+    unproven.sort_by(|a, b| by_gain(b, a));
+    useless.sort_by(by_gain);
     (proven, unproven, useless)
-}
-
-fn faster<'a>(result: &KernelResult<'a>) -> Option<(&'a str, Speedup)> {
-    let speedup = *result.speedup()?;
-    let is = speedup.verdict() == Verdict::Faster;
-    is.then_some((result.full_id, speedup))
 }
 
 fn wavering<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {
@@ -105,7 +120,8 @@ fn wavering<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {
     (std != 0.0).then_some((result.full_id, std))
 }
 
-/// The bytes that a step has to move over its time, as a share of what calibration found.
+/// The bytes that a step has to move over its time, as a share of what calibration found; the lowest
+/// first.
 fn shares<'a>(report: &Report, results: &[KernelResult<'a>]) -> Vec<(&'a str, f64, String)> {
     let bandwidths = Bandwidths::of(report.rows());
     let share = |result: &KernelResult<'a>| {
@@ -113,7 +129,9 @@ fn shares<'a>(report: &Report, results: &[KernelResult<'a>]) -> Vec<(&'a str, f6
         let ceiling = bandwidths.over(row)?;
         Some((result.full_id, row.gb_per_s()? / ceiling.gb_per_s, ceiling.level))
     };
-    results.iter().filter_map(share).collect()
+    let mut shares: Vec<_> = results.iter().filter_map(share).collect();
+    shares.sort_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+    shares
 }
 
 /// Names of the kernels of which every case that was measured is so.

@@ -1,5 +1,7 @@
 //! How a case differs from an earlier time.
 
+use std::collections::BTreeSet;
+
 use statistics::Ratio;
 
 /// From which difference on a case is another than it was.
@@ -51,6 +53,20 @@ pub enum Change {
 }
 
 impl Change {
+    /// How much it is, to sort by within a list: failures come before times, by their factor either
+    /// way, and these before errors, by their difference.
+    pub fn weight(&self) -> (u8, f64) {
+        match self {
+            Self::Failure { .. } => (2, 0.0),
+            Self::Latency { ratio, .. } => (1, ratio.ratio.ln().abs()),
+            // No number at all is the largest error.
+            Self::Accuracy { before, after, .. } => {
+                let change = (after - before).abs();
+                (0, if change.is_nan() { f64::INFINITY } else { change })
+            }
+        }
+    }
+
     /// `latency`, `accuracy`, `failure`.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -84,6 +100,8 @@ pub struct Uncompared {
 pub struct Changes {
     /// What the cases are compared with.
     pub baseline: String,
+    /// Revisions that the baseline's cases are of, each once.
+    pub revisions: BTreeSet<String>,
     /// The thresholds.
     pub thresholds: Thresholds,
     /// Surely worse.

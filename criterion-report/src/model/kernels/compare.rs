@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::asked::Asked;
 use super::change::{Change, Changed, Changes, Thresholds, Uncompared};
 use super::point::Point;
 
@@ -9,12 +10,24 @@ use super::point::Point;
 ///
 /// A time is worse where the ratio of the medians is above 1 + threshold and its whole interval
 /// above 1, and better where the inverse ratio is. An error is another where it differs by more than
-/// the threshold.
-pub fn compare(baseline: &str, before: &[Point], now: &[Point], thresholds: Thresholds) -> Changes {
+/// the threshold. `asked` tells what the latest run was kept from, and what it would have selected if
+/// it were still there.
+pub fn compare(
+    baseline: &str,
+    before: &[Point],
+    now: &[Point],
+    asked: &Asked<'_>,
+    thresholds: Thresholds,
+) -> Changes {
     let mut changes = Changes { baseline: baseline.to_owned(), thresholds, ..Changes::default() };
+    changes.revisions = before.iter().filter_map(|point| point.revision.clone()).collect();
     let earlier: BTreeMap<&str, &Point> =
         before.iter().map(|point| (point.full_id.as_str(), point)).collect();
     for point in now {
+        if point.earlier && asked.passed_over(&point.full_id).is_none() {
+            changes.add_gone(earlier.get(point.full_id.as_str()).copied(), point);
+            continue;
+        }
         match earlier.get(point.full_id.as_str()) {
             Some(earlier) => changes.add(earlier, point),
             None if point.is_measured() => {
@@ -28,16 +41,42 @@ pub fn compare(baseline: &str, before: &[Point], now: &[Point], thresholds: Thre
     }
     let known: HashSet<&str> = now.iter().map(|point| point.full_id.as_str()).collect();
     let gone = earlier.values().filter(|it| it.is_measured() && !known.contains(&*it.full_id));
-    let gone = gone.map(|point| uncompared(point, "there is no record of it now".to_owned()));
-    changes.missing.extend(gone);
+    for point in gone {
+        let passed_over = asked.passed_over(&point.full_id);
+        let earlier = || point.earlier.then(|| OF_BASELINE.to_owned());
+        match passed_over.or_else(earlier) {
+            Some(reason) => changes.not_compared.push(uncompared(point, reason)),
+            None => {
+                changes.missing.push(uncompared(point, "there is no record of it now".to_owned()))
+            }
+        }
+    }
+    for list in [&mut changes.regressions, &mut changes.improvements, &mut changes.inconclusive] {
+        list.sort_by(|a, b| {
+            let ((a, of_a), (b, of_b)) = (a.change.weight(), b.change.weight());
+            b.cmp(&a).then(of_b.total_cmp(&of_a))
+        });
+    }
     changes
 }
+
+/// Of what the baseline's name had at an earlier time.
+const OF_BASELINE: &str = "the baseline's latest run did not select it";
+/// Of a record that is still there, of a case that is not.
+const GONE: &str = "the latest run no longer has it; there is a record of an earlier run";
 
 fn uncompared(point: &Point, reason: String) -> Uncompared {
     Uncompared { full_id: point.full_id.clone(), reason }
 }
 
 impl Changes {
+    /// A case whose record is of an earlier run, while the latest would have selected it.
+    fn add_gone(&mut self, before: Option<&Point>, now: &Point) {
+        let counts = before.is_some_and(|before| before.is_measured() && !before.earlier);
+        let list = if counts { &mut self.missing } else { &mut self.not_compared };
+        list.push(uncompared(now, GONE.to_owned()));
+    }
+
     fn add(&mut self, before: &Point, now: &Point) {
         if let (Some(then), Some(host)) = (&before.host, &now.host)
             && then != host

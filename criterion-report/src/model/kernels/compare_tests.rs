@@ -9,6 +9,8 @@ fn point(id: &str, ns: f64, half_width: f64) -> Point {
         host: Some("a".to_owned()),
         status: "measured".to_owned(),
         reason: None,
+        earlier: false,
+        revision: None,
         time: Some(Estimate { median_ns: ns, interval: Some(interval), confidence_level: 0.95 }),
         relative_error: Some(1e-4),
         rmse: Some(1e-5),
@@ -21,7 +23,7 @@ fn ended(id: &str, status: &str) -> Point {
 }
 
 fn of(before: Point, now: Point) -> Changes {
-    compare("main", &[before], &[now], Thresholds::default())
+    compare("main", &[before], &[now], &Asked::default(), Thresholds::default())
 }
 
 /// Which of the lists the comparison is in.
@@ -116,7 +118,7 @@ fn outcomes_that_changed() {
 #[test]
 fn ids_without_a_partner() {
     let compare = |before: &[Point], now: &[Point]| {
-        place(&compare("main", before, now, Thresholds::default()))
+        place(&compare("main", before, now, &Asked::default(), Thresholds::default()))
     };
     assert_eq!(compare(&[], &[point("x", 1.0, 0.0)]), "new");
     assert_eq!(compare(&[point("x", 1.0, 0.0)], &[]), "missing");
@@ -145,4 +147,30 @@ fn a_time_without_an_interval_or_of_another_level_is_not_compared() {
     assert_eq!(level, "its interval is of level 0.99, the earlier one of 0.95");
     let stale = Point { time: None, reason: Some("stale".to_owned()), ..point("x", 1.0, 0.0) };
     assert_eq!(reason(stale), "no time now: stale");
+}
+
+#[test]
+fn a_kernel_that_went_is_missing_once() {
+    let earlier = || Point { earlier: true, ..point("x", 100.0, 0.01) };
+    let now = || point("x", 100.0, 0.01);
+    // Its record outlives it.
+    assert_eq!(place(&of(now(), earlier())), "missing");
+    // The baseline's own latest run has it no longer either.
+    assert_eq!(place(&of(earlier(), earlier())), "not compared");
+    assert_eq!(place(&of(earlier(), now())), "unchanged");
+    let gone = compare("main", &[earlier()], &[], &Asked::default(), Thresholds::default());
+    assert_eq!(gone.not_compared[0].reason, "the baseline's latest run did not select it");
+    assert_eq!(place(&gone), "not compared");
+}
+
+#[test]
+fn failures_come_first_and_then_the_worst() {
+    let times = [("a", 120.0), ("b", 300.0), ("d", 200.0)];
+    let mut before: Vec<Point> = times.iter().map(|(id, _)| point(id, 100.0, 0.01)).collect();
+    before.push(point("c", 100.0, 0.01));
+    let mut now: Vec<Point> = times.iter().map(|&(id, ns)| point(id, ns, 0.01)).collect();
+    now.push(ended("c", "failed"));
+    let changes = compare("main", &before, &now, &Asked::default(), Thresholds::default());
+    let ids: Vec<&str> = changes.regressions.iter().map(|it| it.full_id.as_str()).collect();
+    assert_eq!(ids, ["c", "b", "d", "a"]);
 }

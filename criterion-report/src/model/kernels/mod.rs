@@ -2,6 +2,7 @@
 //! from those of another time.
 
 mod advice;
+mod asked;
 mod change;
 mod compare;
 mod findings;
@@ -11,16 +12,19 @@ mod past;
 mod point;
 mod precision;
 mod result;
+mod rival;
 mod trend;
 
 pub use advice::{Recommendation, recommendations};
+pub use asked::Asked;
 pub use change::{Change, Changed, Changes, Thresholds, Uncompared};
 pub use compare::compare;
-pub use findings::{Findings, findings};
+pub use findings::{Extreme, Findings, findings};
 pub use leaderboard::{Contest, contests};
 pub use manifest::{KernelEntry, manifest};
 pub use past::{Past, PastError, SCHEMA, VERSION, history};
 pub use point::{Estimate, Point};
 pub use precision::{PrecisionGain, precision_gains};
 pub use result::{Errors, KernelResult};
+pub use rival::{Rival, rivals};
 pub use trend::{Trend, trends};

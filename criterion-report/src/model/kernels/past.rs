@@ -120,6 +120,9 @@ struct PastResult {
     host_fingerprint: Option<String>,
     outcome: String,
     error_message: Option<String>,
+    git_revision: Option<String>,
+    #[serde(default)]
+    earlier: bool,
     criterion: Option<PastTime>,
     accuracy: Option<PastAccuracy>,
 }
@@ -157,6 +160,8 @@ impl From<PastResult> for Point {
             host: result.host_fingerprint,
             status: result.outcome,
             reason: result.error_message,
+            earlier: result.earlier,
+            revision: result.git_revision,
             time,
         }
     }

@@ -51,6 +51,10 @@ pub struct Point {
     pub reason: Option<String>,
     /// Criterion's estimate.
     pub time: Option<Estimate>,
+    /// Whether it is of an earlier run than the latest, which did not select it.
+    pub earlier: bool,
+    /// Revision of the sources, as git says it, with `-dirty` behind where there were changes.
+    pub revision: Option<String>,
     /// ‖out − ref‖₂ / ‖ref‖₂; absent without a reference.
     pub relative_error: Option<f64>,
     /// √(mean (out − ref)²)

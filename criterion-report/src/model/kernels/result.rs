@@ -25,6 +25,8 @@ pub struct KernelResult<'a> {
     pub status: &'static str,
     /// Why it was not measured, or has no time.
     pub reason: Option<String>,
+    /// Whether it is of an earlier run than the latest, which did not select it.
+    pub earlier: bool,
     /// The case as planned; absent without any record.
     pub case: Option<&'a Case>,
     /// The case with all that is compared; absent where `status` is `missing`.
@@ -51,7 +53,9 @@ impl<'a> KernelResult<'a> {
     /// All cases of kernels that a report shows, those without a record behind the others.
     pub fn all(report: &'a Report) -> Vec<Self> {
         let recorded = report.entries().filter_map(Self::of);
-        recorded.chain(report.missing.iter().map(Self::missing)).collect()
+        let mut all: Vec<Self> = recorded.chain(report.missing.iter().map(Self::missing)).collect();
+        all.iter_mut().for_each(|result| result.earlier = report.is_earlier(result.full_id));
+        all
     }
 
     fn of(entry: Entry<'a>) -> Option<Self> {
@@ -72,6 +76,7 @@ impl<'a> KernelResult<'a> {
                 Outcome::Tested => Some(TESTED.to_owned()),
                 _ => row.reason(),
             },
+            earlier: false,
             case: Some(case),
             entry: current.then_some(entry),
         })
@@ -91,6 +96,7 @@ impl<'a> KernelResult<'a> {
             implementation,
             status: Self::MISSING,
             reason: Some(missing.reason.clone()),
+            earlier: false,
             case: None,
             entry: None,
         }
@@ -142,10 +148,8 @@ impl<'a> KernelResult<'a> {
     /// Standard deviation (population) of the single calls, in nanoseconds.
     pub fn latency_std_ns(&self) -> Option<f64> {
         let calls = &self.measured()?.measures.calls_ns;
-        let n = calls.len() as f64;
-        let mean = calls.iter().map(|&ns| ns as f64).sum::<f64>() / n;
-        let squares: f64 = calls.iter().map(|&ns| (ns as f64 - mean).powi(2)).sum();
-        (!calls.is_empty()).then(|| (squares / n).sqrt())
+        let calls: Vec<f64> = calls.iter().map(|&ns| ns as f64).collect();
+        (!calls.is_empty()).then(|| statistics::std(&calls))
     }
 
     /// Criterion's estimate.
@@ -193,6 +197,8 @@ impl<'a> KernelResult<'a> {
             host: self.host(),
             status: self.status.to_owned(),
             reason: self.reason.clone(),
+            earlier: self.earlier,
+            revision: self.record().and_then(|it| it.environment.git_revision.clone()),
             time,
             relative_error: errors.map(|errors| errors.relative_error.0),
             rmse: errors.and_then(|errors| errors.rmse).map(|rmse| rmse.0),

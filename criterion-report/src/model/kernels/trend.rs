@@ -40,16 +40,18 @@ impl Trend {
 /// The trends of the cases that `now` has a time of, over the earlier runs and now; where there was
 /// only one, there is none. A run that is among the earlier ones is not counted twice.
 pub fn trends(history: &[Past], now: &Past) -> Vec<Trend> {
+    // Files may be of one moment, each with cases of its own. Now comes last, and a stable sort keeps
+    // it so.
     let mut runs: Vec<&Past> =
-        history.iter().filter(|past| past.timestamp < now.timestamp).collect();
-    runs.push(now);
+        history.iter().filter(|past| past.timestamp <= now.timestamp).collect();
     runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
-    runs.dedup_by(|a, b| a.timestamp == b.timestamp);
+    runs.push(now);
     let mut trends: BTreeMap<(&str, &str), Vec<(String, f64)>> = BTreeMap::new();
     for run in runs {
         for point in &run.points {
             if let (Some(host), Some(time)) = (&point.host, &point.time) {
                 let medians = trends.entry((&point.full_id, host)).or_default();
+                medians.retain(|(moment, _)| *moment != run.timestamp);
                 medians.push((run.timestamp.clone(), time.median_ns));
             }
         }

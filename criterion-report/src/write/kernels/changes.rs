@@ -1,5 +1,7 @@
 //! `regressions.json`: what differs from an earlier time, for programs.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::model::kernels::{Change, Changed, Changes, Uncompared};
@@ -8,6 +10,7 @@ use crate::model::kernels::{Change, Changed, Changes, Uncompared};
 struct File<'a> {
     version: u32,
     baseline: &'a str,
+    baseline_revisions: &'a BTreeSet<String>,
     latency_threshold: f64,
     accuracy_threshold: f64,
     unchanged: usize,
@@ -98,6 +101,7 @@ pub fn json(changes: &Changes) -> serde_json::Result<String> {
     let file = File {
         version: 1,
         baseline: &changes.baseline,
+        baseline_revisions: &changes.revisions,
         latency_threshold: changes.thresholds.latency,
         accuracy_threshold: changes.thresholds.accuracy,
         unchanged: changes.unchanged,

@@ -30,6 +30,7 @@ pub struct Entry<'a> {
     implementation: &'a str,
     path: Option<&'a str>,
     outcome: &'static str,
+    earlier: bool,
     criterion: Option<Criterion>,
     no_criterion_reason: Option<String>,
     speedup: Option<Versus<'a>>,
@@ -102,6 +103,7 @@ impl<'a> Entry<'a> {
             implementation: result.implementation,
             path: work.map(|work| work.file.as_str()),
             outcome: result.status,
+            earlier: result.earlier,
             criterion: timed.map(Criterion::of),
             no_criterion_reason: if timed.is_none() && success {
                 result.reason.clone()
@@ -123,7 +125,7 @@ impl<'a> Entry<'a> {
             git_revision: environment.and_then(|it| it.git_revision.as_deref()),
             run_id: record.map(|record| record.run_id.as_str()),
             measured_at: record.map(|record| units::rfc3339(record.timestamp)),
-            absent: absent(result),
+            absent: absent(result, raw),
             notes,
         }
     }
@@ -165,8 +167,10 @@ fn metadata<'a>(result: &KernelResult<'a>) -> (BTreeMap<&'a str, Value>, Vec<Str
 
 const FEW_CALLS: &str = "too few calls: at least five have to lie beyond a percentile";
 
+const NOT_KEPT: &str = "the record does not have the single calls, only what follows from them";
+
 /// Why values of a measured case are null, by their names.
-fn absent<'a>(result: &KernelResult<'a>) -> BTreeMap<&'a str, String> {
+fn absent<'a>(result: &KernelResult<'a>, raw: bool) -> BTreeMap<&'a str, String> {
     let Some(record) = result.measured() else { return BTreeMap::new() };
     let of_record = record.measures.absent.iter();
     let mut absent: BTreeMap<&str, String> =
@@ -182,11 +186,21 @@ fn absent<'a>(result: &KernelResult<'a>) -> BTreeMap<&'a str, String> {
             }
         }
     }
+    if result.latency().is_some() && record.measures.calls_ns.is_empty() {
+        absent.insert("timing.latency_ms_std", NOT_KEPT.to_owned());
+        if raw {
+            absent.insert("timing.raw_times_ms", NOT_KEPT.to_owned());
+        }
+    }
     if !result.has_reference() {
         absent.insert("accuracy.rmse", "the kernel has no reference".to_owned());
     }
     if record.measures.memory.is_some() {
-        absent.insert("memory.reserved_mb", "it is not recorded".to_owned());
+        let why = match record.case.device {
+            Device::Cpu => "a CPU has no reserving allocator",
+            Device::Cuda | Device::Xpu | Device::Mps => "it is not recorded",
+        };
+        absent.insert("memory.reserved_mb", why.to_owned());
     }
     absent
 }

@@ -21,7 +21,7 @@ pub struct Timing {
     iterations: u64,
     latency_ms_max: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    raw_times_ms: Option<Vec<f64>>,
+    raw_times_ms: Option<Option<Vec<f64>>>,
 }
 
 impl Timing {
@@ -39,7 +39,10 @@ impl Timing {
             throughput_ops_per_sec: 1e9 / latency.mean_ns,
             iterations: latency.calls,
             latency_ms_max: ms(latency.max_ns),
-            raw_times_ms: raw.then(|| calls.iter().map(|&ns| ns as f64 / NS_PER_MS).collect()),
+            raw_times_ms: raw.then(|| {
+                let kept = !calls.is_empty();
+                kept.then(|| calls.iter().map(|&ns| ns as f64 / NS_PER_MS).collect())
+            }),
         })
     }
 }
@@ -155,7 +158,10 @@ impl<'a> Versus<'a> {
     /// Why a measured case has none.
     pub fn why_not(entry: Entry<'a>) -> Option<String> {
         match entry.comparison.map(|comparison| &comparison.speedup) {
-            None => Some("the others are compared with it".to_owned()),
+            None => {
+                let is_measured = entry.row.record.outcome == plan::Outcome::Measured;
+                is_measured.then(|| "the others are compared with it".to_owned())
+            }
             Some(Err(NoSpeedup::NotMeasured) | Ok(_)) => None,
             Some(Err(why)) => Some(why.to_string()),
         }

@@ -1,6 +1,6 @@
 //! Where and of what.
 
-use super::text::{code, or_absent, table};
+use super::text::{or_absent, plain, short, table};
 use crate::model::kernels::KernelResult;
 use crate::model::{Report, machine};
 use crate::units;
@@ -15,7 +15,7 @@ pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
     let (host, torch) = (&environment.host, &environment.torch);
     let git = Git::of(environment).map(|git| {
         let dirty = if git.dirty { " with uncommitted changes" } else { "" };
-        format!("{}{dirty}", code(&git.commit[..git.commit.len().min(8)]))
+        format!("{}{dirty}", short(git.commit))
     });
     let torchs = results.iter().filter_map(|result| Some(&result.record()?.environment.torch));
     let gpu = torchs.clone().find_map(|torch| torch.cuda_device.clone());
@@ -35,14 +35,13 @@ pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
     let rows = [
         ("Commit", or_absent(git)),
         ("Measured", format!("{} UTC", units::minute(record.timestamp))),
-        ("Machine", machine(record)),
-        ("OS", host.os.clone()),
-        ("Governor", or_absent(host.governor.clone())),
+        ("Machine", plain(&machine(record))),
+        ("OS", plain(&host.os)),
+        ("Governor", or_absent(host.governor.as_deref().map(plain))),
         ("Quiet", or_absent(quiet)),
-        ("libtorch", format!("{}, {}", torch.libtorch, torch.cpu_capability)),
-        ("Rust", environment.rustc.trim_start_matches("rustc ").to_owned()),
-        ("Python", "none takes part".to_owned()),
-        ("CUDA", cuda),
+        ("libtorch", plain(&format!("{}, {}", torch.libtorch, torch.cpu_capability))),
+        ("Rust", plain(environment.rustc.trim_start_matches("rustc "))),
+        ("CUDA", plain(&cuda)),
     ];
     let rows = rows.map(|(what, value)| vec![what.to_owned(), value]);
     let mut out = table(&[("", Align::Left), ("", Align::Left)], &rows);

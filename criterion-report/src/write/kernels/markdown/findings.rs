@@ -1,8 +1,8 @@
 //! What stands out.
 
 use super::leaderboard::precision;
-use super::text::{code, list, plain, reason};
-use crate::model::kernels::{Contest, KernelResult, contests, findings};
+use super::text::{and_more, code, list, plain, reason};
+use crate::model::kernels::{Contest, Extreme, KernelResult, contests, findings};
 use crate::units;
 
 /// Items of one finding.
@@ -19,69 +19,94 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     say("Fastest", fastest(&contests(results)));
     say(
         "Largest speed-up",
-        found.speedup.and_then(|result| {
+        found.speedup.and_then(|Extreme { result, others }| {
             let speedup = result.speedup()?;
             let ratio = units::ratio(speedup.ratio, Some(speedup.interval));
-            Some(format!("{}: {ratio} over `kernel`", code(result.full_id)))
+            Some(format!("{}: {ratio} over `kernel`", named(result, others)))
         }),
     );
     say(
         "Most operations per second",
-        found.flops.and_then(|result| {
+        found.flops.and_then(|Extreme { result, others }| {
             let rate = units::significant(result.entry?.row.gflop_per_s()?, 4);
-            Some(format!("{}: {rate} GFLOP/s", code(result.full_id)))
+            Some(format!("{}: {rate} GFLOP/s", named(result, others)))
         }),
     );
     say(
         "Most bytes per second",
-        found.bytes.and_then(|result| {
+        found.bytes.and_then(|Extreme { result, others }| {
             let rate = units::significant(result.entry?.row.gb_per_s()?, 4);
-            Some(format!("{}: {rate} GB/s", code(result.full_id)))
+            Some(format!("{}: {rate} GB/s", named(result, others)))
         }),
     );
     say(
         "Highest peak of memory",
-        found.memory.and_then(|result| {
-            Some(format!("{}: {}", code(result.full_id), units::bytes(result.peak_bytes()?)))
+        found.memory.and_then(|Extreme { result, others }| {
+            Some(format!("{}: {}", named(result, others), units::bytes(result.peak_bytes()?)))
         }),
     );
     say(
         "Most energy per step",
-        found.energy.and_then(|result| {
+        found.energy.and_then(|Extreme { result, others }| {
             let joules = result.measured()?.measures.energy.as_ref()?.joules;
-            Some(format!("{}: {} J", code(result.full_id), units::significant(joules, 3)))
+            Some(format!("{}: {} J", named(result, others), units::significant(joules, 3)))
         }),
     );
     let backends: Vec<&str> = found.backends.iter().copied().collect();
     say("Backends that cases ran on", (!backends.is_empty()).then(|| backends.join(", ")));
+    say("First call far above the others", anomalies(&found.first_calls));
+    say("Slowest calls far above the median", anomalies(&found.slow_calls));
     say("Failed", failed(&found.failed));
     if out.is_empty() { "No case was measured.".to_owned() } else { out }
 }
 
-/// The first of each problem that several cases have.
+/// The case, and how many others have the same value.
+fn named(result: &KernelResult<'_>, others: usize) -> String {
+    format!("{}{}", code(result.full_id), and_more(others))
+}
+
+/// The first of each problem that several cases have; those that are not surely so in one line.
 fn fastest(contests: &[Contest<'_, '_>]) -> Option<String> {
     let with_rivals = |contest: &&Contest<'_, '_>| {
         contest.ranked.len() > 1 && contest.ranked[0].latency().is_some()
     };
-    let won: Vec<&Contest<'_, '_>> = contests.iter().filter(with_rivals).collect();
-    let line = |contest: &&Contest<'_, '_>| {
-        let first = contest.ranked[0];
-        let p50 = first.latency().map(|latency| units::time(latency.p50_ns)).unwrap_or_default();
-        let fields = plain(&units::fields(&contest.problem_size));
-        let fields = if fields.is_empty() { fields } else { format!(" ({fields})") };
-        let doubt = if contest.is_decided() { "" } else { ", too near to others to be sure" };
-        format!(
-            "{}{fields}: `{}` on {} in {}, p50 {p50}, of {}{doubt}",
-            contest.kernel,
-            first.implementation,
-            first.backend,
-            precision(first),
-            units::count(contest.ranked.len(), "case"),
-        )
+    let (sure, near): (Vec<_>, Vec<_>) =
+        contests.iter().filter(with_rivals).partition(|contest| contest.is_decided());
+    let mut out = list(sure.iter().map(|contest| winner(contest)), MOST, "`kernels/`");
+    if !near.is_empty() {
+        let names: Vec<String> = near.iter().take(MOST).map(|contest| problem(contest)).collect();
+        let more = and_more(near.len() - names.len());
+        out.push_str(&format!("  - too near to say: {}{more}\n", names.join("; ")));
+    }
+    (!out.is_empty()).then(|| format!("per problem\n{}", out.trim_end()))
+}
+
+fn winner(contest: &Contest<'_, '_>) -> String {
+    let first = contest.ranked[0];
+    let p50 = first.latency().map(|latency| units::time(latency.p50_ns)).unwrap_or_default();
+    format!(
+        "{}: `{}` on {} in {}, p50 {p50}, of {}",
+        problem(contest),
+        first.implementation,
+        first.backend,
+        precision(first),
+        units::count(contest.ranked.len(), "case"),
+    )
+}
+
+fn problem(contest: &Contest<'_, '_>) -> String {
+    let fields = plain(&units::fields(&contest.problem_size));
+    let fields = if fields.is_empty() { fields } else { format!(" ({fields})") };
+    format!("{}{fields}", contest.kernel)
+}
+
+/// Cases and factors over the median of their calls.
+fn anomalies(cases: &[(&KernelResult<'_>, f64)]) -> Option<String> {
+    let line = |(result, factor): &(&KernelResult<'_>, f64)| {
+        format!("{}: {}×", code(result.full_id), units::significant(*factor, 3))
     };
-    let items = won.iter().map(line);
-    (!won.is_empty())
-        .then(|| format!("per problem\n{}", list(items, MOST, "`kernels/`").trim_end()))
+    let text = list(cases.iter().map(line), MOST, "`kernels/`");
+    (!cases.is_empty()).then(|| format!("over the median of the calls\n{}", text.trim_end()))
 }
 
 fn failed(failed: &[&KernelResult<'_>]) -> Option<String> {

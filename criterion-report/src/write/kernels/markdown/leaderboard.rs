@@ -7,15 +7,14 @@ use crate::write::Align;
 
 /// Lines per problem, as upstream has.
 const TOP: usize = 10;
-/// Lines of all problems.
-const LINES: usize = 50;
-
+/// Lines of all problems, which share them evenly.
+const LINES: usize = 80;
+/// Problems that there is room for.
+const PROBLEMS: usize = 100;
 const RULE: &str = "Ranked by the median of single calls (p50) among the cases of one kernel at one \
                     problem size on one machine; unlike problems are not ranked against each other. \
                     `step` is criterion's median with its interval; `speed-up` is over the kernel's \
-                    `kernel.rs`, from runs in turn, with its interval. Where the calls are too \
-                    few (p90 takes 50, p99 500), there is `–`.\n";
-
+                    `kernel.rs`, from runs in turn, with its interval.";
 const COLUMNS: &[(&str, Align)] = &[
     ("#", Align::Right),
     ("Implementation", Align::Left),
@@ -34,23 +33,44 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     if contests.is_empty() {
         return "No case was measured.".to_owned();
     }
-    let mut out = RULE.to_owned();
-    let mut room = LINES;
-    let mut left_out = 0;
-    for contest in &contests {
-        let shown = contest.ranked.len().min(TOP).min(room);
-        room -= shown;
-        left_out += contest.ranked.len() - shown;
-        if shown > 0 {
-            out.push_str(&format!("\n**{}**{}\n\n", contest.kernel, problem(contest)));
-            out.push_str(&table(COLUMNS, &rows(contest, shown)));
-        }
+    let shown = contests.len().min(PROBLEMS);
+    let per_problem = (LINES / shown).clamp(1, TOP);
+    let tables: Vec<_> = contests.iter().take(shown).map(|it| rows(it, per_problem)).collect();
+    let is_used = |column: usize| tables.iter().flatten().any(|row| row[column] != ABSENT);
+    let used: Vec<usize> = (0..COLUMNS.len()).filter(|&column| is_used(column)).collect();
+    let columns: Vec<(&str, Align)> = used.iter().map(|&column| COLUMNS[column]).collect();
+    let mut out = format!("{RULE}{}\n", dropped(&used));
+    for (contest, rows) in contests.iter().zip(&tables) {
+        let rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| used.iter().map(|&column| row[column].clone()).collect())
+            .collect();
+        out.push_str(&format!("\n**{}**{}\n\n", contest.kernel, problem(contest)));
+        out.push_str(&table(&columns, &rows));
     }
+    let cases: usize = contests.iter().map(|contest| contest.ranked.len()).sum();
+    let left_out = cases - tables.iter().map(Vec::len).sum::<usize>();
     if left_out > 0 {
         let cases = units::count(left_out, "further measured case");
         out.push_str(&format!("\n{cases} in `kernels/`.\n"));
     }
     out
+}
+
+/// What columns without any value are left out for.
+fn dropped(used: &[usize]) -> String {
+    let dropped: Vec<&str> = (0..COLUMNS.len())
+        .filter(|column| !used.contains(column))
+        .filter_map(|column| match COLUMNS[column].0 {
+            "p90 (ms)" => Some("p90 (takes 50 calls)"),
+            "p99 (ms)" => Some("p99 (takes 500)"),
+            _ => None,
+        })
+        .collect();
+    if dropped.is_empty() {
+        return String::new();
+    }
+    format!(" No case has {}.", dropped.join(" and "))
 }
 
 fn problem(contest: &Contest<'_, '_>) -> String {
@@ -60,11 +80,14 @@ fn problem(contest: &Contest<'_, '_>) -> String {
     }
 }
 
-fn rows(contest: &Contest<'_, '_>, shown: usize) -> Vec<Vec<String>> {
+/// As many lines as there is room for: the best ones, and the last one for the width of the field.
+fn rows(contest: &Contest<'_, '_>, room: usize) -> Vec<Vec<String>> {
     let config = |result: &KernelResult<'_>| result.case.map(|case| case.config.clone());
     let several = contest.ranked.iter().any(|it| config(it) != config(contest.ranked[0]));
-    let ranked = contest.ranked.iter().take(shown).enumerate();
-    ranked.map(|(place, result)| row(place + 1, result, several)).collect()
+    let cases = contest.ranked.len();
+    let best = if cases > room { room.saturating_sub(1).max(1) } else { cases };
+    let places = (0..best).chain((room > 1 && best < cases).then_some(cases - 1));
+    places.map(|place| row(place + 1, contest.ranked[place], several)).collect()
 }
 
 fn row(place: usize, result: &KernelResult<'_>, with_config: bool) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What to look at next.
 
-use super::text::{code, list, reason};
-use crate::model::kernels::{KernelResult, PrecisionGain, Recommendation, recommendations};
+use super::text::{and_more, code, list, reason};
+use crate::model::kernels::{KernelResult, PrecisionGain, Recommendation, Rival, recommendations};
 use crate::model::{Interval, Report};
 use crate::units;
 
@@ -29,7 +29,7 @@ fn text(recommendation: &Recommendation<'_>) -> String {
 const fn words(recommendation: &Recommendation<'_>) -> (&'static str, &'static str) {
     match recommendation {
         Recommendation::Machine(_) => {
-            ("Quiet machine", "the runs found the machine wanting before they began")
+            ("Quiet machine", "the machine was not quiet when the runs began")
         }
         Recommendation::Variance(_) => (
             "Variance",
@@ -41,8 +41,8 @@ const fn words(recommendation: &Recommendation<'_>) -> (&'static str, &'static s
         }
         Recommendation::NarrowerPays(_) => (
             "Precision",
-            "a narrower precision is faster, and its output passed its check (of two moments, not \
-             in turn)",
+            "a narrower precision is faster, and its output passed its check (measured one after \
+             the other, not interleaved)",
         ),
         Recommendation::NarrowerUnproven(_) => (
             "Precision without proof",
@@ -52,9 +52,15 @@ const fn words(recommendation: &Recommendation<'_>) -> (&'static str, &'static s
         Recommendation::NarrowerDoesNotPay(_) => {
             ("Precision without gain", "a narrower precision is not faster: keep the wider one")
         }
-        Recommendation::Implementation(_) => {
-            ("Implementation", "it is faster than the kernel's own: make it the kernel")
-        }
+        Recommendation::Implementation(_) => (
+            "Implementation",
+            "it is proven and not slower wherever the kernel's own runs: make it \
+             the kernel",
+        ),
+        Recommendation::ImplementationHere(_) => (
+            "Implementation here and there",
+            "it is faster than the kernel's own, but not everywhere",
+        ),
         Recommendation::Nondeterministic(_) => (
             "Determinism",
             "runs on the same input give different outputs (largest standard deviation of an \
@@ -91,13 +97,9 @@ fn evidence(recommendation: &Recommendation<'_>) -> String {
         Recommendation::NarrowerPays(gains)
         | Recommendation::NarrowerUnproven(gains)
         | Recommendation::NarrowerDoesNotPay(gains) => list(gains.iter().map(gain), MOST, ALL),
-        Recommendation::Implementation(cases) => list(
-            cases.iter().map(|(id, speedup)| {
-                format!("{}: {}", code(id), units::ratio(speedup.ratio, Some(speedup.interval)))
-            }),
-            MOST,
-            ALL,
-        ),
+        Recommendation::Implementation(rivals) | Recommendation::ImplementationHere(rivals) => {
+            list(rivals.iter().map(rival), MOST, ALL)
+        }
         Recommendation::Nondeterministic(cases) => list(
             cases.iter().map(|(id, std)| format!("{}: {}", code(id), units::error(*std))),
             MOST,
@@ -113,6 +115,32 @@ fn evidence(recommendation: &Recommendation<'_>) -> String {
         Recommendation::NoReference(names) | Recommendation::NoCounts(names) => {
             list(names.iter().map(|name| code(name)), MOST, "`kernel_manifest.json`")
         }
+    }
+}
+
+/// The best of where it is faster, and the first of where it is not.
+fn rival(rival: &Rival<'_>) -> String {
+    let (id, speedup) = &rival.faster[0];
+    let ratio = units::ratio(speedup.ratio, Some(speedup.interval));
+    let mut line = format!(
+        "{}: faster here: {} {ratio}{}",
+        code(&format!("{}/{}", rival.kernel, rival.implementation)),
+        code(&place(id)),
+        and_more(rival.faster.len() - 1),
+    );
+    if let Some(first) = rival.not.first() {
+        let more = and_more(rival.not.len() - 1);
+        line.push_str(&format!("; slower or not there: {}{more}", code(&place(first))));
+    }
+    line
+}
+
+/// Backend and parameter of an id: `cpu/f32-4096`.
+fn place(full_id: &str) -> String {
+    let parts: Vec<&str> = full_id.split('/').collect();
+    match parts[..] {
+        [_, _, _, backend, _, parameter] => format!("{backend}/{parameter}"),
+        _ => full_id.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{code, or_absent, reason, table};
+use super::text::{and_more, code, or_absent, reason, revision, table};
 use crate::model::Interval;
 use crate::model::kernels::{Change, Changed, Changes, Uncompared};
 use crate::units;
@@ -22,19 +22,33 @@ const COLUMNS: &[(&str, Align)] = &[
 
 /// `regressions.md`.
 pub fn file(changes: &Changes) -> String {
-    format!("# Comparison with {}\n\n{}", code(&changes.baseline), body(changes, "##"))
+    format!("# Comparison with {}\n\n{}", baseline(changes), body(changes, "##"))
 }
 
 /// The same in `summary.md`.
 pub fn section(changes: &Changes) -> String {
-    format!("Compared with {}: {}", code(&changes.baseline), body(changes, "###"))
+    format!("Compared with {}: {}", baseline(changes), body(changes, "###"))
+}
+
+/// Its name and what it is of.
+fn baseline(changes: &Changes) -> String {
+    const MOST: usize = 3;
+    let revisions: Vec<String> =
+        changes.revisions.iter().take(MOST).map(|it| revision(it)).collect();
+    let more = and_more(changes.revisions.len() - revisions.len());
+    let of = if revisions.is_empty() {
+        String::new()
+    } else {
+        format!(" (commit {}{more})", revisions.join(", "))
+    };
+    format!("{}{of}", code(&changes.baseline))
 }
 
 /// Words are chosen so that a comparison without a finding names none.
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
     for (title, changed) in [
-        ("Confirmed regressions", &changes.regressions),
+        ("Regressions", &changes.regressions),
         ("Improvements", &changes.improvements),
         ("Inconclusive: beyond the threshold, but the interval includes 1×", &changes.inconclusive),
     ] {

@@ -18,29 +18,73 @@ pub fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     let mut out = line(columns.iter().map(|(name, _)| (*name).to_owned()).collect());
     out.push_str(&line(rule.collect()));
     for row in rows {
-        out.push_str(&line(row.iter().map(|cell| plain(cell)).collect()));
+        out.push_str(&line(row.iter().map(|text| cell(text)).collect()));
     }
     out
 }
 
-/// Text that no cell and no list item breaks at.
+/// Text that no cell breaks at.
+fn cell(text: &str) -> String {
+    one_line(text).replace('|', "\\|")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Somebody else's text on one line, which is no markup and calls nobody; code in it stays code.
 pub fn plain(text: &str) -> String {
-    text.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = one_line(text);
+    // Of longer fences it would not be known what they enclose.
+    if text.contains("``") {
+        return escape(&text);
+    }
+    let parts: Vec<&str> = text.split('`').collect();
+    let last = parts.len() - 1;
+    let is_code = |i: usize| i % 2 == 1 && i < last;
+    let parts = parts.iter().enumerate();
+    let parts = parts.map(|(i, part)| if is_code(i) { (*part).to_owned() } else { escape(part) });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+/// An entity is no help against a mention, which is looked for in the text that it stands for; an
+/// empty space is.
+fn escape(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('@', "@\u{200b}")
 }
 
 /// The same of a reason, which may be a compiler's whole output: its beginning.
 pub fn reason(text: &str) -> String {
     const MOST: usize = 200;
-    let text = plain(text);
+    let text = one_line(text);
     match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        Some((end, _)) => format!("{}…", plain(&text[..end])),
+        None => plain(&text),
     }
 }
 
 /// Text as code.
 pub fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'"))
+}
+
+/// ` and 2 more`; nothing of none.
+pub fn and_more(others: usize) -> String {
+    if others > 0 { format!(" and {others} more") } else { String::new() }
+}
+
+/// The first 8 digits of a revision.
+pub fn short(commit: &str) -> String {
+    code(&commit.chars().take(8).collect::<String>())
+}
+
+/// The same of one with `-dirty` behind, which is said in words.
+pub fn revision(revision: &str) -> String {
+    match revision.strip_suffix("-dirty") {
+        Some(commit) => format!("{} with uncommitted changes", short(commit)),
+        None => short(revision),
+    }
 }
 
 /// A value, or what stands for none.
@@ -71,10 +115,28 @@ mod tests {
     }
 
     #[test]
+    fn text_is_no_markup_and_calls_nobody() {
+        assert_eq!(plain("a <b> & @c"), "a &lt;b&gt; &amp; @\u{200b}c");
+        assert_eq!(plain("run `x <y> @z` or <w>"), "run `x <y> @z` or &lt;w&gt;");
+        assert_eq!(plain("open ` <b>"), "open ` &lt;b&gt;");
+        assert_eq!(plain("``<b>``"), "``&lt;b&gt;``");
+        let cut = reason(&format!("`{}<b>` {}", "x".repeat(198), "y".repeat(9)));
+        assert!(cut.ends_with("x&lt;…"), "{cut}");
+        let text = table(&[("x", Align::Left)], &[vec![reason("a|b <c>")]]);
+        assert_eq!(text, "| x |\n| --- |\n| a\\|b &lt;c&gt; |\n");
+    }
+
+    #[test]
+    fn any_text_may_stand_for_a_revision() {
+        assert_eq!(short("äöüßäöüßäöüß"), "`äöüßäöüß`");
+        assert_eq!(short("1f0c"), "`1f0c`");
+    }
+
+    #[test]
     fn long_reasons_are_cut() {
         let text = reason(&"ä ".repeat(300));
-        assert_eq!(text.chars().count(), 201);
-        assert!(text.ends_with("ä …") || text.ends_with("ä…"), "{text}");
+        assert_eq!(text.chars().count(), 200);
+        assert!(text.ends_with("ä ä…"), "{text}");
         assert_eq!(reason("short"), "short");
     }
 

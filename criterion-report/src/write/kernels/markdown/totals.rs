@@ -1,8 +1,9 @@
 //! How the cases ended.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::text::{reason, table};
+use super::text::{and_more, code, reason, table};
 use crate::model::kernels::KernelResult;
 use crate::units;
 use crate::write::Align;
@@ -25,17 +26,22 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     );
     let mut reasons: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for result in results.iter().filter(|result| result.measured().is_none()) {
-        let why = reason(result.reason.as_deref().unwrap_or_default());
+        let why = reason(&of_any_precision(result));
         reasons.entry((result.status, why)).or_default().push(result.full_id);
     }
     let more = reasons.len().saturating_sub(REASONS);
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    // What is to be mended comes first, and of that what concerns most.
+    reasons.sort_by_key(|((status, _), ids)| {
+        let fails = ["failed", "timeout", "oom", "missing"].contains(status);
+        (!fails, Reverse(ids.len()))
+    });
     let rows: Vec<Vec<String>> = reasons
         .into_iter()
         .take(REASONS)
         .map(|((status, why), ids)| {
-            let others = ids.len() - 1;
-            let others = if others > 0 { format!(" and {others} more") } else { String::new() };
-            vec![status.to_owned(), format!("`{}`{others}", ids[0]), why]
+            let case = format!("{}{}", code(ids[0]), and_more(ids.len() - 1));
+            vec![status.to_owned(), case, why]
         })
         .collect();
     let columns = [("Not measured", Align::Left), ("Case", Align::Left), ("Why", Align::Left)];
@@ -47,4 +53,17 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
         out.push_str(&format!("\n{} in `summary.json`.\n", units::count(more, "further reason")));
     }
     out
+}
+
+/// The reason without the precision in front of it, `cpu: …` for `cpu, bf16: …`, so that the
+/// precisions of one implementation share a line.
+fn of_any_precision(result: &KernelResult<'_>) -> String {
+    let reason = result.reason.as_deref().unwrap_or_default();
+    let without = result.precision.and_then(|precision| {
+        reason.strip_prefix(&format!("{}, {}: ", result.backend, precision.precision()))
+    });
+    match without {
+        Some(rest) => format!("{}: {rest}", result.backend),
+        None => reason.to_owned(),
+    }
 }
