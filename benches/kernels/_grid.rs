@@ -9,6 +9,7 @@ use criterion_torch::kernel::prelude::*;
 #[derive(Debug, Clone)]
 pub struct Grid {
     size: Vec<usize>,
+    strides: Vec<usize>,
 }
 
 impl Grid {
@@ -20,7 +21,8 @@ impl Grid {
                 "grid_size is {size:?}, but has to be two or three numbers of 3 or more"
             )));
         }
-        Ok(Self { size: size.to_vec() })
+        let strides = (1..size.len()).map(|d| size[d..].iter().product()).collect();
+        Ok(Self { size: size.to_vec(), strides })
     }
 
     pub fn size(&self) -> &[usize] {
@@ -42,9 +44,9 @@ impl Grid {
     }
 
     /// How far apart neighbours in every dimension but the last are in memory; in that they are side
-    /// by side.
-    pub fn strides(&self) -> Vec<usize> {
-        (1..self.size.len()).map(|d| self.size[d..].iter().product()).collect()
+    /// by side. Kept, as a step asks for them on the clock.
+    pub fn strides(&self) -> &[usize] {
+        &self.strides
     }
 
     /// The rows that have an interior, by their place among all rows.

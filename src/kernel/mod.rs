@@ -5,9 +5,15 @@
 //! use criterion_torch::kernel::prelude::*;
 //!
 //! /// Its fields are the keys of `problem_size` in the `bench.yaml` beside the file.
-//! #[derive(Default)]
 //! pub struct ProblemSize {
 //!     pub elements: usize,
+//! }
+//!
+//! /// What is not given there.
+//! impl Default for ProblemSize {
+//!     fn default() -> Self {
+//!         Self { elements: 65536 }
+//!     }
 //! }
 //!
 //! pub struct Saxpy<T> {
@@ -20,6 +26,9 @@
 //!     type ProblemSize = ProblemSize;
 //!
 //!     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+//!         if site.device != Device::Cpu {
+//!             return Err(site.unsupported("a loop over slices runs on the CPU"));
+//!         }
 //!         let draw = || values(&site.normal(&[size.elements])?);
 //!         Ok(Self { x: draw()?, y: draw()?, z: vec![T::from_f64(0.0); size.elements] })
 //!     }

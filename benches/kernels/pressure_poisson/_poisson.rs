@@ -19,12 +19,18 @@ pub struct Poisson<T> {
     pub f: Vec<T>,
     /// The iterate, `f`'s size.
     pub p: Vec<T>,
+    /// ‖f‖₂ over the interior.
+    right: f64,
+    /// Of the residual, summed over each column.
+    squares: Vec<f64>,
     max_iterations: u32,
     tolerance: f64,
 }
 
-/// Sweeps from one look at the residual to the next, as it takes about as long as a sweep.
-const SWEEPS: u32 = 10;
+/// Sweeps from one look at the residual to the next. A look takes as long as one to two of Jacobi's
+/// sweeps, and half of one of SOR's, and so 5 to 10 % and 2 to 4 % of their times. With fewer looks SOR,
+/// which is done after a hundred sweeps, would sweep on in vain for more than they cost.
+const SWEEPS: u32 = 20;
 
 impl<T: Element> Poisson<T> {
     /// A right-hand side of normally distributed values.
@@ -43,9 +49,13 @@ impl<T: Element> Poisson<T> {
             );
         }
         let grid = Grid::new(grid_size, site)?;
-        let f = values(&site.normal(grid.size())?)?;
+        let f = site.normal(grid.size())?;
+        let inside = grid.interior_of(&f)?.f_to_kind(Kind::Double)?;
+        let right = inside.f_norm()?.f_double_value(&[])?;
+        let f: Vec<T> = values(&f)?;
         let p = vec![T::from_f64(0.0); grid.points()];
-        Ok(Self { grid, f, p, max_iterations, tolerance })
+        let squares = vec![0.0; grid.width() - 2];
+        Ok(Self { grid, f, p, right, squares, max_iterations, tolerance })
     }
 
     /// Sweeps over the iterate, from zero, until `‖f − ∇²p‖₂ ≤ tolerance·‖f‖₂`.
@@ -53,7 +63,6 @@ impl<T: Element> Poisson<T> {
     /// Fails after `max_iterations`: what is not solved must not count as fast.
     pub fn solve(&mut self, mut sweep: impl FnMut(&mut Self)) -> Result<(), Refusal> {
         self.p.fill(T::from_f64(0.0));
-        let right = self.norm(|_, f| f);
         let mut residual = 1.0;
         let mut done = 0;
         while done < self.max_iterations {
@@ -62,7 +71,11 @@ impl<T: Element> Poisson<T> {
                 sweep(self);
             }
             done += sweeps;
-            residual = self.norm(|around, f| f - around) / right;
+            residual = match *self.grid.strides() {
+                [row] => self.residual([row]),
+                [plane, row] => self.residual([plane, row]),
+                _ => f64::NAN, // `Grid::new` lets no other pass.
+            } / self.right;
             if residual <= self.tolerance {
                 return Ok(());
             }
@@ -74,28 +87,30 @@ impl<T: Element> Poisson<T> {
         )))
     }
 
-    /// The norm, over the interior, of what `of` makes of ∇²p and f at a point.
-    fn norm(&self, of: impl Fn(f64, f64) -> f64) -> f64 {
-        let (width, strides) = (self.grid.width(), self.grid.strides());
-        let mut squares = 0.0;
-        for row in self.grid.inner_rows() {
-            for at in row * width + 1..(row + 1) * width - 1 {
-                let value = of(self.laplacian(at, &strides), self.f[at].to_f64());
-                squares += value * value;
+    /// ‖f − ∇²p‖₂ over the interior, in float64: whether a solution is one does not depend on the
+    /// precision that it was found in.
+    fn residual<const OTHERS: usize>(&mut self, strides: [usize; OTHERS]) -> f64 {
+        let Self { grid, f, p, squares, .. } = self;
+        let (width, inner) = (grid.width(), grid.width() - 2);
+        let neighbours = 2.0 * (OTHERS + 1) as f64;
+        squares.fill(0.0);
+        for row in grid.inner_rows() {
+            let first = row * width + 1;
+            // Slices of one length and a sum for each column, as in the sweeps: vector code.
+            let shifted = |from: usize| &p[from..][..inner];
+            let around = strides.map(|by| (shifted(first - by), shifted(first + by)));
+            let (left, here, right) = (shifted(first - 1), shifted(first), shifted(first + 1));
+            let f = &f[first..][..inner];
+            for (i, squares) in squares.iter_mut().enumerate() {
+                let mut sum = left[i].to_f64() + right[i].to_f64();
+                for (before, behind) in &around {
+                    sum += before[i].to_f64() + behind[i].to_f64();
+                }
+                let value = f[i].to_f64() - (sum - neighbours * here[i].to_f64());
+                *squares += value * value;
             }
         }
-        squares.sqrt()
-    }
-
-    /// ∇²p at an interior point, in float64: whether a solution is one does not depend on the
-    /// precision that it was found in.
-    fn laplacian(&self, at: usize, strides: &[usize]) -> f64 {
-        let p = |at: usize| self.p[at].to_f64();
-        let mut sum = p(at - 1) + p(at + 1) - 2.0 * p(at);
-        for &by in strides {
-            sum += p(at - by) + p(at + by) - 2.0 * p(at);
-        }
-        sum
+        squares.iter().sum::<f64>().sqrt()
     }
 
     pub fn output(&self) -> Result<Tensor, Refusal> {

@@ -36,7 +36,7 @@ impl<T: Element> Kernel for Jacobi<T> {
     fn run(&mut self) -> Result<(), Refusal> {
         let Self { problem, next } = self;
         problem.solve(|problem| {
-            match problem.grid.strides()[..] {
+            match *problem.grid.strides() {
                 [row] => sweep(problem, next, [row]),
                 [plane, row] => sweep(problem, next, [plane, row]),
                 _ => {} // `Grid::new` lets no other pass.

@@ -33,7 +33,7 @@ impl<T: Element> Kernel for RedBlackSor<T> {
 
     fn run(&mut self) -> Result<(), Refusal> {
         let omega = self.omega;
-        self.problem.solve(|problem| match problem.grid.strides()[..] {
+        self.problem.solve(|problem| match *problem.grid.strides() {
             [row] => sweep(problem, omega, [row]),
             [plane, row] => sweep(problem, omega, [plane, row]),
             _ => {} // `Grid::new` lets no other pass.

@@ -38,7 +38,7 @@ impl<T: Element> Kernel for Heat<T> {
 
     /// Reads `u` and writes `next`, so that every step computes the same.
     fn run(&mut self) -> Result<(), Refusal> {
-        match self.grid.strides()[..] {
+        match *self.grid.strides() {
             [row] => self.sweep([row]),
             [plane, row] => self.sweep([plane, row]),
             _ => {} // `Grid::new` lets no other pass.

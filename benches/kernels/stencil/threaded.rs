@@ -30,7 +30,7 @@ impl<T: Element> Kernel for Threaded<T> {
     }
 
     fn run(&mut self) -> Result<(), Refusal> {
-        match self.grid.strides()[..] {
+        match *self.grid.strides() {
             [row] => self.sweep([row]),
             [plane, row] => self.sweep([plane, row]),
             _ => Ok(()), // `Grid::new` lets no other pass.

@@ -1,9 +1,9 @@
-//! π by the midpoint rule for ∫₀¹ 4 / (1 + x²) dx. The smallest kernel there is: one file with one
-//! function. Everything in it is timed; what stands beside it may be left out.
+//! π by the midpoint rule for ∫₀¹ 4 / (1 + x²) dx. The smallest kernel there is: one function, and
+//! everything in it is timed. What stands beside it may be left out, `bench.yaml`, too.
 
 use criterion_torch::kernel::prelude::*;
 
-/// Without a `bench.yaml` the defaults are measured, in fp32, on the CPU.
+/// What `bench.yaml` does not give is the default.
 pub struct ProblemSize {
     pub intervals: u32,
 }

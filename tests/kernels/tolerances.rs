@@ -1,0 +1,220 @@
+//! The tolerances of each `bench.yaml`, at the sizes that it names: they let pass what the kernels
+//! compute, and not what a mistake that is easily made computes.
+
+use criterion_torch::inputs;
+use criterion_torch::kernel::prelude::*;
+use criterion_torch::verify::Distance;
+
+use super::check::{distance, on_cpu, reference};
+use super::shipped::Shipped;
+use super::{
+    gemv, gemv_mv, gemv_slices, heat, heat_threaded, norm, norm_einsum, norm_transfer, pi, poisson,
+    poisson_sor, sum, sum_kahan, sum_pairwise,
+};
+
+/// What an implementation computes, near enough.
+fn passes(shipped: &Shipped, dtype: Dtype, found: &Distance, what: &str) {
+    println!("{what}, {dtype}: {:.1e}, {:.1e}", found.relative_error, found.max_abs_error);
+    let exceeded = shipped.exceeded(dtype, found);
+    assert!(exceeded.is_empty(), "{what}: {exceeded:?}");
+}
+
+/// What is wrong, in the precision of the case, is beyond a tolerance; rounded alone it would not be.
+fn fails(shipped: &Shipped, dtype: Dtype, right: &Tensor, wrong: &Tensor, what: &str) {
+    let between = |it: &Tensor| Distance::between(right, &it.to_kind(inputs::kind(dtype))).unwrap();
+    passes(shipped, dtype, &between(right), "rounded");
+    let found = between(wrong);
+    println!("{what}, {dtype}: {:.1e}, {:.1e}", found.relative_error, found.max_abs_error);
+    assert!(!shipped.exceeded(dtype, &found).is_empty(), "{what}: {dtype} lets pass {found:?}");
+}
+
+/// The generic kernel in the precision, by a reference.
+macro_rules! found {
+    ($kernel:ident::$K:ident, $size:expr, $dtype:expr, $reference:expr) => {
+        match $dtype {
+            Dtype::Float64 => distance::<$kernel::$K<f64>>($size, $dtype, $reference),
+            Dtype::Float32 => distance::<$kernel::$K<f32>>($size, $dtype, $reference),
+            Dtype::BFloat16 => distance::<$kernel::$K<bf16>>($size, $dtype, $reference),
+            Dtype::Float16 => distance::<$kernel::$K<f16>>($size, $dtype, $reference),
+            Dtype::Float8E4M3Fn => panic!("not in 8 bits"),
+        }
+    };
+}
+
+/// What `reduction` sums.
+pub fn summands(elements: usize, site: &Site) -> Tensor {
+    let _drawing = inputs::seeded(site.seed);
+    site.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
+}
+
+#[test]
+fn a_sum_without_a_block_of_its_values_fails() {
+    let shipped = Shipped::of("reduction");
+    for elements in shipped.numbers("elements") {
+        for dtype in shipped.precisions() {
+            let size = sum::ProblemSize { elements };
+            let right = reference::<sum::Sum>(&size, dtype);
+            passes(&shipped, dtype, &distance::<sum::Sum>(&size, dtype, &right), "sum");
+            let size = sum_pairwise::ProblemSize { elements };
+            let found = found!(sum_pairwise::Pairwise, &size, dtype, &right);
+            passes(&shipped, dtype, &found, "pairwise");
+            let size = sum_kahan::ProblemSize { elements };
+            let found = found!(sum_kahan::Kahan, &size, dtype, &right);
+            passes(&shipped, dtype, &found, "kahan");
+            // Of 2²⁴ values no output in 8 bits shows 1024.
+            if dtype == Dtype::BFloat16 && elements > 1 << 18 {
+                continue;
+            }
+            let x = summands(elements, &on_cpu(dtype)).to_kind(tch::Kind::Double);
+            let wrong = &right - x.narrow(0, 0, 1024).sum(None);
+            fails(&shipped, dtype, &right, &wrong, "1024 values left out");
+        }
+    }
+}
+
+#[test]
+fn a_step_of_heat_without_a_row_or_a_point_fails() {
+    let shipped = Shipped::of("stencil");
+    for grid_size in shipped.lists("grid_size") {
+        for dtype in shipped.precisions() {
+            let size = heat::ProblemSize { grid_size: grid_size.clone() };
+            let site = on_cpu(dtype);
+            let right = match dtype {
+                Dtype::Float64 => reference::<heat::Heat<f64>>(&size, dtype),
+                Dtype::Float32 => reference::<heat::Heat<f32>>(&size, dtype),
+                _ => reference::<heat::Heat<bf16>>(&size, dtype),
+            };
+            passes(&shipped, dtype, &found!(heat::Heat, &size, dtype, &right), "heat");
+            let threaded = heat_threaded::ProblemSize { grid_size: grid_size.clone() };
+            let found = found!(heat_threaded::Threaded, &threaded, dtype, &right);
+            passes(&shipped, dtype, &found, "threaded");
+            let _drawing = inputs::seeded(site.seed);
+            let before = site.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
+            // The first row inside, and a point of it.
+            let row = |grid: &Tensor| {
+                let dims = grid_size.len() as i64 - 1;
+                (0..dims).fold(grid.shallow_clone(), |view, dim| view.narrow(dim, 1, 1))
+            };
+            let point = |grid: &Tensor| row(grid).flatten(0, -1).narrow(0, 7, 1);
+            for (what, part) in [("row", &row as &dyn Fn(&Tensor) -> Tensor), ("point", &point)] {
+                let wrong = right.copy();
+                part(&wrong).copy_(&part(&before));
+                fails(&shipped, dtype, &right, &wrong, &format!("a {what} that is left as it was"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
+    let shipped = Shipped::of("pressure_poisson");
+    let sizes = shipped.lists("grid_size").into_iter().zip(shipped.numbers("max_iterations"));
+    let tolerances =
+        shipped.field("tolerance").into_iter().map(|it| it.as_f64().expect("a number"));
+    for ((grid_size, max_iterations), tolerance) in sizes.zip(tolerances) {
+        let max_iterations = max_iterations as u32;
+        for dtype in shipped.precisions() {
+            let of = |tolerance| {
+                let grid_size = grid_size.clone();
+                poisson::ProblemSize { grid_size, max_iterations, tolerance }
+            };
+            let (size, early) = (of(tolerance), of(1000.0 * tolerance));
+            let right = match dtype {
+                Dtype::Float64 => reference::<poisson::Jacobi<f64>>(&size, dtype),
+                _ => reference::<poisson::Jacobi<f32>>(&size, dtype),
+            };
+            passes(&shipped, dtype, &found!(poisson::Jacobi, &size, dtype, &right), "jacobi");
+            let grid_size = grid_size.clone();
+            let sor = poisson_sor::ProblemSize { grid_size, max_iterations, tolerance };
+            passes(&shipped, dtype, &found!(poisson_sor::RedBlackSor, &sor, dtype, &right), "sor");
+            let found = found!(poisson::Jacobi, &early, dtype, &right);
+            println!("early, {dtype}: {:.1e}", found.relative_error);
+            assert!(!shipped.exceeded(dtype, &found).is_empty(), "{dtype}: {found:?}");
+            let wrong = right.copy();
+            let dims = size.grid_size.len() as i64 - 1;
+            let row = (0..dims).fold(wrong.shallow_clone(), |view, dim| view.narrow(dim, 1, 1));
+            drop(row.shallow_clone().zero_());
+            fails(&shipped, dtype, &right, &wrong, "a row beside the boundary left out");
+        }
+    }
+}
+
+#[test]
+fn a_contraction_without_one_state_of_a_bond_fails() {
+    let shipped = Shipped::of("tensor_network");
+    let (sites, physical_dimension) =
+        (shipped.numbers("sites")[0], shipped.numbers("physical_dimension")[0]);
+    for bond_dimension in shipped.numbers("bond_dimension") {
+        for dtype in shipped.precisions() {
+            let size = norm::ProblemSize { sites, bond_dimension, physical_dimension };
+            let right = reference::<norm::SiteBySite>(&size, dtype);
+            let found = distance::<norm::SiteBySite>(&size, dtype, &right);
+            passes(&shipped, dtype, &found, "site by site");
+            let size = norm_einsum::ProblemSize { sites, bond_dimension, physical_dimension };
+            let found = distance::<norm_einsum::Einsum>(&size, dtype, &right);
+            passes(&shipped, dtype, &found, "einsum");
+            let size = norm_transfer::ProblemSize { sites, bond_dimension, physical_dimension };
+            let found = distance::<norm_transfer::TransferMatrices>(&size, dtype, &right);
+            passes(&shipped, dtype, &found, "transfer matrices");
+            let _drawing = inputs::seeded(on_cpu(dtype).seed);
+            let state =
+                norm::state::State::draw(sites, bond_dimension, physical_dimension, &on_cpu(dtype));
+            let state = state.unwrap();
+            drop(state.tensors[sites / 2].narrow(2, bond_dimension as i64 - 1, 1).zero_());
+            let wrong = state.reference().unwrap();
+            fails(&shipped, dtype, &right, &wrong, "a state left out");
+            if dtype == Dtype::Float64 {
+                let rounded = right.to_kind(tch::Kind::Float);
+                fails(&shipped, dtype, &right, &rounded, "computed in fp32");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_product_without_a_feature_or_an_output_fails() {
+    let shipped = Shipped::of("decode_gemv");
+    let sizes = shipped.numbers("out_features").into_iter().zip(shipped.numbers("in_features"));
+    for (out_features, in_features) in sizes {
+        for dtype in shipped.precisions() {
+            let size = gemv::ProblemSize { out_features, in_features };
+            let right = reference::<gemv::Linear>(&size, dtype);
+            passes(&shipped, dtype, &distance::<gemv::Linear>(&size, dtype, &right), "linear");
+            let size = gemv_mv::ProblemSize { out_features, in_features };
+            passes(&shipped, dtype, &distance::<gemv_mv::Mv>(&size, dtype, &right), "mv");
+            let size = gemv_slices::ProblemSize { out_features, in_features };
+            passes(&shipped, dtype, &found!(gemv_slices::Slices, &size, dtype, &right), "slices");
+            let site = on_cpu(dtype);
+            let _drawing = inputs::seeded(site.seed);
+            let weight = site.normal(&[out_features, in_features]).unwrap();
+            let weight = weight * (in_features as f64).powf(-0.5);
+            let x = site.normal(&[in_features]).unwrap();
+            let last = |it: &Tensor, dim| {
+                it.narrow(dim, in_features as i64 - 8, 8).to_kind(tch::Kind::Double)
+            };
+            let wrong = &right - last(&weight, 1).mv(&last(&x, 0));
+            fails(&shipped, dtype, &right, &wrong, "the last 8 features left out");
+            let wrong = right.copy();
+            drop(wrong.narrow(0, out_features as i64 - 1, 1).zero_());
+            fails(&shipped, dtype, &right, &wrong, "the last output left out");
+        }
+    }
+}
+
+#[test]
+fn a_circle_without_some_intervals_fails() {
+    let (shipped, size) = (Shipped::of("pi"), pi::ProblemSize::default());
+    for dtype in shipped.precisions() {
+        let right = pi::reference(&size, &on_cpu(dtype)).unwrap();
+        let found = match dtype {
+            Dtype::Float64 => pi::run_benchmark::<f64>(&size).unwrap().into_tensor(),
+            Dtype::Float32 => pi::run_benchmark::<f32>(&size).unwrap().into_tensor(),
+            _ => pi::run_benchmark::<f16>(&size).unwrap().into_tensor(),
+        };
+        passes(&shipped, dtype, &Distance::between(&right, &found.unwrap()).unwrap(), "pi");
+        // 4 / 4096 each, at the left.
+        let left_out = if dtype == Dtype::Float16 { 4.0 } else { 1.0 };
+        let wrong = &right - left_out * 4.0 / f64::from(size.intervals);
+        fails(&shipped, dtype, &right, &wrong, "intervals left out");
+    }
+}
