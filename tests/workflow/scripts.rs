@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use crate::events::{self, PULL_REQUEST, PUSH};
 use crate::file::Workflow;
 use crate::github::{GitHub, TOKEN};
@@ -199,8 +201,52 @@ fn results_become_history_though_main_has_moved() {
     let mut runner = Runner::new(&workflow, scratch.path());
     let main = runner::head(scratch.path(), "main");
     events::describe(&mut runner, PUSH, &main, &github);
-    let measured = r#"{"successful": 2}"#;
-    uploaded(&runner, "cpu-fp32", &[("summary.json", measured), ("summary.md", "# Leaders")]);
+    // With more of everything than trends read.
+    let measured = json!({
+        "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",
+        "commit": "c0ffee", "successful": 2, "environment": {"rustc": "1"},
+        "results": [
+            {
+                "full_id": "a", "host_fingerprint": "h", "outcome": "measured", "error_message": null,
+                "criterion": {
+                    "median_ms": 1.5, "low_ms": 1.25, "high_ms": 1.75, "confidence_level": 0.95,
+                    "samples": 10
+                },
+                "accuracy": {"rmse": 0.5, "relative_error": "NaN", "max_error": 1.0},
+                "timing": {"latency_ms_p50": 1.5}
+            },
+            {
+                "full_id": "b", "host_fingerprint": "h", "outcome": "measured",
+                "criterion": {
+                    "median_ms": 2.5, "low_ms": null, "high_ms": null, "confidence_level": 0.95
+                },
+                "accuracy": null
+            },
+            {"full_id": "c", "outcome": "skipped", "criterion": null, "accuracy": null}
+        ]
+    });
+    let kept = json!({
+        "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",
+        "commit": "c0ffee",
+        "results": [
+            {
+                "full_id": "a", "host_fingerprint": "h", "outcome": "measured",
+                "criterion": {
+                    "median_ms": 1.5, "low_ms": 1.25, "high_ms": 1.75, "confidence_level": 0.95
+                },
+                "accuracy": {"rmse": 0.5, "relative_error": "NaN"}
+            },
+            {
+                "full_id": "b", "host_fingerprint": "h", "outcome": "measured",
+                "criterion": {
+                    "median_ms": 2.5, "low_ms": null, "high_ms": null, "confidence_level": 0.95
+                },
+                "accuracy": null
+            }
+        ]
+    });
+    let measured = measured.to_string();
+    uploaded(&runner, "cpu-fp32", &[("summary.json", &measured), ("summary.md", "# Leaders")]);
     uploaded(&runner, "cuda-fp32", &[("summary.json", r#"{"successful": 0}"#)]);
     uploaded(&runner, "cuda-fp64", &[("summary.md", "no summary.json")]);
 
@@ -211,7 +257,8 @@ fn results_become_history_though_main_has_moved() {
     assert!(ended.log.contains("main has moved, attempt 1"), "{}", ended.log);
     let files = history(scratch.path());
     let [(file, text)] = &files[..] else { panic!("{files:?}") };
-    assert_eq!(text, measured);
+    assert_eq!(text.lines().count(), 1, "compact: {text}");
+    assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), kept);
     let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
     let shape: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let commit: String =
@@ -229,6 +276,19 @@ fn results_become_history_though_main_has_moved() {
     assert_eq!(ended.failed, None, "{}", ended.log);
     assert!(ended.log.contains("nothing to commit"), "{}", ended.log);
     assert_eq!(runner::head(scratch.path(), "main"), main);
+
+    // Neither what is no summary nor a refusal is taken for something else.
+    uploaded(&runner, "cpu-fp32", &[("summary.json", "{")]);
+    let ended = runner.run("history", &main);
+    assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
+    assert!(ended.log.contains("::error::cpu-fp32: results/"), "{}", ended.log);
+    uploaded(&runner, "cpu-fp32", &[("summary.json", &measured)]);
+    events::refuse_pushes(scratch.path());
+    let ended = runner.run("history", &main);
+    assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
+    assert!(ended.log.contains("main is protected"), "{}", ended.log);
+    assert!(ended.log.contains("could not be pushed to, and has not moved"), "{}", ended.log);
+    assert!(!ended.log.contains("attempt"), "{}", ended.log);
 }
 
 #[test]
