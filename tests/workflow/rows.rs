@@ -222,6 +222,18 @@ fn a_row_without_its_device_is_skipped_and_says_so() {
 }
 
 #[test]
+fn a_row_that_ends_before_it_measures_uploads_nothing() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let (workflow, github) = (Workflow::read(), GitHub::start());
+    let mut row = Row::new(&workflow, &github, scratch.path());
+    fs::write(scratch.path().join("bin/cargo"), "#!/bin/sh\nexit 7\n").expect("write a script");
+    let ended = row.measure();
+    assert_eq!(ended.failed.as_deref(), Some("Provision libtorch"), "{}", ended.log);
+    assert!(ended.log.contains("::warning::No files were found"), "{}", ended.log);
+    assert!(!row.runner.artifacts().exists());
+}
+
+#[test]
 fn the_history_is_read_where_there_is_one() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let (workflow, github) = (Workflow::read(), GitHub::start());
