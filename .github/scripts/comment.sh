@@ -2,6 +2,8 @@
 # comment.sh RESULTS: one comment on the pull request with the results of every row, found again by
 # its first line and updated in place.
 set -euo pipefail
+# Else what fails inside $(…) is passed over.
+shopt -s inherit_errexit
 
 results=$1
 marker='<!-- criterion-torch kernels -->'
@@ -10,41 +12,56 @@ limit=60000
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# section FOLDER: what a row has to say, what matters first.
-section() {
-    local folder=$1 row file
-    row=${folder##*/benchmark-results-}
-    printf '<details><summary>%s</summary>\n\n' "$row"
-    for file in confirmed regressions summary; do
-        if [[ -e $folder/$file.md ]]; then
-            cat "$folder/$file.md"
-            echo
-        fi
-    done
-    printf '</details>\n'
-}
-
+# What is known of each row: its verdict, which is never left out, and two texts that may be.
 shopt -s nullglob
 for folder in "$results"/benchmark-results-*/; do
-    section "${folder%/}" >"$work/section"
-    jq --null-input --rawfile text "$work/section" --arg row "${folder%/}" '
-        {row: ($row | sub(".*/benchmark-results-"; "")), text: $text}'
-done >"$work/sections"
+    for file in verdict regressions confirmed summary; do
+        cat "$folder$file.md" >"$work/$file" 2>/dev/null || : >"$work/$file"
+    done
+    # Where there are none the file says so at length.
+    regressed=false
+    if [[ -e ${folder}regressions.json ]]; then
+        regressed=$(jq '.regressions != []' "${folder}regressions.json")
+    fi
+    measured=true
+    if [[ -e ${folder}summary.json ]]; then
+        measured=$(jq '.successful > 0' "${folder}summary.json")
+    fi
+    jq --null-input --arg row "${folder%/}" --argjson regressed "$regressed" --argjson measured "$measured" \
+        --rawfile verdict "$work/verdict" --rawfile regressions "$work/regressions" \
+        --rawfile confirmed "$work/confirmed" --rawfile summary "$work/summary" '
+        {
+            row: ($row | sub(".*/benchmark-results-"; "")),
+            verdict: ($verdict | rtrimstr("\n") | if . == "" then "ended without a word; see its log" else .[:2000] end),
+            regressions: (if $regressed then $confirmed + "\n" + $regressions else "" end),
+            summary: (if $measured then $summary else "" end)
+        }'
+done >"$work/rows"
 
 run=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID
 head="$marker
 ## Kernels at ${HEAD_SHA:0:8}
 
-Measuring ended with **$RESULT**; [the run and its artifacts]($run)."
+Measuring ended with **$RESULT**; [the run and its artifacts]($run).
+"
+# Regressions have the room before any summary has.
 jq --slurp --arg head "$head" --argjson limit "$limit" '
-    reduce .[] as $section ({body: $head, left_out: []};
-        if (.body | length) + ($section.text | length) < $limit
-        then .body += "\n\n" + $section.text
-        else .left_out += [$section.row] end)
+    def details($what; $text):
+        "<details><summary>\(.row): \($what)</summary>\n\n\($text)\n</details>";
+    . as $rows
+    | [
+        (.[] | select(.regressions != "") | {row, text: details("regressions"; .regressions)}),
+        (.[] | select(.summary != "") | {row, text: details("summary"; .summary)})
+    ]
+    | reduce .[] as $part (
+        {body: ($head + ($rows | map("\n- \(.row): \(.verdict)") | add // "\nNo row left results.")), left_out: []};
+        if (.body | length) + ($part.text | length) < $limit
+        then .body += "\n\n" + $part.text
+        else .left_out += [$part.row] end)
     | if .left_out == [] then . else
-        .body += "\n\nToo long for here, so in the artifacts alone: " + (.left_out | join(", "))
+        .body += "\n\nToo long for here, so in the artifacts alone: " + (.left_out | unique | join(", "))
       end
-    | {body}' "$work/sections" >"$work/body"
+    | {body}' "$work/rows" >"$work/body"
 
 # api METHOD PATH [FILE]: leaves the answer in $work/answer, prints the status. The token is on no
 # command line.
@@ -63,11 +80,13 @@ refused() {
 
 # The id of our comment; nothing if there is none yet.
 find_comment() {
-    local page status
+    local page status length
     for ((page = 1; ; page++)); do
         status=$(api GET "$PULL_REQUEST/comments?per_page=100&page=$page")
         [[ $status == 200 ]] || refused "the comments cannot be read" "$status" >&2
-        if [[ $(jq length "$work/answer") == 0 ]]; then
+        length=$(jq 'if type == "array" then length else error("no list") end' "$work/answer") ||
+            refused "the comments cannot be understood" "$status" >&2
+        if [[ $length == 0 ]]; then
             return
         fi
         jq --raw-output --arg marker "$marker" 'first(.[]

@@ -1,6 +1,12 @@
 //! The kernels of `benches/kernels`: each against its reference, at sizes that are tiny, odd and of
 //! unequal sides, in all its precisions.
 
+#![allow(clippy::duplicate_mod, reason = "files of one folder share their helpers")]
+#![allow(
+    clippy::module_inception,
+    reason = "a helper is called after what it is about, as is the kernel"
+)]
+
 mod check;
 mod cuda;
 mod shipped;

@@ -46,7 +46,6 @@ pub fn describe(runner: &mut Runner<'_>, event: &str, head: &str, github: &GitHu
 
 /// The first push to main finds that somebody else was faster.
 pub fn move_main_when_pushed_to(place: &Path) {
-    let hook = place.join("origin.git/hooks/pre-receive");
     let script = r#"#!/bin/sh
 if test -e moved; then exit 0; fi
 touch moved
@@ -56,6 +55,16 @@ export GIT_COMMITTER_NAME=other GIT_COMMITTER_EMAIL=other@localhost
 moved=$(git commit-tree -p main -m 'moved meanwhile' 'main^{tree}')
 git update-ref refs/heads/main "$moved"
 "#;
+    write_hook(place, script);
+}
+
+/// Whatever is pushed is refused, with a reason.
+pub fn refuse_pushes(place: &Path) {
+    write_hook(place, "#!/bin/sh\necho main is protected >&2\nexit 1\n");
+}
+
+fn write_hook(place: &Path, script: &str) {
+    let hook = place.join("origin.git/hooks/pre-receive");
     fs::create_dir_all(hook.parent().expect("a folder")).expect("make the folder of hooks");
     fs::write(&hook, script).expect("write a hook");
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("make it executable");

@@ -17,6 +17,8 @@ struct State {
     writes: usize,
     /// As the token of a pull request of a fork.
     read_only: bool,
+    /// The answer to whatever is asked.
+    nonsense: Option<String>,
 }
 
 /// Serves until the test ends.
@@ -46,6 +48,11 @@ impl GitHub {
 
     pub fn make_read_only(&self) {
         self.state().read_only = true;
+    }
+
+    /// Answers with this, and all is well.
+    pub fn says_nothing_but(&self, text: &str) {
+        self.state().nonsense = Some(text.to_owned());
     }
 
     /// The bodies of all comments by programs.
@@ -142,7 +149,7 @@ fn answer(stream: TcpStream, state: &mut State) {
     } else {
         (401, json!({"message": "Bad credentials"}))
     };
-    let answer = answer.to_string();
+    let answer = state.nonsense.clone().unwrap_or_else(|| answer.to_string());
     let head =
         format!("HTTP/1.1 {status} -\r\nContent-Length: {}\r\nConnection: close", answer.len());
     (&stream).write_all(format!("{head}\r\n\r\n{answer}").as_bytes()).expect("the client listens");

@@ -7,5 +7,6 @@ mod github;
 mod measuring;
 mod promises;
 mod repository;
+mod rows;
 mod runner;
 mod scripts;

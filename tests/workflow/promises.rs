@@ -1,6 +1,6 @@
 //! What the file says, without running it.
 
-use crate::file::Workflow;
+use crate::file::{Step, Workflow};
 
 fn words<'w>(words: impl IntoIterator<Item = &'w String>) -> Vec<&'w str> {
     words.into_iter().map(String::as_str).collect()
@@ -36,8 +36,16 @@ fn every_row_is_measured_kept_for_30_days_and_stops_no_other() {
     assert_eq!(matrix["precision"], "${{ fromJSON(needs.precisions.outputs.list) }}");
     assert_eq!(
         bench.runs_on,
-        "${{ matrix.backend == 'cuda' && vars.CUDA_RUNNER || 'ubuntu-latest' }}"
+        "${{ matrix.backend == 'cuda' && !github.event.pull_request.head.repo.fork && \
+         vars.CUDA_RUNNER || 'ubuntu-latest' }}",
+        "code of forks runs on no machine of ours"
     );
+    let cache = |step: &&Step| step.uses.as_deref() == Some("actions/cache@v4");
+    let cache = bench.steps.iter().find(cache).expect("what is built is kept");
+    for key in ["key", "restore-keys"] {
+        let key = cache.input(key);
+        assert!(key.contains("-${{ steps.rust.outputs.version }}-"), "{key}");
+    }
     let upload = bench.steps.last().expect("steps");
     assert_eq!(upload.uses.as_deref(), Some("actions/upload-artifact@v4"));
     assert_eq!(upload.input("retention-days"), "30");

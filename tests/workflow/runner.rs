@@ -122,7 +122,16 @@ impl<'w> Runner<'w> {
                 let name = self.evaluate(&step.input("name"), running);
                 let into = self.artifacts().join(name);
                 repository::remove(&into);
-                repository::copy(&running.workspace.join(step.input("path")), &into);
+                let path = step.input("path");
+                if running.workspace.join(&path).exists() {
+                    repository::copy(&running.workspace.join(path), &into);
+                } else {
+                    // Its `if-no-files-found` is `warn`.
+                    running.ended.log += &format!(
+                        "::warning::No files were found with the provided path: {path}. No \
+                         artifacts will be uploaded.\n"
+                    );
+                }
             }
             Some(("actions/download-artifact", _)) => {
                 let pattern = step.input("pattern");

@@ -4,9 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use crate::events::{self, PULL_REQUEST, PUSH};
 use crate::file::Workflow;
-use crate::github::GitHub;
+use crate::github::{GitHub, TOKEN};
 use crate::repository::{self, git};
 use crate::runner::{self, Runner};
 
@@ -45,16 +47,31 @@ fn there_is_one_comment_and_it_is_updated() {
     for index in 0..120 {
         github.has("User", &format!("{marker}\nno. {index}"));
     }
+    let regressions = r#"{"regressions": [{"full_id": "a", "kind": "latency"}]}"#;
     uploaded(
         &runner,
         "cpu-fp32",
         &[
+            ("verdict.md", "**regressed twice**: `a` (latency)\n"),
             ("summary.md", "# Leaders of `fp32` $(touch injected) \"quoted\"\n"),
+            ("summary.json", r#"{"successful": 2}"#),
             ("regressions.md", "# Slower\n"),
+            ("regressions.json", regressions),
             ("confirmed.md", "Regressed twice\n"),
         ],
     );
-    uploaded(&runner, "cuda-fp32", &[("summary.md", "no GPU here\n")]);
+    uploaded(
+        &runner,
+        "cuda-fp32",
+        &[
+            ("verdict.md", "nothing measured here: no GPU\n"),
+            ("summary.md", "all skipped\n"),
+            ("summary.json", r#"{"successful": 0}"#),
+            ("regressions.md", "none\n"),
+            ("regressions.json", r#"{"regressions": []}"#),
+        ],
+    );
+    uploaded(&runner, "cuda-fp64", &[]);
     let ended = runner.run("comment", &main);
     assert_eq!(ended.failed, None, "{}", ended.log);
     let comments = github.by_programs();
@@ -63,27 +80,76 @@ fn there_is_one_comment_and_it_is_updated() {
     let parts = [
         "**failure**",
         "(https://github.test/owner/project/actions/runs/42)",
-        "<summary>cpu-fp32</summary>",
-        "Regressed twice",
+        "\n- cpu-fp32: **regressed twice**: `a` (latency)\n- cuda-fp32: nothing measured here: no \
+         GPU\n- cuda-fp64: ended without a word; see its log\n",
+        "<details><summary>cpu-fp32: regressions</summary>\n\nRegressed twice",
         "# Slower",
+        "<details><summary>cpu-fp32: summary</summary>",
         "# Leaders of `fp32` $(touch injected) \"quoted\"",
-        "<summary>cuda-fp32</summary>",
-        "no GPU here",
     ];
     let places: Vec<Option<usize>> = parts.iter().map(|part| first.find(part)).collect();
     assert!(places.is_sorted() && places[0].is_some(), "{places:?}\n{first}");
+    assert_eq!(first.matches("cuda-").count(), 2, "one line where nothing was measured: {first}");
 
+    // The next push mends it.
     runner.expressions.insert("needs.bench.result".to_owned(), "success".to_owned());
-    let long = "x".repeat(70_000);
-    uploaded(&runner, "cuda-fp64", &[("summary.md", &long)]);
+    uploaded(
+        &runner,
+        "cpu-fp32",
+        &[("verdict.md", "nothing regressed\n"), ("regressions.json", r#"{"regressions": []}"#)],
+    );
     let ended = runner.run("comment", &main);
     assert_eq!(ended.failed, None, "{}", ended.log);
     let comments = github.by_programs();
     let [second] = &comments[..] else { panic!("{} comments", comments.len()) };
-    assert!(second.contains("**success**") && second.contains("no GPU here"), "{second}");
-    assert!(second.len() < 65_536, "GitHub takes no more");
-    assert!(second.ends_with("in the artifacts alone: cuda-fp64"), "{second}");
+    assert!(second.contains("**success**;") && !second.contains("# Slower"), "{second}");
+    assert!(second.contains("\n- cpu-fp32: nothing regressed\n"), "{second}");
     assert_eq!(github.writes(), 2);
+}
+
+#[test]
+fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    repository_in(scratch.path());
+    let (workflow, github) = (Workflow::read(), GitHub::start());
+    let mut runner = Runner::new(&workflow, scratch.path());
+    let main = runner::head(scratch.path(), "main");
+    events::describe(&mut runner, PULL_REQUEST, &main, &github);
+    runner.expressions.insert("needs.bench.result".to_owned(), "failure".to_owned());
+    let rows = ["cpu-bf16", "cpu-fp32", "cpu-fp64", "cuda-bf16", "cuda-fp32", "cuda-fp64"];
+    for row in rows {
+        let summary = format!("{row}'s summary\n{}", "x".repeat(20_000));
+        let files = [
+            ("verdict.md", "nothing regressed"),
+            ("summary.md", &summary),
+            ("summary.json", r#"{"successful": 2}"#),
+            ("regressions.md", "None.\n"),
+            ("regressions.json", r#"{"regressions": []}"#),
+        ];
+        uploaded(&runner, row, &files);
+    }
+    let of_last = [
+        ("verdict.md", "**regressed twice**: `a` (latency)"),
+        ("confirmed.md", "Regressed twice in a row\n"),
+        ("regressions.md", "| a | slower |\n"),
+        ("regressions.json", r#"{"regressions": [{"full_id": "a", "kind": "latency"}]}"#),
+    ];
+    uploaded(&runner, rows[5], &of_last);
+    let ended = runner.run("comment", &main);
+    assert_eq!(ended.failed, None, "{}", ended.log);
+    let comments = github.by_programs();
+    let [comment] = &comments[..] else { panic!("{} comments", comments.len()) };
+    assert!(comment.len() < 65_536, "GitHub takes no more");
+    let (head, details) = comment.split_once("<details>").expect("details");
+    for row in &rows[..5] {
+        assert!(head.contains(&format!("- {row}: nothing regressed\n")), "{head}");
+    }
+    assert!(head.ends_with("- cuda-fp64: **regressed twice**: `a` (latency)\n\n"), "{head}");
+    let first = "<summary>cuda-fp64: regressions</summary>\n\nRegressed twice in a row\n\n| a |";
+    assert!(details.starts_with(first), "{}", &details[..200]);
+    assert!(details.contains("cpu-bf16's summary") && details.contains("cpu-fp32's summary"));
+    let left_out = "in the artifacts alone: cpu-fp64, cuda-bf16, cuda-fp32, cuda-fp64";
+    assert!(comment.ends_with(left_out), "{}", &comment[comment.len() - 300..]);
 }
 
 #[test]
@@ -107,6 +173,16 @@ fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
     let ended = runner.run("comment", &main);
     assert_eq!(ended.failed.as_deref(), Some("Comment on the pull request"));
     assert!(ended.log.contains("::error::the comments cannot be read: HTTP 401"), "{}", ended.log);
+
+    // What stands between us and GitHub may answer in another language.
+    runner.expressions.insert("github.token".to_owned(), TOKEN.to_owned());
+    for page in ["<html>all is well</html>", r#"{"message": "no list"}"#] {
+        github.says_nothing_but(page);
+        let ended = runner.run("comment", &main);
+        assert_eq!(ended.failed.as_deref(), Some("Comment on the pull request"));
+        let expected = "::error::the comments cannot be understood: HTTP 200";
+        assert!(ended.log.contains(expected), "{}", ended.log);
+    }
 }
 
 /// The files of the history on the server, each with its text.
@@ -125,8 +201,52 @@ fn results_become_history_though_main_has_moved() {
     let mut runner = Runner::new(&workflow, scratch.path());
     let main = runner::head(scratch.path(), "main");
     events::describe(&mut runner, PUSH, &main, &github);
-    let measured = r#"{"successful": 2}"#;
-    uploaded(&runner, "cpu-fp32", &[("summary.json", measured), ("summary.md", "# Leaders")]);
+    // With more of everything than trends read.
+    let measured = json!({
+        "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",
+        "commit": "c0ffee", "successful": 2, "environment": {"rustc": "1"},
+        "results": [
+            {
+                "full_id": "a", "host_fingerprint": "h", "outcome": "measured", "error_message": null,
+                "criterion": {
+                    "median_ms": 1.5, "low_ms": 1.25, "high_ms": 1.75, "confidence_level": 0.95,
+                    "samples": 10
+                },
+                "accuracy": {"rmse": 0.5, "relative_error": "NaN", "max_error": 1.0},
+                "timing": {"latency_ms_p50": 1.5}
+            },
+            {
+                "full_id": "b", "host_fingerprint": "h", "outcome": "measured",
+                "criterion": {
+                    "median_ms": 2.5, "low_ms": null, "high_ms": null, "confidence_level": 0.95
+                },
+                "accuracy": null
+            },
+            {"full_id": "c", "outcome": "skipped", "criterion": null, "accuracy": null}
+        ]
+    });
+    let kept = json!({
+        "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",
+        "commit": "c0ffee",
+        "results": [
+            {
+                "full_id": "a", "host_fingerprint": "h", "outcome": "measured",
+                "criterion": {
+                    "median_ms": 1.5, "low_ms": 1.25, "high_ms": 1.75, "confidence_level": 0.95
+                },
+                "accuracy": {"rmse": 0.5, "relative_error": "NaN"}
+            },
+            {
+                "full_id": "b", "host_fingerprint": "h", "outcome": "measured",
+                "criterion": {
+                    "median_ms": 2.5, "low_ms": null, "high_ms": null, "confidence_level": 0.95
+                },
+                "accuracy": null
+            }
+        ]
+    });
+    let measured = measured.to_string();
+    uploaded(&runner, "cpu-fp32", &[("summary.json", &measured), ("summary.md", "# Leaders")]);
     uploaded(&runner, "cuda-fp32", &[("summary.json", r#"{"successful": 0}"#)]);
     uploaded(&runner, "cuda-fp64", &[("summary.md", "no summary.json")]);
 
@@ -137,7 +257,8 @@ fn results_become_history_though_main_has_moved() {
     assert!(ended.log.contains("main has moved, attempt 1"), "{}", ended.log);
     let files = history(scratch.path());
     let [(file, text)] = &files[..] else { panic!("{files:?}") };
-    assert_eq!(text, measured);
+    assert_eq!(text.lines().count(), 1, "compact: {text}");
+    assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), kept);
     let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
     let shape: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let commit: String =
@@ -155,6 +276,19 @@ fn results_become_history_though_main_has_moved() {
     assert_eq!(ended.failed, None, "{}", ended.log);
     assert!(ended.log.contains("nothing to commit"), "{}", ended.log);
     assert_eq!(runner::head(scratch.path(), "main"), main);
+
+    // Neither what is no summary nor a refusal is taken for something else.
+    uploaded(&runner, "cpu-fp32", &[("summary.json", "{")]);
+    let ended = runner.run("history", &main);
+    assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
+    assert!(ended.log.contains("::error::cpu-fp32: results/"), "{}", ended.log);
+    uploaded(&runner, "cpu-fp32", &[("summary.json", &measured)]);
+    events::refuse_pushes(scratch.path());
+    let ended = runner.run("history", &main);
+    assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
+    assert!(ended.log.contains("main is protected"), "{}", ended.log);
+    assert!(ended.log.contains("could not be pushed to, and has not moved"), "{}", ended.log);
+    assert!(!ended.log.contains("attempt"), "{}", ended.log);
 }
 
 #[test]

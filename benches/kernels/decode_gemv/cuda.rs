@@ -31,7 +31,7 @@ impl Kernel for Cuda {
         let layer = Layer::draw(size.out_features, size.in_features, site)?;
         // A row begins where an access of 16 bytes may.
         let values = 16 / site.dtype.bytes() as usize;
-        if size.in_features % values != 0 || i32::try_from(size.in_features).is_err() {
+        if !size.in_features.is_multiple_of(values) || i32::try_from(size.in_features).is_err() {
             return Err(site.unsupported(&format!(
                 "in_features is {}, but gemv.cu takes multiples of {values} below 2³¹",
                 size.in_features

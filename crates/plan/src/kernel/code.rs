@@ -8,6 +8,10 @@ use super::Kernel;
 use super::source::{Arguments, Form, Function, Source};
 use crate::config::{Diagnostic, Diagnostics};
 
+/// Files of one folder share their helpers, each as a module of its own.
+const SHARED: &str =
+    "#[allow(clippy::duplicate_mod, reason = \"files of one folder share their helpers\")]";
+
 /// What is generated of a file.
 struct File<'k> {
     index: usize,
@@ -72,7 +76,7 @@ fn files<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> Result<Vec<File<'
 fn module(file: &File<'_>) -> String {
     let index = file.index;
     let path = file.source.path.to_str().expect("the search refuses other paths");
-    let mut text = format!("\n#[path = {path:?}]\nmod kernel_{index};\n\n");
+    let mut text = format!("\n{SHARED}\n#[path = {path:?}]\nmod kernel_{index};\n\n");
     let given = if file.source.fields.is_empty() { "_given" } else { "given" };
     add(
         &mut text,
