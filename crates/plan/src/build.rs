@@ -152,7 +152,8 @@ fn suites(
     Ok(targets.iter().map(suite).collect())
 }
 
-/// Has cargo look at what is at `path`. What is not there yet would make it build anew every time.
+/// Has cargo look at what is at `path`. What is not there yet would make it build anew every time, and so
+/// would the package itself instead: cargo looks at all inside a folder, and `target` changes.
 fn watch(path: &Path) {
     if path.exists() {
         println!("cargo::rerun-if-changed={}", path.display());

@@ -31,7 +31,7 @@ impl KernelSuite {
 /// The key of the folders.
 pub(super) const KEY: &str = "kernel_paths";
 
-/// What wins over every `bench.yaml`.
+/// What holds over every `bench.yaml`.
 const OVERRIDE: &str = "override";
 
 /// The folder that is searched where none is named; the only one that need not exist.
