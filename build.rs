@@ -3,6 +3,8 @@
 use std::env;
 use std::process::Command;
 
+use plan::build::Linked;
+
 fn main() {
     plan::build::main(&[
         plan::Mode::Inference,
@@ -15,18 +17,14 @@ fn main() {
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
 }
 
-/// tch's own flags reach only its own binaries, so they are repeated here: the path where
-/// libtorch is found at run time, and CUDA, which no symbol asks for and the linker would drop.
+/// tch's own flags reach only its own binaries, and this package's only its own.
 fn link() {
-    let native = |name: &str| env::var(format!("DEP_CRITERION_TORCH_NATIVE_{name}"));
-    let Ok(lib) = native("LIBTORCH_LIB") else {
+    let Some(linked) = Linked::by("criterion_torch_native") else {
         println!("cargo::error=libtorch was not found; run `cargo xtask setup`");
         return;
     };
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{lib}");
-    if native("CUDA").as_deref() == Ok("linked") {
-        println!("cargo::rustc-link-arg=-Wl,--no-as-needed,-ltorch_cuda,-ltorch,--as-needed");
-    }
+    linked.link();
+    linked.hand_on();
 }
 
 /// Goes into every record: the compiler is a circumstance of a measurement.

@@ -16,16 +16,31 @@ fn main() -> ExitCode {
     other_threads_count();
     a_tensor_is_counted_once();
     a_panic_ends_the_count();
-    println!("test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    too_many_blocks_are_no_count();
+    println!("test result: ok. 6 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
 fn tracked<T>(work: impl FnOnce() -> T) -> (T, DeviceMemory) {
-    memory::track(Device::Cpu, work).expect("nothing else tracks")
+    let (value, counted) = memory::track(Device::Cpu, work).expect("nothing else tracks");
+    (value, counted.expect("few blocks"))
 }
 
 fn memory(peak_bytes: u64, live_bytes: i64, total_bytes: u64, allocations: u64) -> DeviceMemory {
     DeviceMemory { peak_bytes, live_bytes, total_bytes, allocations }
+}
+
+/// The work is done all the same.
+fn too_many_blocks_are_no_count() {
+    const BLOCKS: u64 = 200_000;
+    let many = || (0..BLOCKS).map(Box::new).collect::<Vec<_>>();
+    let (kept, counted) = memory::track(Device::Cpu, many).expect("nothing else tracks");
+    assert_eq!(kept.len() as u64, BLOCKS);
+    let reason = counted.expect_err("more than there is room for");
+    assert!(reason.contains("196608 blocks"), "{reason}");
+    drop(kept);
+    let (kept, found) = tracked(|| Box::new(7_u64));
+    assert_eq!(found, memory(8, 8, 8, 1), "{kept}: the next one counts");
 }
 
 fn plain_rust_is_its_bytes() {

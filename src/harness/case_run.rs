@@ -21,8 +21,8 @@ pub struct CaseRun {
     pub accuracy: Accuracy,
     /// The very first step after building, in nanoseconds.
     pub first_call_ns: u64,
-    /// Memory of one step.
-    pub memory: Memory,
+    /// Memory of one step, or why it is not known.
+    pub memory: Result<Memory, String>,
     /// Its time and noise, once it has been warmed up for sampling.
     pub pilot: Option<Pilot>,
 }
@@ -52,6 +52,15 @@ pub struct Findings {
     pub measures: Measures,
     /// What a reader of the numbers should know.
     pub notes: Vec<String>,
+}
+
+impl Findings {
+    /// Forgets everything that was timed.
+    pub fn discard(&mut self) {
+        let Measures { first_call_ns, memory, .. } = self.measures;
+        self.measures = Measures { first_call_ns, memory, ..Measures::default() };
+        (self.last_sample, self.planned) = (None, None);
+    }
 }
 
 impl CaseRun {
@@ -90,15 +99,26 @@ impl CaseRun {
         findings.notes.extend(self.subject.workload.notes());
         findings.accuracy = Some(self.accuracy.clone());
         findings.measures.first_call_ns = Some(self.first_call_ns);
-        findings.measures.memory = Some(self.memory);
+        match &self.memory {
+            Ok(memory) => findings.measures.memory = Some(*memory),
+            Err(reason) => {
+                findings.measures.absent.insert("memory".to_owned(), reason.clone());
+            }
+        }
     }
 }
 
-/// The memory of one step, on its device.
-fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refusal> {
+/// The memory of one step, on its device, or why it cannot be told.
+fn count_memory(
+    device: Device,
+    workload: &dyn Workload,
+) -> Result<Result<Memory, String>, Refusal> {
     let (output, counted) = memory::track(device, || workload.run())?;
     drop(output?);
-    Ok(Memory {
+    if let Some(reason) = workload.uncounted() {
+        return Ok(Err(reason));
+    }
+    Ok(counted.map(|counted| Memory {
         weights_bytes: workload.weights_bytes(),
         inputs_bytes: workload.inputs_bytes(),
         outputs_bytes: workload.outputs_bytes(),
@@ -107,7 +127,7 @@ fn count_memory(device: Device, workload: &dyn Workload) -> Result<Memory, Refus
             total_bytes: counted.total_bytes,
             allocations: counted.allocations,
         },
-    })
+    }))
 }
 
 /// Puts the allocator into the state that the case asks for, as far as that goes: retention

@@ -83,6 +83,11 @@ impl<'a> GroupRun<'a> {
             return outcome;
         }
         self.probed(case, &mut run, findings);
+        if let Err(outcome) = settled(panics::catch(|| run.subject.workload.recheck())) {
+            // Of what computes something else by now there is no time.
+            findings.discard();
+            return outcome;
+        }
         match case.role {
             Role::Baseline if self.wanted => self.partner = Partner::Ready(Box::new(run)),
             Role::Baseline => {}

@@ -26,6 +26,8 @@ const COUNTERS_S: f64 = 0.02;
 const COUNTED: (f64, f64) = (3.0, 10_000.0);
 /// Seconds of work that may be queued on a device while its energy is read.
 const QUEUED_S: f64 = 0.005;
+/// A first call that takes so many times what a later one does deserves a word.
+const SLOW_START: f64 = 10.0;
 /// Why a cold case has neither counters nor energy nor utilization.
 const FLUSHED: &str = "every step of a cold case follows a flush, which would be counted with it";
 
@@ -57,6 +59,9 @@ impl Passes<'_> {
         self.notes.extend(self.subject.notes());
         let latency = self.latency().map_err(|refusal| refusal.to_string());
         self.measures.latency = self.or_absent("latency", latency);
+        if self.case.work.kernel().is_some() {
+            self.notes.extend(slow_start(self.measures));
+        }
         // The passes below run steps without the timer.
         self.subject.settle();
         let counters = self.counters();
@@ -186,6 +191,17 @@ fn keep(times: &[f64], measures: &mut Measures) {
     measures.absent.insert("calls_ns".to_owned(), reason);
 }
 
+/// What to think of a first call that took much longer than the later ones.
+fn slow_start(measures: &Measures) -> Option<String> {
+    let times = measures.first_call_ns? as f64 / measures.latency?.p50_ns;
+    (times > SLOW_START).then(|| {
+        format!(
+            "the first call took {times:.0} times a later one: a step may reuse what an earlier one \
+             computed, or it warmed up"
+        )
+    })
+}
+
 /// Gives every null measure a reason.
 pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
     let Measures {
@@ -230,6 +246,18 @@ mod tests {
         keep(&vec![1.0; KEPT + 1], &mut measures);
         assert!(measures.calls_ns.is_empty());
         assert!(measures.absent["calls_ns"].contains("10001"), "{:?}", measures.absent);
+    }
+
+    #[test]
+    fn a_first_call_far_above_the_median_is_noted() {
+        let noted = |first_call_ns| {
+            let latency = latency::summarize(&[90.0, 100.0, 5000.0]);
+            let measures = Measures { first_call_ns, latency, ..Measures::default() };
+            slow_start(&measures)
+        };
+        let note = noted(Some(2500)).expect("25 times");
+        assert!(note.starts_with("the first call took 25 times a later one"), "{note}");
+        assert_eq!((noted(Some(1000)), noted(None)), (None, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! of another crate, and their loops become vector code only around what they can see.
 
 use std::fmt::Debug;
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use half::{bf16, f16};
 use plan::Dtype;
@@ -21,8 +21,11 @@ pub trait Element:
     + Add<Output = Self>
     + AddAssign
     + Sub<Output = Self>
+    + SubAssign
     + Mul<Output = Self>
+    + MulAssign
     + Div<Output = Self>
+    + DivAssign
     + Neg<Output = Self>
     + 'static
 {
@@ -43,6 +46,75 @@ pub trait Element:
 
     /// Rounds to nearest.
     fn narrow(wide: Self::Wide) -> Self;
+
+    /// Its square root; NaN below 0.
+    fn sqrt(self) -> Self;
+
+    /// e to its power.
+    fn exp(self) -> Self;
+
+    /// Its natural logarithm; NaN below 0.
+    fn ln(self) -> Self;
+
+    /// Its magnitude.
+    fn abs(self) -> Self;
+
+    /// The larger of both; the other one if one is NaN.
+    fn max(self, other: Self) -> Self;
+
+    /// The smaller of both; the other one if one is NaN.
+    fn min(self, other: Self) -> Self;
+
+    /// `self · factor + addend`, rounded once in [`Self::Wide`].
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+
+    /// Its whole power.
+    fn powi(self, exponent: i32) -> Self;
+}
+
+/// The functions of [`Element`] by those of what it is computed with.
+macro_rules! functions_of {
+    ($wide:ty) => {
+        #[inline]
+        fn sqrt(self) -> Self {
+            Self::narrow(<$wide>::sqrt(self.wide()))
+        }
+
+        #[inline]
+        fn exp(self) -> Self {
+            Self::narrow(<$wide>::exp(self.wide()))
+        }
+
+        #[inline]
+        fn ln(self) -> Self {
+            Self::narrow(<$wide>::ln(self.wide()))
+        }
+
+        #[inline]
+        fn abs(self) -> Self {
+            Self::narrow(<$wide>::abs(self.wide()))
+        }
+
+        #[inline]
+        fn max(self, other: Self) -> Self {
+            Self::narrow(<$wide>::max(self.wide(), other.wide()))
+        }
+
+        #[inline]
+        fn min(self, other: Self) -> Self {
+            Self::narrow(<$wide>::min(self.wide(), other.wide()))
+        }
+
+        #[inline]
+        fn mul_add(self, factor: Self, addend: Self) -> Self {
+            Self::narrow(<$wide>::mul_add(self.wide(), factor.wide(), addend.wide()))
+        }
+
+        #[inline]
+        fn powi(self, exponent: i32) -> Self {
+            Self::narrow(<$wide>::powi(self.wide(), exponent))
+        }
+    };
 }
 
 impl Element for f64 {
@@ -68,6 +140,8 @@ impl Element for f64 {
     fn narrow(wide: Self) -> Self {
         wide
     }
+
+    functions_of!(f64);
 }
 
 impl Element for f32 {
@@ -93,6 +167,8 @@ impl Element for f32 {
     fn narrow(wide: Self) -> Self {
         wide
     }
+
+    functions_of!(f32);
 }
 
 macro_rules! half_precision {
@@ -120,6 +196,8 @@ macro_rules! half_precision {
             fn narrow(wide: f32) -> Self {
                 Self::from_f32(wide)
             }
+
+            functions_of!(f32);
         }
     };
 }
@@ -142,5 +220,54 @@ mod tests {
         // 8 and 11 bits of significand: 171 / 512 and 1365 / 4096.
         assert_eq!(third::<bf16>(), 171.0 / 512.0);
         assert_eq!(third::<f16>(), 1365.0 / 4096.0);
+    }
+
+    /// Against float64's, to half a unit in the last place of `T`.
+    fn functions_are_those_of_their_names<T: Element>(digits: i32) {
+        let near = |found: T, exact: f64| {
+            let allowed = exact.abs() * 2.0_f64.powi(-digits);
+            assert!(
+                (found.to_f64() - exact).abs() <= allowed,
+                "{:?}: {found:?}, {exact}",
+                T::DTYPE
+            );
+        };
+        let (x, y) = (T::from_f64(2.375), T::from_f64(-0.75));
+        near(x.sqrt(), 2.375_f64.sqrt());
+        near(x.exp(), 2.375_f64.exp());
+        near(x.ln(), 2.375_f64.ln());
+        near(x.powi(3), 2.375_f64.powi(3));
+        near(x.powi(-2), 2.375_f64.powi(-2));
+        near(x.mul_add(x, y), 2.375 * 2.375 - 0.75);
+        let exactly = |found: T, expected: f64| assert_eq!(found.to_f64(), expected);
+        exactly(y.abs(), 0.75);
+        exactly(x.max(y), 2.375);
+        exactly(x.min(y), -0.75);
+        let nan = y.sqrt();
+        assert!(nan.to_f64().is_nan() && y.ln().to_f64().is_nan());
+        exactly(nan.max(x), 2.375);
+        exactly(x.min(nan), 2.375);
+        let mut all = x;
+        all -= y;
+        exactly(all, 3.125);
+        all *= y;
+        exactly(all, -2.34375);
+        all /= y;
+        exactly(all, 3.125);
+    }
+
+    #[test]
+    fn functions_round_to_their_own_precision() {
+        functions_are_those_of_their_names::<f64>(51);
+        functions_are_those_of_their_names::<f32>(23);
+        functions_are_those_of_their_names::<bf16>(8);
+        functions_are_those_of_their_names::<f16>(11);
+    }
+
+    #[test]
+    fn a_multiplication_with_addition_rounds_once() {
+        let x = 1.0 + f64::EPSILON;
+        let fused = Element::mul_add(x, x, -(1.0 + 2.0 * f64::EPSILON));
+        assert_eq!(fused, f64::EPSILON * f64::EPSILON);
     }
 }

@@ -57,7 +57,10 @@ pub trait Built {
     fn bytes(&self) -> Option<u64>;
 
     /// Bytes that preparing it has left behind, of torch's memory and of Rust's.
-    fn held_bytes(&self) -> u64;
+    ///
+    /// # Errors
+    /// Why they were not counted.
+    fn held_bytes(&self) -> Result<u64, String>;
 
     /// The whole problem size, the kernel's own defaults included.
     fn problem_size(&self) -> &Fields;
@@ -102,7 +105,8 @@ pub fn built<K: Kernel>(
     let drawing = site.seeded();
     let (kernel, held) = memory::track(site.device, || K::prepare(&size, site))?;
     drop(drawing);
-    let (kernel, held_bytes) = (kernel?, u64::try_from(held.live_bytes).unwrap_or(0));
+    let kernel = kernel?;
+    let held_bytes = held.map(|held| u64::try_from(held.live_bytes).unwrap_or(0));
     Ok(Box::new(Instance { kernel, size, shown, dtype: site.dtype, held_bytes }))
 }
 
@@ -111,7 +115,7 @@ struct Instance<K: Kernel> {
     size: K::ProblemSize,
     shown: Fields,
     dtype: Dtype,
-    held_bytes: u64,
+    held_bytes: Result<u64, String>,
 }
 
 impl<K: Kernel> Built for Instance<K> {
@@ -135,8 +139,8 @@ impl<K: Kernel> Built for Instance<K> {
         K::bytes(&self.size, self.dtype)
     }
 
-    fn held_bytes(&self) -> u64 {
-        self.held_bytes
+    fn held_bytes(&self) -> Result<u64, String> {
+        self.held_bytes.clone()
     }
 
     fn problem_size(&self) -> &Fields {
@@ -224,8 +228,8 @@ impl<S, R: IntoTensor> Built for Call<S, R> {
         self.parts.bytes.map(|bytes| bytes(self.size, self.site.dtype))
     }
 
-    fn held_bytes(&self) -> u64 {
-        0
+    fn held_bytes(&self) -> Result<u64, String> {
+        Ok(0)
     }
 
     fn problem_size(&self) -> &Fields {

@@ -53,13 +53,14 @@ impl Site {
             .f_to_device(self.place)?)
     }
 
-    /// Values uniform from `low` to `high` in the case's dtype, drawn on the host.
+    /// Values uniform from `low` to `high` in the case's dtype, drawn on the host: float64 as such, the
+    /// others in float32 and rounded.
     ///
     /// # Errors
     /// What libtorch refuses.
-    pub fn uniform(&self, size: &[usize], (low, high): (f64, f64)) -> Result<Tensor, Refusal> {
+    pub fn uniform(&self, size: &[usize], range: (f64, f64)) -> Result<Tensor, Refusal> {
         self.draws();
-        Ok(inputs::between(&as_u64(size), (low, high), self.dtype, self.place)?)
+        Ok(inputs::uniform(&as_u64(size), range, self.dtype, self.place)?)
     }
 
     /// Seeds torch's default generator, if it was rewound.
@@ -83,4 +84,39 @@ impl Site {
 
 fn as_u64(size: &[usize]) -> Vec<u64> {
     size.iter().map(|&it| it as u64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Element, bf16, f16, values};
+
+    /// Those in `dtype` of one seed, and whether none has more bits than a float32.
+    fn drawn<T: Element>() -> (Vec<f64>, bool) {
+        let (device, place) = (Device::Cpu, tch::Device::Cpu);
+        let site = Site { dtype: T::DTYPE, device, place, threads: 1, seed: 7 };
+        let _drawing = site.seeded();
+        let drawn: Vec<T> = values(&site.uniform(&[1000], (-3.0, 5.0)).unwrap()).unwrap();
+        let drawn: Vec<f64> = drawn.into_iter().map(T::to_f64).collect();
+        let are_float32 = drawn.iter().all(|&it| f64::from(it as f32) == it);
+        (drawn, are_float32)
+    }
+
+    #[test]
+    fn float64_is_drawn_with_all_its_bits() {
+        let (double, are_float32) = drawn::<f64>();
+        assert!(!are_float32);
+        assert!(double.iter().all(|it| (-3.0..5.0).contains(it)));
+        assert!(double.iter().any(|it| *it < -2.0) && double.iter().any(|it| *it > 4.0));
+    }
+
+    #[test]
+    fn the_others_are_roundings_of_the_same_values() {
+        let (single, are_float32) = drawn::<f32>();
+        assert!(are_float32);
+        let half: Vec<f64> = single.iter().map(|&it| f16::from_f64(it).to_f64()).collect();
+        assert_eq!(drawn::<f16>().0, half);
+        let brain: Vec<f64> = single.iter().map(|&it| bf16::from_f64(it).to_f64()).collect();
+        assert_eq!(drawn::<bf16>().0, brain);
+    }
 }

@@ -1,6 +1,6 @@
 //! The circumstances of a measurement.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use once_cell::sync::Lazy;
@@ -14,7 +14,7 @@ use crate::native::{self, cuda, numerics, runtime};
 /// tch's version; a test holds it to the lock file.
 const TCH: &str = "0.24.0";
 
-static GIT: Lazy<Option<String>> = Lazy::new(git_revision);
+static GIT: Lazy<Git> = Lazy::new(Git::read);
 
 /// The environment in which `case` runs now; `quiet` is the score that the run began with, if it
 /// took one.
@@ -30,7 +30,8 @@ pub fn environment(
         host: host::host(),
         torch: torch(case)?,
         allocator: allocator.to_owned(),
-        git_revision: GIT.clone(),
+        git_revision: GIT.revision.clone(),
+        git_branch: GIT.branch.clone(),
         rustc: env!("CRITERION_TORCH_RUSTC").to_owned(),
         variables: variables::variables(),
         quiet,
@@ -67,6 +68,7 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
         tf32: Some(numerics.tf32_cublas || numerics.tf32_cudnn),
         mkl: mkl(&facts.configuration),
         onednn: onednn(&facts.configuration),
+        cuda_devices: cuda.as_ref().and_then(|build| u32::try_from(build.devices).ok()),
         cuda: cuda.map(|build| build.toolkit),
         cuda_device,
         cuda_driver,
@@ -90,18 +92,37 @@ fn onednn(configuration: &str) -> Option<String> {
     Some(line.split(' ').next()?.to_owned())
 }
 
-/// The revision of the benchmark's own package: where cargo says it is, else where the executable
-/// lies; never the current directory's, which may be another repository. The commit, and `-dirty` when tracked files differ from it.
-fn git_revision() -> Option<String> {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let folder = package.or_else(|| Some(std::env::current_exe().ok()?.parent()?.to_owned()))?;
-    let git = |args: &[&str]| {
-        let output = Command::new("git").current_dir(&folder).args(args).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let dirty = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    Some(if dirty.is_empty() { commit } else { format!("{commit}-dirty") })
+/// The working tree of the benchmark's own package.
+#[derive(Debug, Default, PartialEq)]
+struct Git {
+    /// The commit, and `-dirty` when tracked files differ from it.
+    revision: Option<String>,
+    branch: Option<String>,
+}
+
+impl Git {
+    /// Of the package where cargo says it is, else where the executable lies; never of the current
+    /// directory, which may be another repository.
+    fn read() -> Self {
+        let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let beside = || Some(std::env::current_exe().ok()?.parent()?.to_owned());
+        package.or_else(beside).map_or_else(Self::default, |folder| Self::of(&folder))
+    }
+
+    fn of(folder: &Path) -> Self {
+        let git = |args: &[&str]| {
+            let output = Command::new("git").current_dir(folder).args(args).output().ok()?;
+            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            output.status.success().then_some(text)
+        };
+        let revision = || {
+            let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+            let dirty = git(&["status", "--porcelain", "--untracked-files=no"])?;
+            Some(if dirty.is_empty() { commit } else { format!("{commit}-dirty") })
+        };
+        // Fails where a commit is checked out and no branch.
+        Self { revision: revision(), branch: git(&["symbolic-ref", "--short", "-q", "HEAD"]) }
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +133,29 @@ mod tests {
     fn the_version_of_tch_is_the_one_in_the_lock_file() {
         let lock = include_str!("../../Cargo.lock");
         assert!(lock.contains(&format!("name = \"tch\"\nversion = \"{TCH}\"")));
+    }
+
+    #[test]
+    fn a_branch_has_a_name_and_a_commit_alone_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| {
+            let status = Command::new("git")
+                .current_dir(folder.path())
+                .args(["-c", "user.name=n", "-c", "user.email=n@example.org"])
+                .args(args)
+                .status();
+            assert!(status.unwrap().success(), "{args:?}");
+        };
+        assert_eq!(Git::of(folder.path()), Git::default(), "outside a repository");
+        git(&["init", "-q", "-b", "faster"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        let Git { revision, branch } = Git::of(folder.path());
+        assert_eq!(
+            (revision.as_ref().map(String::len), branch.as_deref()),
+            (Some(12), Some("faster"))
+        );
+        git(&["checkout", "-q", "--detach"]);
+        assert_eq!(Git::of(folder.path()), Git { revision, branch: None });
     }
 
     #[test]

@@ -51,6 +51,8 @@ fn read(root: &Path) -> HostFacts {
             std::env::consts::OS,
             line("proc/sys/kernel/osrelease").unwrap_or_else(unknown)
         ),
+        os_release: text("etc/os-release").as_deref().and_then(pretty_name),
+        arch: Some(std::env::consts::ARCH.to_owned()),
         cpu_model: text("proc/cpuinfo")
             .and_then(|cpuinfo| cpu_model(&cpuinfo))
             .unwrap_or_else(unknown),
@@ -69,6 +71,13 @@ fn read(root: &Path) -> HostFacts {
         caches: affinity.as_deref().map_or_else(Vec::new, |cpus| caches(&root.join(CPUS), cpus)),
         affinity,
     }
+}
+
+/// `PRETTY_NAME` of an os-release file, whose values are quoted as a shell's.
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let name = value.trim().trim_matches(['"', '\'']);
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// ARM's cores have no name there, only numbers.
@@ -223,6 +232,7 @@ mod tests {
         let root = machine(&[
             ("proc/sys/kernel/hostname", "bench-7\n"),
             ("proc/sys/kernel/osrelease", "6.8.0-45-generic\n"),
+            ("etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\n"),
             ("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 9654\n"),
             ("proc/meminfo", "MemTotal:        2048 kB\nMemFree: 1 kB\n"),
             ("proc/self/status", "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1,3\nMems: 0\n"),
@@ -238,6 +248,8 @@ mod tests {
         let facts = read(root.path());
         assert_eq!(facts.hostname, "bench-7");
         assert!(facts.os.ends_with(" 6.8.0-45-generic"), "{}", facts.os);
+        assert_eq!(facts.os_release.as_deref(), Some("Debian GNU/Linux 13 (trixie)"));
+        assert_eq!(facts.arch.as_deref(), Some(std::env::consts::ARCH));
         assert_eq!(facts.cpu_model, "AMD EPYC 9654");
         assert_eq!(facts.memory_bytes, 2 << 20);
         assert_eq!(facts.affinity.as_deref(), Some("0-1,3"));
@@ -322,7 +334,7 @@ mod tests {
         let facts = read(machine(&[]).path());
         assert_eq!((facts.hostname.as_str(), facts.cpu_model.as_str()), ("unknown", "unknown"));
         assert_eq!((facts.affinity, facts.numa_nodes, facts.governor), (None, None, None));
-        assert_eq!((facts.turbo, facts.huge_pages), (None, None));
+        assert_eq!((facts.turbo, facts.huge_pages, facts.os_release), (None, None, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use plan::Latency;
 
-use statistics::{quantile, required_calls};
+use statistics::{mean, population_sd, quantile, required_calls};
 
 /// Sums up the times of single calls, in nanoseconds; `None` without any. A percentile beyond which
 /// fewer than five calls lie is left out.
@@ -14,7 +14,8 @@ pub fn summarize(ns: &[f64]) -> Option<Latency> {
     let percentile = |q| (calls >= required_calls(q)).then(|| quantile(&sorted, q));
     Some(Latency {
         calls,
-        mean_ns: sorted.iter().sum::<f64>() / calls as f64,
+        mean_ns: mean(&sorted),
+        std_ns: Some(population_sd(&sorted)),
         p50_ns: quantile(&sorted, 0.5),
         p90_ns: percentile(0.9),
         p99_ns: percentile(0.99),
@@ -37,12 +38,16 @@ mod tests {
         let expected = Latency {
             calls: 501,
             mean_ns: 251e3,
+            // Of 1 to n: (n² − 1) / 12.
+            std_ns: Some(20_916.666_666_666_668_f64.sqrt() * 1e3),
             p50_ns: 251e3,
             p90_ns: Some(451e3),
             p99_ns: Some(496e3),
             max_ns: 501e3,
         };
-        assert_eq!(latency, expected);
+        let (found, exact) = (latency.std_ns.unwrap(), expected.std_ns.unwrap());
+        assert!((found / exact - 1.0).abs() < 1e-12, "{found}, {exact}");
+        assert_eq!(latency, Latency { std_ns: latency.std_ns, ..expected });
     }
 
     #[test]

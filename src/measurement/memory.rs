@@ -8,23 +8,26 @@ use crate::refusal::Refusal;
 
 /// Runs `work` and reports what it took of the device's memory: of libtorch's allocator, and on a CPU of
 /// Rust's, where the program counts it ([`rust_memory::Counting`]). The peak is the sum of both peaks,
-/// which is more than there ever was where they come at different moments.
+/// which is more than there ever was where they come at different moments. What Rust's cannot count is
+/// the reason why nothing is reported; the work is done all the same.
 ///
 /// # Errors
-/// Where one of them cannot count.
-pub fn track<T>(device: Device, work: impl FnOnce() -> T) -> Result<(T, DeviceMemory), Refusal> {
+/// Where libtorch's cannot count.
+pub fn track<T>(
+    device: Device,
+    work: impl FnOnce() -> T,
+) -> Result<(T, Result<DeviceMemory, String>), Refusal> {
     if device != Device::Cpu {
         let (value, report) = memory::track(work)?;
-        return Ok((value, report.cuda));
+        return Ok((value, Ok(report.cuda)));
     }
-    let (tracked, rust) =
-        rust_memory::track(|| memory::track(work)).map_err(Refusal::Unsupported)?;
+    let (tracked, rust) = rust_memory::track(|| memory::track(work));
     let (value, report) = tracked?;
-    let both = DeviceMemory {
+    let both = rust.map(|rust| DeviceMemory {
         peak_bytes: report.cpu.peak_bytes + rust.peak_bytes,
         live_bytes: report.cpu.live_bytes + rust.live_bytes,
         total_bytes: report.cpu.total_bytes + rust.total_bytes,
         allocations: report.cpu.allocations + rust.allocations,
-    };
+    });
     Ok((value, both))
 }

@@ -26,9 +26,8 @@ static SCOPE: Mutex<()> = Mutex::new(());
 /// As of libtorch's memory only blocks count that are allocated inside. A block that is reallocated is
 /// a new one, and the old one is freed. `f` must not call this function.
 ///
-/// # Errors
-/// More blocks at a time than there is room to remember.
-pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, DeviceMemory), String> {
+/// The count is an error where there were more blocks at a time than there is room to remember.
+pub fn track<T>(f: impl FnOnce() -> T) -> (T, Result<DeviceMemory, String>) {
     let _alone = SCOPE.lock().unwrap_or_else(PoisonError::into_inner);
     BLOCKS.clear();
     let counting = On::switch();
@@ -36,8 +35,8 @@ pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, DeviceMemory), String> {
     drop(counting);
     let memory = BLOCKS.counted().ok_or_else(|| {
         format!("more than {MOST} blocks of Rust's allocator at a time, which are not counted")
-    })?;
-    Ok((value, memory))
+    });
+    (value, memory)
 }
 
 /// Counts until it is dropped, also by a panic.

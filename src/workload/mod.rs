@@ -50,6 +50,19 @@ pub trait Workload {
     /// or with NaN or infinity anywhere, is [`Refusal::Failed`].
     fn check(&self) -> Result<Accuracy, Refusal>;
 
+    /// Looks at its output once more, after everything that was timed.
+    ///
+    /// # Errors
+    /// It is not what [`Self::check`] found.
+    fn recheck(&self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Why its memory cannot be told, where it cannot.
+    fn uncounted(&self) -> Option<String> {
+        None
+    }
+
     /// Bytes of the parameters as they are stored: weights, scales, zero points, norms.
     fn weights_bytes(&self) -> u64;
 

@@ -31,7 +31,7 @@ pub use band::{Band, Benefit};
 pub use moments::std;
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
 pub use planner::{Limit, Limits, Pilot, SamplePlan, plan, sample_iters};
-pub use quantile::{mad_sd, median, quantile, required_calls};
+pub use quantile::{mad_sd, mean, median, population_sd, quantile, required_calls};
 pub use quotient::quotient;
 pub use stopping::Stopping;
 pub use verdict::{NOISE_THRESHOLD, Verdict, verdict};

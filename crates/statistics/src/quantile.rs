@@ -27,6 +27,17 @@ pub fn mad_sd(values: &[f64]) -> f64 {
     NORMAL * median(&deviations)
 }
 
+/// The mean. NaN when there are no values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard deviation of a population, √(Σ (x − mean)² / n). NaN when there are no values.
+pub fn population_sd(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    mean(&values.iter().map(|value| (value - centre).powi(2)).collect::<Vec<_>>()).sqrt()
+}
+
 /// Calls from which on the quantile `q` may be stated: at least five of them lie beyond it.
 pub fn required_calls(q: f64) -> u64 {
     const BEYOND: f64 = 5.0;
@@ -69,6 +80,17 @@ mod tests {
         assert_eq!(mad_sd(&[1.0, 2.0, 3.0, 4.0, 5.0]), 1.4826);
         assert_eq!(mad_sd(&[1.0, 2.0, 3.0, 4.0, 5e9]), 1.4826);
         assert_eq!(mad_sd(&[7.0; 4]), 0.0);
+    }
+
+    #[test]
+    fn the_deviation_of_a_population() {
+        // numpy.std([2, 4, 4, 4, 5, 5, 7, 9])
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert_eq!((mean(&values), population_sd(&values)), (5.0, 2.0));
+        assert_eq!(population_sd(&[7.0]), 0.0);
+        assert!(mean(&[]).is_nan() && population_sd(&[]).is_nan());
+        // Far from 0, where Σx² − n·mean² has no digits left.
+        assert_eq!(population_sd(&[1e9, 1e9 + 2.0]), 1.0);
     }
 
     #[test]

@@ -284,6 +284,7 @@ pub fn latency(record: &mut Record, calls: Vec<u64>) {
     record.measures.latency = Some(Latency {
         calls: calls.len() as u64,
         mean_ns: sorted.iter().sum::<f64>() / sorted.len() as f64,
+        std_ns: None,
         p50_ns: statistics::quantile(&sorted, 0.5),
         p90_ns: given(0.9),
         p99_ns: given(0.99),

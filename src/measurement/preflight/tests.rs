@@ -10,6 +10,8 @@ fn calm() -> (Facts, Quiet) {
     let host = HostFacts {
         hostname: "bench-7".to_owned(),
         os: "linux 6.8".to_owned(),
+        os_release: None,
+        arch: None,
         cpu_model: "AMD EPYC".to_owned(),
         cpus: 8,
         memory_bytes: 1 << 34,

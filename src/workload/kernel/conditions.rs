@@ -6,16 +6,17 @@ use super::facts;
 use crate::device;
 use crate::refusal::Refusal;
 
-/// Whether its device is there and none of its skip conditions holds. Builds nothing.
+/// Whether its device is there and none of its skip conditions holds. Builds nothing. Of an absent
+/// device, too, an author's reason says more than that it is absent.
 ///
 /// # Errors
-/// Skipped; failed where a condition asks for what is not known here.
+/// Skipped; failed where a condition asks for what is not known here, though the device is.
 pub(in crate::workload) fn check(case: &Case, work: &KernelWork) -> Result<(), Refusal> {
-    device::resolve(case.device)?;
-    work.skip_conditions.iter().try_for_each(|skip| {
-        let fact = |name: &str| facts::value(name, case, work);
-        judge(skip, work, &fact)
-    })
+    let fact = |name: &str| facts::value(name, case, work);
+    let mut judged = work.skip_conditions.iter().map(|skip| judge(skip, work, &fact));
+    let Err(absent) = device::resolve(case.device) else { return judged.collect() };
+    let skips = |it: &Result<(), Refusal>| matches!(it, Err(Refusal::Skipped(_)));
+    judged.find(skips).unwrap_or(Err(absent))
 }
 
 fn judge(

@@ -56,17 +56,31 @@ fn every_fact_is_of_its_kind() {
 }
 
 #[test]
-fn an_absent_device_is_skipped_before_any_condition() {
+fn of_an_absent_device_the_author_has_the_word() {
     if tch::Cuda::is_available() {
         println!("skipped: there is one");
         return;
     }
-    let mut case = case(CASE_FILE, &[]);
-    case.device = Device::Cuda;
-    let plan::Work::Kernel(work) = &mut case.work else { panic!("a kernel's") };
-    let text = Some("device.compute_capability < 8.0".to_owned());
-    work.skip_conditions.push(SkipCondition { check: text, reason: "too old".to_owned() });
-    let work = case.work.kernel().expect("a kernel's");
-    let Err(Refusal::Skipped(text)) = check(&case, work) else { panic!("not skipped") };
-    assert!(text.starts_with("cuda: "), "{text}");
+    let skipped = |checks: &[&str]| {
+        let mut case = case(CASE_FILE, &[]);
+        case.device = Device::Cuda;
+        let plan::Work::Kernel(work) = &mut case.work else { panic!("a kernel's") };
+        work.skip_conditions.extend(checks.iter().map(|check| SkipCondition {
+            check: Some((*check).to_owned()),
+            reason: "needs tensor cores".to_owned(),
+        }));
+        let work = case.work.kernel().expect("a kernel's");
+        match check(&case, work) {
+            Err(Refusal::Skipped(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    };
+    const UNKNOWN: &str = "device.compute_capability < 8.0";
+    let authors = "needs tensor cores (skip_conditions: `not cuda.available`)";
+    assert_eq!(skipped(&["not cuda.available"]), authors);
+    assert_eq!(skipped(&[UNKNOWN, "not cuda.available"]), authors);
+    for none_holds in [&[][..], &["cuda.available"], &[UNKNOWN]] {
+        let text = skipped(none_holds);
+        assert!(text.starts_with("cuda: "), "{none_holds:?}: {text}");
+    }
 }

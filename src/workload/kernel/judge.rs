@@ -22,9 +22,18 @@ pub struct Judge {
 
 impl Judge {
     /// # Errors
-    /// A reference of another dtype than float64, or with values that are no numbers.
+    /// A reference of another dtype than float64, or with values that are no numbers; none, though a
+    /// tolerance is given.
     pub fn new(case: &Case, work: &KernelWork, reference: Option<Tensor>) -> Result<Self, Refusal> {
         let tolerances = work.tolerances;
+        if reference.is_none()
+            && let Some(given) = limit(case, &tolerances)
+        {
+            return Err(Refusal::Failed(format!(
+                "`{given}` is given, and there is no reference to compare its output with: \
+                 `reference` has found none; have it return one, or delete `{given}`"
+            )));
+        }
         let default = verify::kernel_min_sqnr_db(case.dtype);
         let configured = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let min_sqnr_db = tolerances.relative_error.map_or(configured, decibels);
@@ -60,10 +69,45 @@ impl Judge {
         worst.ok_or_else(|| Refusal::Failed("nothing has run".to_owned()))
     }
 
+    /// Whether an output of much later is right, too, and the one that it has `always` been, where
+    /// it was the same in every run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn later(
+        &self,
+        output: &Tensor,
+        always: Option<&Tensor>,
+        runs: u64,
+    ) -> Result<(), Refusal> {
+        let drifted = |what: String| {
+            Refusal::Failed(format!(
+                "after {runs} runs it computes something else: {what}; `run` has to find the same \
+                 every time"
+            ))
+        };
+        self.of(output).map_err(drifted)?;
+        let Some(always) = always else { return Ok(()) };
+        let pair = [always.shallow_clone(), output.shallow_clone()];
+        match spread(&pair).map_err(|refusal| drifted(refusal.to_string()))? {
+            0.0 => Ok(()),
+            spread => Err(drifted(format!(
+                "its first runs had one output, and an element of this one is {:.3e} away",
+                2.0 * spread
+            ))),
+        }
+    }
+
     /// Of one output, or what is wrong with it.
     fn of(&self, output: &Tensor) -> Result<Accuracy, String> {
         let said = |error: TchError| Refusal::from(error).to_string();
         let (broken, all) = (verify::nonfinite(output).map_err(said)?, output.numel());
+        if all == 0 {
+            return Err(format!(
+                "its output is empty ({:?}): there is nothing to check",
+                output.size()
+            ));
+        }
         if broken > 0 {
             return Err(format!("{broken} of {all} outputs are NaN or infinite"));
         }
@@ -73,8 +117,14 @@ impl Judge {
             return Err(format!("its output is {found:?}, and its reference {expected:?}"));
         }
         let distance = Distance::between(reference, output).map_err(said)?;
-        let mut wrong = exceeded(&self.tolerances, &distance);
-        wrong.extend(self.below_gate(&distance));
+        let wrong = match distance.relative_error == f64::INFINITY {
+            true => self.away_from_nothing(&distance),
+            false => {
+                let mut wrong = exceeded(&self.tolerances, &distance);
+                wrong.extend(self.below_gate(&distance));
+                wrong
+            }
+        };
         if !wrong.is_empty() {
             return Err(format!("inaccurate: {}", wrong.join("; ")));
         }
@@ -97,6 +147,21 @@ impl Judge {
         }
     }
 
+    /// What is wrong beside a reference of zeros, of which no share can be told: absolute tolerances
+    /// decide.
+    fn away_from_nothing(&self, distance: &Distance) -> Vec<String> {
+        let absolute = KernelTolerances { relative_error: None, ..self.tolerances };
+        if absolute != KernelTolerances::default() {
+            return exceeded(&absolute, distance);
+        }
+        let Distance { rmse, max_abs_error, .. } = distance;
+        vec![format!(
+            "its reference is 0 everywhere, and a relative error is of nothing; give \
+             `tolerances.max_error` (its largest error is {max_abs_error:.3e}) or \
+             `tolerances.rmse` (it is {rmse:.3e})"
+        )]
+    }
+
     /// The dtype's gate, where no `relative_error` takes its place.
     fn below_gate(&self, distance: &Distance) -> Option<String> {
         let Distance { sqnr_db, relative_error, .. } = distance;
@@ -112,6 +177,19 @@ impl Judge {
     }
 }
 
+/// The name of a limit that the author has set.
+fn limit(case: &Case, tolerances: &KernelTolerances) -> Option<&'static str> {
+    let KernelTolerances { rmse, relative_error, max_error } = tolerances;
+    [
+        ("tolerances.rmse", rmse),
+        ("tolerances.relative_error", relative_error),
+        ("tolerances.max_error", max_error),
+        ("min_sqnr_db", &case.settings.tolerance.min_sqnr_db),
+    ]
+    .into_iter()
+    .find_map(|(name, limit)| limit.map(|_| name))
+}
+
 /// A relative error as a gate.
 fn decibels(relative_error: f64) -> f64 {
     (-20.0 * relative_error.log10()).min(MOST_DB)
@@ -125,7 +203,12 @@ fn float64(reference: Tensor) -> Result<Tensor, Refusal> {
     }
     let reference = reference.f_to_device(tch::Device::Cpu)?;
     let (broken, all) = (verify::nonfinite(&reference)?, reference.numel());
-    if broken > 0 || all == 0 {
+    if all == 0 {
+        return Err(Refusal::Failed(
+            "its reference is empty: there is nothing to check".to_owned(),
+        ));
+    }
+    if broken > 0 {
         let what = format!("{broken} of the {all} values of its reference are NaN or infinite");
         return Err(Refusal::Failed(what));
     }

@@ -119,7 +119,7 @@ fn a_reference_is_float64_and_of_numbers() {
     let text = said(float64(Tensor::from_slice(&[1.0_f32])).unwrap_err());
     assert!(text.contains("Float") && text.contains("float64"), "{text}");
     assert!(float64(Tensor::from_slice(&[1.0, f64::NAN])).is_err());
-    assert!(float64(Tensor::from_slice::<f64>(&[])).is_err());
+    assert!(said(float64(Tensor::from_slice::<f64>(&[])).unwrap_err()).contains("empty"));
 }
 
 #[test]
@@ -132,4 +132,72 @@ fn the_spread_is_the_populations_largest() {
     assert_eq!(spread(&outputs([[0.1, 1e300]; 3])), Ok(0.0));
     let sizes = [Tensor::from_slice(&[1.0]), Tensor::from_slice(&[1.0, 2.0])];
     assert!(said(spread(&sizes).unwrap_err()).contains("[2]"));
+}
+
+#[test]
+fn a_limit_without_a_reference_is_said_by_name() {
+    use super::super::testing::{CASE_FILE, case};
+    let judged = |tolerances: KernelTolerances, min_sqnr_db: Option<f64>| {
+        let mut case = case(CASE_FILE, &[]);
+        case.settings.tolerance.min_sqnr_db = min_sqnr_db;
+        let work = KernelWork { tolerances, ..case.work.kernel().expect("a kernel's").clone() };
+        Judge::new(&case, &work, None).map(drop)
+    };
+    let none = KernelTolerances::default();
+    assert_eq!(judged(none, None), Ok(()));
+    for (tolerances, min_sqnr_db, name) in [
+        (KernelTolerances { rmse: Some(0.0), ..none }, None, "`tolerances.rmse` is given"),
+        (
+            KernelTolerances { relative_error: Some(0.1), ..none },
+            None,
+            "`tolerances.relative_error`",
+        ),
+        (KernelTolerances { max_error: Some(0.1), ..none }, Some(3.0), "`tolerances.max_error`"),
+        (none, Some(30.0), "`min_sqnr_db` is given"),
+    ] {
+        let text = said(judged(tolerances, min_sqnr_db).unwrap_err());
+        assert!(text.starts_with(name.trim_end_matches(" is given")), "{text}");
+        assert!(text.contains("no reference"), "{text}");
+    }
+}
+
+#[test]
+fn beside_zeros_absolute_tolerances_decide() {
+    let none = KernelTolerances::default();
+    let of = |tolerances, output: [f64; 2]| {
+        judge(tolerances, Some(&[0.0, 0.0])).accuracy(&[Tensor::from_slice(&output)])
+    };
+    assert!(of(none, [0.0, 0.0]).is_ok(), "equal");
+    for no_absolute in [none, KernelTolerances { relative_error: Some(0.5), ..none }] {
+        let text = said(of(no_absolute, [0.0, 1e-9]).unwrap_err());
+        assert!(text.contains("0 everywhere") && text.contains("`tolerances.max_error`"), "{text}");
+        assert!(text.contains("`tolerances.rmse`") && text.contains("1.000e-9"), "{text}");
+    }
+    let max_error = KernelTolerances { max_error: Some(1e-8), relative_error: Some(0.5), ..none };
+    assert_eq!(of(max_error, [0.0, 1e-9]).unwrap().max_abs_error.0, 1e-9);
+    let text = said(of(max_error, [0.0, 1e-7]).unwrap_err());
+    assert!(text.contains("`max_error` is 1.000e-7, above its tolerance of 1e-8"), "{text}");
+    let rmse = KernelTolerances { rmse: Some(1e-8), ..none };
+    assert!(of(rmse, [0.0, 1e-9]).is_ok() && of(rmse, [0.0, 1e-7]).is_err());
+}
+
+#[test]
+fn an_absolute_tolerance_of_nothing_wants_equality() {
+    for nothing in [
+        KernelTolerances { max_error: Some(0.0), ..KernelTolerances::default() },
+        KernelTolerances { rmse: Some(0.0), ..KernelTolerances::default() },
+    ] {
+        let of = |output| judge(nothing, Some(&[1.0])).accuracy(&[Tensor::from_slice(&[output])]);
+        assert!(of(1.0).is_ok() && of(1.0 + 1e-15).is_err());
+    }
+}
+
+#[test]
+fn an_empty_output_fails_by_name() {
+    for reference in [None, Some(&[1.0][..])] {
+        let output = Tensor::from_slice::<f64>(&[]);
+        let text =
+            said(judge(KernelTolerances::default(), reference).accuracy(&[output]).unwrap_err());
+        assert!(text.starts_with("its output is empty ([0])"), "{text}");
+    }
 }

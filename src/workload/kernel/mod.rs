@@ -19,6 +19,8 @@ use crate::{device, inputs, threads};
 
 /// What a record says of an output that nothing is known about.
 const UNVERIFIED: &str = "no reference: its output is unverified";
+/// What to do where a baseline's cannot be had.
+const OWN: &str = "give it a `reference` of its own";
 /// Runs whose outputs are compared with each other.
 const RUNS: usize = 3;
 
@@ -26,14 +28,16 @@ pub(super) struct Kernel {
     built: RefCell<Box<dyn Built>>,
     /// What a step returns a handle of, made beforehand: the output stays with the kernel.
     token: Tensor,
-    /// Whether there is an output.
-    ran: Cell<bool>,
+    /// How often it has run.
+    runs: Cell<u64>,
     site: Site,
     file: String,
     judge: Judge,
     /// Whose reference it is, or why there is none, where a reader should know.
     reference_note: Option<String>,
     determinism_std: Cell<Option<f64>>,
+    /// Its output, where every run that was checked had the same.
+    always: RefCell<Option<Tensor>>,
 }
 
 impl Kernel {
@@ -54,12 +58,13 @@ impl Kernel {
         Ok(Self {
             built: RefCell::new(built),
             token: Tensor::f_empty([0], (Kind::Float, tch::Device::Cpu))?,
-            ran: Cell::new(false),
+            runs: Cell::new(0),
             site,
             file: work.file.clone(),
             judge: Judge::new(case, work, reference)?,
             reference_note,
             determinism_std: Cell::new(None),
+            always: RefCell::new(None),
         })
     }
 
@@ -81,8 +86,9 @@ impl Kernel {
         }
         if place != self.site.place {
             return Err(Refusal::Failed(format!(
-                "its output is on {place:?}, and the case runs on {:?}",
-                self.site.place
+                "its output is on {place:?}, and the case runs on {:?}: delete `{}` from \
+                 `backends`, or refuse it with `site.unsupported`",
+                self.site.place, self.site.device
             )));
         }
         // Of 8 bits torch computes nothing; float32 holds them exactly.
@@ -115,17 +121,18 @@ fn reference_of(
     site: &Site,
 ) -> Result<(Option<Tensor>, Option<String>), Refusal> {
     let file = baseline.file;
-    let (reference, note) =
-        match (baseline.build)(&work.problem_size, site).and_then(|it| it.reference()) {
-            Ok(Some(reference)) => (Some(reference), format!("its reference is that of {file}")),
-            Ok(None) => (None, UNVERIFIED.to_owned()),
-            // A sibling may have precisions that the baseline has not.
-            Err(Refusal::Unsupported(why)) => (None, format!("{UNVERIFIED} ({file}: {why})")),
-            Err(refusal) => {
-                let what = format!("the reference, which is that of {file}: {refusal}");
-                return Err(Refusal::Failed(what));
-            }
-        };
+    let (reference, note) = match (baseline.build)(&work.problem_size, site)
+        .and_then(|it| it.reference())
+    {
+        Ok(Some(reference)) => (Some(reference), format!("its reference is that of {file}")),
+        Ok(None) => (None, UNVERIFIED.to_owned()),
+        // A sibling may have precisions that the baseline has not.
+        Err(Refusal::Unsupported(why)) => (None, format!("{UNVERIFIED} ({file}: {why}); {OWN}")),
+        Err(refusal) => {
+            let what = format!("the reference, which is that of {file}: {refusal}; {OWN}");
+            return Err(Refusal::Failed(what));
+        }
+    };
     Ok((reference, Some(note)))
 }
 
@@ -136,21 +143,29 @@ impl Workload for Kernel {
 
     fn run(&self) -> Result<Tensor, Refusal> {
         self.built.borrow_mut().run()?;
-        self.ran.set(true);
+        self.runs.set(self.runs.get() + 1);
         Ok(self.token.shallow_clone())
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         tch::no_grad(|| {
             // What the very first run has left tells most: nothing can be left over from before.
-            let first = if self.ran.get() { self.output()? } else { self.once()? };
+            let first = if self.runs.get() > 0 { self.output()? } else { self.once()? };
             let mut outputs = vec![first];
             while outputs.len() < RUNS {
                 outputs.push(self.once()?);
             }
             let accuracy = self.judge.accuracy(&outputs)?;
-            self.determinism_std.set(Some(judge::spread(&outputs)?));
+            let spread = judge::spread(&outputs)?;
+            self.determinism_std.set(Some(spread));
+            self.always.replace(outputs.into_iter().next().filter(|_| spread == 0.0));
             Ok(accuracy)
+        })
+    }
+
+    fn recheck(&self) -> Result<(), Refusal> {
+        tch::no_grad(|| {
+            self.judge.later(&self.output()?, self.always.borrow().as_ref(), self.runs.get())
         })
     }
 
@@ -160,7 +175,11 @@ impl Workload for Kernel {
 
     /// All that preparing has left behind.
     fn inputs_bytes(&self) -> u64 {
-        self.built.borrow().held_bytes()
+        self.built.borrow().held_bytes().unwrap_or(0)
+    }
+
+    fn uncounted(&self) -> Option<String> {
+        self.built.borrow().held_bytes().err()
     }
 
     fn kernels(&self) -> Vec<String> {

@@ -12,6 +12,7 @@ struct Saxpy<T> {
     y: Vec<T>,
     z: Vec<T>,
     wrong: Wrong,
+    runs: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -24,6 +25,9 @@ enum Wrong {
     Errors,
     HasNoReference,
     WorksInPlaceWithoutReference,
+    Drifts,
+    DriftsALittle,
+    DriftsWithoutReference,
     Panics,
 }
 
@@ -35,14 +39,21 @@ impl<T: Element> kernel::Kernel for Saxpy<T> {
     fn prepare(size: &Wrong, site: &Site) -> Result<Self, Refusal> {
         let draw = || values(&site.normal(&[ELEMENTS])?);
         let z = vec![T::from_f64(0.0); ELEMENTS];
-        Ok(Self { x: draw()?, y: draw()?, z, wrong: *size })
+        Ok(Self { x: draw()?, y: draw()?, z, wrong: *size, runs: 0 })
     }
 
     fn run(&mut self) -> Result<(), Refusal> {
         for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {
             *z = T::narrow(T::wide(*x) * T::Wide::from_f64(2.5) + T::wide(*y));
         }
+        self.runs += 1;
         match self.wrong {
+            Wrong::Drifts | Wrong::DriftsWithoutReference if self.runs > 5 => {
+                self.z[7] = T::from_f64(100.0);
+            }
+            Wrong::DriftsALittle if self.runs > 5 => {
+                self.z[7] *= T::from_f64(1.0 + 4.0 * f64::from(f32::EPSILON));
+            }
             Wrong::WorksInPlace | Wrong::WorksInPlaceWithoutReference => {
                 self.y.copy_from_slice(&self.z);
             }
@@ -61,7 +72,11 @@ impl<T: Element> kernel::Kernel for Saxpy<T> {
     }
 
     fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        if matches!(self.wrong, Wrong::HasNoReference | Wrong::WorksInPlaceWithoutReference) {
+        use Wrong::{DriftsWithoutReference, HasNoReference, WorksInPlaceWithoutReference};
+        if matches!(
+            self.wrong,
+            HasNoReference | WorksInPlaceWithoutReference | DriftsWithoutReference
+        ) {
             return Ok(None);
         }
         let wide = |it: &[T]| -> Result<Tensor, Refusal> {
@@ -189,6 +204,102 @@ fn a_kernel_that_works_in_place_is_found() {
 }
 
 #[test]
+fn what_is_right_at_first_alone_is_found_at_the_end() {
+    let after = |of: Wrong, runs: usize| {
+        let (_, kernel) = checked(&wrong(of)).unwrap();
+        (0..runs).for_each(|_| drop(kernel.run().unwrap()));
+        kernel.recheck()
+    };
+    for right in [Wrong::Nothing, Wrong::HasNoReference] {
+        assert_eq!(after(right, 20), Ok(()));
+    }
+    // It differs from run to run anyway, and nothing is known of what it should be.
+    assert_eq!(after(Wrong::WorksInPlaceWithoutReference, 20), Ok(()));
+    for (drifts, what) in [
+        (Wrong::Drifts, "inaccurate: "),
+        (Wrong::DriftsALittle, "its first runs had one output"),
+        (Wrong::DriftsWithoutReference, "its first runs had one output"),
+    ] {
+        assert_eq!(after(drifts, 2), Ok(()), "five runs");
+        let Err(Refusal::Failed(text)) = after(drifts, 20) else { panic!("passed: {what}") };
+        let expected = format!("after 23 runs it computes something else: {what}");
+        assert!(text.starts_with(&expected), "{text}");
+    }
+}
+
+#[test]
+fn an_output_on_another_device_has_its_remedy() {
+    let mut kernel = prepared(&wrong(Wrong::Nothing)).unwrap();
+    drop(kernel.run().unwrap());
+    kernel.site = Site { device: plan::Device::Cuda, place: tch::Device::Cuda(0), ..kernel.site };
+    let Err(Refusal::Failed(text)) = kernel.output() else { panic!("not failed") };
+    assert!(text.contains("delete `cuda` from `backends`"), "{text}");
+    assert!(text.contains("`site.unsupported`"), "{text}");
+}
+
+#[test]
+fn a_reference_that_cannot_be_had_is_the_siblings_to_give() {
+    fn fails(_: &Fields, _: &Site) -> Result<Box<dyn Built>, Refusal> {
+        Err(Refusal::Failed("no such GPU".to_owned()))
+    }
+    let entries = [
+        Entry { file: CASE_FILE, baseline: CASE_FILE, build: fails },
+        Entry { file: SIBLING, baseline: CASE_FILE, build: build_sibling },
+    ];
+    let Err(Refusal::Failed(text)) = Kernel::prepare(&entries, &case(SIBLING, &[])).map(drop)
+    else {
+        panic!("prepared")
+    };
+    assert!(text.contains("no such GPU") && text.ends_with(OWN), "{text}");
+}
+
+#[test]
+fn tolerances_want_a_reference() {
+    let mut case = wrong(Wrong::HasNoReference);
+    let Work::Kernel(work) = &mut case.work else { panic!("a kernel's") };
+    work.tolerances = KernelTolerances { max_error: Some(1e-6), ..KernelTolerances::default() };
+    let Err(Refusal::Failed(text)) = prepared(&case).map(drop) else { panic!("prepared") };
+    assert!(text.starts_with("`tolerances.max_error` is given"), "{text}");
+}
+
+/// Of blocks that nobody could count.
+#[test]
+fn memory_that_cannot_be_told_has_a_reason() {
+    struct Uncounted(Fields);
+    impl Built for Uncounted {
+        fn run(&mut self) -> Result<(), Refusal> {
+            Ok(())
+        }
+        fn output(&self) -> Result<Tensor, Refusal> {
+            tensor(&[1.0_f32], &[1])
+        }
+        fn reference(&self) -> Result<Option<Tensor>, Refusal> {
+            Ok(None)
+        }
+        fn flops(&self) -> Option<u64> {
+            None
+        }
+        fn bytes(&self) -> Option<u64> {
+            None
+        }
+        fn held_bytes(&self) -> Result<u64, String> {
+            Err("too many blocks".to_owned())
+        }
+        fn problem_size(&self) -> &Fields {
+            &self.0
+        }
+    }
+    fn uncounted(given: &Fields, _: &Site) -> Result<Box<dyn Built>, Refusal> {
+        Ok(Box::new(Uncounted(given.clone())))
+    }
+    let entries = [Entry { file: CASE_FILE, baseline: CASE_FILE, build: uncounted }];
+    let kernel = Kernel::prepare(&entries, &case(CASE_FILE, &[])).unwrap();
+    assert!(kernel.check().is_ok(), "it runs all the same");
+    assert_eq!(kernel.uncounted().as_deref(), Some("too many blocks"));
+    assert_eq!(prepared(&wrong(Wrong::Nothing)).unwrap().uncounted(), None);
+}
+
+#[test]
 fn without_a_reference_it_is_unverified_and_measured() {
     let (accuracy, kernel) = checked(&wrong(Wrong::HasNoReference)).unwrap();
     assert!(accuracy.sqnr_db.0.is_nan());
@@ -217,7 +328,7 @@ fn a_sibling_in_a_precision_that_the_baseline_has_not_is_unverified() {
         Entry { file: SIBLING, baseline: CASE_FILE, build: build_sibling },
     ];
     let kernel = Kernel::prepare(&entries, &case(SIBLING, &[])).unwrap();
-    let note = format!("{UNVERIFIED} ({CASE_FILE}: cpu, fp32: not here)");
+    let note = format!("{UNVERIFIED} ({CASE_FILE}: cpu, fp32: not here); {OWN}");
     assert_eq!(kernel.notes(), [note]);
 }
 

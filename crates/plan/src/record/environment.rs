@@ -9,6 +9,12 @@ pub struct HostFacts {
     pub hostname: String,
     /// Operating system and kernel.
     pub os: String,
+    /// The system's own name with its version (`PRETTY_NAME` of `os-release`).
+    #[serde(default)]
+    pub os_release: Option<String>,
+    /// Instruction set of the CPU, as Rust calls it (`x86_64`, `aarch64`).
+    #[serde(default)]
+    pub arch: Option<String>,
     /// CPU model name.
     pub cpu_model: String,
     /// Logical CPUs available to the process.
@@ -77,6 +83,9 @@ pub struct TorchFacts {
     /// CUDA version of libtorch's build, where linked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuda: Option<String>,
+    /// Usable CUDA devices, where linked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuda_devices: Option<u32>,
     /// Name of the CUDA device, for a CUDA case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuda_device: Option<String>,
@@ -111,6 +120,9 @@ pub struct Environment {
     /// Git revision of the working tree, `-dirty` appended; absent outside a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_revision: Option<String>,
+    /// Git branch of the working tree; absent outside a repository and where no branch is checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_branch: Option<String>,
     /// Compiler that built the benchmark.
     pub rustc: String,
     /// Variables that steer the libraries and were set (`OMP_NUM_THREADS`, `GLIBC_TUNABLES`, …).

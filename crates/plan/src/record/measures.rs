@@ -40,6 +40,9 @@ pub struct Latency {
     pub calls: u64,
     /// Mean, in nanoseconds.
     pub mean_ns: f64,
+    /// Standard deviation (population) of all calls.
+    #[serde(default)]
+    pub std_ns: Option<f64>,
     /// Median.
     pub p50_ns: f64,
     /// 90th percentile; from 50 calls on.
