@@ -153,7 +153,7 @@ impl<'a> KernelResult<'a> {
         }
         // Older records have only the calls.
         let calls: Vec<f64> = measures.calls_ns.iter().map(|&ns| ns as f64).collect();
-        (!calls.is_empty()).then(|| statistics::std(&calls))
+        (!calls.is_empty()).then(|| statistics::population_sd(&calls))
     }
 
     /// Criterion's estimate.
