@@ -19,7 +19,6 @@
 //!   100 runs, whether the noise of both is the same or that of one three times the other's.
 
 mod band;
-mod moments;
 mod paired;
 mod planner;
 mod quantile;
@@ -28,7 +27,6 @@ mod stopping;
 mod verdict;
 
 pub use band::{Band, Benefit};
-pub use moments::std;
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
 pub use planner::{Limit, Limits, Pilot, SamplePlan, plan, sample_iters};
 pub use quantile::{mad_sd, mean, median, population_sd, quantile, required_calls};

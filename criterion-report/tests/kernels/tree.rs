@@ -278,3 +278,28 @@ fn reasons_that_differ_by_the_precision_share_a_line() {
                 CUDA, for backend cuda |\n";
     assert!(text.contains(&format!("{failed}{both}")), "{text}");
 }
+
+#[test]
+fn the_environment_has_what_newer_records_have() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
+        let environment = &mut it.record.environment;
+        environment.git_branch = Some("topic".to_owned());
+        environment.host.os_release = Some("Debian GNU/Linux 13".to_owned());
+        environment.host.arch = Some("x86_64".to_owned());
+        environment.torch.cuda_devices = Some(2);
+        let measures = &mut it.record.measures;
+        measures.calls_ns.clear();
+        measures.latency.as_mut().expect("measured").std_ns = Some(3e6);
+    });
+    let folder = Folder::of(&fixture);
+    folder.written(&[]);
+    let env = folder.json("reports/env.json");
+    assert_eq!(env["git"]["branch"], "topic");
+    assert_eq!(env["os_version"], "Debian GNU/Linux 13");
+    assert_eq!(env["architecture"], "x86_64");
+    assert_eq!(env["cuda"]["device_count"], 2);
+    let entry = &folder.json("reports/kernels/gemv.json")[0];
+    assert_eq!(entry["timing"]["latency_ms_std"], 3.0);
+    assert_eq!(entry["absent"]["timing.latency_ms_std"], Value::Null);
+    assert!(entry["absent"]["timing.raw_times_ms"].is_string());
+}

@@ -147,9 +147,13 @@ impl<'a> KernelResult<'a> {
 
     /// Standard deviation (population) of the single calls, in nanoseconds.
     pub fn latency_std_ns(&self) -> Option<f64> {
-        let calls = &self.measured()?.measures.calls_ns;
-        let calls: Vec<f64> = calls.iter().map(|&ns| ns as f64).collect();
-        (!calls.is_empty()).then(|| statistics::std(&calls))
+        let measures = &self.measured()?.measures;
+        if let Some(std_ns) = measures.latency.and_then(|latency| latency.std_ns) {
+            return Some(std_ns);
+        }
+        // Older records have only the calls.
+        let calls: Vec<f64> = measures.calls_ns.iter().map(|&ns| ns as f64).collect();
+        (!calls.is_empty()).then(|| statistics::population_sd(&calls))
     }
 
     /// Criterion's estimate.

@@ -187,7 +187,9 @@ fn absent<'a>(result: &KernelResult<'a>, raw: bool) -> BTreeMap<&'a str, String>
         }
     }
     if result.latency().is_some() && record.measures.calls_ns.is_empty() {
-        absent.insert("timing.latency_ms_std", NOT_KEPT.to_owned());
+        if result.latency_std_ns().is_none() {
+            absent.insert("timing.latency_ms_std", NOT_KEPT.to_owned());
+        }
         if raw {
             absent.insert("timing.raw_times_ms", NOT_KEPT.to_owned());
         }

@@ -52,7 +52,7 @@ pub struct Env<'a> {
     environments: usize,
 }
 
-/// A revision; the branch is not recorded.
+/// A revision, and the branch where one is checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Git<'a> {
     pub commit: &'a str,
@@ -65,7 +65,8 @@ impl<'a> Git<'a> {
     pub fn of(environment: &'a Environment) -> Option<Self> {
         let revision = environment.git_revision.as_deref()?;
         let clean = revision.strip_suffix("-dirty");
-        Some(Self { commit: clean.unwrap_or(revision), branch: None, dirty: clean.is_some() })
+        let branch = environment.git_branch.as_deref();
+        Some(Self { commit: clean.unwrap_or(revision), branch, dirty: clean.is_some() })
     }
 }
 
@@ -92,7 +93,7 @@ impl<'a> Cuda<'a> {
         Self {
             available,
             version,
-            device_count: None,
+            device_count: latest.torch.cuda_devices,
             device_name: with_device.and_then(|torch| torch.cuda_device.as_deref()),
             driver: with_device.and_then(|torch| torch.cuda_driver.as_deref()),
         }
@@ -135,9 +136,9 @@ impl<'a> Env<'a> {
         Self {
             git: environment.and_then(Git::of),
             os: os.map(|(os, _)| os),
-            os_version: None,
+            os_version: host.and_then(|host| host.os_release.as_deref()),
             kernel: os.map(|(_, kernel)| kernel).filter(|kernel| !kernel.is_empty()),
-            architecture: None,
+            architecture: host.and_then(|host| host.arch.as_deref()),
             processor: host.map(|host| host.cpu_model.as_str()),
             cores: host.map(|host| host.cpus),
             python_version: None,
