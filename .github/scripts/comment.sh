@@ -27,12 +27,16 @@ for folder in "$results"/benchmark-results-*/; do
     if [[ -e ${folder}summary.json ]]; then
         measured=$(jq '.successful > 0' "${folder}summary.json")
     fi
-    jq --null-input --arg row "${folder%/}" --argjson regressed "$regressed" --argjson measured "$measured" \
+    jq --null-input --arg row "${folder%/}" \
+        --argjson regressed "$regressed" --argjson measured "$measured" \
         --rawfile verdict "$work/verdict" --rawfile regressions "$work/regressions" \
         --rawfile confirmed "$work/confirmed" --rawfile summary "$work/summary" '
         {
             row: ($row | sub(".*/benchmark-results-"; "")),
-            verdict: ($verdict | rtrimstr("\n") | if . == "" then "ended without a word; see its log" else .[:2000] end),
+            verdict: (
+                $verdict | rtrimstr("\n")
+                | if . == "" then "ended without a word; see its log" else .[:2000] end
+            ),
             regressions: (if $regressed then $confirmed + "\n" + $regressions else "" end),
             summary: (if $measured then $summary else "" end)
         }'
@@ -54,12 +58,17 @@ jq --slurp --arg head "$head" --argjson limit "$limit" '
         (.[] | select(.summary != "") | {row, text: details("summary"; .summary)})
     ]
     | reduce .[] as $part (
-        {body: ($head + ($rows | map("\n- \(.row): \(.verdict)") | add // "\nNo row left results.")), left_out: []};
+        {
+            body: ($head
+                + ($rows | map("\n- \(.row): \(.verdict)") | add // "\nNo row left results.")),
+            left_out: []
+        };
         if (.body | length) + ($part.text | length) < $limit
         then .body += "\n\n" + $part.text
         else .left_out += [$part.row] end)
     | if .left_out == [] then . else
-        .body += "\n\nToo long for here, so in the artifacts alone: " + (.left_out | unique | join(", "))
+        .body += "\n\nToo long for here, so in the artifacts alone: "
+            + (.left_out | unique | join(", "))
       end
     | {body}' "$work/rows" >"$work/body"
 

@@ -34,9 +34,15 @@ unmeasured() {
 
 # The base was first, so now it is last: base, change, change, base. What only becomes slower with
 # time, such as a machine that is throttled, is slower in one of the two comparisons alone.
-measure "$RUNNER_TEMP/change-again" --save-baseline change-again "$only" || unmeasured "the change" $?
-(cd "$RUNNER_TEMP/base" && measure "$RUNNER_TEMP/base-again" --save-baseline base-branch-again "$only") ||
-    unmeasured "the base" $?
+measure "$RUNNER_TEMP/change-again" --save-baseline change-again "$only" ||
+    unmeasured "the change" $?
+cd "$RUNNER_TEMP/base"
+code=0
+measure "$RUNNER_TEMP/base-again" --save-baseline base-branch-again "$only" || code=$?
+cd - >/dev/null
+if [[ $code != 0 ]]; then
+    unmeasured "the base" "$code"
+fi
 cargo criterion-report kernels --baseline change-again --compare-to base-branch-again \
     --filter "$only" --output-dir reports/again
 

@@ -1,8 +1,8 @@
 # How a row of the matrix is measured, on either side. To be sourced.
 
-# measure REPORTS [OPTION VALUE…] [FILTER]: the clone in the current folder. Failed cases are in the
-# report, and are no error here: what the base branch can do no better is no regression. A run that
-# did not come to its end is one, whose report says how far it came.
+# measure REPORTS [OPTION VALUE…] [FILTER]: the clone in the current folder. Failed cases are in
+# the report, and are no error here: what the base branch can do no better is no regression. A run
+# that did not come to its end is one, whose report says how far it came.
 measure() {
     local reports=$1 code=0
     shift

@@ -1,5 +1,5 @@
-//! A row of the matrix with a cargo that measures nothing: it writes down what it was asked for, and
-//! leaves results that are made up.
+//! A row of the matrix with a cargo that measures nothing: it writes down what it was asked for,
+//! and leaves results that are made up.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

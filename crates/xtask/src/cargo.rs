@@ -69,17 +69,37 @@ pub fn kernels(workspace: &Workspace, run: &Kernels) -> Result<ExitCode> {
         );
     }
     let measured = status(bench)?;
-    if !measured.success() && measured.code() != Some(CASES_FAILED) {
+    let ended = measured.success() || measured.code() == Some(CASES_FAILED);
+    // Cargo ends a build that fails and a program that dies with the same code: only what can be
+    // built has died.
+    let died = !ended && measured.code() != Some(MISTAKE) && builds(workspace)?;
+    if !ended && !died {
         eprintln!("cargo bench failed ({measured}), so no report");
         return Ok(exit_code(measured));
     }
     let reported = cargo(workspace, PROGRAM, &run.report)?;
+    if died {
+        eprintln!(
+            "error: the run died before its end ({measured}); the report is of the cases before \
+             that, and says which one was never finished"
+        );
+        return Ok(ExitCode::FAILURE);
+    }
     Ok(exit_code(if measured.success() { reported } else { measured }))
+}
+
+/// Whether there is a program of the kernels to run.
+fn builds(workspace: &Workspace) -> Result<bool> {
+    let mut build = command(workspace, &["bench", "--bench", "kernels", "--no-run"], &[]);
+    build.stderr(Stdio::null());
+    Ok(status(build)?.success())
 }
 
 /// How a benchmark ends that ran to its end with failed cases in its records. A build that fails
 /// ends with 101, a wrong command line with 2.
 const CASES_FAILED: i32 = 1;
+/// How one ends that refuses its command line or a config.
+const MISTAKE: i32 = 2;
 
 /// `cargo xtask test`: every test of the workspace.
 pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {

@@ -109,8 +109,8 @@ The report:
 Of an option given twice the last one counts, so aliases take options, too.
 Options that override are added to copies of configs/kernels/*.yml. BENCH_CONFIG
 names other configs instead, and then what they say holds.
-Exit codes: 0 fine; 1 a case failed (the report is written), or what --fail-on
-names was found; 2 a mistake on the command line, in a config, a bench.yaml or a
+Exit codes: 0 fine; 1 a case failed or the run died (the report is written), or what
+--fail-on names was found; 2 a mistake on the command line, in a config, a bench.yaml or a
 kernel's file, with its place; nothing was measured then.
 ";
 

@@ -121,6 +121,9 @@ fn options_of_kernels_go_where_they_belong() {
     let scratch = with_kernels();
     let line = "kernels --iters 30 --precision fp32,fp16 --save-baseline b --compare-to a \
                 --history old --fail-on regression --output-dir out --verbose poisson";
+    for folder in ["target/criterion-torch/a", "old"] {
+        fs::create_dir_all(scratch.clone_dir().join(folder)).expect("make a folder");
+    }
     let outcome = scratch.run(&line.split_whitespace().collect::<Vec<_>>());
     assert_eq!(outcome.assert_fine().stdout, "what was found\n");
     let clone = scratch.clone_dir().display().to_string();
@@ -131,7 +134,7 @@ fn options_of_kernels_go_where_they_belong() {
             "bench --bench kernels -- --save-baseline b poisson".to_owned(),
             format!(
                 "{PROGRAM} kernels --latest --output-dir {clone}/out --compare-to a \
-                 --history {clone}/old --fail-on regression"
+                 --history {clone}/old --fail-on regression --filter poisson"
             ),
         ]
     );
@@ -151,11 +154,42 @@ fn failed_kernels_are_reported_and_what_did_not_run_is_not() {
     scratch.run(&["kernels"]).assert_refused(1, &[]);
     assert_eq!(calls(&scratch).len(), 3, "the report follows failed cases");
     scratch.set("fail", "101");
+    scratch.set("fail-build", "101");
     scratch.run(&["kernels"]).assert_refused(101, &["cargo bench failed", "so no report"]);
-    assert_eq!(calls(&scratch).len(), 5, "and not what could not be built");
+    assert_eq!(calls(&scratch).len(), 6, "and not what could not be built");
     scratch.set("fail-plan", "2");
     scratch.run(&["kernels", "--precision", "fp33"]).assert_refused(2, &[]);
-    assert_eq!(calls(&scratch).len(), 6, "a mistake is found before anything is built");
+    assert_eq!(calls(&scratch).len(), 7, "a mistake is found before anything is built");
+}
+
+#[test]
+fn a_run_that_dies_is_reported_and_says_so() {
+    let scratch = with_kernels();
+    scratch.set("fail", "101");
+    scratch.run(&["kernels"]).assert_refused(1, &["the run died before its end", "101"]);
+    let calls = calls(&scratch);
+    assert_eq!(calls.len(), 4, "{calls:?}");
+    assert_eq!(calls[2], "bench --bench kernels --no-run", "it is no build that failed");
+    assert!(calls[3].contains("kernels --latest"), "{calls:?}");
+}
+
+#[test]
+fn what_to_compare_with_is_looked_for_before_anything_is_measured() {
+    let scratch = with_kernels();
+    for (line, word) in [
+        ("--compare-to main", "nor a baseline of that name"),
+        ("--compare-to ./earlier", "nor a baseline of that name"),
+        ("--history old", "--history: there is no folder"),
+    ] {
+        let words: Vec<&str> = std::iter::once("kernels").chain(line.split(' ')).collect();
+        scratch.run(&words).assert_refused(2, &[word]);
+    }
+    assert!(calls(&scratch).is_empty());
+    for folder in ["target/criterion-torch/main", "earlier", "old"] {
+        fs::create_dir_all(scratch.clone_dir().join(folder)).expect("make a folder");
+    }
+    scratch.run(&["kernels", "--compare-to", "main", "--history", "old"]).assert_fine();
+    scratch.run(&["kernels", "--compare-to", "./earlier"]).assert_fine();
 }
 
 #[test]

@@ -100,6 +100,29 @@ impl Options {
         Ok(self)
     }
 
+    /// That what is to be compared with is there: the report comes when everything is measured.
+    pub fn look(&self, here: &Path, records: &Path) -> Result<()> {
+        if let Some(with) = &self.compare_to {
+            let path = here.join(with);
+            if !path.is_dir() && (is_path(with) || !records.join(with).is_dir()) {
+                let with = with.display();
+                return Err(usage(&format!(
+                    "--compare-to {with}: there is neither a folder {} nor a baseline of that name \
+                     in {}",
+                    path.display(),
+                    records.display()
+                ))
+                .remedy(format!("measure it first, with --save-baseline {with}")));
+            }
+        }
+        match self.history.as_ref().map(|folder| here.join(folder)) {
+            Some(folder) if !folder.is_dir() => {
+                Err(usage(&format!("--history: there is no folder {}", folder.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The arguments of `criterion-report kernels`.
     pub fn report(&self, here: &Path) -> Vec<OsString> {
         let mut arguments: Vec<OsString> =
@@ -107,8 +130,7 @@ impl Options {
         arguments.push(absolute(here, &self.output_dir));
         if let Some(with) = &self.compare_to {
             // A bare word may be a name; the report looks for that first.
-            let is_path = Path::new(with).components().nth(1).is_some();
-            let with = if is_path { absolute(here, Path::new(with)) } else { with.clone() };
+            let with = if is_path(with) { absolute(here, Path::new(with)) } else { with.clone() };
             arguments.extend(["--compare-to".into(), with]);
         }
         if let Some(history) = &self.history {
@@ -117,8 +139,17 @@ impl Options {
         if let Some(gates) = &self.fail_on {
             arguments.extend(["--fail-on".into(), gates.clone()]);
         }
+        // Else what the run left out is missing in the comparison.
+        if let Some(filter) = &self.filter {
+            arguments.extend(["--filter".into(), filter.clone()]);
+        }
         arguments
     }
+}
+
+/// No mere name.
+fn is_path(word: &OsStr) -> bool {
+    Path::new(word).components().nth(1).is_some()
 }
 
 /// An argument: an option, perhaps with its value as in `--iters=30`, or a filter, which may hold any

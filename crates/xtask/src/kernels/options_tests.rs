@@ -85,6 +85,11 @@ fn the_report_gets_paths_from_where_the_user_is() {
          --fail-on failure,accuracy"
     );
     assert_eq!(
+        report("a|b"),
+        "kernels --latest --output-dir HERE/reports --filter a|b",
+        "what was not to be measured is not missing"
+    );
+    assert_eq!(
         report("--compare-to main"),
         "kernels --latest --output-dir HERE/reports --compare-to main"
     );

@@ -78,6 +78,8 @@ impl Scratch {
             .env_remove("XDG_CACHE_HOME")
             .env_remove("LIBTORCH")
             .env_remove("BENCH_CONFIG")
+            .env_remove("CRITERION_HOME")
+            .env_remove("CARGO_TARGET_DIR")
             .env_remove("SELF_TEST_PYTHON")
             .env_remove("CRITERION_TORCH_PYTHON")
             .env_remove("CRITERION_TORCH_COMPILED_MB")
