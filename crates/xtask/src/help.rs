@@ -80,7 +80,8 @@ kernel_manifest.json and kernels/<name>.json for programs.
   FILTER                 only cases whose id matches this regular expression:
                          kernels/default/<kernel>/<device>/<implementation>/…
 
-What wins over every bench.yaml; not given, each kernel's own words stay:
+What wins over every bench.yaml; not given, each kernel's own words stay. Of the
+precisions and backends that a bench.yaml lists, these keep the named ones:
   --iters N              timed iterations (10 or more)
   --warmup N             iterations before them
   --precision LIST       of fp64, fp32, bf16, fp16, fp8: really run in each

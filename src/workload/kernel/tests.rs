@@ -210,14 +210,14 @@ fn what_is_right_at_first_alone_is_found_at_the_end() {
         (0..runs).for_each(|_| drop(kernel.run().unwrap()));
         kernel.recheck()
     };
-    for right in [Wrong::Nothing, Wrong::HasNoReference] {
+    // What differs inside the limits may be a sum in another order.
+    for right in [Wrong::Nothing, Wrong::HasNoReference, Wrong::DriftsALittle] {
         assert_eq!(after(right, 20), Ok(()));
     }
     // It differs from run to run anyway, and nothing is known of what it should be.
     assert_eq!(after(Wrong::WorksInPlaceWithoutReference, 20), Ok(()));
     for (drifts, what) in [
         (Wrong::Drifts, "inaccurate: "),
-        (Wrong::DriftsALittle, "its first runs had one output"),
         (Wrong::DriftsWithoutReference, "its first runs had one output"),
     ] {
         assert_eq!(after(drifts, 2), Ok(()), "five runs");

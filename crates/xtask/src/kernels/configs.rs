@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::workspace::Workspace;
 
-/// What wins over every config and every `bench.yaml`; what is not given stays as they say.
+/// What wins over every config and every `bench.yaml`, and selects among the precisions and backends
+/// that one lists; what is not given stays as they say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     pub warmup: Option<u64>,
