@@ -31,6 +31,14 @@ pub struct Distance {
 }
 
 impl Distance {
+    /// Of an output that nothing is known about.
+    pub const UNKNOWN: Self = Self {
+        sqnr_db: f64::NAN,
+        max_abs_error: f64::NAN,
+        relative_error: f64::NAN,
+        rmse: f64::NAN,
+    };
+
     /// Compares two tensors of one size, in float64, block by block.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::github::{GitHub, TOKEN};
 use crate::repository::{self, git};
 use crate::runner::{self, Runner};
 
-/// A repository with the scripts of this one, and a runner for it.
+/// A repository with the scripts of this one.
 fn repository_in(place: &Path) {
     let tree = place.join("tree");
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -21,6 +21,20 @@ fn repository_in(place: &Path) {
     git(&tree, &["add", "--all"]);
     git(&tree, &["commit", "--quiet", "--message", "scripts"]);
     git(place, &["clone", "--quiet", "--bare", "tree", "origin.git"]);
+}
+
+/// A runner for a repository of its own, at an event; and its main branch's commit.
+fn runner_in<'w>(
+    place: &Path,
+    workflow: &'w Workflow,
+    event: &str,
+    github: &GitHub,
+) -> (Runner<'w>, String) {
+    repository_in(place);
+    let mut runner = Runner::new(workflow, place);
+    let main = runner::head(place, "main");
+    events::describe(&mut runner, event, &main, github);
+    (runner, main)
 }
 
 /// What a row has uploaded.
@@ -35,11 +49,8 @@ fn uploaded(runner: &Runner<'_>, row: &str, files: &[(&str, &str)]) {
 #[test]
 fn there_is_one_comment_and_it_is_updated() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
-    repository_in(scratch.path());
     let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut runner = Runner::new(&workflow, scratch.path());
-    let main = runner::head(scratch.path(), "main");
-    events::describe(&mut runner, PULL_REQUEST, &main, &github);
+    let (mut runner, main) = runner_in(scratch.path(), &workflow, PULL_REQUEST, &github);
     runner.expressions.insert("needs.bench.result".to_owned(), "failure".to_owned());
 
     // More than one page of others, one of whom quotes ours.
@@ -110,11 +121,8 @@ fn there_is_one_comment_and_it_is_updated() {
 #[test]
 fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
-    repository_in(scratch.path());
     let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut runner = Runner::new(&workflow, scratch.path());
-    let main = runner::head(scratch.path(), "main");
-    events::describe(&mut runner, PULL_REQUEST, &main, &github);
+    let (mut runner, main) = runner_in(scratch.path(), &workflow, PULL_REQUEST, &github);
     runner.expressions.insert("needs.bench.result".to_owned(), "failure".to_owned());
     let rows = ["cpu-bf16", "cpu-fp32", "cpu-fp64", "cuda-bf16", "cuda-fp32", "cuda-fp64"];
     for row in rows {
@@ -155,11 +163,8 @@ fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
 #[test]
 fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
-    repository_in(scratch.path());
     let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut runner = Runner::new(&workflow, scratch.path());
-    let main = runner::head(scratch.path(), "main");
-    events::describe(&mut runner, PULL_REQUEST, &main, &github);
+    let (mut runner, main) = runner_in(scratch.path(), &workflow, PULL_REQUEST, &github);
     runner.expressions.insert("needs.bench.result".to_owned(), "success".to_owned());
     uploaded(&runner, "cpu-fp32", &[("summary.md", "# Leaders\n")]);
     github.make_read_only();
@@ -196,11 +201,8 @@ fn history(place: &Path) -> Vec<(PathBuf, String)> {
 #[test]
 fn results_become_history_though_main_has_moved() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
-    repository_in(scratch.path());
     let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut runner = Runner::new(&workflow, scratch.path());
-    let main = runner::head(scratch.path(), "main");
-    events::describe(&mut runner, PUSH, &main, &github);
+    let (mut runner, main) = runner_in(scratch.path(), &workflow, PUSH, &github);
     // With more of everything than trends read.
     let measured = json!({
         "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",

@@ -5,7 +5,28 @@ use std::path::PathBuf;
 
 use criterion_report::model::{Location, RecordsError, Report, Selection};
 use criterion_report::write::{Target, Writer};
+use plan::{Pair, Stop};
 use regex::Regex;
+
+/// Of the interval of [`pair_of`], as a share of its ratio.
+pub const PAIR_HALF_WIDTH: f64 = 0.01;
+
+/// Interleaved runs of a case and `against`.
+pub fn pair_of(against: String, speedup: f64) -> Pair {
+    Pair {
+        against,
+        speedup,
+        low: speedup * (1.0 - PAIR_HALF_WIDTH),
+        high: speedup * (1.0 + PAIR_HALF_WIDTH),
+        confidence_level: 0.95,
+        log_ratios: vec![speedup.ln(); 12],
+        iters: (1, 1),
+        batches_per_block: 4,
+        target: 0.01,
+        stopped: Stop::Target,
+        seconds: 1.0,
+    }
+}
 
 /// Fixtures hold what runs left: a `criterion` folder and a `criterion-torch` folder beside it.
 /// They are named for what they show, relative to the package so that messages are the same

@@ -5,6 +5,7 @@ use criterion_report::model::kernels::{
 };
 
 use super::*;
+use crate::common::pair_of;
 
 /// One measured case, edited, as its object in the file of its kernel.
 fn entry(change: impl Fn(&mut Measured)) -> Value {
@@ -299,7 +300,7 @@ fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
     let wide = "gemv/cpu/blocked/f64";
     let pair = |it: &mut Measured, ratio: f64| {
         let against = it.record.pairs[0].against.clone();
-        it.record.pairs = vec![fixture::pair(against, ratio)];
+        it.record.pairs = vec![pair_of(against, ratio)];
     };
     assert!(everywhere(both()));
     assert!(everywhere(both().edit(wide, |it| pair(it, 1.0))), "the same");

@@ -8,15 +8,15 @@ use criterion_report::model::kernels::KernelResult;
 use criterion_report::model::{Location, Report, Selection};
 use plan::{
     Accuracy, Case, Device, Dtype, Energy, KernelFacts, KernelTolerances, KernelWork, LastSample,
-    Latency, Memory, Mode, Outcome, Pair, Record, Role, RunManifest, SkipCondition, Stat,
-    StepMemory, Stop, Work,
+    Latency, Memory, Mode, Outcome, Record, Role, RunManifest, SkipCondition, Stat, StepMemory,
+    Work,
 };
 use serde_json::{Value, json};
 
+use crate::common::pair_of;
+
 /// Half-width of the times' intervals.
 pub const TIME_HALF_WIDTH: f64 = 0.005;
-/// Half-width of the speed-ups'.
-const PAIR_HALF_WIDTH: f64 = 0.01;
 /// When the cases ended: 2026-11-20T13:40:00Z.
 pub const ENDED: u64 = 1_795_182_000;
 
@@ -201,7 +201,7 @@ fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Meas
         ..template.case
     };
     let pair = (!is_baseline)
-        .then(|| pair(plan::case_id(&group, KernelWork::BASELINE, &parameter).to_string(), 2.0));
+        .then(|| pair_of(plan::case_id(&group, KernelWork::BASELINE, &parameter).to_string(), 2.0));
     let mut record = Record {
         full_id: case.full_id(),
         run_id: RUN.to_owned(),
@@ -291,22 +291,6 @@ pub fn latency(record: &mut Record, calls: Vec<u64>) {
         max_ns: sorted[sorted.len() - 1],
     });
     record.measures.calls_ns = calls;
-}
-
-pub fn pair(against: String, speedup: f64) -> Pair {
-    Pair {
-        against,
-        speedup,
-        low: speedup * (1.0 - PAIR_HALF_WIDTH),
-        high: speedup * (1.0 + PAIR_HALF_WIDTH),
-        confidence_level: 0.95,
-        log_ratios: vec![speedup.ln(); 12],
-        iters: (1, 1),
-        batches_per_block: 4,
-        target: 0.01,
-        stopped: Stop::Target,
-        seconds: 1.0,
-    }
 }
 
 /// Criterion's files of a case whose samples all took `ns`.

@@ -4,7 +4,8 @@ use criterion_report::model::{Efficiency, EfficiencySource, NoEfficiency, Operat
 use plan::Cache;
 
 use super::*;
-use fixture::{Measured, pair_of};
+use crate::common::{PAIR_HALF_WIDTH, pair_of};
+use fixture::Measured;
 
 const RUST: &str = "softmax/cpu/rust/f32-32x512x768";
 const MIB: u64 = 1 << 20;
@@ -57,7 +58,7 @@ fn it_is_the_quotient_of_two_speedups_and_so_are_its_bounds() {
         assert_eq!(source, EfficiencySource::Pairs);
         assert!((share - own / limit).abs() < 1e-12);
         let interval = interval.expect("pairs have intervals");
-        let half = fixture::PAIR_HALF_WIDTH;
+        let half = PAIR_HALF_WIDTH;
         let low = own * (1.0 - half) / (limit * (1.0 + half));
         let high = own * (1.0 + half) / (limit * (1.0 - half));
         assert!((interval.low - low).abs() < 1e-12 && (interval.high - high).abs() < 1e-12);
@@ -86,7 +87,7 @@ fn faster_than_the_limit_is_above_a_hundred() {
 fn the_baseline_and_stream_have_theirs() {
     let aten = efficiency(&quick(), "softmax/cpu/aten/f32-32x512x768");
     assert_eq!(aten.source, EfficiencySource::Pairs);
-    let (interval, half) = (aten.interval.expect("an interval"), fixture::PAIR_HALF_WIDTH);
+    let (interval, half) = (aten.interval.expect("an interval"), PAIR_HALF_WIDTH);
     // Its one pair is that of `stream`, the other way round.
     assert!((aten.share - 0.5).abs() < 1e-6);
     assert!((interval.low - 0.5 / (1.0 + half)).abs() < 1e-6);

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use criterion_report::model::{Location, Report, Selection};
 use plan::{
     Accuracy, Case, Config, Device, Gate, Implementation, LastSample, Memory, Mode, Outcome, Pair,
-    Record, Role, Stat, StepMemory, Stop, Work, expand,
+    Record, Role, Stat, StepMemory, Work, expand,
 };
 use regex::Regex;
 use serde_json::json;
 
-/// Half-width of the times' intervals, and of the speed-ups'.
+use crate::common::pair_of;
+
+/// Half-width of the times' intervals.
 pub const TIME_HALF_WIDTH: f64 = 0.005;
-pub const PAIR_HALF_WIDTH: f64 = 0.01;
 
 /// A record and, where criterion measured, its time in ns.
 pub struct Measured {
@@ -197,22 +198,6 @@ fn pair(case: &Case, ns: u64) -> Option<Pair> {
     let aten = self::ns(&Case { work, ..case.clone() });
     let against = plan::case_id(&case.id.group, "aten", &case.id.parameter).to_string();
     Some(pair_of(against, aten as f64 / ns as f64))
-}
-
-pub fn pair_of(against: String, speedup: f64) -> Pair {
-    Pair {
-        against,
-        speedup,
-        low: speedup * (1.0 - PAIR_HALF_WIDTH),
-        high: speedup * (1.0 + PAIR_HALF_WIDTH),
-        confidence_level: 0.95,
-        log_ratios: vec![speedup.ln(); 12],
-        iters: (1, 1),
-        batches_per_block: 4,
-        target: 0.01,
-        stopped: Stop::Target,
-        seconds: 1.0,
-    }
 }
 
 /// Criterion's files of a case whose samples all took `ns`.

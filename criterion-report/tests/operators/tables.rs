@@ -1,6 +1,7 @@
 //! The tables.
 
 use super::*;
+use crate::common::pair_of;
 
 fn small() -> Fixture {
     let failed = Outcome::Failed { error: "gate `nan`: 3.2 is above 1".to_owned() };
@@ -13,7 +14,7 @@ fn sizes() -> Fixture {
     let faster = |speedup: f64| {
         move |it: &mut fixture::Measured| {
             let against = it.record.pairs[0].against.clone();
-            it.record.pairs = vec![fixture::pair_of(against, speedup)];
+            it.record.pairs = vec![pair_of(against, speedup)];
         }
     };
     Fixture::of("sizes", SIZES)
@@ -137,7 +138,7 @@ fn who_is_fastest_follows_from_intervals() {
     let pair = |speedup: f64| {
         move |it: &mut fixture::Measured| {
             let against = it.record.pairs[0].against.clone();
-            it.record.pairs = vec![fixture::pair_of(against, speedup)];
+            it.record.pairs = vec![pair_of(against, speedup)];
         }
     };
     let close = Fixture::of("quick", SMALL).edit(&out, pair(1.79));
