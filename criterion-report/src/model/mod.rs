@@ -5,8 +5,11 @@ mod caution;
 mod circumstances;
 mod comparison;
 mod criterion_files;
+mod distribution;
+mod frontier;
 mod fusion;
 mod gain;
+mod heatmap;
 mod host;
 pub mod kernels;
 mod location;
@@ -23,11 +26,14 @@ pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
 pub use criterion_files::{CriterionFiles, CriterionResult};
+pub use distribution::Distribution;
+pub use frontier::TradeOff;
 pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
+pub use heatmap::{Heatmap, HeatmapKind};
 pub use host::{fingerprint, machine};
 pub use location::Location;
 pub use operators::{

@@ -6,6 +6,7 @@ pub mod csv;
 pub mod dashboard;
 mod failures;
 pub mod fusion;
+pub mod html;
 pub mod kernels;
 pub mod operators;
 pub(crate) mod place;
@@ -133,6 +134,22 @@ pub enum Writer {
     /// `of limit` in percent, with `efficiency_source` beside it, on any device. Cases that were not
     /// measured are in it, with null for figures, `outcome` and `reason`.
     Operators(operators::Options),
+
+    /// Write one page with charts and a table of all cases, to be opened in a browser
+    ///
+    /// The file holds everything, its own script and style included, and loads nothing from
+    /// anywhere: it can be opened from a disk, attached to a mail or kept with a build. It has
+    /// speed-ups with their intervals, heatmaps of speed-ups by variant and shape and, where m and n
+    /// vary, by m and n at each k, speed-up against accuracy with the Pareto front, a roofline, memory,
+    /// the latency of single calls, and a table of all cases, measured or not, with what qualifies
+    /// each number and the circumstances of every run. One filter acts on all of them. It is dark or
+    /// light as the system is, can be used by keyboard and printed.
+    ///
+    /// Roofs are the best products and bandwidths that `cargo bench --bench calibration` recorded
+    /// under the same baseline on the same machine, dtype and threads; without these, cases are
+    /// shown under no roof.
+    #[command(after_help = "Example: criterion-report --filter int8 html --output report.html")]
+    Html(html::Options),
 }
 
 /// What a writer may know of where its text goes.
@@ -165,7 +182,7 @@ impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) => None,
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Html(_) => None,
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
         }
@@ -174,7 +191,9 @@ impl Writer {
     /// The modes whose cases it derives something from without writing them.
     pub const fn beside(&self) -> &'static [Mode] {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Fusion(_) => &[],
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Fusion(_) | Self::Html(_) => {
+                &[]
+            }
             Self::Operators(_) => &[Mode::Calibration],
         }
     }
@@ -183,7 +202,7 @@ impl Writer {
     /// standard error.
     pub const fn says_warnings(&self) -> bool {
         match self {
-            Self::Show(_) => true,
+            Self::Show(_) | Self::Html(_) => true,
             Self::Csv(_) | Self::Dashboard(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
@@ -198,6 +217,7 @@ impl Writer {
             Self::Dashboard(options) => dashboard::write(report, options, target)?,
             Self::Fusion(options) => fusion::write(report, options, target)?.into(),
             Self::Operators(options) => operators::write(report, options, target)?,
+            Self::Html(options) => html::write(report, options, target)?,
         };
         if !self.says_warnings() {
             written.notes.extend(earlier(report));
