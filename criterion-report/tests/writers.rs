@@ -269,6 +269,11 @@ fn unreadable_records_name_the_place_and_the_remedy() {
     assert_snapshot!(error("older-version", "new"), @r"
     tests/fixtures/older-version/criterion-torch/new/inference.jsonl: 2 records written by an earlier version of criterion-torch (record version 1; this criterion-report reads 2): measure again with `cargo bench`
     ");
+    assert_snapshot!(error("malformed-line", "new"), @r"
+    no record in tests/fixtures/malformed-line/criterion-torch/new can be used:
+      tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:1: not a record: key must be a string at line 1 column 14; delete the line and measure its case again with `cargo bench`
+      tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:2: not a record: key must be a string at line 1 column 14; delete the line and measure its case again with `cargo bench`
+    ");
     assert_snapshot!(error("named-baseline", "new"), @r"
     no records: looked for tests/fixtures/named-baseline/criterion-torch/new/*.jsonl
       measure first with `cargo bench`, or say where the results are with --criterion-dir
@@ -289,7 +294,6 @@ fn unreadable_records_name_the_place_and_the_remedy() {
 fn an_unreadable_line_costs_itself_alone() {
     let unreadable = |name| report(name).unreadable.join("\n");
     assert_snapshot!(unreadable("newer-version"), @"tests/fixtures/newer-version/criterion-torch/new/inference.jsonl:2: record version 3, but this criterion-report reads version 2: a newer criterion-torch wrote it; use the criterion-report of that version");
-    assert_snapshot!(unreadable("malformed-line"), @"tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:1: not a record: key must be a string at line 1 column 14; delete the line and measure its case again with `cargo bench`");
 }
 
 /// A pattern is compared with its unfused operations and a probe with its baseline; torchao knows
