@@ -5,12 +5,14 @@ mod caution;
 mod circumstances;
 mod comparison;
 mod criterion_files;
+mod criterion_result;
 mod distribution;
 mod frontier;
 mod fusion;
 mod gain;
 mod heatmap;
 mod host;
+mod inputs;
 pub mod kernels;
 mod location;
 mod operators;
@@ -25,7 +27,10 @@ mod time;
 pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
-pub use criterion_files::{CriterionFiles, CriterionResult};
+pub use criterion_files::CriterionFiles;
+pub use criterion_result::{
+    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
+};
 pub use distribution::Distribution;
 pub use frontier::TradeOff;
 pub use fusion::{
@@ -35,6 +40,7 @@ pub use fusion::{
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
 pub use host::{fingerprint, machine};
+pub use inputs::Inputs;
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,

@@ -12,9 +12,11 @@ mod spread;
 mod strings;
 mod template;
 
+use std::io;
+
 use anyhow::{Result, bail};
 
-use super::{Target, Written};
+use super::{Notes, Target};
 use crate::model::{Entry, Report};
 use crate::units;
 use data::Data;
@@ -51,7 +53,15 @@ const SCRIPTS: &[&str] = &[
 ];
 
 /// Writes the page.
-pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<Written> {
+///
+/// # Errors
+/// When it would go to a terminal, or `out` cannot be written.
+pub fn write(
+    report: &Report,
+    options: &Options,
+    target: Target<'_>,
+    out: &mut dyn io::Write,
+) -> Result<Notes> {
     if target.width.is_some() {
         bail!(
             "a page is nothing for a terminal to show: name a file with --output, e.g. report.html"
@@ -71,7 +81,8 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<W
         ("data", data),
         ("script", script),
     ];
-    Ok(Written::from(fill(PAGE, &parts)))
+    fill(PAGE, &parts, out)?;
+    Ok(Notes::new())
 }
 
 /// Which results these are.

@@ -37,6 +37,7 @@ pub fn notices(report: &Report) -> String {
         (kind, "machine", format!("{}: {}; {remedy}", check.name, check.value))
     });
     let runs = report.run_warnings.iter().map(|text| ("warn", "run", text.clone()));
+    let unreadable = report.unreadable.iter().map(|text| ("bad", "unreadable", text.clone()));
     let files = report.warnings.iter().map(|text| ("warn", "files", text.clone()));
     let earlier = earlier(report).map(|text| ("note", "rows", text));
     let foreign = report.foreign.first().map(|example| {
@@ -54,7 +55,13 @@ pub fn notices(report: &Report) -> String {
         );
         ("note", "rows", text)
     });
-    let all = checks.chain(runs).chain(files).chain(earlier).chain(foreign).chain(hidden);
+    let all = unreadable
+        .chain(checks)
+        .chain(runs)
+        .chain(files)
+        .chain(earlier)
+        .chain(foreign)
+        .chain(hidden);
     let items: String = all
         .map(|(kind, of, text)| {
             format!("<li class=\"{kind}\"><b>{of}</b> <span>{}</span></li>\n", escape(&text))

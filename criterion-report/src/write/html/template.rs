@@ -1,5 +1,7 @@
 //! Text into a page, so that no text can be taken for markup.
 
+use std::io::{self, Write};
+
 use anyhow::{Context, Result};
 use serde::Serialize;
 
@@ -8,17 +10,17 @@ use serde::Serialize;
 ///
 /// # Panics
 /// When the page, which is our own, names a part that there is not.
-pub fn fill(page: &str, parts: &[(&str, String)]) -> String {
+pub fn fill(page: &str, parts: &[(&str, String)], out: &mut dyn Write) -> io::Result<()> {
     let mut pieces = page.split("{{");
-    let mut out = pieces.next().unwrap_or_default().to_owned();
+    out.write_all(pieces.next().unwrap_or_default().as_bytes())?;
     for piece in pieces {
         let (name, rest) = piece.split_once("}}").expect("our own page closes every name");
         let part = parts.iter().find(|(known, _)| *known == name);
         let (_, text) = part.unwrap_or_else(|| panic!("our own page names `{name}`"));
-        out.push_str(text);
-        out.push_str(rest);
+        out.write_all(text.as_bytes())?;
+        out.write_all(rest.as_bytes())?;
     }
-    out
+    Ok(())
 }
 
 /// Text as the content of an element or of a quoted attribute.
@@ -50,9 +52,14 @@ mod tests {
 
     #[test]
     fn parts_are_put_in_once() {
+        let filled = |page: &str, parts: &[(&str, String)]| {
+            let mut out = Vec::new();
+            fill(page, parts, &mut out).expect("memory can be written");
+            String::from_utf8(out).expect("text")
+        };
         let parts = [("a", "{{b}}".to_owned()), ("b", "2".to_owned())];
-        assert_eq!(fill("<p>{{a}}, {{b}}, {{a}}</p>", &parts), "<p>{{b}}, 2, {{b}}</p>");
-        assert_eq!(fill("nothing", &[]), "nothing");
+        assert_eq!(filled("<p>{{a}}, {{b}}, {{a}}</p>", &parts), "<p>{{b}}, 2, {{b}}</p>");
+        assert_eq!(filled("nothing", &[]), "nothing");
     }
 
     #[test]
