@@ -1,0 +1,86 @@
+// Speed-ups in tables whose fields are coloured: blue is faster, orange slower, 1 has no colour.
+
+/** Rows and columns of a map, and maps, that are shown at most. */
+const FIELDS = { rows: 40, columns: 40, maps: 12 };
+
+function drawHeatmap(filtered) {
+  const [group, kind] = [byId("heatmap-group"), byId("heatmap-kind")];
+  const there = new Set(filtered);
+  const has = (map) => map.cells.some((at) => at !== null && there.has(at));
+  const maps = data.maps.filter(has);
+  const names = [...new Set(maps.map((map) => data.texts[map.group]))];
+  choices(group, names.map((name) => [name, name]));
+  const ofGroup = maps.filter((map) => data.texts[map.group] === group.value);
+  const kinds = { sweep: "m × n at each k", shapes: "variant × shape" };
+  choices(kind, Object.entries(kinds).filter(([name]) => ofGroup.some((map) => map.kind === name)));
+  const own = ofGroup.filter((map) => map.kind === kind.value);
+  if (own.length === 0) {
+    byId("heatmap-chart").replaceChildren(
+      nothing("No group of these cases has more than one shape."));
+    return;
+  }
+  const lines = Math.min(own.length, shown.get("heatmap-chart") ?? FIELDS.maps);
+  const shownMaps = own.slice(0, lines);
+  const ratios = shownMaps.flatMap((map) => map.cells).filter((at) => at !== null && there.has(at))
+    .map((at) => figure("speedup", at)).filter((it) => it > 0);
+  const most = Math.max(Math.log(1.1), ...ratios.map((it) => Math.abs(Math.log(it))));
+  byId("heatmap-chart").replaceChildren(
+    colours(most),
+    element("div", { class: "maps" }, shownMaps.map((map) => heatmap(map, there, most))),
+    limit("heatmap-chart", lines, own.length, "map"));
+}
+
+/** The legend: the colours from slowest to fastest. */
+function colours(most) {
+  const steps = [-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1];
+  return element("div", { class: "colours", role: "img",
+    "aria-label": `Orange is slower, blue faster, down to ${plain(Math.exp(-most))} and up to ${plain(Math.exp(most))}` },
+    element("span", {}, `${plain(Math.exp(-most))}×`),
+    steps.map((step) => coloured(element("i"), step)),
+    element("span", {}, `${plain(Math.exp(most))}×`),
+    element("span", { class: "aside" }, "~ left open by the interval"));
+}
+
+/** Gives an element the colour of a share between −1, slowest, and 1, fastest. */
+function coloured(field, share) {
+  const side = share < 0 ? "var(--slower)" : "var(--faster)";
+  const part = Math.round(Math.min(1, Math.abs(share)) * 100);
+  field.style.setProperty("--fill", `color-mix(in oklab, ${side} ${part}%, var(--level))`);
+  field.classList.toggle("deep", part > 55);
+  return field;
+}
+
+function heatmap(map, there, most) {
+  const width = map.columns.length;
+  const columnsShown = Math.min(width, FIELDS.columns);
+  const rowsShown = Math.min(map.rows.length, FIELDS.rows);
+  const name = (place) => data.texts[place];
+  const head = element("tr", {}, element("td", {}, map.kind === "sweep" ? "m \\ n" : ""),
+    map.columns.slice(0, columnsShown).map((at) => element("th", { scope: "col" },
+      element("span", {}, name(at)))));
+  const rows = map.rows.slice(0, rowsShown).map((at, row) => element("tr", {},
+    element("th", { scope: "row" }, name(at)),
+    map.cells.slice(row * width, row * width + columnsShown).map((cell) => field(cell, there, most))));
+  const cut = [rowsShown < map.rows.length ? `${rowsShown} of ${map.rows.length} rows` : "",
+    columnsShown < width ? `${columnsShown} of ${width} columns` : ""].filter(Boolean).join(", ");
+  return element("figure", { class: "map" },
+    element("figcaption", {}, name(map.title)),
+    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Heatmap: ${name(map.title)}` },
+      element("table", { class: map.kind }, element("thead", {}, head), element("tbody", {}, rows))),
+    cut ? element("p", { class: "limit" }, `First ${cut}; filter to see others.`) : null);
+}
+
+/** A case's field; empty where there is no case, or where it is filtered out. */
+function field(at, there, most) {
+  if (at === null || !there.has(at)) return element("td", { class: "hole" });
+  const ratio = figure("speedup", at);
+  if (ratio === null) {
+    const why = text("reason", at) ?? text("no_speedup", at) ?? "";
+    return element("td", { class: "without", "data-tip": `${fullId(at)}\n${text("status", at)}: ${why}` },
+      text("status", at) === "measured" ? "no pair" : text("status", at));
+  }
+  const open = text("verdict", at) === "inconclusive" ? "~" : "";
+  const made = element("td", { class: "field", "data-tip": tipOf(at) },
+    open + apart(value("speedup_text", at))[0].replace("×", ""));
+  return coloured(made, Math.log(ratio) / most);
+}

@@ -7,9 +7,9 @@ use crate::model::Distribution;
 use crate::units;
 
 /// Quantiles in nanoseconds: fastest, quartiles with the median between them, 90th and 99th
-/// percentile, slowest. What is not known is null.
+/// percentile, slowest; what is not known is null. Behind them the same to be read, and the median.
 #[derive(Debug, Serialize)]
-pub struct Spread(Option<([Option<Figure>; 7], String)>);
+pub struct Spread(Option<([Option<Figure>; 7], String, String)>);
 
 impl Spread {
     /// The figures, and the same to be read.
@@ -31,6 +31,6 @@ impl Spread {
             .filter_map(|(figure, name)| figure.map(|ns| format!("{name} {}", units::time(ns))));
         let texts: Vec<String> = texts.collect();
         let text = format!("{} of {}", texts.join(", "), it.count);
-        Self(Some((figures.map(|figure| figure.map(Figure)), text)))
+        Self(Some((figures.map(|figure| figure.map(Figure)), text, units::time(it.median_ns))))
     }
 }
