@@ -37,7 +37,8 @@ function drawFrontier(filtered) {
   plot.append(svg("line", { class: "one", x1: px(1), x2: px(1), y1: py(bottom), y2: py(top) }));
   const several = new Set(own.map(siblings)).size;
   if (several <= 6) plot.append(...frontLines(front, ratio, sqnr, px, py));
-  const hue = several === 1 ? () => "hue0" : hues(own.map(siblings));
+  // Colours that repeat tell nothing apart.
+  const hue = several === 1 || several > 8 ? () => "hue0" : hues(own.map(siblings));
   for (const at of own) {
     const [x, y] = [px(ratio(at)), py(sqnr(at))];
     const filled = value("front", at) === 1 ? "on" : "off";

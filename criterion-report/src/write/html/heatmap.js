@@ -6,7 +6,7 @@ const FIELDS = { rows: 40, columns: 40, maps: 12 };
 function drawHeatmap(filtered) {
   const [group, kind] = [byId("heatmap-group"), byId("heatmap-kind")];
   const there = new Set(filtered);
-  const has = (map) => map.cells.some((at) => at !== null && there.has(at));
+  const has = (map) => map.cells.some((at) => at !== null && there.has(at) && figure("speedup", at) !== null);
   const maps = data.maps.filter(has);
   const names = [...new Set(maps.map((map) => data.texts[map.group]))];
   choices(group, names.map((name) => [name, name]));
@@ -16,7 +16,7 @@ function drawHeatmap(filtered) {
   const own = ofGroup.filter((map) => map.kind === kind.value);
   if (own.length === 0) {
     byId("heatmap-chart").replaceChildren(
-      nothing("No group of these cases has more than one shape."));
+      nothing("No group of these cases has speed-ups at more than one shape."));
     return;
   }
   const lines = Math.min(own.length, shown.get("heatmap-chart") ?? FIELDS.maps);
@@ -46,7 +46,9 @@ function coloured(field, share) {
   const side = share < 0 ? "var(--slower)" : "var(--faster)";
   const part = Math.round(Math.min(1, Math.abs(share)) * 100);
   field.style.setProperty("--fill", `color-mix(in oklab, ${side} ${part}%, var(--level))`);
-  field.classList.toggle("deep", part > 55);
+  // Where the text of the page could no longer be read on it.
+  field.classList.toggle("strong", part > 60);
+  field.classList.toggle("deep", share > 0.8);
   return field;
 }
 

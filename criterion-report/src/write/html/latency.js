@@ -16,10 +16,9 @@ function drawLatency(filtered) {
   };
   rowChart("latency-chart", {
     places,
-    scaleOf: (own) => {
+    scaleOf: (own, most) => {
       const [low, high] = extent(own.flatMap(spread));
       const scale = logScale(low / 1.03, high * 1.03);
-      const most = innerWidth < 600 ? 4 : 8;
       return relative
         ? { scale, ticks: ratioTicks(scale.low, scale.high, most), name: ratioTick, title: "relative to the median" }
         : { scale, ticks: logTicks(scale.low, scale.high, most), name: timeTick, title: "time" };
@@ -27,12 +26,12 @@ function drawLatency(filtered) {
     draw: (at, scale) => {
       const [fastest, quarter, median, threeQuarters, p90, p99, slowest] = spread(at);
       return [
-        level(scale, fastest ?? median, slowest, 10, { class: "reach" }),
-        quarter === null ? null : bar(scale, quarter, threeQuarters, { class: "box", y: 4, height: 12, rx: 1 }),
-        p90 === null ? null : upright(scale, p90, { class: "p90", y1: 6, y2: 14 }),
-        p99 === null ? null : upright(scale, p99, { class: "p99", y1: 6, y2: 14 }),
-        upright(scale, slowest, { class: "end", y1: 8, y2: 12 }),
-        upright(scale, median, { class: "median", y1: 3, y2: 17 }),
+        level(scale, fastest ?? median, slowest, 12, { class: "reach" }),
+        quarter === null ? null : bar(scale, quarter, threeQuarters, { class: "box", y: 6, height: 12, rx: 1 }),
+        p90 === null ? null : upright(scale, p90, { class: "p90", y1: 8, y2: 16 }),
+        p99 === null ? null : upright(scale, p99, { class: "p99", y1: 8, y2: 16 }),
+        upright(scale, slowest, { class: "end", y1: 10, y2: 14 }),
+        upright(scale, median, { class: "median", y1: 5, y2: 19 }),
       ];
     },
     figureOf: (at) => element("small", { "data-tip": value(source, at)[1] },

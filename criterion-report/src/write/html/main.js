@@ -38,7 +38,8 @@ tips();
 let width = byId("frontier-chart").clientWidth;
 new ResizeObserver(() => {
   const now = byId("frontier-chart").clientWidth;
-  if (now === width) return;
+  // Paper has a width of its own, for which nothing can be drawn anew in time: plots shrink to it.
+  if (now === width || table.printing) return;
   width = now;
   requestAnimationFrame(() => ["frontier-chart", "roofline-chart"].forEach(redraw));
   drawRows();

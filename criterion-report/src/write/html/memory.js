@@ -14,17 +14,17 @@ function drawMemory(filtered) {
   rowChart("memory-chart", {
     places,
     flat: order !== "",
-    scaleOf: (own) => {
+    scaleOf: (own, most) => {
       const [, high] = extent(own.map((at) => figure("peak", at)));
       const scale = linearScale(0, Math.max(1, high) * 1.02);
-      return { scale, ticks: byteTicks(scale.high, innerWidth < 600 ? 4 : 8), name: byteTick, title: "bytes" };
+      return { scale, ticks: byteTicks(scale.high, most), name: byteTick, title: "bytes" };
     },
     draw: (at, scale) => {
       let from = 0;
       return PARTS.map(([name]) => {
         const size = figure(name, at) ?? 0;
         from += size;
-        return size > 0 ? bar(scale, from - size, from, { class: `part ${name}`, y: 4, height: 12 }) : null;
+        return size > 0 ? bar(scale, from - size, from, { class: `part ${name}`, y: 6, height: 12 }) : null;
       });
     },
     figureOf: (at) => [element("b", {}, text("peak_text", at)),

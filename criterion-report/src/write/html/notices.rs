@@ -28,15 +28,16 @@ pub fn outcomes(report: &Report) -> String {
 
 /// Everything that qualifies more than one case, the worst first.
 pub fn notices(report: &Report) -> String {
-    let mut checks: Vec<&Check> =
-        report.checks.iter().filter(|check| check.remedy.is_some()).collect();
+    let mut checks: Vec<&Check> = report.checks.iter().collect();
     checks.sort_by_key(|check| check.status != CheckStatus::Failed);
-    let checks = checks.into_iter().map(|check| {
+    let checks = checks.into_iter().filter_map(|check| {
         let kind = if check.status == CheckStatus::Failed { "bad" } else { "warn" };
-        let remedy = check.remedy.as_deref().unwrap_or_default();
-        (kind, "machine", format!("{}: {}; {remedy}", check.name, check.value))
+        Some((kind, "machine", check.warning()?))
     });
-    let runs = report.run_warnings.iter().map(|text| ("warn", "run", text.clone()));
+    // A run says as a warning, too, what a check of it found.
+    let said: Vec<String> = report.checks.iter().filter_map(Check::warning).collect();
+    let runs = report.run_warnings.iter().filter(|text| !said.contains(text));
+    let runs = runs.map(|text| ("warn", "run", text.clone()));
     let unreadable = report.unreadable.iter().map(|text| ("bad", "unreadable", text.clone()));
     let files = report.warnings.iter().map(|text| ("warn", "files", text.clone()));
     let earlier = earlier(report).map(|text| ("note", "rows", text));

@@ -25,22 +25,22 @@ function level(scale, from, to, y, attributes) {
 
 /**
  * Draws the chart into the box with this id.
- * `places`: cases in order; `scaleOf(places)`: scale, ticks, their names and the axis's title;
- * `draw(at, scale)`: marks of a strip 20 high; `figureOf(at)`: text behind it;
+ * `places`: cases in order; `scaleOf(places, most)`: scale, at most so many ticks, their names and the axis's title;
+ * `draw(at, scale)`: marks of a strip 24 high; `figureOf(at)`: text behind it;
  * `describe(places)`: the chart in words; `flat`: no headings of groups, longer names.
  */
 function rowChart(id, { places, scaleOf, draw, figureOf, describe, legend = null, flat = false }) {
   const box = byId(id);
   const lines = Math.min(places.length, shown.get(id) ?? LINES);
   const own = places.slice(0, lines);
-  const { scale, ticks, name, title } = scaleOf(own);
+  const { scale, ticks, name, title } = scaleOf(own, ticksOf(box));
   const grid = () => ticks.map((tick) => upright(scale, tick, { class: "grid", y1: 0, y2: "100%" }));
   const axis = () => element("div", { class: "line axis", "aria-hidden": "true" },
     element("span", { class: "label" }, title),
     svg("svg", { class: "strip" }, ticks.map((tick) => {
       const at = scale.at(tick);
       const anchor = at < 0.04 ? "start" : at > 0.96 ? "end" : "middle";
-      return svg("text", { x: percent(at), y: 14, "text-anchor": anchor }, name(tick));
+      return svg("text", { x: percent(at), y: 16, "text-anchor": anchor }, name(tick));
     })),
     element("span", { class: "figure" }));
   const made = [];
@@ -51,8 +51,7 @@ function rowChart(id, { places, scaleOf, draw, figureOf, describe, legend = null
       made.push(element("h3", { class: "group" },
         element("span", {}, text("group", at)), " ", element("b", {}, text("parameter", at))));
     }
-    const label = flat ? [text("variant", at), element("small", {}, ` ${siblings(at)}`)]
-      : [text("variant", at)];
+    const label = [breakable(text("variant", at)), flat ? element("small", {}, ` ${siblings(at)}`) : ""];
     made.push(element("div", { class: "line", "data-case": at, "data-tip": tipOf(at) },
       element("span", { class: "label" }, label),
       svg("svg", { class: "strip", "aria-hidden": "true" }, grid(), draw(at, scale)),
@@ -63,6 +62,15 @@ function rowChart(id, { places, scaleOf, draw, figureOf, describe, legend = null
     legend ?? "",
     element("div", { class: "lines" }, axis(), made, own.length > 12 ? axis() : null),
     limit(id, lines, places.length));
+}
+
+/** A variant that may be broken behind each of its parts. */
+const breakable = (variant) => variant.split(/(?<=[+-])/).flatMap((part) => [element("wbr"), part]);
+
+/** Names that an axis has room for: on narrow screens a strip is as wide as the chart. */
+function ticksOf(box) {
+  const room = innerWidth <= 640 ? box.clientWidth : 0.78 * box.clientWidth - 230;
+  return Math.max(3, Math.floor(room / 60));
 }
 
 /** What a pointer on a case is told. */

@@ -14,15 +14,15 @@ function drawSpeedup(filtered) {
   rowChart("speedup-chart", {
     places,
     flat: order !== "",
-    scaleOf: (own) => {
+    scaleOf: (own, most) => {
       const bounds = own.flatMap((at) => [figure("speedup_low", at), figure("speedup_high", at), ratio(at)]);
       const [low, high] = extent(bounds.filter((it) => it > 0)) ?? [1, 1];
       const scale = logScale(Math.min(0.8, low * 0.96), Math.max(1.25, high * 1.04));
-      const ticks = ratioTicks(scale.low, scale.high, innerWidth < 600 ? 4 : 8);
+      const ticks = ratioTicks(scale.low, scale.high, most);
       return { scale, ticks, name: ratioTick, title: "speed-up" };
     },
     draw: (at, scale) => [
-      bar(scale, 1, ratio(at), { class: `bar ${text("verdict", at)}`, y: 4, height: 12, rx: 2 }),
+      bar(scale, 1, ratio(at), { class: `bar ${text("verdict", at)}`, y: 6, height: 12, rx: 2 }),
       upright(scale, 1, { class: "one", y1: 0, y2: "100%" }),
       interval(scale, figure("speedup_low", at), figure("speedup_high", at)),
     ],
@@ -43,7 +43,7 @@ function drawSpeedup(filtered) {
 
 /** A line from bound to bound with its ends. */
 function interval(scale, low, high) {
-  return [level(scale, low, high, 10, { class: "interval" }),
-    upright(scale, low, { class: "interval", y1: 7, y2: 13 }),
-    upright(scale, high, { class: "interval", y1: 7, y2: 13 })];
+  return [level(scale, low, high, 12, { class: "interval" }),
+    upright(scale, low, { class: "interval", y1: 9, y2: 15 }),
+    upright(scale, high, { class: "interval", y1: 9, y2: 15 })];
 }

@@ -18,7 +18,7 @@ const COLUMNS = [
   ["Notes", "notes", (at) => noteOf(at), notesCell],
 ];
 
-const table = { places: [], sorted: null, direction: 1, printing: false, active: 0 };
+const table = { places: [], sorted: null, direction: 1, printing: false, first: 0, last: 0 };
 
 function two(first, second, attributes = {}) {
   return [element("span", { class: "first", ...attributes }, first), element("span", { class: "second" }, second)];
@@ -71,7 +71,7 @@ function buildTable() {
     element("table", { id: "cases-table" },
       element("colgroup", {}, COLUMNS.map(([, kind]) => element("col", { class: kind }))),
       element("thead", {}, head), body));
-  scroll.addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
+  scroll.addEventListener("scroll", () => requestAnimationFrame(() => drawRows()), { passive: true });
   byId("table").replaceChildren(scroll, element("p", { class: "limit", id: "table-limit", hidden: true }));
   Object.assign(table, { scroll, body, head });
 }
@@ -100,15 +100,18 @@ function drawTable(filtered) {
   }
   table.scroll.querySelector("table").setAttribute("aria-rowcount", table.places.length + 1);
   table.scroll.scrollTop = 0;
-  drawRows();
+  drawRows(true);
 }
 
-function drawRows() {
+/** Makes the rows in view, where they are not the ones that are there. */
+function drawRows(anew = false) {
   const { places, scroll, body, printing } = table;
   const most = printing ? Math.min(places.length, PRINTED) : places.length;
   const visible = Math.ceil((scroll.clientHeight || 600) / ROW);
   const first = printing ? 0 : Math.max(0, Math.min(Math.floor(scroll.scrollTop / ROW) - MARGIN, most - visible));
   const last = printing ? most : Math.min(most, first + visible + 2 * MARGIN);
+  if (!anew && first === table.first && last === table.last) return;
+  Object.assign(table, { first, last });
   const focused = document.activeElement?.closest?.("#cases-table tbody button")?.dataset.case;
   const space = (rows) => element("tr", { class: "space", "aria-hidden": "true" },
     element("td", { colspan: COLUMNS.length, height: rows * ROW }));
@@ -130,5 +133,5 @@ function drawRows() {
 /** On paper there is nothing to scroll. */
 function printTable(printing) {
   table.printing = printing;
-  drawRows();
+  drawRows(true);
 }
