@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use plan::Outcome;
+
 use super::report::Report;
 use super::time::Interval;
 
@@ -26,9 +28,8 @@ impl TradeOff {
         let mut siblings: HashMap<(&str, &str), Vec<(&str, Self)>> = HashMap::new();
         for place in 0..report.rows().len() {
             let entry = report.entry(place);
-            let Some(accuracy) = entry.row.accuracy().filter(|_| entry.row.time.is_ok()) else {
-                continue;
-            };
+            let measured = entry.row.record.outcome == Outcome::Measured;
+            let Some(accuracy) = entry.row.accuracy().filter(|_| measured) else { continue };
             let (speedup, interval) = match entry.comparison.map(|it| &it.speedup) {
                 None => (1.0, None),
                 Some(Ok(speedup)) => (speedup.ratio, Some(speedup.interval)),

@@ -88,17 +88,39 @@ impl Browser {
 
     /// Opens a file.
     pub fn open(&self, page: &Path) {
+        self.load(page);
+        self.settle();
+    }
+
+    /// The same where no script runs, not even the driver's.
+    pub fn load(&self, page: &Path) {
         self.post("/url", &json!({ "url": format!("file://{}", page.display()) }));
     }
 
-    /// What the body of a function returns, once all that it leads to is drawn.
+    /// Waits until the body of a function returns true: what is animated takes its time.
+    pub fn until(&self, body: &str) {
+        for _ in 0..200 {
+            if self.get(body) == Value::Bool(true) {
+                return;
+            }
+            self.settle();
+        }
+        panic!("never true: {body}");
+    }
+
+    /// What the body of a function returns.
     pub fn get(&self, body: &str) -> Value {
-        self.settle();
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
     }
 
+    /// Does something, and waits until what it leads to is drawn.
+    pub fn act(&self, body: &str) {
+        self.get(body);
+        self.settle();
+    }
+
     /// Waits until what has been asked for is drawn: changes are drawn at the next frame.
-    pub fn settle(&self) {
+    fn settle(&self) {
         let frames = "const done = arguments[0]; requestAnimationFrame(() => \
                       requestAnimationFrame(() => requestAnimationFrame(() => done())));";
         self.post("/execute/async", &json!({ "script": frames, "args": [] }));
@@ -141,6 +163,7 @@ impl Browser {
         );
         let feature = json!({ "name": "prefers-color-scheme", "value": theme });
         self.cdp("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
+        self.settle();
     }
 
     /// The page on paper.

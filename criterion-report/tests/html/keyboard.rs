@@ -25,7 +25,6 @@ fn everything_can_be_done_by_keyboard() {
         a_case_opens_and_closes,
     ] {
         browser.open(&file.path);
-        browser.settle();
         check(&browser);
         assert_quiet(&browser);
     }
@@ -70,11 +69,12 @@ fn every_control_is_reached(browser: &Browser) {
     let mut reached = BTreeSet::new();
     for _ in 0..controls.len() + 2 {
         browser.press(&[key::TAB]);
-        let own = browser.get("return Number(document.activeElement.dataset.control ?? -1)");
-        reached.extend(own.as_u64());
-        let ring = "return document.activeElement === document.body || \
-                    getComputedStyle(document.activeElement).outlineStyle !== 'none'";
-        assert_eq!(browser.get(ring), Value::Bool(true), "no ring around {}", focused(browser));
+        let state = "const it = document.activeElement; return [it.dataset.control ?? null, \
+                     it === document.body || getComputedStyle(it).outlineStyle !== 'none', \
+                     it.textContent]";
+        let state = browser.get(state);
+        assert_eq!(state[1], Value::Bool(true), "no ring around {}", state[2]);
+        reached.extend(state[0].as_str().map(|at| at.parse::<u64>().expect("a number")));
     }
     assert_eq!(reached, controls);
     assert!(controls.len() > 25, "{}", controls.len());
@@ -143,7 +143,7 @@ fn keys_filter_table_and_charts(browser: &Browser) {
 
 fn a_case_opens_and_closes(browser: &Browser) {
     let first = "document.querySelector('#cases-table tbody button').id = 'first'";
-    browser.get(first);
+    browser.act(first);
     tab_to(browser, "first");
     browser.press(&[key::ENTER]);
     assert_eq!(focused(browser), "Close");

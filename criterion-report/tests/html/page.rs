@@ -125,7 +125,7 @@ fn hostile_text_runs_nothing_and_is_shown_as_it_is(browser: &Browser) {
     assert!(browser.text("#cases-table tbody").contains(HOSTILE));
     assert!(browser.text("#notices").contains(HOSTILE));
     assert!(browser.text("#environment").contains(HOSTILE));
-    browser.get("document.querySelector('#cases-table tbody button').click()");
+    browser.act("document.querySelector('#cases-table tbody button').click()");
     assert!(browser.text("#details").contains(HOSTILE));
     assert_quiet(browser);
 }
@@ -133,7 +133,7 @@ fn hostile_text_runs_nothing_and_is_shown_as_it_is(browser: &Browser) {
 fn without_scripts_the_page_says_what_to_do_and_how_it_went(browser: &Browser) {
     browser.cdp("Emulation.setScriptExecutionDisabled", serde_json::json!({ "value": true }));
     let file = file(&report("every-outcome"));
-    browser.open(&file.path);
+    browser.load(&file.path);
     // The page's scripts do not run; the driver's do not either, so what is drawn is asked for.
     let nodes = browser.cdp(
         "DOMSnapshot.captureSnapshot",

@@ -28,35 +28,36 @@ fn ten_thousand_cases_respond() {
     assert!(browser.text("#speedup-chart").contains("First 40 of "));
     assert!(browser.text("#frontier-chart").contains("First 1,200 of "));
 
-    browser.get("document.getElementById('filter-text').focus()");
+    browser.act("document.getElementById('filter-text').focus()");
     browser.type_text("int4wo-64 bf16-64x64x");
     assert_eq!(browser.text("#filter-count"), "10 of 10,000 cases");
     let rows = browser.count("#cases-table tbody tr[data-case]");
     assert_eq!(rows, 10);
-    browser.get("document.querySelector('#filter [type=reset]').click()");
+    browser.act("document.querySelector('#filter [type=reset]').click()");
     assert_eq!(browser.text("#filter-count"), "10,000 cases");
 
     // To the end of the table, as by its own scroll bar.
-    browser.get("document.querySelector('.scroll.cases').focus()");
+    browser.act("document.querySelector('.scroll.cases').focus()");
     browser.press(&[key::END]);
-    let last = "return [...document.querySelectorAll('#cases-table tbody tr[data-case]')].at(-1)\
-                .getAttribute('aria-rowindex')";
-    assert_eq!(browser.get(last), "10001");
+    browser.until(
+        "return [...document.querySelectorAll('#cases-table tbody tr[data-case]')].at(-1)\
+         .getAttribute('aria-rowindex') === '10001'",
+    );
     few("at the end of the table");
 
-    browser.get("document.querySelector('#cases-table th.status button').focus()");
+    browser.act("document.querySelector('#cases-table th.status button').focus()");
     browser.press(&[key::ENTER]);
     let failed = 10_000 / FAILED_EVERY;
     let first = browser.text("#cases-table tbody tr[data-case]");
     assert!(first.contains("failed"), "{first}");
-    browser.get(
+    browser.act(
         "const select = document.getElementById('filter-status'); select.value = 'failed'; \
          select.dispatchEvent(new Event('input', { bubbles: true }))",
     );
     assert_eq!(browser.text("#filter-count"), format!("{failed} of 10,000 cases"));
     few("of failed cases");
     // One map for each recipe at each k.
-    browser.get("document.querySelector('#filter [type=reset]').click()");
+    browser.act("document.querySelector('#filter [type=reset]').click()");
     let maps = (RECIPES.len() - 1) * 10;
     assert!(browser.text("#heatmap-chart").contains(&format!("of {maps} maps")));
     assert_quiet(&browser);
