@@ -107,9 +107,12 @@ fn shapes(group: &str, fields: &[Field<'_>]) -> Option<Heatmap> {
     })
 }
 
+/// By m and n the place of a case.
+type Slice = BTreeMap<(u64, u64), usize>;
+
 /// One map for each variant, dtype and k at which both m and n vary; m and n ascend.
 fn sweeps(group: &str, fields: &[Field<'_>]) -> Vec<Heatmap> {
-    let mut slices: BTreeMap<(u64, &str, usize), BTreeMap<(u64, u64), usize>> = BTreeMap::new();
+    let mut slices: BTreeMap<(u64, &str, usize), Slice> = BTreeMap::new();
     let mut variants: Vec<String> = Vec::new();
     for field in fields {
         let Some(Shape { m, k, n }) = field.shape else { continue };

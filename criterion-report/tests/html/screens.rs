@@ -1,5 +1,6 @@
 //! The page on screens of all sizes, in both themes, and on paper.
 
+use criterion_report::units;
 use serde_json::json;
 
 use crate::browser::Browser;
@@ -15,6 +16,7 @@ fn it_looks_right_everywhere() {
     let Some(browser) = Browser::start() else { return };
     nothing_goes_wrong_at_any_width_in_either_theme(&browser);
     every_section_has_its_marks(&browser);
+    axes_speak_as_the_figures_do(&browser);
     a_chosen_theme_is_kept(&browser);
     it_prints(&browser);
 }
@@ -78,6 +80,44 @@ fn every_section_has_its_marks(browser: &Browser) {
         assert_eq!(browser.count(silent), 0, "{name}");
     }
     assert_quiet(browser);
+}
+
+/// An axis names round numbers in the units in which all other texts have them.
+fn axes_speak_as_the_figures_do(browser: &Browser) {
+    let axis = |chart: &str| -> Vec<String> {
+        let body = format!(
+            "return [...document.querySelectorAll('#{chart} .axis text')].map((it) => it.textContent)"
+        );
+        let texts = browser.get(&body);
+        let texts = texts.as_array().expect("a list").iter();
+        texts.map(|it| it.as_str().expect("a text").to_owned()).filter(|it| it != "0").collect()
+    };
+    /// `1.00 MiB` as an axis has it.
+    fn round(text: &str) -> String {
+        let (number, unit) = text.split_once(' ').expect("a number and its unit");
+        format!("{} {unit}", number.parse::<f64>().expect("a number"))
+    }
+    let value = |text: &str, units: &[(&str, f64)]| {
+        let (number, unit) = text.split_once(' ').expect("a number and its unit");
+        let (_, scale) = units.iter().find(|(name, _)| *name == unit).expect("a known unit");
+        number.parse::<f64>().expect("a number") * scale
+    };
+    let file = file(&report("every-outcome"));
+    browser.open(&file.path);
+    browser.act(
+        "const scale = document.getElementById('latency-scale'); scale.value = 'absolute'; \
+         scale.dispatchEvent(new Event('change'))",
+    );
+    let bytes: Vec<(&str, f64)> =
+        units::ByteUnit::ALL.iter().map(|unit| (unit.name, unit.bytes() as f64)).collect();
+    let (memory, latency) = (axis("memory-chart"), axis("latency-chart"));
+    assert!(memory.len() > 2 && latency.len() > 2, "{memory:?}, {latency:?}");
+    for text in memory {
+        assert_eq!(text, round(&units::bytes(value(&text, &bytes) as u64)));
+    }
+    for text in latency {
+        assert_eq!(text, round(&units::time(value(&text, units::TIME_UNITS))));
+    }
 }
 
 fn a_chosen_theme_is_kept(browser: &Browser) {

@@ -86,7 +86,7 @@ function limit(id, lines, all, noun = "case") {
   const add = () => {
     shown.set(id, lines + LINES);
     redraw(id);
-    byId(id).querySelector(".limit button, .lines")?.focus?.();
+    byId(id).querySelector(".limit button")?.focus();
   };
   return element("p", { class: "limit" },
     `First ${lines.toLocaleString("en-US")} of ${count(all, noun)}; filter to see others. `,
