@@ -6,12 +6,14 @@ mod circumstances;
 mod comparison;
 mod criterion_files;
 mod criterion_result;
+mod exported;
 mod fusion;
 mod gain;
 mod host;
 mod inputs;
 pub mod kernels;
 mod location;
+mod measure;
 mod operators;
 mod place;
 mod records;
@@ -28,6 +30,7 @@ pub use criterion_files::CriterionFiles;
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
 };
+pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
 pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
@@ -36,6 +39,7 @@ pub use gain::{Gain, GainSource};
 pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;
+pub use measure::{Better, Figure, Measure};
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,
     OperatorResult, Standing, Summary,
