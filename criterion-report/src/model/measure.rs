@@ -6,7 +6,7 @@ use super::report::Entry;
 use super::time::{Interval, Time};
 
 /// Which values are better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Better {
     /// The smaller ones.
     Smaller,

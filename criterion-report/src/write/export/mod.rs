@@ -1,15 +1,20 @@
 //! `export`: the report in formats that programs exchange. One file each.
 
+mod bmf;
 mod critcmp;
 mod document;
+pub mod github_action;
 mod json;
+mod markdown;
+pub mod otava;
 
 use std::io::Write;
 
 use anyhow::Result;
 
 use super::{Notes, Target};
-use crate::model::Report;
+use crate::model::{Entry, Figure, Interval, Measure, Report};
+use crate::units;
 
 /// The formats; the name of each is what stands behind `export`.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -31,6 +36,53 @@ pub enum Format {
     /// For `critcmp ours.json theirs.json`, which compares means. Cases without a time of their own
     /// are left out, and counted on stderr.
     Critcmp,
+    /// A comment for a pull request: tables in GitHub's Markdown, at most 65 000 characters
+    ///
+    /// What does not fit is counted at the end. Times and speed-ups are given with half the width of
+    /// their interval; cautions are footnotes.
+    Markdown,
+    /// Bencher Metric Format, for `bencher run --adapter json --file`
+    ///
+    /// A benchmark for each `full_id`; measures are named as under `measures` of `export json`,
+    /// `latency` in ns and `throughput` in steps/s as Bencher has them. Bounds are those of the
+    /// confidence interval.
+    Bmf,
+    /// github-action-benchmark's `customSmallerIsBetter` or `customBiggerIsBetter`
+    ///
+    /// A file has one direction there, so this writes the measures of one: run it twice. `range` is
+    /// the distance to the further bound of the confidence interval.
+    GithubActionBenchmark(github_action::Options),
+    /// Add the results to histories for Apache Otava, and write the otava.yaml that reads them
+    ///
+    /// `--history DIR` holds a CSV file for each case: `time,commit,branch,run` and its measures.
+    /// A measurement that is there already is not added again, so it may be run after each bench;
+    /// a measure that is new is empty in earlier rows. Then `otava analyze --config-file otava.yaml
+    /// ID`, with `--branch` where a history is of several. Paths in otava.yaml are as given.
+    Otava(otava::Options),
+}
+
+/// A value that is a finite number.
+struct Finite {
+    measure: &'static Measure,
+    value: f64,
+    interval: Option<Interval>,
+}
+
+/// What a case has of the catalogue, as far as JSON and CSV have numbers for it.
+fn figures(entry: &Entry<'_>) -> impl Iterator<Item = Finite> + use<'_> {
+    Measure::ALL.iter().filter_map(move |measure| {
+        let Figure { value, interval } = measure.of(entry)?;
+        value.is_finite().then_some(Finite { measure, value, interval })
+    })
+}
+
+/// How many cases are left out of formats of numbers alone.
+fn without_figures(report: &Report) -> Notes {
+    let cases = report.entries().filter(|entry| figures(entry).next().is_none()).count();
+    match cases + report.missing.len() {
+        0 => Notes::new(),
+        cases => vec![format!("left out: {} without a number", units::count(cases, "case"))],
+    }
 }
 
 /// The report in a format.
@@ -44,5 +96,9 @@ pub fn write(
         Format::Json => json::write(report, out),
         Format::Jsonl => json::lines(report, out),
         Format::Critcmp => critcmp::write(report, out),
+        Format::Markdown => markdown::write(report, out),
+        Format::Bmf => bmf::write(report, out),
+        Format::GithubActionBenchmark(options) => github_action::write(report, *options, out),
+        Format::Otava(options) => otava::write(report, options, out),
     }
 }
