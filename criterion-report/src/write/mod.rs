@@ -8,6 +8,7 @@ pub mod export;
 mod failures;
 pub mod fusion;
 pub mod kernels;
+mod markdown;
 pub mod operators;
 pub(crate) mod place;
 pub(crate) mod python_json;

@@ -60,6 +60,7 @@ impl Bench {
     }
 }
 
+/// The values of one direction.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
     serde_json::to_writer_pretty(&mut *out, &List(report, options.better))?;
     writeln!(out)?;

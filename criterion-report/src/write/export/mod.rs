@@ -69,7 +69,7 @@ struct Finite {
 }
 
 /// What a case has of the catalogue, as far as JSON and CSV have numbers for it.
-fn figures(entry: &Entry<'_>) -> impl Iterator<Item = Finite> + use<'_> {
+fn figures<'a>(entry: &'a Entry<'a>) -> impl Iterator<Item = Finite> + use<'a> {
     Measure::ALL.iter().filter_map(move |measure| {
         let Figure { value, interval } = measure.of(entry)?;
         value.is_finite().then_some(Finite { measure, value, interval })
