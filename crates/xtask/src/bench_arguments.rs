@@ -72,11 +72,22 @@ impl BenchArguments {
 
     /// Those of `cargo` for one launch.
     pub fn launch(&self, kept_as: &str) -> Vec<OsString> {
+        self.with(&["--save-baseline", kept_as])
+    }
+
+    /// Those of `cargo` that list the cases which a launch measures.
+    pub fn list(&self) -> Vec<OsString> {
+        self.with(&["--list"])
+    }
+
+    /// Criterion's options come first: behind a `--` of the user's there are none.
+    fn with(&self, options: &[&str]) -> Vec<OsString> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         [
             words(&["bench"]),
             self.cargo.clone(),
-            words(&["--", "--save-baseline", kept_as]),
+            words(&["--"]),
+            words(options),
             self.criterion.clone(),
         ]
         .concat()
@@ -172,6 +183,8 @@ mod tests {
             let (arguments, found) = parsed(line).expect(line);
             assert_eq!(found.as_deref(), name, "{line}");
             assert_eq!(arguments.launch("N@1").join(OsStr::new(" ")), launch, "{line}");
+            let list = launch.replace("--save-baseline N@1", "--list");
+            assert_eq!(arguments.list().join(OsStr::new(" ")), list.as_str(), "{line}");
         }
     }
 

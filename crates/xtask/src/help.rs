@@ -75,7 +75,7 @@ process of its own, as no interval of one launch knows how far the next would be
     `cargo criterion-report aa main` says how far they are apart among themselves.
   - Earlier launches under that name are removed first, with a FILTER also of cases
     that it leaves out: a name is one set of launches. Choose another to keep both.
-  - It takes N times as long as one: 8 launches of the default suite an hour and more.
+  - It takes N times as long as one: 8 launches of the default suites an hour and more.
     stderr says how much is left. A launch that fails ends it with its exit code, and
     what was measured is kept; so it is after Ctrl-C. Failed cases are kept as such,
     the launches go on, and the exit code is 1.
@@ -106,8 +106,8 @@ launches of their own, then compared: cargo criterion-report compare A B.
   cargo xtask compare-branches --clean                     remove all worktrees
 
 It takes 16 times as long as one `cargo bench` with that filter, and twice a build of
-everything when a commit is new here: for the default suite, two hours and more; for a
-dozen cases, ten minutes. So filter. stderr says how much is left. stdout has the
+everything when a commit is new here: for the default suites, two hours and more; for
+a dozen small cases, some minutes. So filter. stderr says how much is left. stdout has the
 comparison alone.
 
 Commits are checked out and built in target/compare/<commit>, which is kept for the

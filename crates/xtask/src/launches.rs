@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::bench_arguments::BenchArguments;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::order;
 use crate::progress;
 use crate::results::{self, Results};
@@ -20,19 +20,16 @@ pub fn run(
     results: &Results,
     stdout: impl Fn() -> Stdio,
 ) -> Result<bool> {
-    let mut built = Vec::new();
-    for side in sides {
-        built.push(side.build(arguments)?);
-    }
-    for side in sides {
-        replace(results, &side.name)?;
-    }
+    let built = sides.iter().map(|side| side.build(arguments)).collect::<Result<Vec<_>>>()?;
+    check_selection(sides, arguments)?;
+    sides.iter().try_for_each(|side| replace(results, &side.name))?;
+
     let order = order::alternating(sides.len(), launches);
     let (mut elapsed, mut cases_failed) = (Duration::ZERO, false);
     for (done, launch) in order.iter().enumerate() {
         let (side, built) = (&sides[launch.side], &built[launch.side]);
         let kept_as = results::kept_as(&side.name, launch.number);
-        let stopped = |error: crate::error::Error| {
+        let stopped = |error: Error| {
             let what = format!("launch {} of {} ({kept_as})", done + 1, order.len());
             error.during(&what).remedy("what was measured until then is kept")
         };
@@ -49,6 +46,22 @@ pub fn run(
         }
     }
     Ok(cases_failed)
+}
+
+/// Hours of measuring nothing, for which earlier results would go. One side may have none: it is of
+/// before they were added.
+fn check_selection(sides: &[Side], arguments: &BenchArguments) -> Result<()> {
+    let mut selected = 0;
+    for side in sides {
+        let cases = side.cases(arguments)?;
+        eprintln!("{}: {cases} case{}", side.name, if cases == 1 { "" } else { "s" });
+        selected += cases;
+    }
+    if selected == 0 {
+        return Err(Error::usage("no case is selected, so there is nothing to measure")
+            .remedy("see which there are: cargo bench -- --list"));
+    }
+    Ok(())
 }
 
 /// What is kept under a name is of one set of launches: of a longer earlier one, the last would

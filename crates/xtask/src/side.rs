@@ -54,6 +54,19 @@ impl Side {
         Ok(built)
     }
 
+    /// How many cases a launch will measure.
+    pub fn cases(&self, arguments: &BenchArguments) -> Result<usize> {
+        let mut cargo = self.cargo();
+        cargo.args(arguments.list());
+        let output = run(&mut cargo)?;
+        if !output.status.success() {
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            return Err(self.failed("could not be listed", output.status, &cargo));
+        }
+        let listed = String::from_utf8_lossy(&output.stdout);
+        Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
+    }
+
     /// That `built` is what the next launch will run: cargo builds anew what somebody has changed in
     /// the meantime, and a side would be of two sources.
     pub fn unchanged(&self, arguments: &BenchArguments, built: &Built) -> Result<()> {

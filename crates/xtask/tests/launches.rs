@@ -93,7 +93,7 @@ impl Repository {
     fn kept(&self) -> Vec<String> {
         let mut kept = Vec::new();
         for (folder, file) in
-            [("criterion/speed/case", "sample.json"), ("criterion-torch", "speed.jsonl")]
+            [("criterion/speed/some-case", "sample.json"), ("criterion-torch", "speed.jsonl")]
         {
             for entry in fs::read_dir(self.clone.join("target").join(folder)).expect("results") {
                 let entry = entry.expect("results").path();
@@ -183,6 +183,10 @@ fn a_launch_that_fails_ends_it_and_failed_cases_do_not() {
         6,
         "nothing is removed before there is something to measure"
     );
+    repository.edit("fn naim", "fn main");
+    let nothing = repository.xtask("bench --repeat 2 -- nothing", &[]);
+    nothing.assert_refused(2, &["no case is selected", "cargo bench -- --list"]);
+    assert_eq!(repository.kept().len(), 6, "a slip of the pen costs nothing");
     repository.xtask("bench --repeat 2 -- --list", &[]).assert_refused(2, &["--list", "--repeat"]);
     assert!(repository.launched().is_empty());
 }
