@@ -74,6 +74,8 @@ impl Repository {
             .env("PATH", path)
             .env("HOME", inherited("HOME"))
             .env("CARGO", env!("CARGO"))
+            // As cargo's alias sets it.
+            .env("LIBTORCH", self.scratch.link())
             .env("SPEED_LOG", self.scratch.fake("log"))
             .env_remove("CARGO_BUILD_TARGET_DIR")
             .envs(variables.iter().copied());
@@ -143,8 +145,11 @@ fn launches_are_kept_under_their_numbers_and_replace_a_longer_set() {
     let repository = Repository::new();
     let outcome = repository.xtask("bench --repeat 3 -- some --save-baseline pr", &[]);
     outcome.assert_fine();
-    let expected =
-        ["pr@1 in HERE: some --bench", "pr@2 in HERE: some --bench", "pr@3 in HERE: some --bench"];
+    let expected = [
+        "pr@1 in HERE with HERE/.libtorch: some --bench",
+        "pr@2 in HERE with HERE/.libtorch: some --bench",
+        "pr@3 in HERE with HERE/.libtorch: some --bench",
+    ];
     assert_eq!(repository.launched(), expected);
     assert_eq!(outcome.stdout, "speed of pr@1\nspeed of pr@2\nspeed of pr@3\n");
     assert_eq!(outcome.stderr.matches("Compiling speed").count(), 1, "{}", outcome.stderr);
@@ -211,7 +216,9 @@ fn branches_are_measured_in_turn_from_worktrees_and_compared() {
     let table = "main: 100 100 100\nfeature-x: 120 120 120\n";
     assert_eq!(outcome.stdout, format!("{table}fails on regression\n"), "and nothing else");
     let (a, b) = (format!("HERE/target/compare/{main}"), format!("HERE/target/compare/{branch}"));
-    let launch = |name: &str, folder: &str| format!("{name} in {folder}: some --bench");
+    let launch = |name: &str, folder: &str| {
+        format!("{name} in {folder} with {folder}/.libtorch: some --bench")
+    };
     let order = [("main@1", &a), ("feature-x@1", &b), ("feature-x@2", &b), ("main@2", &a)];
     let order = order.into_iter().chain([("main@3", &a), ("feature-x@3", &b)]);
     let order: Vec<String> = order.map(|(name, folder)| launch(name, folder)).collect();
@@ -230,7 +237,7 @@ fn branches_are_measured_in_turn_from_worktrees_and_compared() {
     assert!(!outcome.stderr.contains("checking out"), "{}", outcome.stderr);
     assert_eq!(outcome.stderr.matches("Compiling speed").count(), 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("replace: main@1 to main@3\n"), "{}", outcome.stderr);
-    assert_eq!(repository.launched()[1], "working-tree@1 in HERE: --bench");
+    assert_eq!(repository.launched()[1], "working-tree@1 in HERE with HERE/.libtorch: --bench");
 }
 
 #[test]
