@@ -77,9 +77,8 @@ impl Repository {
             // As cargo's alias sets it.
             .env("LIBTORCH", self.scratch.link())
             .env("SPEED_LOG", self.scratch.fake("log"))
-            .env_remove("CARGO_BUILD_TARGET_DIR")
-            .envs(variables.iter().copied());
-        isolated(&mut xtask);
+            .env_remove("CARGO_BUILD_TARGET_DIR");
+        isolated(&mut xtask).envs(variables.iter().copied());
         Outcome::of(xtask)
     }
 
@@ -243,7 +242,10 @@ fn branches_are_measured_in_turn_from_worktrees_and_compared() {
 #[test]
 fn one_commit_twice_is_compared_with_itself() {
     let repository = Repository::new();
-    let outcome = repository.xtask("compare-branches HEAD HEAD --launches 2 --bench speed", &[]);
+    // As in a hook of another repository: the folder says which one this is.
+    let hook = [("GIT_DIR", "/nowhere"), ("GIT_INDEX_FILE", "/nowhere/index")];
+    let line = "compare-branches HEAD HEAD --launches 2 --bench speed";
+    let outcome = repository.xtask(line, &hook);
     outcome.assert_fine();
     assert_eq!(outcome.stdout, "HEAD-a: 100 100\nHEAD-b: 100 100\n");
     assert!(outcome.stderr.contains("an A/A comparison"), "{}", outcome.stderr);
