@@ -7,6 +7,7 @@ mod comparison;
 mod criterion_files;
 mod criterion_result;
 mod distribution;
+mod exported;
 mod frontier;
 mod fusion;
 mod gain;
@@ -15,6 +16,7 @@ mod host;
 mod inputs;
 pub mod kernels;
 mod location;
+mod measure;
 mod operators;
 mod place;
 mod records;
@@ -32,6 +34,7 @@ pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
 };
 pub use distribution::Distribution;
+pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
 pub use frontier::TradeOff;
 pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
@@ -42,6 +45,7 @@ pub use heatmap::{Heatmap, HeatmapKind};
 pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;
+pub use measure::{Better, Figure, Measure};
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,
     OperatorResult, Standing, Summary,

@@ -4,10 +4,12 @@
 pub mod calibration;
 pub mod csv;
 pub mod dashboard;
+pub mod export;
 mod failures;
 pub mod fusion;
 pub mod html;
 pub mod kernels;
+mod markdown;
 pub mod operators;
 pub(crate) mod place;
 pub(crate) mod python_json;
@@ -151,6 +153,14 @@ pub enum Writer {
     /// shown under no roof.
     #[command(after_help = "Example: criterion-report --filter int8 html --output report.html")]
     Html(html::Options),
+
+    /// Write the results in a format that programs exchange
+    ///
+    /// Other formats are commands of their own: `csv`; `dashboard` (PyTorch OSS benchmark database);
+    /// `fusion --format json`; `operators --format json`; `calibration` (a machine's profile);
+    /// `kernels` (a folder of JSON and Markdown); `plan --format json`.
+    #[command(subcommand)]
+    Export(export::Format),
 }
 
 /// What a writer may know of where its text goes.
@@ -171,7 +181,9 @@ impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Html(_) => None,
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Html(_) | Self::Export(_) => {
+                None
+            }
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
         }
@@ -180,9 +192,12 @@ impl Writer {
     /// The modes whose cases it derives something from without writing them.
     pub const fn beside(&self) -> &'static [Mode] {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Fusion(_) | Self::Html(_) => {
-                &[]
-            }
+            Self::Show(_)
+            | Self::Csv(_)
+            | Self::Dashboard(_)
+            | Self::Fusion(_)
+            | Self::Html(_)
+            | Self::Export(_) => &[],
             Self::Operators(_) => &[Mode::Calibration],
         }
     }
@@ -192,7 +207,7 @@ impl Writer {
     pub const fn says_warnings(&self) -> bool {
         match self {
             Self::Show(_) | Self::Html(_) => true,
-            Self::Csv(_) | Self::Dashboard(_) => false,
+            Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
         }
@@ -211,6 +226,7 @@ impl Writer {
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
             Self::Html(options) => html::write(report, options, target, out)?,
+            Self::Export(format) => export::write(report, format, target, out)?,
         };
         if !self.says_warnings() {
             notes.extend(earlier(report));
