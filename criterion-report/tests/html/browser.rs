@@ -155,6 +155,12 @@ impl Browser {
         self.press(&keys.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
+    /// Types a text where cases are filtered.
+    pub fn type_into_filter(&self, text: &str) {
+        self.act("document.getElementById('filter-text').focus()");
+        self.type_text(text);
+    }
+
     /// Width of the screen in pixels, and what the system prefers.
     pub fn emulate(&self, width: u32, theme: &str) {
         self.cdp(

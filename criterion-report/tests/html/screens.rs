@@ -67,6 +67,9 @@ fn every_section_has_its_marks(browser: &Browser) {
             ],
         ),
         ("different-runs", vec![("#environment dl", 3), (".mark", 1)]),
+        ("noisy", vec![("#speedup-chart .mark", 1)]),
+        ("stale-estimate", vec![("#cases-table .status.stale", 1)]),
+        ("unreached-cases", vec![("#cases-table .status.not-reached", 1)]),
     ] {
         let file = file(&report(name));
         browser.emulate(1280, "light");

@@ -28,8 +28,10 @@ fn ten_thousand_cases_respond() {
     assert!(browser.text("#speedup-chart").contains("First 40 of "));
     assert!(browser.text("#frontier-chart").contains("First 1,200 of "));
 
-    browser.act("document.getElementById('filter-text').focus()");
-    browser.type_text("int4wo-64 bf16-64x64x");
+    browser.act("document.querySelector('#speedup-chart .limit button').click()");
+    assert_eq!(browser.count("#speedup-chart .line[data-case]"), 80);
+
+    browser.type_into_filter("int4wo-64 bf16-64x64x");
     assert_eq!(browser.text("#filter-count"), "10 of 10,000 cases");
     let rows = browser.count("#cases-table tbody tr[data-case]");
     assert_eq!(rows, 10);
@@ -56,6 +58,20 @@ fn ten_thousand_cases_respond() {
     );
     assert_eq!(browser.text("#filter-count"), format!("{failed} of 10,000 cases"));
     few("of failed cases");
+    // Columns of the map of all shapes that are cut off are there once the filter asks for them.
+    let view = "const view = document.getElementById('heatmap-kind'); view.value = 'shapes'; \
+                view.dispatchEvent(new Event('change'))";
+    browser.act("document.querySelector('#filter [type=reset]').click()");
+    browser.act(view);
+    assert!(browser.text("#heatmap-chart").contains("First 40 of 1000 columns"));
+    browser.type_into_filter("640x640x640");
+    let shape = browser.text("#heatmap-chart thead th");
+    assert_eq!(
+        (shape.as_str(), browser.count("#heatmap-chart td.field") > 7),
+        ("bf16-640x640x640", true)
+    );
+    browser.act("document.querySelector('#filter [type=reset]').click()");
+    browser.act(&view.replace("'shapes'", "'sweep'"));
     // One map for each recipe at each k.
     browser.act("document.querySelector('#filter [type=reset]').click()");
     let maps = (RECIPES.len() - 1) * 10;

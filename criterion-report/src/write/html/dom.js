@@ -58,6 +58,7 @@ function tips() {
     tip.style.top = `${Math.max(8, top)}px`;
   };
   document.addEventListener("pointermove", show);
+  document.addEventListener("pointerdown", show);
   document.addEventListener("pointerleave", () => (tip.hidden = true));
   document.addEventListener("scroll", () => (tip.hidden = true), { passive: true });
 }

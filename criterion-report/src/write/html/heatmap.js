@@ -53,23 +53,28 @@ function coloured(field, share) {
 }
 
 function heatmap(map, there, most) {
-  const width = map.columns.length;
-  const columnsShown = Math.min(width, FIELDS.columns);
-  const rowsShown = Math.min(map.rows.length, FIELDS.rows);
   const name = (place) => data.texts[place];
+  const cell = (row, column) => map.cells[row * map.columns.length + column];
+  const isShown = (at) => at !== null && there.has(at);
+  // Rows and columns without a case that passes the filter would only take room.
+  const all = { rows: [...map.rows.keys()], columns: [...map.columns.keys()] };
+  const rows = all.rows.filter((row) => all.columns.some((column) => isShown(cell(row, column))));
+  const columns = all.columns.filter((column) => rows.some((row) => isShown(cell(row, column))));
+  const [ownRows, ownColumns] = [rows.slice(0, FIELDS.rows), columns.slice(0, FIELDS.columns)];
   const head = element("tr", {}, element("td", {}, map.kind === "sweep" ? "m \\ n" : ""),
-    map.columns.slice(0, columnsShown).map((at) => element("th", { scope: "col" },
-      element("span", {}, name(at)))));
-  const rows = map.rows.slice(0, rowsShown).map((at, row) => element("tr", {},
-    element("th", { scope: "row" }, name(at)),
-    map.cells.slice(row * width, row * width + columnsShown).map((cell) => field(cell, there, most))));
-  const cut = [rowsShown < map.rows.length ? `${rowsShown} of ${map.rows.length} rows` : "",
-    columnsShown < width ? `${columnsShown} of ${width} columns` : ""].filter(Boolean).join(", ");
+    ownColumns.map((column) => element("th", { scope: "col" },
+      element("span", {}, name(map.columns[column])))));
+  const body = ownRows.map((row) => element("tr", {},
+    element("th", { scope: "row" }, name(map.rows[row])),
+    ownColumns.map((column) => field(cell(row, column), there, most))));
+  const cut = [ownRows.length < rows.length ? `${ownRows.length} of ${rows.length} rows` : "",
+    ownColumns.length < columns.length ? `${ownColumns.length} of ${columns.length} columns` : ""];
   return element("figure", { class: "map" },
     element("figcaption", {}, name(map.title)),
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Heatmap: ${name(map.title)}` },
-      element("table", { class: map.kind }, element("thead", {}, head), element("tbody", {}, rows))),
-    cut ? element("p", { class: "limit" }, `First ${cut}; filter to see others.`) : null);
+      element("table", { class: map.kind }, element("thead", {}, head), element("tbody", {}, body))),
+    cut.some(Boolean) ? element("p", { class: "limit" },
+      `First ${cut.filter(Boolean).join(", ")}; filter to see others.`) : null);
 }
 
 /** A case's field; empty where there is no case, or where it is filtered out. */

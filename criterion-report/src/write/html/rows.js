@@ -76,7 +76,7 @@ function ticksOf(box) {
 /** What a pointer on a case is told. */
 function tipOf(at) {
   const lines = [fullId(at), value("time_text", at), value("speedup_text", at), text("memory_text", at)];
-  return lines.filter((line) => line !== null).join("\n");
+  return [...lines.filter((line) => line !== null), ...cautions(at).map((said) => `! ${said}`)].join("\n");
 }
 
 /** That not everything is shown, and what shows more. */

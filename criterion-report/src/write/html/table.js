@@ -113,8 +113,11 @@ function drawRows(anew = false) {
   if (!anew && first === table.first && last === table.last) return;
   Object.assign(table, { first, last });
   const focused = document.activeElement?.closest?.("#cases-table tbody button")?.dataset.case;
-  const space = (rows) => element("tr", { class: "space", "aria-hidden": "true" },
-    element("td", { colspan: COLUMNS.length, height: rows * ROW }));
+  const space = (rows) => {
+    const high = element("td", { colspan: COLUMNS.length });
+    high.style.height = `${rows * ROW}px`;
+    return element("tr", { class: "space", "aria-hidden": "true" }, high);
+  };
   body.replaceChildren(
     ...(first > 0 ? [space(first)] : []),
     ...places.slice(first, last).map((at, i) => element("tr", { "aria-rowindex": first + i + 2, "data-case": at, class: (first + i) % 2 ? "odd" : null },
