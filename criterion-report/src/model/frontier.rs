@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use plan::Outcome;
+use plan::{Implementation, Outcome};
 
 use super::report::Report;
+use super::row::Row;
 use super::time::Interval;
 
 /// A case between speed and accuracy.
@@ -28,8 +29,9 @@ impl TradeOff {
         let mut siblings: HashMap<(&str, &str), Vec<(&str, Self)>> = HashMap::new();
         for place in 0..report.rows().len() {
             let entry = report.entry(place);
-            let measured = entry.row.record.outcome == Outcome::Measured;
-            let Some(accuracy) = entry.row.accuracy().filter(|_| measured) else { continue };
+            let Some(accuracy) = entry.row.accuracy().filter(|_| competes(entry.row)) else {
+                continue;
+            };
             let (speedup, interval) = match entry.comparison.map(|it| &it.speedup) {
                 None => (1.0, None),
                 Some(Ok(speedup)) => (speedup.ratio, Some(speedup.interval)),
@@ -53,6 +55,13 @@ impl TradeOff {
         }
         siblings.into_values().flatten().collect()
     }
+}
+
+/// Whether a case is one that could be chosen: `stream` computes nothing and is a limit only.
+fn competes(row: &Row) -> bool {
+    let operator = row.record.case.work.operator();
+    row.record.outcome == Outcome::Measured
+        && operator.is_none_or(|work| work.implementation != Implementation::Stream)
 }
 
 /// Of each point whether no other is at least as high in both coordinates and higher in one. Equal

@@ -22,16 +22,36 @@ function openDetails(at) {
     ["kernels", text("kernels", at)],
     ["ended", text("ended", at)],
     ["run", text("run", at)],
-    ["circumstances", number === null || document.querySelectorAll(".circumstances").length < 2 ? null : `number ${number + 1}`],
+    [
+      "circumstances",
+      number === null || document.querySelectorAll(".circumstances").length < 2
+        ? null
+        : `number ${number + 1}`,
+    ],
     ["run was", value("earlier", at) === null ? null : "earlier than the latest of its suite"],
   ].filter(([, said]) => said !== null);
   const own = cautions(at);
-  const close = element("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }, "Close");
+  const close = element(
+    "button",
+    { type: "button", class: "quiet", on: { click: () => dialog.close() } },
+    "Close",
+  );
   dialog.replaceChildren(
     element("h2", { id: "details-title" }, fullId(at)),
-    own.length === 0 ? "" : element("ul", { class: "notices" }, own.map((said) => element("li", { class: "warn" }, element("span", {}, said)))),
-    element("dl", {}, facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)])),
-    close);
+    own.length === 0
+      ? ""
+      : element(
+          "ul",
+          { class: "notices" },
+          own.map((said) => element("li", { class: "warn" }, element("span", {}, said))),
+        ),
+    element(
+      "dl",
+      {},
+      facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)]),
+    ),
+    close,
+  );
   dialog.showModal();
   close.focus();
 }

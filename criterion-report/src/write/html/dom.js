@@ -39,6 +39,10 @@ function choices(select, values, all = null) {
 /** `1 case`, `2 cases`. */
 const count = (n, noun) => `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
 
+/** `First 40 of 870 cases`: nothing is cut off in silence. */
+const firstOf = (lines, all, noun = "case") =>
+  `First ${lines.toLocaleString("en-US")} of ${count(all, noun)}`;
+
 /** What is said in the place of a chart that has nothing to show. */
 const nothing = (text) => element("p", { class: "nothing" }, text);
 

@@ -1,6 +1,11 @@
 // Which cases are shown, in charts and table alike.
 
-const CHOICES = [["filter-target", "target"], ["filter-status", "status"], ["filter-device", "device"], ["filter-dtype", "dtype"]];
+const CHOICES = [
+  ["filter-target", "target"],
+  ["filter-status", "status"],
+  ["filter-device", "device"],
+  ["filter-dtype", "dtype"],
+];
 
 /** What the words of the filter are looked for in, made when it is first needed. */
 let haystacks = null;
@@ -9,7 +14,11 @@ let current = null;
 function buildFilter() {
   for (const [id, column] of CHOICES) {
     const counts = [...distinct(column)];
-    choices(byId(id), counts.map(([name, n]) => [name, `${name} (${n})`]), "all");
+    choices(
+      byId(id),
+      counts.map(([name, n]) => [name, `${name} (${n})`]),
+      "all",
+    );
     byId(id).closest("label").hidden = counts.length < 2;
   }
   const form = byId("filter");
@@ -40,9 +49,12 @@ function filteredPlaces() {
 
 function find() {
   haystacks ??= Array.from({ length: total }, (_, at) =>
-    `${fullId(at)} ${text("status", at)} ${text("reason", at) ?? ""}`.toLowerCase());
+    `${fullId(at)} ${text("status", at)} ${text("reason", at) ?? ""}`.toLowerCase(),
+  );
   const words = byId("filter-text").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const wanted = CHOICES.map(([id, column]) => [column, byId(id).value]).filter(([, chosen]) => chosen !== "");
+  const wanted = CHOICES.map(([id, column]) => [column, byId(id).value]).filter(
+    ([, chosen]) => chosen !== "",
+  );
   const careful = byId("filter-cautions").checked;
   const found = [];
   for (let at = 0; at < total; at++) {

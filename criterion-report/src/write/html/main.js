@@ -16,8 +16,10 @@ function redraw(id) {
 
 function drawAll() {
   const places = filteredPlaces();
-  byId("filter-count").textContent = places.length === total
-    ? count(total, "case") : `${places.length.toLocaleString("en-US")} of ${count(total, "case")}`;
+  byId("filter-count").textContent =
+    places.length === total
+      ? count(total, "case")
+      : `${places.length.toLocaleString("en-US")} of ${count(total, "case")}`;
   for (const id of Object.keys(CHARTS)) redraw(id);
   drawTable(places);
 }
@@ -26,9 +28,16 @@ document.querySelectorAll(".needs-script").forEach((of) => (of.hidden = false));
 buildTheme();
 buildFilter();
 buildTable();
-for (const [select, chart] of [["speedup-order", "speedup-chart"], ["heatmap-group", "heatmap-chart"],
-  ["heatmap-kind", "heatmap-chart"], ["frontier-group", "frontier-chart"], ["roofline-place", "roofline-chart"],
-  ["memory-order", "memory-chart"], ["latency-source", "latency-chart"], ["latency-scale", "latency-chart"]]) {
+for (const [select, chart] of [
+  ["speedup-order", "speedup-chart"],
+  ["heatmap-group", "heatmap-chart"],
+  ["heatmap-kind", "heatmap-chart"],
+  ["frontier-group", "frontier-chart"],
+  ["roofline-place", "roofline-chart"],
+  ["memory-order", "memory-chart"],
+  ["latency-source", "latency-chart"],
+  ["latency-scale", "latency-chart"],
+]) {
   byId(select).addEventListener("change", () => redraw(chart));
 }
 drawAll();

@@ -1,6 +1,11 @@
 // Memory at the peak of a step, its parts on each other.
 
-const PARTS = [["weights", "weights"], ["inputs", "inputs"], ["outputs", "preallocated outputs"], ["step", "the step's own"]];
+const PARTS = [
+  ["weights", "weights"],
+  ["inputs", "inputs"],
+  ["outputs", "preallocated outputs"],
+  ["step", "the step's own"],
+];
 
 function drawMemory(filtered) {
   const order = byId("memory-order").value;
@@ -24,12 +29,19 @@ function drawMemory(filtered) {
       return PARTS.map(([name]) => {
         const size = figure(name, at) ?? 0;
         from += size;
-        return size > 0 ? bar(scale, from - size, from, { class: `part ${name}`, y: 6, height: 12 }) : null;
+        return size > 0
+          ? bar(scale, from - size, from, { class: `part ${name}`, y: 6, height: 12 })
+          : null;
       });
     },
-    figureOf: (at) => [element("b", {}, text("peak_text", at)),
-      element("small", {}, ` ${text("peak_change", at) ?? ""}`)],
+    figureOf: (at) => [
+      element("b", {}, text("peak_text", at)),
+      element("small", {}, ` ${text("peak_change", at) ?? ""}`),
+    ],
     legend: legendOf(PARTS.map(([name, words]) => [`part ${name}`, words])),
-    describe: (all) => `Memory at the peak of a step of ${count(all.length, "case")}: weights, inputs, preallocated outputs and the step's own allocations on each other. The sum stands behind the bars, the parts in the details of each case.`,
+    describe: (all) =>
+      `Memory at the peak of a step of ${count(all.length, "case")}: weights, inputs, ` +
+      "preallocated outputs and the step's own allocations on each other. The sum stands behind " +
+      "the bars, the parts in the details of each case.",
   });
 }

@@ -31,7 +31,13 @@ pub struct Options {
 }
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("style.css");
+const STYLES: &[&str] = &[
+    include_str!("theme.css"),
+    include_str!("page.css"),
+    include_str!("chart.css"),
+    include_str!("table.css"),
+    include_str!("media.css"),
+];
 /// In the order in which they stand on each other.
 const SCRIPTS: &[&str] = &[
     include_str!("dom.js"),
@@ -73,7 +79,7 @@ pub fn write(
     let parts = [
         ("title", escape(&options.title)),
         ("subtitle", escape(&subtitle(report))),
-        ("style", STYLE.to_owned()),
+        ("style", STYLES.concat()),
         ("summary", notices::outcomes(report)),
         ("notices", notices::notices(report)),
         ("environment", circumstances::blocks(report)),

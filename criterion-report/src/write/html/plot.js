@@ -17,8 +17,16 @@ function frame(width, x, y, description) {
   const py = (of) => top + tall * (1 - y.scale.at(of));
   const across = x.ticks(Math.max(2, Math.floor(inner / 72)));
   const up = y.ticks(8);
-  const plot = svg("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, width, height,
-    role: "img", "aria-label": description },
+  const plot = svg(
+    "svg",
+    {
+      class: "plot",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": description,
+    },
     across.map((tick) => [
       svg("line", { class: "grid", x1: px(tick), x2: px(tick), y1: top, y2: top + tall }),
       svg("text", { x: px(tick), y: top + tall + 18, "text-anchor": "middle" }, x.name(tick)),
@@ -28,8 +36,12 @@ function frame(width, x, y, description) {
       svg("text", { x: left - 8, y: py(tick) + 4, "text-anchor": "end" }, y.name(tick)),
     ]),
     svg("text", { class: "title", x: left + inner, y: height - 6, "text-anchor": "end" }, x.title),
-    svg("text", { class: "title", x: 14, y: top, "text-anchor": "end",
-      transform: `rotate(-90 14 ${top})` }, y.title));
+    svg(
+      "text",
+      { class: "title", x: 14, y: top, "text-anchor": "end", transform: `rotate(-90 14 ${top})` },
+      y.title,
+    ),
+  );
   return { plot, px, py, inner, tall };
 }
 

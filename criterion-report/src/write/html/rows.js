@@ -25,7 +25,8 @@ function level(scale, from, to, y, attributes) {
 
 /**
  * Draws the chart into the box with this id.
- * `places`: cases in order; `scaleOf(places, most)`: scale, at most so many ticks, their names and the axis's title;
+ * `places`: cases in order;
+ * `scaleOf(places, most)`: scale, at most so many ticks, their names and the axis's title;
  * `draw(at, scale)`: marks of a strip 24 high; `figureOf(at)`: text behind it;
  * `describe(places)`: the chart in words; `flat`: no headings of groups, longer names.
  */
@@ -34,34 +35,59 @@ function rowChart(id, { places, scaleOf, draw, figureOf, describe, legend = null
   const lines = Math.min(places.length, shown.get(id) ?? LINES);
   const own = places.slice(0, lines);
   const { scale, ticks, name, title } = scaleOf(own, ticksOf(box));
-  const grid = () => ticks.map((tick) => upright(scale, tick, { class: "grid", y1: 0, y2: "100%" }));
-  const axis = () => element("div", { class: "line axis", "aria-hidden": "true" },
-    element("span", { class: "label" }, title),
-    svg("svg", { class: "strip" }, ticks.map((tick) => {
-      const at = scale.at(tick);
-      const anchor = at < 0.04 ? "start" : at > 0.96 ? "end" : "middle";
-      return svg("text", { x: percent(at), y: 16, "text-anchor": anchor }, name(tick));
-    })),
-    element("span", { class: "figure" }));
+  const grid = () =>
+    ticks.map((tick) => upright(scale, tick, { class: "grid", y1: 0, y2: "100%" }));
+  const axis = () =>
+    element(
+      "div",
+      { class: "line axis", "aria-hidden": "true" },
+      element("span", { class: "label" }, title),
+      svg(
+        "svg",
+        { class: "strip" },
+        ticks.map((tick) => {
+          const at = scale.at(tick);
+          const anchor = at < 0.04 ? "start" : at > 0.96 ? "end" : "middle";
+          return svg("text", { x: percent(at), y: 16, "text-anchor": anchor }, name(tick));
+        }),
+      ),
+      element("span", { class: "figure" }),
+    );
   const made = [];
   let group = null;
   for (const at of own) {
     if (!flat && siblings(at) !== group) {
       group = siblings(at);
-      made.push(element("h3", { class: "group" },
-        element("span", {}, text("group", at)), " ", element("b", {}, text("parameter", at))));
+      made.push(
+        element(
+          "h3",
+          { class: "group" },
+          element("span", {}, text("group", at)),
+          " ",
+          element("b", {}, text("parameter", at)),
+        ),
+      );
     }
-    const label = [breakable(text("variant", at)), flat ? element("small", {}, ` ${siblings(at)}`) : ""];
-    made.push(element("div", { class: "line", "data-case": at, "data-tip": tipOf(at) },
-      element("span", { class: "label" }, label),
-      svg("svg", { class: "strip", "aria-hidden": "true" }, grid(), draw(at, scale)),
-      element("span", { class: "figure" }, figureOf(at), mark(at))));
+    const label = [
+      breakable(text("variant", at)),
+      flat ? element("small", {}, ` ${siblings(at)}`) : "",
+    ];
+    made.push(
+      element(
+        "div",
+        { class: "line", "data-case": at, "data-tip": tipOf(at) },
+        element("span", { class: "label" }, label),
+        svg("svg", { class: "strip", "aria-hidden": "true" }, grid(), draw(at, scale)),
+        element("span", { class: "figure" }, figureOf(at), mark(at)),
+      ),
+    );
   }
   box.replaceChildren(
     element("p", { class: "visually-hidden" }, describe(places)),
     legend ?? "",
     element("div", { class: "lines" }, axis(), made, own.length > 12 ? axis() : null),
-    limit(id, lines, places.length));
+    limit(id, lines, places.length),
+  );
 }
 
 /** A variant that may be broken behind each of its parts. */
@@ -75,8 +101,16 @@ function ticksOf(box) {
 
 /** What a pointer on a case is told. */
 function tipOf(at) {
-  const lines = [fullId(at), value("time_text", at), value("speedup_text", at), text("memory_text", at)];
-  return [...lines.filter((line) => line !== null), ...cautions(at).map((said) => `! ${said}`)].join("\n");
+  const lines = [
+    fullId(at),
+    value("time_text", at),
+    value("speedup_text", at),
+    text("memory_text", at),
+  ];
+  return [
+    ...lines.filter((line) => line !== null),
+    ...cautions(at).map((said) => `! ${said}`),
+  ].join("\n");
 }
 
 /** That not everything is shown, and what shows more. */
@@ -88,13 +122,19 @@ function limit(id, lines, all, noun = "case") {
     redraw(id);
     byId(id).querySelector(".limit button")?.focus();
   };
-  return element("p", { class: "limit" },
-    `First ${lines.toLocaleString("en-US")} of ${count(all, noun)}; filter to see others. `,
-    element("button", { type: "button", class: "quiet", on: { click: add } }, `Show ${more} more`));
+  return element(
+    "p",
+    { class: "limit" },
+    `${firstOf(lines, all, noun)}; filter to see others. `,
+    element("button", { type: "button", class: "quiet", on: { click: add } }, `Show ${more} more`),
+  );
 }
 
 /** A legend of classes and what they mean. */
 function legendOf(items) {
-  return element("ul", { class: "legend" }, items.map(([name, text]) =>
-    element("li", {}, element("i", { class: name }), text)));
+  return element(
+    "ul",
+    { class: "legend" },
+    items.map(([name, text]) => element("li", {}, element("i", { class: name }), text)),
+  );
 }

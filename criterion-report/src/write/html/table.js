@@ -21,23 +21,45 @@ const COLUMNS = [
 const table = { places: [], sorted: null, direction: 1, printing: false, first: 0, last: 0 };
 
 function two(first, second, attributes = {}) {
-  return [element("span", { class: "first", ...attributes }, first), element("span", { class: "second" }, second)];
+  return [
+    element("span", { class: "first", ...attributes }, first),
+    element("span", { class: "second" }, second),
+  ];
 }
 
 function caseCell(at) {
-  const name = element("button", { type: "button", class: "case", "data-case": at, title: fullId(at),
-    on: { click: () => openDetails(at) } }, text("variant", at), " ", element("i", {}, text("parameter", at)));
+  const name = element(
+    "button",
+    {
+      type: "button",
+      class: "case",
+      "data-case": at,
+      title: fullId(at),
+      on: { click: () => openDetails(at) },
+    },
+    text("variant", at),
+    " ",
+    element("i", {}, text("parameter", at)),
+  );
   return [name, element("span", { class: "second", title: text("group", at) }, text("group", at))];
 }
 
 function statusCell(at) {
-  return [element("span", { class: `status ${text("status", at).replace(" ", "-")}` }, text("status", at))];
+  return [
+    element(
+      "span",
+      { class: `status ${text("status", at).replace(" ", "-")}` },
+      text("status", at),
+    ),
+  ];
 }
 
 function timeCell(at) {
   const whole = value("time_text", at);
   if (whole !== null) return two(...apart(whole));
-  return isStale(at) ? [element("span", { class: "status stale", title: text("reason", at) ?? "" }, "stale")] : [""];
+  return isStale(at)
+    ? [element("span", { class: "status stale", title: text("reason", at) ?? "" }, "stale")]
+    : [""];
 }
 
 function speedupCell(at) {
@@ -52,8 +74,13 @@ function memoryCell(at) {
 
 /** What has to be said of a case: why it has no number, or what qualifies it. */
 function noteOf(at) {
-  const why = value("speedup", at) === null && value("baseline", at) !== 1 ? text("no_speedup", at) : null;
-  const said = [text("reason", at), ...cautions(at), text("status", at) === "measured" ? why : null];
+  const why =
+    value("speedup", at) === null && value("baseline", at) !== 1 ? text("no_speedup", at) : null;
+  const said = [
+    text("reason", at),
+    ...cautions(at),
+    text("status", at) === "measured" ? why : null,
+  ];
   return [...new Set(said.filter((it) => it !== null))].join("; ") || null;
 }
 
@@ -63,16 +90,40 @@ function notesCell(at) {
 }
 
 function buildTable() {
-  const head = element("tr", { "aria-rowindex": 1 }, COLUMNS.map(([title, kind], column) =>
-    element("th", { scope: "col", class: kind, "aria-sort": "none" },
-      element("button", { type: "button", on: { click: () => sortBy(column) } }, title))));
+  const head = element(
+    "tr",
+    { "aria-rowindex": 1 },
+    COLUMNS.map(([title, kind], column) =>
+      element(
+        "th",
+        { scope: "col", class: kind, "aria-sort": "none" },
+        element("button", { type: "button", on: { click: () => sortBy(column) } }, title),
+      ),
+    ),
+  );
   const body = element("tbody");
-  const scroll = element("div", { class: "scroll cases", tabindex: 0, role: "region", "aria-label": "Table of all cases" },
-    element("table", { id: "cases-table" },
-      element("colgroup", {}, COLUMNS.map(([, kind]) => element("col", { class: kind }))),
-      element("thead", {}, head), body));
-  scroll.addEventListener("scroll", () => requestAnimationFrame(() => drawRows()), { passive: true });
-  byId("table").replaceChildren(scroll, element("p", { class: "limit", id: "table-limit", hidden: true }));
+  const scroll = element(
+    "div",
+    { class: "scroll cases", tabindex: 0, role: "region", "aria-label": "Table of all cases" },
+    element(
+      "table",
+      { id: "cases-table" },
+      element(
+        "colgroup",
+        {},
+        COLUMNS.map(([, kind]) => element("col", { class: kind })),
+      ),
+      element("thead", {}, head),
+      body,
+    ),
+  );
+  scroll.addEventListener("scroll", () => requestAnimationFrame(() => drawRows()), {
+    passive: true,
+  });
+  byId("table").replaceChildren(
+    scroll,
+    element("p", { class: "limit", id: "table-limit", hidden: true }),
+  );
   Object.assign(table, { scroll, body, head });
 }
 
@@ -80,8 +131,12 @@ function sortBy(column) {
   if (table.sorted !== column) [table.sorted, table.direction] = [column, 1];
   else if (table.direction === 1) table.direction = -1;
   else table.sorted = null;
-  [...table.head.cells].forEach((cell, at) => cell.setAttribute("aria-sort",
-    at !== table.sorted ? "none" : table.direction === 1 ? "ascending" : "descending"));
+  [...table.head.cells].forEach((cell, at) =>
+    cell.setAttribute(
+      "aria-sort",
+      at !== table.sorted ? "none" : table.direction === 1 ? "ascending" : "descending",
+    ),
+  );
   drawTable(filteredPlaces());
 }
 
@@ -108,7 +163,9 @@ function drawRows(anew = false) {
   const { places, scroll, body, printing } = table;
   const most = printing ? Math.min(places.length, PRINTED) : places.length;
   const visible = Math.ceil((scroll.clientHeight || 600) / ROW);
-  const first = printing ? 0 : Math.max(0, Math.min(Math.floor(scroll.scrollTop / ROW) - MARGIN, most - visible));
+  const first = printing
+    ? 0
+    : Math.max(0, Math.min(Math.floor(scroll.scrollTop / ROW) - MARGIN, most - visible));
   const last = printing ? most : Math.min(most, first + visible + 2 * MARGIN);
   if (!anew && first === table.first && last === table.last) return;
   Object.assign(table, { first, last });
@@ -120,17 +177,30 @@ function drawRows(anew = false) {
   };
   body.replaceChildren(
     ...(first > 0 ? [space(first)] : []),
-    ...places.slice(first, last).map((at, i) => element("tr", { "aria-rowindex": first + i + 2, "data-case": at, class: (first + i) % 2 ? "odd" : null },
-      COLUMNS.map(([, kind, , cell]) => element("td", { class: kind }, cell(at))))),
-    ...(last < most ? [space(most - last)] : []));
+    ...places.slice(first, last).map((at, i) =>
+      element(
+        "tr",
+        { "aria-rowindex": first + i + 2, "data-case": at, class: (first + i) % 2 ? "odd" : null },
+        COLUMNS.map(([, kind, , cell]) => element("td", { class: kind }, cell(at))),
+      ),
+    ),
+    ...(last < most ? [space(most - last)] : []),
+  );
   if (places.length === 0) {
-    body.replaceChildren(element("tr", {}, element("td", { colspan: COLUMNS.length, class: "nothing" }, "No case matches the filter.")));
+    body.replaceChildren(
+      element(
+        "tr",
+        {},
+        element("td", { colspan: COLUMNS.length, class: "nothing" }, "No case matches the filter."),
+      ),
+    );
   }
   // Rows are made anew when they scroll: what had the focus keeps it as long as it is there.
-  if (focused !== undefined) body.querySelector(`button[data-case="${focused}"]`)?.focus({ preventScroll: true });
+  if (focused !== undefined)
+    body.querySelector(`button[data-case="${focused}"]`)?.focus({ preventScroll: true });
   const limited = byId("table-limit");
   limited.hidden = !(printing && most < places.length);
-  limited.textContent = `First ${most.toLocaleString("en-US")} of ${count(places.length, "case")}; filter to print others.`;
+  limited.textContent = `${firstOf(most, places.length)}; filter to print others.`;
 }
 
 /** On paper there is nothing to scroll. */

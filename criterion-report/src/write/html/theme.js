@@ -28,7 +28,8 @@ function setTheme(theme) {
 function buildTheme() {
   setTheme(remembered());
   byId("theme").addEventListener("click", () => {
-    const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length];
+    const next =
+      THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length];
     setTheme(next);
     remember(next);
   });
