@@ -138,15 +138,20 @@ impl Browser {
         self.get(&body).as_str().expect("a text").to_owned()
     }
 
-    /// Presses keys, one after the other.
+    /// Presses keys, one after the other, and waits until what they lead to is drawn.
     pub fn press(&self, keys: &[&str]) {
+        self.strike(keys);
+        self.settle();
+    }
+
+    /// The same without waiting: what only moves the focus draws nothing.
+    pub fn strike(&self, keys: &[&str]) {
         let strokes = keys.iter().flat_map(|key| {
             [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
         });
         let strokes: Vec<Value> = strokes.collect();
         let keyboard = json!({ "type": "key", "id": "keyboard", "actions": strokes });
         self.post("/actions", &json!({ "actions": [keyboard] }));
-        self.settle();
     }
 
     /// Types a text, a key at a time.

@@ -40,7 +40,7 @@ fn tab_to(browser: &Browser, wanted: &str) {
         if focused(browser) == wanted {
             return;
         }
-        browser.press(&[key::TAB]);
+        browser.strike(&[key::TAB]);
     }
     panic!("`{wanted}` is not reached");
 }
@@ -68,7 +68,7 @@ fn every_control_is_reached(browser: &Browser) {
         .collect();
     let mut reached = BTreeSet::new();
     for _ in 0..controls.len() + 2 {
-        browser.press(&[key::TAB]);
+        browser.strike(&[key::TAB]);
         let state = "const it = document.activeElement; return [it.dataset.control ?? null, \
                      it === document.body || getComputedStyle(it).outlineStyle !== 'none', \
                      it.textContent]";
@@ -81,7 +81,7 @@ fn every_control_is_reached(browser: &Browser) {
 }
 
 fn the_first_key_leads_past_everything_to_the_table(browser: &Browser) {
-    browser.press(&[key::TAB]);
+    browser.strike(&[key::TAB]);
     assert_eq!(focused(browser), "Skip to the table of all cases");
     browser.press(&[key::ENTER]);
     assert_eq!(focused(browser), "cases");

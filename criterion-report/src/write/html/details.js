@@ -53,5 +53,7 @@ function openDetails(at) {
     close,
   );
   dialog.showModal();
-  close.focus();
+  // From the beginning, however small the screen.
+  close.focus({ preventScroll: true });
+  dialog.scrollTop = 0;
 }

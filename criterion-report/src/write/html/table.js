@@ -96,7 +96,7 @@ function buildTable() {
     COLUMNS.map(([title, kind], column) =>
       element(
         "th",
-        { scope: "col", class: kind, "aria-sort": "none" },
+        { scope: "col", class: kind, "aria-sort": "none", "data-title": title },
         element("button", { type: "button", on: { click: () => sortBy(column) } }, title),
       ),
     ),
