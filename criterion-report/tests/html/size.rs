@@ -76,5 +76,14 @@ fn ten_thousand_cases_respond() {
     browser.act("document.querySelector('#filter [type=reset]').click()");
     let maps = (RECIPES.len() - 1) * 10;
     assert!(browser.text("#heatmap-chart").contains(&format!("of {maps} maps")));
+    // On paper nothing scrolls: rows are there while it is printed, and what is left out is said.
+    let rows = "#cases-table tbody tr[data-case]";
+    let seen = browser.count(rows);
+    browser.act("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(browser.count(rows), 2_000);
+    let limit = browser.text("#table-limit");
+    assert_eq!(limit, "First 2,000 of 10,000 cases; filter to print others.");
+    browser.act("dispatchEvent(new Event('afterprint'))");
+    assert!(browser.count(rows) == seen && seen < 100, "{seen} rows on the screen");
     assert_quiet(&browser);
 }
