@@ -5,6 +5,7 @@ mod browser;
 mod common;
 mod keyboard;
 mod page;
+mod placing;
 mod screens;
 mod size;
 
