@@ -19,7 +19,8 @@ use crate::{calibration, kernels, output, planned, units};
 /// and writes the result in one of several formats. Nothing is measured and libtorch is not
 /// needed.
 ///
-/// Exit codes: 0 fine; 1 a gate failed (`--strict`, `--fail-on`); 2 wrong usage, or nothing to read.
+/// Exit codes: 0 fine; 1 a gate failed (`--strict`, `--fail-on`); 2 wrong usage, or input that cannot
+/// be read: each file or line is named, and the rest is reported all the same.
 #[derive(Debug, Parser)]
 #[command(name = "criterion-report", version, max_term_width = 100)]
 pub struct Cli {
@@ -197,14 +198,20 @@ impl Source {
             return Ok(ExitCode::SUCCESS);
         }
         let report = self.report(Some(calibration::MODES), &[])?;
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        say(&report);
         let profile = options.profile(&report)?;
         if let Some(file) = &self.output {
             output::put(&calibration::json(&profile)?, Some(file))?;
         }
         let width = output::terminal_width();
         output::put(&write::calibration::write(&profile, width, colour), None)?;
-        Ok(if self.strict { strict(&report) } else { ExitCode::SUCCESS })
+        Ok(self.end(&report))
+    }
+
+    /// How a command ends that has written its output. What could not be read is no success.
+    fn end(&self, report: &Report) -> ExitCode {
+        let strict = if self.strict { strict(report) } else { ExitCode::SUCCESS };
+        if report.unreadable.is_empty() { strict } else { ExitCode::from(UNUSABLE) }
     }
 
     /// That nothing was asked about results, which are not read.
@@ -230,14 +237,14 @@ impl Source {
         }
         options.check()?;
         let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        say(&report);
         write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
         let failed = options.run(&report, &self.location()?, selection)?;
         failed.iter().for_each(|gate| eprintln!("{gate}"));
-        let strict = if self.strict { strict(&report) } else { ExitCode::SUCCESS };
-        Ok(if failed.is_empty() { strict } else { ExitCode::from(GATE_FAILED) })
+        let end = self.end(&report);
+        Ok(if failed.is_empty() { end } else { ExitCode::from(GATE_FAILED) })
     }
 
     fn location(&self) -> Result<Location> {
@@ -277,14 +284,24 @@ impl Source {
             width: self.output.as_ref().map_or_else(output::terminal_width, |_| None),
             file: self.output.as_deref(),
         };
-        let written = writer.write(&report, target)?;
-        output::put(&written.text, self.output.as_deref())?;
         if !writer.says_warnings() {
-            report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+            say(&report);
         }
-        written.notes.iter().for_each(|note| eprintln!("note: {note}"));
-        Ok(if self.strict { strict(&report) } else { ExitCode::SUCCESS })
+        let file = self.output.as_deref();
+        let notes = output::stream(file, |out| writer.write(&report, target, out))?;
+        if writer.says_warnings() && !report.unreadable.is_empty() {
+            let inputs = units::count(report.unreadable.len(), "input");
+            eprintln!("error: {inputs} cannot be used: see below the tables");
+        }
+        notes.iter().flatten().for_each(|note| eprintln!("note: {note}"));
+        Ok(self.end(&report))
     }
+}
+
+/// What was passed over, on standard error.
+fn say(report: &Report) {
+    report.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+    report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
 }
 
 /// Every selected case must have a time of its own.

@@ -1,32 +1,95 @@
-//! Where text goes: a file that is either complete or as it was, or standard output.
+//! Where output goes: a file that is either complete or as it was, or standard output.
 
-use std::fs;
-use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 /// Writes `text` to the file, or to standard output without one.
 pub fn put(text: &str, file: Option<&Path>) -> Result<()> {
-    let Some(file) = file else { return print(text) };
+    stream(file, |out| Ok(out.write_all(text.as_bytes())?)).map(|_| ())
+}
+
+/// Lets `write` write to the file, or to standard output without one. Nothing is returned where the
+/// reader of a pipe has closed it early (`| head`): it has what it wanted.
+pub fn stream<T>(
+    file: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> Result<T>,
+) -> Result<Option<T>> {
+    let Some(file) = file else { return print(write) };
+    let written = match real_file(file) {
+        Ok(Some(real)) => replace(&real, write),
+        // A pipe or a device is not replaced, it is written to.
+        Ok(None) => File::options()
+            .write(true)
+            .open(file)
+            .map_err(Into::into)
+            .and_then(|device| flushed(BufWriter::new(device), write)),
+        Err(error) => Err(error.into()),
+    };
+    written.map(Some).map_err(|error| match io_error(&error) {
+        Some(_) => error.context(format!("cannot write {}", file.display())),
+        None => error,
+    })
+}
+
+/// The file itself where the path is a link to one; none where it is there and no file.
+fn real_file(path: &Path) -> io::Result<Option<PathBuf>> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => path.canonicalize().map(Some),
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(path.to_owned())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes beside the file, and takes its place when all is on disk.
+fn replace<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = Path::new(&beside);
-    let written = fs::write(beside, text).and_then(|()| fs::rename(beside, file));
+    let written = fill(beside, write).and_then(|result| {
+        fs::rename(beside, file)?;
+        Ok(result)
+    });
     if written.is_err() && beside.exists() {
         fs::remove_file(beside)
             .with_context(|| format!("{}: a left-over of a failed write", beside.display()))?;
     }
-    written.with_context(|| format!("cannot write {}", file.display()))
+    written
 }
 
-/// Prints; a reader that closes the pipe early (`| head`) has what it wanted.
-fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write to standard output"),
+fn fill<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let out = File::create(file)?;
+    let on_disk = out.try_clone()?;
+    let result = flushed(BufWriter::new(out), write)?;
+    on_disk.sync_all()?;
+    Ok(result)
+}
+
+fn flushed<T>(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let result = write(&mut out)?;
+    out.flush()?;
+    Ok(result)
+}
+
+fn print<T>(write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<Option<T>> {
+    match flushed(BufWriter::new(io::stdout().lock()), write) {
+        Ok(result) => Ok(Some(result)),
+        Err(error) if is_closed_pipe(&error) => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    io_error(error).is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Whether it is the output that failed, and not what was to be written.
+fn io_error(error: &anyhow::Error) -> Option<&io::Error> {
+    error.chain().find_map(|cause| cause.downcast_ref())
 }
 
 /// Whether standard output is a terminal whose user has not asked for plain text.

@@ -6,13 +6,13 @@ mod common;
 use std::collections::HashSet;
 use std::process::{Command, Stdio};
 
-use common::{READABLE, report};
+use common::{READABLE, report, text_and_notes};
 use criterion_report::write::{Target, Writer, dashboard};
 use serde_json::Value;
 
 fn text(name: &str, options: dashboard::Options) -> Option<String> {
     let target = Target { colour_terminal: false, width: None, file: None };
-    Writer::Dashboard(options).write(&report(name), target).ok().map(|written| written.text)
+    text_and_notes(&Writer::Dashboard(options), &report(name), target).ok().map(|(text, _)| text)
 }
 
 fn records(name: &str) -> Vec<Value> {

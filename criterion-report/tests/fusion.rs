@@ -6,7 +6,7 @@ mod common;
 use std::process::{Command, Output};
 
 use clap::ColorChoice;
-use common::{fixture, write, write_on};
+use common::{fixture, text_and_notes, write, write_on};
 use criterion_report::model::{
     Advice, FusionResult, Location, NoSpeedup, PatternAdvice, Report, Selection,
 };
@@ -451,6 +451,6 @@ fn a_file_holds_what_would_be_printed() {
     assert_eq!(text.as_bytes(), run("fusion", &["--format", "json"]).stdout);
     assert_eq!(text, write(&JSON, &report("")));
     let target = Target { colour_terminal: true, width: None, file: Some(&file) };
-    let written = TABLE.write(&report(""), target).expect("written");
-    assert!(written.notes.is_empty(), "the table says everything itself");
+    let (_, notes) = text_and_notes(&TABLE, &report(""), target).expect("written");
+    assert!(notes.is_empty(), "the table says everything itself");
 }

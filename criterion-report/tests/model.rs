@@ -250,7 +250,7 @@ fn a_filter_hides_a_baseline_without_losing_it() {
 fn a_word_of_another_branch_costs_only_its_own_record() {
     let report = report("unknown-word");
     assert_eq!(report.rows_read(), 1);
-    let [warning] = report.warnings.as_slice() else { panic!("{:?}", report.warnings) };
+    let [warning] = report.unreadable.as_slice() else { panic!("{:?}", report.unreadable) };
     for part in ["inference.jsonl:1: ", "unknown variant `mesured`", "of the branch that wrote it"]
     {
         assert!(warning.contains(part), "{warning}");
@@ -261,8 +261,8 @@ fn a_word_of_another_branch_costs_only_its_own_record() {
 fn a_line_cut_off_by_a_crash_costs_one_record() {
     for (name, ids) in [("torn-last-line", 1), ("torn-line-then-more", 2)] {
         let report = report(name);
-        assert_eq!((report.entries().count(), report.warnings.len()), (ids, 1), "{name}");
-        assert!(report.warnings[0].contains("inference.jsonl:2: "), "{}", report.warnings[0]);
+        assert_eq!((report.entries().count(), report.unreadable.len()), (ids, 1), "{name}");
+        assert!(report.unreadable[0].contains("inference.jsonl:2: "), "{}", report.unreadable[0]);
     }
 }
 

@@ -266,16 +266,13 @@ fn unreadable_records_name_the_place_and_the_remedy() {
         Ok(_) => panic!("{name} was read"),
         Err(error) => error.to_string(),
     };
-    assert_snapshot!(error("newer-version", "new"), @r"
-    tests/fixtures/newer-version/criterion-torch/new/inference.jsonl:2: record version 3, but this criterion-report reads version 2
-      a newer criterion-torch wrote it: use the criterion-report of that version
-    ");
     assert_snapshot!(error("older-version", "new"), @r"
     tests/fixtures/older-version/criterion-torch/new/inference.jsonl: 2 records written by an earlier version of criterion-torch (record version 1; this criterion-report reads 2): measure again with `cargo bench`
     ");
     assert_snapshot!(error("malformed-line", "new"), @r"
-    tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:1: not a record: key must be a string at line 1 column 14
-      delete the line and measure its case again with `cargo bench`
+    no record in tests/fixtures/malformed-line/criterion-torch/new can be used:
+      tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:1: not a record: key must be a string at line 1 column 14; delete the line and measure its case again with `cargo bench`
+      tests/fixtures/malformed-line/criterion-torch/new/inference.jsonl:2: not a record: key must be a string at line 1 column 14; delete the line and measure its case again with `cargo bench`
     ");
     assert_snapshot!(error("named-baseline", "new"), @r"
     no records: looked for tests/fixtures/named-baseline/criterion-torch/new/*.jsonl
@@ -291,6 +288,12 @@ fn unreadable_records_name_the_place_and_the_remedy() {
       measure first with `cargo bench`, or say where the results are with --criterion-dir
       baselines that have records: new (choose with --baseline)
     ");
+}
+
+#[test]
+fn an_unreadable_line_costs_itself_alone() {
+    let unreadable = |name| report(name).unreadable.join("\n");
+    assert_snapshot!(unreadable("newer-version"), @"tests/fixtures/newer-version/criterion-torch/new/inference.jsonl:2: record version 3, but this criterion-report reads version 2: a newer criterion-torch wrote it; use the criterion-report of that version");
 }
 
 /// A pattern is compared with its unfused operations and a probe with its baseline; torchao knows

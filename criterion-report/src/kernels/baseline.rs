@@ -41,6 +41,7 @@ pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result
 
 fn recorded(location: &Location, name: &str, selection: Selection<'_>) -> Result<Vec<Point>> {
     let report = Report::read(location, name, selection)?;
-    report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    let passed_over = report.unreadable.iter().chain(&report.warnings);
+    passed_over.for_each(|line| eprintln!("warning: {line}"));
     Ok(KernelResult::all(&report).iter().map(KernelResult::point).collect())
 }

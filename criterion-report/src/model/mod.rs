@@ -5,9 +5,11 @@ mod caution;
 mod circumstances;
 mod comparison;
 mod criterion_files;
+mod criterion_result;
 mod fusion;
 mod gain;
 mod host;
+mod inputs;
 pub mod kernels;
 mod location;
 mod operators;
@@ -22,13 +24,17 @@ mod time;
 pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
-pub use criterion_files::{CriterionFiles, CriterionResult};
+pub use criterion_files::CriterionFiles;
+pub use criterion_result::{
+    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
+};
 pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
 pub use host::{fingerprint, machine};
+pub use inputs::Inputs;
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,

@@ -32,36 +32,17 @@ pub enum RecordsError {
         /// Baselines that do have records.
         others: Vec<String>,
     },
-    /// A line of a newer schema version.
-    #[error(
-        "{}:{line}: record version {found}, but this criterion-report reads version {}\n  a newer \
-         criterion-torch wrote it: use the criterion-report of that version",
-        .path.display(), Record::VERSION
-    )]
-    Newer {
-        /// File.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// Version found.
-        found: u32,
+    /// There are records, none of which can be used.
+    #[error("no record in {} can be used:{}", .folder.display(), indented(.lines))]
+    Unreadable {
+        /// Folder that holds them.
+        folder: PathBuf,
+        /// Why not, a line each.
+        lines: Vec<String>,
     },
     /// There are records, all of older schema versions.
     #[error("{0}")]
     Older(String),
-    /// A line that is not a record.
-    #[error(
-        "{}:{line}: not a record: {cause}\n  delete the line and measure its case again with \
-         `cargo bench`", .path.display()
-    )]
-    Malformed {
-        /// File.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        cause: serde_json::Error,
-    },
     /// A file that cannot be read.
     #[error("{}: {cause}", .path.display())]
     Io {
@@ -70,6 +51,10 @@ pub enum RecordsError {
         /// Why.
         cause: io::Error,
     },
+}
+
+fn indented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 fn or_from(others: &[String]) -> String {
@@ -88,8 +73,10 @@ pub struct Records {
     pub older: HashSet<String>,
     /// The runs that wrote any line, a line that was replaced later included.
     pub runs: HashSet<String>,
-    /// What was passed over.
+    /// What was passed over and can be measured again.
     pub warnings: Vec<String>,
+    /// Files and lines that cannot be used, each with its place.
+    pub unreadable: Vec<String>,
 }
 
 impl Records {
@@ -104,8 +91,11 @@ impl Records {
         let mut places = HashMap::new();
         let mut older_files = Vec::new();
         for path in files {
-            let older = found.read_file(&path, &mut places)?;
+            let older = found.read_file(&path, &mut places);
             older_files.extend(older_file(&path, &older));
+        }
+        if found.records.is_empty() && !found.unreadable.is_empty() {
+            return Err(RecordsError::Unreadable { folder, lines: found.unreadable });
         }
         if found.records.is_empty() && !older_files.is_empty() {
             return Err(RecordsError::Older(older_files.join("\n")));
@@ -115,31 +105,31 @@ impl Records {
     }
 
     /// Reads a file; returns the lines of older versions that no later line replaces.
-    fn read_file(
-        &mut self,
-        path: &Path,
-        places: &mut HashMap<String, usize>,
-    ) -> Result<Vec<Stamp>, RecordsError> {
-        let text =
-            fs::read(path).map_err(|cause| RecordsError::Io { path: path.to_owned(), cause })?;
+    fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.unreadable.push(format!("{}: {error}", path.display()));
+                return Vec::new();
+            }
+        };
         let mut older = Vec::new();
         for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
             }
-            match parse(line, path, index + 1) {
+            match parse(line) {
                 Ok(Line::Record(record)) => self.add(*record, places),
                 Ok(Line::Older(stamp)) => older.push(stamp),
-                Err(error) => {
-                    let why = passed_over(error)?;
-                    self.warnings.push(format!("{}:{}: {why}", path.display(), index + 1));
+                Err(why) => {
+                    self.unreadable.push(format!("{}:{}: {why}", path.display(), index + 1));
                 }
             }
         }
         older.retain(|stamp| !places.contains_key(&stamp.full_id));
         self.runs.extend(older.iter().map(|stamp| stamp.run_id.clone()));
         self.older.extend(older.iter().map(|stamp| stamp.full_id.clone()));
-        Ok(older)
+        older
     }
 
     fn add(&mut self, record: Record, places: &mut HashMap<String, usize>) {
@@ -168,40 +158,42 @@ struct Stamp {
     run_id: String,
 }
 
-fn parse(line: &[u8], path: &Path, number: usize) -> Result<Line, RecordsError> {
-    let malformed = |cause| RecordsError::Malformed { path: path.to_owned(), line: number, cause };
+/// The record of a line, or why there is none, with the remedy.
+fn parse(line: &[u8]) -> Result<Line, String> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if record.version == Record::VERSION => Ok(Line::Record(Box::new(record))),
         // Another version may fail in any field: say the version, not the field.
         outcome => {
-            let stamp = serde_json::from_slice::<Stamp>(line).map_err(malformed)?;
+            let stamp = serde_json::from_slice::<Stamp>(line).map_err(|error| no_record(&error))?;
             match outcome {
-                Err(error) if stamp.version == Record::VERSION => Err(malformed(error)),
+                Err(error) if stamp.version == Record::VERSION => Err(no_record(&error)),
                 _ if stamp.version < Record::VERSION => Ok(Line::Older(stamp)),
-                _ => {
-                    let (path, found) = (path.to_owned(), stamp.version);
-                    Err(RecordsError::Newer { path, line: number, found })
-                }
+                _ => Err(format!(
+                    "record version {}, but this criterion-report reads version {}: a newer \
+                     criterion-torch wrote it; use the criterion-report of that version",
+                    stamp.version,
+                    Record::VERSION
+                )),
             }
         }
     }
 }
 
-/// Why a line that is no record is passed over with a warning; what may not be passed over is
-/// returned.
-fn passed_over(error: RecordsError) -> Result<String, RecordsError> {
-    match &error {
+/// Why a line is no record. The others are no worse for it.
+fn no_record(error: &serde_json::Error) -> String {
+    if error.is_eof() {
         // A process that ends while it writes leaves half a line; later runs write on after it.
-        RecordsError::Malformed { cause, .. } if cause.is_eof() => {
-            Ok("this record is cut off and passed over; measure its case again".to_owned())
-        }
-        // A branch with a further recipe or model leaves words that this build does not know; its
-        // other records are no worse for that.
-        RecordsError::Malformed { cause, .. } if cause.is_data() => Ok(format!(
-            "this record is not understood and passed over: {cause}; read it with the \
+        "this record is cut off and passed over; measure its case again".to_owned()
+    } else if error.is_data() {
+        // A branch with a further recipe or model leaves words that this build does not know.
+        format!(
+            "this record is not understood and passed over: {error}; read it with the \
              criterion-report of the branch that wrote it"
-        )),
-        _ => Err(error),
+        )
+    } else {
+        format!(
+            "not a record: {error}; delete the line and measure its case again with `cargo bench`"
+        )
     }
 }
 
@@ -217,42 +209,45 @@ fn older_file(path: &Path, older: &[Stamp]) -> Option<String> {
     ))
 }
 
-/// All runs, the oldest first, and a warning for each whose manifest cannot be used.
+/// All runs, the oldest first, and a line for each whose manifest cannot be used.
 pub fn read_runs(root: &Path) -> Result<(Vec<Run>, Vec<String>), RecordsError> {
     let mut runs = Vec::new();
-    let mut warnings = Vec::new();
+    let mut unreadable = Vec::new();
     for path in list(&root.join("runs"), "json")? {
-        let text =
-            fs::read(&path).map_err(|cause| RecordsError::Io { path: path.clone(), cause })?;
-        match serde_json::from_slice::<RunManifest>(&text) {
-            Ok(manifest) if manifest.version == RunManifest::VERSION => {
-                runs.push(Run { running: read_running(&path)?, manifest });
-            }
-            Ok(manifest) => warnings.push(format!(
-                "{}: run manifest version {}, expected {}: cases that this run did not reach are \
-                 not reported",
-                path.display(),
-                manifest.version,
-                RunManifest::VERSION,
-            )),
-            Err(error) => warnings.push(format!("{}: {error}", path.display())),
+        match read_run(&path) {
+            Ok(run) => runs.push(run),
+            Err(why) => unreadable.push(format!("{}: {why}", path.display())),
         }
     }
     runs.sort_by(|a, b| {
         let moment = |run: &Run| (run.manifest.started, run.manifest.run_id.clone());
         moment(a).cmp(&moment(b))
     });
-    Ok((runs, warnings))
+    Ok((runs, unreadable))
+}
+
+fn read_run(path: &Path) -> Result<Run, String> {
+    let text = fs::read(path).map_err(|error| error.to_string())?;
+    let manifest: RunManifest = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    if manifest.version != RunManifest::VERSION {
+        return Err(format!(
+            "run manifest version {}, expected {}: cases that this run did not reach are not \
+             reported",
+            manifest.version,
+            RunManifest::VERSION,
+        ));
+    }
+    let running = read_running(path).map_err(|error| format!("the .running beside it: {error}"))?;
+    Ok(Run { manifest, running })
 }
 
 /// The case that a run was in when it ended. The file lies beside the run's manifest while a case
 /// runs, so without one the run was in none.
-fn read_running(manifest: &Path) -> Result<Option<String>, RecordsError> {
-    let path = manifest.with_extension("running");
-    match fs::read_to_string(&path) {
+fn read_running(manifest: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(manifest.with_extension("running")) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(cause) => Err(RecordsError::Io { path, cause }),
+        Err(error) => Err(error),
     }
 }
 

@@ -7,9 +7,9 @@ use regex::Regex;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
-use super::criterion_files::CriterionFiles;
+use super::inputs::Inputs;
 use super::location::Location;
-use super::records::{Records, RecordsError, read_runs};
+use super::records::RecordsError;
 use super::row::Row;
 use super::runs::{Missing, Runs};
 
@@ -62,6 +62,11 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
+    /// Whether cases of the mode are read at all.
+    pub fn reads(&self, mode: Mode) -> bool {
+        self.has_mode(mode.as_str()) || is_among(mode.as_str(), self.beside)
+    }
+
     fn has_mode(&self, mode: &str) -> bool {
         self.modes.is_none_or(|modes| is_among(mode, modes))
     }
@@ -90,8 +95,10 @@ pub struct Report {
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
     /// show.
     pub foreign: Vec<String>,
-    /// Files and lines that could not be used.
+    /// What was passed over and can be measured again.
     pub warnings: Vec<String>,
+    /// Files and lines that should be results and cannot be used, each with its place.
+    pub unreadable: Vec<String>,
     /// What the runs that measured the shown rows found wrong with the machine, each kind once.
     pub run_warnings: Vec<String>,
     /// What these runs asked the machine before they began, each check once.
@@ -108,25 +115,18 @@ impl Report {
         baseline: &str,
         selection: Selection<'_>,
     ) -> Result<Self, RecordsError> {
-        let Records { mut records, older, runs: recorded, mut warnings } =
-            Records::read(&location.records, baseline)?;
-        let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
-        records.retain(|record| {
-            let mode = record.case.mode.as_str();
-            selection.has_mode(mode) || is_among(mode, selection.beside)
-        });
-        let (runs, run_warnings) = read_runs(&location.records)?;
-        warnings.extend(run_warnings);
+        let inputs = Inputs::read(location, baseline, &selection)?;
+        Ok(Self::of(inputs, baseline, selection))
+    }
 
-        let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
-        let mut files = CriterionFiles::read(&location.criterion, baseline, &wanted);
-        files.foreign.retain(|id| !known.contains(id));
-        warnings.extend(files.warnings);
-
+    /// Joins what was read of a baseline.
+    pub fn of(inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
+        let Inputs { records, older, recorded, runs, mut results, foreign, warnings, unreadable } =
+            inputs;
         let mut rows: Vec<Row> = records
             .into_iter()
             .map(|record| {
-                let results = files.results.get(&record.full_id).map_or(&[][..], Vec::as_slice);
+                let results = results.remove(&record.full_id).unwrap_or_default();
                 Row::join(record, results)
             })
             .collect();
@@ -144,7 +144,7 @@ impl Report {
         missing.retain(|case| passes(&case.full_id));
         let measured: HashSet<&str> =
             shown.iter().map(|&i| rows[i].record.run_id.as_str()).collect();
-        Ok(Self {
+        Self {
             baseline: baseline.to_owned(),
             comparisons: compare(&rows),
             earlier: shown.iter().filter(|&&i| earlier(rows[i].full_id())).count(),
@@ -158,10 +158,11 @@ impl Report {
             rows,
             shown,
             missing,
-            foreign: files.foreign,
+            foreign,
             warnings,
+            unreadable,
             runs,
-        })
+        }
     }
 
     /// The shown cases.

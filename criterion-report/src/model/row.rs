@@ -7,7 +7,7 @@ use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
 use serde_json::Value;
 
 use super::caution::Caution;
-use super::criterion_files::CriterionResult;
+use super::criterion_result::CriterionResult;
 use super::time::Time;
 use crate::units;
 
@@ -18,6 +18,8 @@ pub struct Row {
     pub record: Record,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
+    /// All that criterion holds of that measurement; there exactly where there is a time.
+    pub criterion: Option<CriterionResult>,
     /// Set when a later run selected the case and ended before it left a new record.
     pub outdated: Option<String>,
 }
@@ -85,28 +87,12 @@ impl fmt::Display for NoTime {
 
 impl Row {
     /// Joins a record with those results of criterion that bear its id.
-    pub fn join(record: Record, results: &[CriterionResult]) -> Self {
-        let time = Self::time(&record, results);
-        Self { record, time, outdated: None }
-    }
-
-    fn time(record: &Record, results: &[CriterionResult]) -> Result<Time, NoTime> {
-        if record.outcome != Outcome::Measured {
-            return Err(NoTime::NotMeasured);
-        }
-        let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
-        let first = results.first().ok_or(NoTime::NoEstimate)?;
-        let pair = |sample: LastSample| (sample.iters, sample.ns);
-        let mut own = results.iter().filter(|result| result.last_sample == recorded).peekable();
-        let Some(&sampled) = own.peek() else {
-            return Err(NoTime::Stale { recorded: pair(recorded), found: pair(first.last_sample) });
+    pub fn join(record: Record, results: Vec<CriterionResult>) -> Self {
+        let (time, criterion) = match own_result(&record, results) {
+            Ok(result) => (Ok(result.time()), Some(result)),
+            Err(no_time) => (Err(no_time), None),
         };
-        own.find(|result| result.is_of_its_samples()).map(|result| result.time).ok_or(
-            NoTime::Mixed {
-                sampled_ns: sampled.sample_median_ns,
-                estimated_ns: sampled.time.median_ns,
-            },
-        )
+        Self { record, time, criterion, outdated: None }
     }
 
     /// Criterion's id.
@@ -195,4 +181,28 @@ impl Row {
             (outcome, _) => outcome.reason().map(str::to_owned),
         }
     }
+}
+
+/// The result of the very measurement that the record tells of.
+fn own_result(record: &Record, results: Vec<CriterionResult>) -> Result<CriterionResult, NoTime> {
+    if record.outcome != Outcome::Measured {
+        return Err(NoTime::NotMeasured);
+    }
+    let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
+    let first = results.first().ok_or(NoTime::NoEstimate)?.last_sample();
+    let pair = |sample: LastSample| (sample.iters, sample.ns);
+    let mut mixed = None;
+    for result in results {
+        if result.last_sample() != recorded {
+            continue;
+        }
+        if result.is_of_its_samples() {
+            return Ok(result);
+        }
+        mixed.get_or_insert(NoTime::Mixed {
+            sampled_ns: result.sample_median_ns(),
+            estimated_ns: result.estimates.median.point_estimate,
+        });
+    }
+    Err(mixed.unwrap_or(NoTime::Stale { recorded: pair(recorded), found: pair(first) }))
 }

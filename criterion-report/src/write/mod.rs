@@ -1,4 +1,4 @@
-//! Writers: a report in, text out. One file each; the list below is the only other place that a
+//! Writers: a report in, a stream out. One file each; the list below is the only other place that a
 //! new format touches, and the compiler asks for the match arm.
 
 pub mod calibration;
@@ -14,6 +14,7 @@ pub mod show;
 mod table;
 mod verdict;
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -146,20 +147,8 @@ pub struct Target<'a> {
     pub file: Option<&'a Path>,
 }
 
-/// A writer's text, and what it has to say about it that is not part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// The output.
-    pub text: String,
-    /// Remarks for standard error.
-    pub notes: Vec<String>,
-}
-
-impl From<String> for Written {
-    fn from(text: String) -> Self {
-        Self { text, notes: Vec::new() }
-    }
-}
+/// What a writer has to say about its output that is not part of it.
+pub type Notes = Vec<String>;
 
 impl Writer {
     /// The modes of the cases that it writes, if not of all.
@@ -191,19 +180,29 @@ impl Writer {
     }
 
     /// Writes the report in this format.
-    pub fn write(&self, report: &Report, target: Target<'_>) -> Result<Written> {
-        let mut written: Written = match self {
-            Self::Show(options) => show::write(report, options, target).into(),
-            Self::Csv(options) => csv::write(report, *options),
-            Self::Dashboard(options) => dashboard::write(report, options, target)?,
-            Self::Fusion(options) => fusion::write(report, options, target)?.into(),
-            Self::Operators(options) => operators::write(report, options, target)?,
+    ///
+    /// # Errors
+    /// When the report does not fit the format, or `out` cannot be written. What was written until
+    /// then is worth nothing.
+    pub fn write(&self, report: &Report, target: Target<'_>, out: &mut dyn Write) -> Result<Notes> {
+        let mut notes = match self {
+            Self::Show(options) => print(out, &show::write(report, options, target))?,
+            Self::Csv(options) => csv::write(report, *options, out)?,
+            Self::Dashboard(options) => dashboard::write(report, options, target, out)?,
+            Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
+            Self::Operators(options) => operators::write(report, options, target, out)?,
         };
         if !self.says_warnings() {
-            written.notes.extend(earlier(report));
+            notes.extend(earlier(report));
         }
-        Ok(written)
+        Ok(notes)
     }
+}
+
+/// What is small enough to be made whole first, and says everything itself.
+pub(crate) fn print(out: &mut dyn Write, text: &str) -> Result<Notes> {
+    out.write_all(text.as_bytes())?;
+    Ok(Notes::new())
 }
 
 /// That rows of earlier runs are among those shown, and what leaves them out.

@@ -63,13 +63,24 @@ pub fn write(writer: &Writer, report: &Report) -> String {
 /// The same on a terminal of some width.
 pub fn write_on(width: Option<usize>, writer: &Writer, report: &Report) -> String {
     let target = Target { colour_terminal: false, width, file: None };
-    match writer.write(report, target) {
-        Ok(written) => {
-            let notes = written.notes.iter().map(|note| format!("\nnote: {note}"));
-            format!("{}{}", written.text, notes.collect::<String>())
+    match text_and_notes(writer, report, target) {
+        Ok((text, notes)) => {
+            let notes = notes.iter().map(|note| format!("\nnote: {note}"));
+            format!("{text}{}", notes.collect::<String>())
         }
         Err(error) => format!("error: {error}"),
     }
+}
+
+/// What the writer writes, and what it says besides.
+pub fn text_and_notes(
+    writer: &Writer,
+    report: &Report,
+    target: Target<'_>,
+) -> anyhow::Result<(String, Vec<String>)> {
+    let mut out = Vec::new();
+    let notes = writer.write(report, target, &mut out)?;
+    Ok((String::from_utf8(out).expect("text"), notes))
 }
 
 /// Fixtures that can be read under `new`.

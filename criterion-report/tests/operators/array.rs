@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use super::*;
+use crate::common::text_and_notes;
 
 const UPSTREAM: [&str; 10] = [
     "operation",
@@ -18,8 +19,8 @@ const UPSTREAM: [&str; 10] = [
 ];
 
 fn array(writer: &Writer, fixture: &Fixture) -> Vec<Value> {
-    let text = match writer.write(&fixture.report(""), TO_STDOUT) {
-        Ok(written) => written.text,
+    let text = match text_and_notes(writer, &fixture.report(""), TO_STDOUT) {
+        Ok((text, _)) => text,
         Err(error) => panic!("{error}"),
     };
     serde_json::from_str(&text).expect("a JSON array")
@@ -143,9 +144,9 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     let fastest = softmax().min_by(|a, b| time(a).total_cmp(&time(b))).expect("there are some");
     assert_eq!(fastest["implementation"], "Rust", "and not a pass that computes nothing");
     assert_eq!(softmax().filter(|entry| entry["implementation"] == "PyTorch").count(), 1);
-    let written = COMPAT.write(&fixture.report(""), TO_STDOUT).expect("written");
+    let (_, notes) = text_and_notes(&COMPAT, &fixture.report(""), TO_STDOUT).expect("written");
     assert_eq!(
-        written.notes,
+        notes,
         ["2 cases of `stream` left out: it computes nothing", "2 cases without a time left out"]
     );
 }
@@ -290,6 +291,6 @@ fn a_file_holds_what_would_be_printed() {
     assert_eq!(text, run(&criterion, &["--format", "json"]).stdout);
     let target = Target { colour_terminal: true, width: None, file: Some(&file) };
     let report = Fixture::of("quick", SMALL).report("");
-    let written = TABLE.write(&report, target).expect("written");
-    assert!(written.notes.is_empty(), "the tables say everything themselves");
+    let (_, notes) = text_and_notes(&TABLE, &report, target).expect("written");
+    assert!(notes.is_empty(), "the tables say everything themselves");
 }

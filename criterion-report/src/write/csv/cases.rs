@@ -1,10 +1,15 @@
 //! One line per case. The columns of torchao's microbenchmarks come first, in their order; ours follow.
 
+use std::io::Write;
+
+use anyhow::Result;
+
 use super::columns::{Column, IDENTITY, OURS, SETTINGS, TIMES, TRACES, USE_TORCH_COMPILE};
 use super::table;
 use crate::model::{Missing, Report};
+use crate::write::Notes;
 
-pub fn write(report: &Report) -> String {
+pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let heading = columns().map(|(name, _)| (*name).to_owned()).collect();
     let cases = report
         .entries()
@@ -13,7 +18,8 @@ pub fn write(report: &Report) -> String {
         .missing
         .iter()
         .map(|missing| columns().map(|(name, _)| missing_cell(missing, name)).collect());
-    table(std::iter::once(heading).chain(cases).chain(missing))
+    table(out, std::iter::once(heading).chain(cases).chain(missing))?;
+    Ok(Notes::new())
 }
 
 fn columns() -> impl Iterator<Item = &'static Column> {

@@ -6,7 +6,11 @@ mod cases;
 mod columns;
 mod v_final;
 
-use super::Written;
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::Notes;
 use crate::model::Report;
 
 /// What `csv` can be told.
@@ -35,19 +39,21 @@ pub enum Layout {
 }
 
 /// The report as CSV, a heading line first.
-pub fn write(report: &Report, options: Options) -> Written {
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
     match options.layout {
-        Layout::Cases => cases::write(report).into(),
-        Layout::VFinal => v_final::write(report),
+        Layout::Cases => cases::write(report, out),
+        Layout::VFinal => v_final::write(report, out),
     }
 }
 
 /// Lines of equal length, the first of which is the heading.
-fn table(lines: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+fn table(out: &mut dyn Write, lines: impl Iterator<Item = Vec<String>>) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
     for line in lines {
-        writer.write_record(line).expect("memory takes every record of equal length");
+        writer.write_record(line)?;
     }
-    let bytes = writer.into_inner().expect("memory takes every byte");
-    String::from_utf8(bytes).expect("every cell is text")
+    Ok(writer.flush()?)
 }

@@ -5,14 +5,16 @@
 //! are rounded. Here the times are, too; the speed-ups come from pairs.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::Write;
 
+use anyhow::Result;
 use plan::Outcome;
 
 use super::columns::{Column, IDENTITY, SETTINGS, TRACES, milliseconds, text};
 use super::table;
 use crate::model::{Comparison, Entry, NoSpeedup, Report, Row};
 use crate::units;
-use crate::write::Written;
+use crate::write::Notes;
 
 /// A line: a case, and the others of its recipe and its baseline, as far as there are any.
 struct Line<'a> {
@@ -39,7 +41,7 @@ const TIMES: &[Cell] = &[
     ("eager vs compile speedup", |it| ratio(it.entry.compilation)),
 ];
 
-pub fn write(report: &Report) -> Written {
+pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
     let mut fit = Vec::new();
     for entry in report.entries() {
@@ -64,7 +66,8 @@ pub fn write(report: &Report) -> Written {
     notes.extend(fit.iter().filter_map(|entry| unmeasured(entry.row)));
     notes.extend(lines.iter().flat_map(Line::missing));
     notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
-    Written { text: table(cells), notes }
+    table(out, cells)?;
+    Ok(notes)
 }
 
 fn settings() -> impl Iterator<Item = &'static Column> {

@@ -7,11 +7,13 @@ mod upstream;
 mod v3;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
+use anyhow::Result;
 use plan::{Device, Outcome};
 use serde::Serialize;
 
-use super::{Target, Written, python_json};
+use super::{Notes, Target, python_json};
 use crate::model::{Entry, Report, Row};
 use crate::units;
 pub use check::DashboardError;
@@ -49,11 +51,12 @@ pub fn write(
     report: &Report,
     options: &Options,
     target: Target<'_>,
-) -> Result<Written, DashboardError> {
+    out: &mut dyn Write,
+) -> Result<Notes> {
     if let Some(file) = target.file
         && file.extension().is_none_or(|extension| extension != "json")
     {
-        return Err(DashboardError::NotJson { file: file.display().to_string() });
+        return Err(DashboardError::NotJson { file: file.display().to_string() }.into());
     }
     let mut notes = Vec::new();
     let mut records = Vec::new();
@@ -78,7 +81,7 @@ pub fn write(
     }
     notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
     if records.is_empty() {
-        return Err(DashboardError::Empty(notes));
+        return Err(DashboardError::Empty(notes).into());
     }
     match check(&records) {
         // Upstream's names do not tell models, dtypes and compilation apart; that is their form.
@@ -90,7 +93,8 @@ pub fn write(
         checked => checked?,
     }
     let records: Vec<DbRecord> = records.into_iter().map(|(_, record)| record).collect();
-    Ok(Written { text: text(&records, options), notes })
+    out.write_all(text(&records, options).as_bytes())?;
+    Ok(notes)
 }
 
 /// The records of a case, or why it has none; upstream's forms have no baselines, silently.

@@ -7,13 +7,14 @@ mod summary;
 mod table;
 
 use std::collections::BTreeSet;
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 use plan::Outcome;
 
 use super::show::{NARROWEST, WIDTH, footer, header};
-use super::{Target, Written};
+use super::{Notes, Target, print};
 use crate::model::{Axis, NoEfficiency, OperatorResult, Report};
 use crate::units;
 use crate::write::failures;
@@ -67,7 +68,12 @@ impl Format {
 ///
 /// # Errors
 /// There are none; or the options contradict each other.
-pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<Written> {
+pub fn write(
+    report: &Report,
+    options: &Options,
+    target: Target<'_>,
+    out: &mut dyn Write,
+) -> Result<Notes> {
     match options.format {
         Format::Json if options.by.is_some() => bail!(
             "--by is of the tables: the JSON array has every case\n  leave out one of --by and \
@@ -87,7 +93,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<W
         );
     }
     if options.format == Format::Json {
-        return Ok(json::array(report, &results, options.upstream_compat)?);
+        return json::array(report, &results, options.upstream_compat, out);
     }
     let colour = match options.color {
         ColorChoice::Always => true,
@@ -96,7 +102,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<W
     };
     let terminal = target.width.map(|columns| columns.max(NARROWEST));
     let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
-    Ok(tables(report, &results, options.by, room).into())
+    print(out, &tables(report, &results, options.by, room))
 }
 
 /// What there is to write on.

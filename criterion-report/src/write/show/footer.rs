@@ -45,7 +45,7 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
             report.foreign[0],
         ));
     }
-    notes.extend(report.warnings.iter().cloned());
+    notes.extend(report.unreadable.iter().chain(&report.warnings).cloned());
     for note in notes {
         for (line, part) in wrap(&note, width - 2).iter().enumerate() {
             let mark = if line == 0 { "!" } else { " " };

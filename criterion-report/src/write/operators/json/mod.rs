@@ -6,11 +6,14 @@
 mod entry;
 mod measured;
 
+use std::io::Write;
+
+use anyhow::Result;
 use plan::Implementation;
 
 use crate::model::{OperatorResult, Report};
 use crate::units;
-use crate::write::Written;
+use crate::write::Notes;
 use entry::Entry;
 
 /// The cases of a report, those without a record too; `compat` leaves out what upstream's scripts
@@ -19,7 +22,8 @@ pub fn array(
     report: &Report,
     results: &[OperatorResult<'_>],
     compat: bool,
-) -> serde_json::Result<Written> {
+    out: &mut dyn Write,
+) -> Result<Notes> {
     let streams =
         |result: &&OperatorResult<'_>| result.key.implementation == Implementation::Stream;
     let taken =
@@ -39,6 +43,7 @@ pub fn array(
     } else {
         entries.extend(report.missing.iter().map(Entry::missing));
     }
-    let text = serde_json::to_string_pretty(&entries)? + "\n";
-    Ok(Written { text, notes })
+    serde_json::to_writer_pretty(&mut *out, &entries)?;
+    out.write_all(b"\n")?;
+    Ok(notes)
 }

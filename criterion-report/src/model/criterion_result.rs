@@ -1,0 +1,210 @@
+//! What criterion holds of one benchmark, in criterion's own words: `benchmark.json`,
+//! `estimates.json` and `sample.json` of criterion 0.8.2. Fields that other versions lack, or that
+//! only exchange formats need, may be absent; unknown ones are ignored.
+
+use plan::LastSample;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::time::{Interval, Time};
+
+/// One result folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CriterionResult {
+    /// What was measured.
+    pub benchmark: Benchmark,
+    /// What criterion made of the samples.
+    pub estimates: Estimates,
+    /// The samples.
+    pub samples: Samples,
+}
+
+/// `benchmark.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// First part of the id.
+    #[serde(default)]
+    pub group_id: String,
+    /// Second part.
+    #[serde(default)]
+    pub function_id: Option<String>,
+    /// Third part.
+    #[serde(default)]
+    pub value_str: Option<String>,
+    /// One of criterion's throughputs, as it stands there.
+    #[serde(default)]
+    pub throughput: Option<Value>,
+    /// The whole id, by which results are known.
+    pub full_id: String,
+    /// The folder, from criterion's root; sanitised and cut.
+    #[serde(default)]
+    pub directory_name: String,
+}
+
+/// `estimates.json`, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimates {
+    /// Mean over the samples.
+    pub mean: Estimate,
+    /// Median over the samples.
+    pub median: Estimate,
+    /// Median of the absolute deviations from it.
+    #[serde(default)]
+    pub median_abs_dev: Option<Estimate>,
+    /// Of linear sampling: the slope of the samples' times over their iterations.
+    #[serde(default)]
+    pub slope: Option<Estimate>,
+    /// Standard deviation over the samples.
+    pub std_dev: Estimate,
+}
+
+/// A statistic and what the bootstrap says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Its interval.
+    pub confidence_interval: ConfidenceInterval,
+    /// Its value.
+    pub point_estimate: f64,
+    /// Standard deviation of its bootstrap distribution.
+    #[serde(default)]
+    pub standard_error: f64,
+}
+
+/// A confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ConfidenceInterval {
+    /// E.g. 0.95.
+    pub confidence_level: f64,
+    /// Lower bound.
+    pub lower_bound: f64,
+    /// Upper bound.
+    pub upper_bound: f64,
+}
+
+/// `sample.json`, in the order in which the samples were taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// `Linear` or `Flat`.
+    #[serde(default)]
+    pub sampling_mode: String,
+    /// Iterations in each sample; whole numbers.
+    pub iters: Vec<f64>,
+    /// Nanoseconds of each whole sample.
+    pub times: Vec<f64>,
+}
+
+impl Samples {
+    /// Time of a step in each sample in nanoseconds, in the order in which they were taken.
+    pub fn steps_ns(&self) -> impl Iterator<Item = f64> {
+        self.times.iter().zip(&self.iters).map(|(ns, iters)| ns / iters)
+    }
+
+    /// The same, the fastest first.
+    pub fn sorted_steps_ns(&self) -> Vec<f64> {
+        let mut steps: Vec<f64> = self.steps_ns().collect();
+        steps.sort_unstable_by(f64::total_cmp);
+        steps
+    }
+
+    /// Says what is wrong with them.
+    fn check(&self) -> Result<(), String> {
+        if self.times.is_empty() {
+            return Err("no samples".to_owned());
+        }
+        if self.times.len() != self.iters.len() {
+            let (times, iters) = (self.times.len(), self.iters.len());
+            return Err(format!("{times} times and {iters} numbers of iterations"));
+        }
+        let positive = |value: &&f64| !(**value > 0.0 && value.is_finite());
+        match (self.times.iter().find(positive), self.iters.iter().find(positive)) {
+            (Some(ns), _) => Err(format!("a sample of {ns} ns is not a positive time")),
+            (_, Some(iters)) => Err(format!("a sample of {iters} iterations")),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl Estimates {
+    /// Says what is wrong with them.
+    fn check(&self) -> Result<(), String> {
+        let Estimate { point_estimate, confidence_interval, .. } = self.median;
+        let ConfidenceInterval { lower_bound, upper_bound, .. } = confidence_interval;
+        if !(point_estimate > 0.0 && lower_bound > 0.0 && upper_bound >= lower_bound) {
+            return Err(format!(
+                "the median {point_estimate} in [{lower_bound}, {upper_bound}] is not a positive \
+                 time"
+            ));
+        }
+        let (mean, deviation) = (self.mean.point_estimate, self.std_dev.point_estimate);
+        if mean > 0.0 && deviation >= 0.0 {
+            return Ok(());
+        }
+        Err(format!("a mean of {mean} with a standard deviation of {deviation} is not a time"))
+    }
+}
+
+/// Which of the files cannot be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable {
+    /// `sample.json`.
+    Samples(String),
+    /// `estimates.json`.
+    Estimates(String),
+}
+
+impl CriterionResult {
+    /// # Errors
+    /// When the numbers cannot be times.
+    pub fn new(
+        benchmark: Benchmark,
+        estimates: Estimates,
+        samples: Samples,
+    ) -> Result<Self, Unusable> {
+        samples.check().map_err(Unusable::Samples)?;
+        estimates.check().map_err(Unusable::Estimates)?;
+        Ok(Self { benchmark, estimates, samples })
+    }
+
+    /// The last sample, to be compared with the record's. Criterion keeps both numbers as floats;
+    /// they come from whole iterations and whole nanoseconds.
+    pub fn last_sample(&self) -> LastSample {
+        let last = |values: &[f64]| values.last().map_or(0, |value| value.round() as u64);
+        LastSample { iters: last(&self.samples.iters), ns: last(&self.samples.times) }
+    }
+
+    /// Median of the samples' times of a step. The record vouches for `sample.json` only, so this is
+    /// compared with the estimated one.
+    pub fn sample_median_ns(&self) -> f64 {
+        statistics::median(&self.samples.sorted_steps_ns())
+    }
+
+    /// Whether the estimates were made from the samples beside them.
+    ///
+    /// Criterion's median is that of the averages per iteration, in every sampling mode; the
+    /// tolerance leaves room for the decimals of the file alone.
+    pub fn is_of_its_samples(&self) -> bool {
+        let estimated = self.estimates.median.point_estimate;
+        (estimated / self.sample_median_ns() - 1.0).abs() <= 1e-9
+    }
+
+    /// A step's time.
+    pub fn time(&self) -> Time {
+        let Estimates { mean, median, std_dev, .. } = &self.estimates;
+        let ConfidenceInterval { confidence_level, lower_bound, upper_bound } =
+            median.confidence_interval;
+        let samples = self.samples.times.len();
+        let quick = samples < Time::FEWEST_SAMPLES;
+        let steps = || self.samples.steps_ns();
+        Time {
+            median_ns: median.point_estimate,
+            interval: (!quick).then_some(Interval { low: lower_bound, high: upper_bound }),
+            mean_ns: mean.point_estimate,
+            std_dev_ns: std_dev.point_estimate,
+            fastest_ns: steps().fold(f64::INFINITY, f64::min),
+            slowest_ns: steps().fold(0.0, f64::max),
+            samples,
+            confidence_level,
+            quick,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What was read of one baseline, before anything is joined.
+
+use std::collections::{HashMap, HashSet};
+
+use plan::Record;
+
+use super::criterion_files::CriterionFiles;
+use super::criterion_result::CriterionResult;
+use super::location::Location;
+use super::records::{Records, RecordsError, read_runs};
+use super::report::Selection;
+use super::runs::Run;
+
+/// Everything that runs left under one name.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// One per `full_id`, in the order of the targets' names and of the lines.
+    pub records: Vec<Record>,
+    /// The `full_id`s whose last record is of an older version, and so not among them.
+    pub older: HashSet<String>,
+    /// The runs that left records, those that were replaced later included.
+    pub recorded: HashSet<String>,
+    /// All runs, whatever they saved under, the oldest first.
+    pub runs: Vec<Run>,
+    /// What criterion holds, by `full_id`. A folder left by an older run can claim an id a second
+    /// time.
+    pub results: HashMap<String, Vec<CriterionResult>>,
+    /// Ids in criterion's folder that no record has: other benchmarks of the same package.
+    pub foreign: Vec<String>,
+    /// What was passed over and can be measured again.
+    pub warnings: Vec<String>,
+    /// Files and lines that should be results and cannot be used, each with its place.
+    pub unreadable: Vec<String>,
+}
+
+impl Inputs {
+    /// Reads what lies at `location` under `baseline`, of the modes that are asked for.
+    ///
+    /// # Errors
+    /// When there is no usable record.
+    pub fn read(
+        location: &Location,
+        baseline: &str,
+        selection: &Selection<'_>,
+    ) -> Result<Self, RecordsError> {
+        let Records { mut records, older, runs: recorded, warnings, mut unreadable } =
+            Records::read(&location.records, baseline)?;
+        let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
+        records.retain(|record| selection.reads(record.case.mode));
+        let (runs, unusable) = read_runs(&location.records)?;
+        unreadable.extend(unusable);
+
+        let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
+        let files = CriterionFiles::read(&location.criterion, baseline, &wanted);
+        unreadable.extend(files.unreadable);
+        let mut foreign = files.foreign;
+        foreign.retain(|id| !known.contains(id));
+        let results = files.results;
+        Ok(Self { records, older, recorded, runs, results, foreign, warnings, unreadable })
+    }
+}
