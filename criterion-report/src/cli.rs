@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::model::calibration::Profile;
 use crate::model::{Location, Report, Selection};
 use crate::write::{self, Target, Writer};
-use crate::{calibration, kernels, output, planned, units};
+use crate::{calibration, compare, kernels, output, planned, units};
 
 /// Turn what `cargo bench` left into tables and files
 ///
@@ -115,6 +115,31 @@ enum Command {
     /// Exit codes: 0 fine; 1 a gate of --fail-on (or --strict) failed, its cases on stderr; 2 wrong
     /// usage, or nothing to read.
     Kernels(Box<kernels::Options>),
+    /// Compare two baselines: what regressed, improved or stayed, and what noise leaves open
+    ///
+    /// A side is the name given to `--save-baseline` (with all its launches `NAME@1`, `NAME@2` and so
+    /// on, as `cargo xtask bench --repeat N` saves them), or a folder: criterion's of another checkout
+    /// (target/criterion, or its target), of which --baseline says which results, or an earlier
+    /// --output-dir of `kernels`. A name that has records comes before a folder called so. Compared are
+    /// time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
+    ///
+    /// By the default policy a time is regressed where B over A is above 1 plus the threshold, its
+    /// whole 95 % interval above 1, and the rank-sum test over the launches, adjusted by Holm's method
+    /// for all cases compared, below 5 %. improved is the mirror image, equivalent an interval within
+    /// the threshold of 1, and everything else inconclusive, with what would decide it. With one
+    /// launch on a side, the interval is widened by the noise between launches that `criterion-report
+    /// aa` found on this machine, else by an assumed one of ±25 %, and the adjusted p has to be below
+    /// 1 %. A threshold is no more than it says: a case that is slower by just that much is called
+    /// regressed about every other time. Memory is counted, not timed: there the threshold alone
+    /// decides; so it does for errors, of which the relative one is compared, or the RMSE where the
+    /// reference is zero. What A measured and B fails at is regressed; what B was not asked for is not
+    /// compared.
+    ///
+    /// Results of two machines (processor, CPUs, GiB of memory, GPU) are refused.
+    ///
+    /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr; 2 wrong usage, two
+    /// machines, or input that cannot be read.
+    Compare(Box<compare::Options>),
     #[command(flatten)]
     Write(Writer),
 }
@@ -143,6 +168,7 @@ impl Cli {
             Command::Plan { configs, format } => self.source.plan(&configs, format),
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
+            Command::Compare(options) => self.source.compare(&options),
             Command::Write(writer) => self.source.write(&writer),
         }
     }
@@ -245,6 +271,40 @@ impl Source {
         failed.iter().for_each(|gate| eprintln!("{gate}"));
         let end = self.end(&report);
         Ok(if failed.is_empty() { end } else { ExitCode::from(GATE_FAILED) })
+    }
+
+    fn compare(&self, options: &compare::Options) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for one side; `compare` has --fail-on");
+        }
+        let filter = self.filter.as_ref();
+        let selection = Selection { filter, latest: self.latest, ..Selection::default() };
+        let compare::Outcome { comparison, remarks, failed } =
+            options.run(&self.location()?, &self.baseline, selection)?;
+        remarks.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+        remarks.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        let file = self.output.as_deref();
+        let look = write::compare::Look {
+            all: options.shows_all(),
+            colour: self.colour(options.color),
+            width: file.map_or_else(output::terminal_width, |_| None),
+        };
+        output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
+        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        Ok(match (failed.is_empty(), remarks.unreadable.is_empty()) {
+            (false, _) => ExitCode::from(GATE_FAILED),
+            (true, false) => ExitCode::from(UNUSABLE),
+            (true, true) => ExitCode::SUCCESS,
+        })
+    }
+
+    /// Whether output is to be coloured.
+    fn colour(&self, when: ColorChoice) -> bool {
+        match when {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => self.output.is_none() && output::colour_terminal(),
+        }
     }
 
     fn location(&self) -> Result<Location> {

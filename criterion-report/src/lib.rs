@@ -6,6 +6,7 @@
 
 pub mod calibration;
 pub mod cli;
+pub mod compare;
 pub mod kernels;
 pub mod model;
 mod output;

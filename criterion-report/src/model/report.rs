@@ -194,6 +194,11 @@ impl Report {
         latest.is_some_and(|run| !run.selected.iter().any(|id| id == full_id))
     }
 
+    /// The same, for many cases.
+    pub fn earlier_cases(&self) -> impl Fn(&str) -> bool + use<> {
+        self.runs.earlier()
+    }
+
     /// What the runs with these ids asked the machine, each check once with the run that found it.
     pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
         self.runs.findings(run_ids)

@@ -2,6 +2,7 @@
 //! new format touches, and the compiler asks for the match arm.
 
 pub mod calibration;
+pub mod compare;
 pub mod csv;
 pub mod dashboard;
 mod failures;

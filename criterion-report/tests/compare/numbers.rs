@@ -1,0 +1,128 @@
+//! What the default policy finds and what it imagines, by simulation through the engine itself.
+
+use std::collections::BTreeMap;
+
+use criterion_report::model::compare::{
+    Comparison, Floors, Limits, Policy, Profile, Settings, Side, Thresholds, Verdict, aa, compare,
+};
+
+use crate::simulation::{Case, HOST, Random, cases, id, side};
+
+const LAUNCHES: usize = 8;
+
+fn at(latency: f64) -> Thresholds {
+    Thresholds { limits: Limits { latency, ..Limits::default() }, ..Thresholds::default() }
+}
+
+fn compared(a: &Side, b: &Side, thresholds: &Thresholds, floors: Floors<'_>) -> Comparison {
+    let settings = Settings { policy: Policy::Default, thresholds, floors, across_hosts: false };
+    compare(a, b, settings).expect("one machine")
+}
+
+/// The verdicts of all cases, in their order.
+fn verdicts(comparison: &Comparison, count: usize) -> Vec<Verdict> {
+    let known: BTreeMap<&str, Verdict> =
+        comparison.cases.iter().map(|case| (case.full_id.as_str(), case.verdict)).collect();
+    (0..count).map(|place| known[id(place).as_str()]).collect()
+}
+
+#[test]
+fn planted_regressions_are_found() {
+    let cases = cases();
+    // By 5 % every tenth case, the noisy ones too in their turn; by 10 % every tenth.
+    let slower = |round: usize, place: usize| match (place + round) % 10 {
+        3 => 1.05,
+        7 => 1.10,
+        _ => 1.0,
+    };
+    let mut random = Random(1);
+    let (mut of_5, mut found_5, mut of_10, mut found_10, mut imagined) = (0, 0, 0, 0, 0);
+    for round in 0..40 {
+        let a = side("main", LAUNCHES, &cases, |_| 1.0, &mut random);
+        let b = side("pr", LAUNCHES, &cases, |place| slower(round, place), &mut random);
+        let comparison = compared(&a, &b, &at(0.03), Floors::Profile(None));
+        for (place, verdict) in verdicts(&comparison, cases.len()).into_iter().enumerate() {
+            let found = usize::from(verdict == Verdict::Regressed);
+            match slower(round, place) {
+                1.05 => (of_5, found_5) = (of_5 + 1, found_5 + found),
+                1.10 => (of_10, found_10) = (of_10 + 1, found_10 + found),
+                _ => imagined += found,
+            }
+        }
+    }
+    println!("+5 %: {found_5} of {of_5}; +10 %: {found_10} of {of_10}; imagined {imagined}");
+    assert!(found_5 as f64 >= 0.95 * of_5 as f64, "{found_5} of {of_5}");
+    assert_eq!(found_10, of_10);
+    assert!(imagined <= 1, "{imagined} of 1600");
+}
+
+/// Fifty comparisons of one revision with itself; how many `regressed` there were in all.
+fn imagined(launches: usize, latency: f64, profile: Option<&Profile>) -> usize {
+    let cases = cases();
+    let mut random = Random(7 + launches as u64);
+    let alarms = (0..50).map(|_| {
+        let mut one = |name: &str| side(name, launches, &cases, |_| 1.0, &mut random);
+        let comparison = compared(&one("a"), &one("b"), &at(latency), Floors::Profile(profile));
+        comparison.count(Verdict::Regressed)
+    });
+    alarms.sum()
+}
+
+#[test]
+fn of_fifty_comparisons_of_a_revision_with_itself_at_most_one_sees_a_regression() {
+    for latency in [0.03, 0.10] {
+        let alarms = imagined(LAUNCHES, latency, None);
+        println!("{LAUNCHES} launches, threshold {latency}: {alarms} of 2500");
+        assert!(alarms <= 1, "{latency}: {alarms}");
+    }
+}
+
+/// The noise as so many launches of one revision show it.
+fn profile(launches: usize, cases: &[Case], random: &mut Random) -> Profile {
+    let seen = side("aa", launches, cases, |_| 1.0, random);
+    let found = aa(&seen, "2026-11-20T13:40:00Z", &Thresholds::default(), false);
+    let mut profile = Profile::default();
+    for (host, noise) in found.expect("launches of one clean revision").hosts {
+        profile.add(&host, noise);
+    }
+    profile
+}
+
+#[test]
+fn with_one_launch_per_side_the_stored_floor_keeps_false_alarms_away() {
+    let profile = profile(LAUNCHES, &cases(), &mut Random(99));
+    for latency in [0.03, 0.10] {
+        let alarms = imagined(1, latency, Some(&profile));
+        println!("one launch, threshold {latency}: {alarms} of 2500");
+        assert!(alarms <= 1, "{latency}: {alarms}");
+    }
+    let mut unknown = profile.clone();
+    unknown.hosts.get_mut(HOST).expect("the machine").cases.clear();
+    assert!(imagined(1, 0.03, Some(&unknown)) <= 1, "with the pooled floor");
+    assert!(imagined(1, 0.03, None) == 0, "with the assumed floor");
+}
+
+#[test]
+fn a_floor_of_nothing_would_see_regressions_everywhere() {
+    // That the tests above can fail: noise within the launches alone explains none of it.
+    let cases = cases();
+    let mut random = Random(5);
+    let mut one = |name: &str| side(name, 1, &cases, |_| 1.0, &mut random);
+    let comparison = compared(&one("a"), &one("b"), &at(0.01), Floors::Ignored);
+    assert!(comparison.count(Verdict::Regressed) >= 5, "{}", comparison.count(Verdict::Regressed));
+}
+
+#[test]
+fn a_regression_as_large_as_the_threshold_is_found_every_other_time() {
+    let cases = cases();
+    let mut random = Random(11);
+    let (mut found, mut planted) = (0, 0);
+    for _ in 0..20 {
+        let a = side("main", LAUNCHES, &cases, |_| 1.0, &mut random);
+        let b = side("pr", LAUNCHES, &cases, |_| 1.10, &mut random);
+        found += compared(&a, &b, &at(0.10), Floors::Profile(None)).count(Verdict::Regressed);
+        planted += cases.len();
+    }
+    let share = found as f64 / planted as f64;
+    assert!((0.4..=0.6).contains(&share), "{share}");
+}
