@@ -8,9 +8,10 @@ use clap::{ColorChoice, Parser, Subcommand};
 use regex::Regex;
 
 use crate::model::calibration::Profile;
+use crate::model::compare::Remarks;
 use crate::model::{Location, Report, Selection};
 use crate::write::{self, Target, Writer};
-use crate::{calibration, compare, kernels, output, planned, units};
+use crate::{aa, calibration, compare, kernels, output, planned, units};
 
 /// Turn what `cargo bench` left into tables and files
 ///
@@ -140,6 +141,18 @@ enum Command {
     /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr; 2 wrong usage, two
     /// machines, or input that cannot be read.
     Compare(Box<compare::Options>),
+    /// Measure how far launches of one revision lie apart: the noise floor that `compare` reads
+    ///
+    /// Takes all launches of a name, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` leaves
+    /// them, all of one clean git revision and one machine. Per case: `σ`, the standard deviation of
+    /// ln(median) between launches; `spread`, the slowest median over the fastest; and in how many of
+    /// all pairs of single launches `compare` would call the case regressed or improved, by the noise
+    /// within launches alone (`changed`), and widened by the floor (`widened`). Below stands the
+    /// pooled σ, the 90 % quantile over the cases, which is for cases that the profile does not know.
+    ///
+    /// The profile is written to `noise.json` beside the records, or to --output. Cases of earlier
+    /// profiles stay in it until they are measured again.
+    Aa(aa::Options),
     #[command(flatten)]
     Write(Writer),
 }
@@ -169,6 +182,7 @@ impl Cli {
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),
+            Command::Aa(options) => self.source.aa(&options),
             Command::Write(writer) => self.source.write(&writer),
         }
     }
@@ -281,8 +295,7 @@ impl Source {
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };
         let compare::Outcome { comparison, remarks, failed } =
             options.run(&self.location()?, &self.baseline, selection)?;
-        remarks.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
-        remarks.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        say_remarks(&remarks);
         let file = self.output.as_deref();
         let look = write::compare::Look {
             all: options.shows_all(),
@@ -296,6 +309,24 @@ impl Source {
             (true, false) => ExitCode::from(UNUSABLE),
             (true, true) => ExitCode::SUCCESS,
         })
+    }
+
+    fn aa(&self, options: &aa::Options) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for results as they are; `aa` compares them with each other");
+        }
+        let filter = self.filter.as_ref();
+        let selection = Selection { filter, latest: self.latest, ..Selection::default() };
+        let (location, file) = (self.location()?, self.output.clone());
+        let found = options.run(&location, &self.baseline, selection, file)?;
+        say_remarks(&found.remarks);
+        let colour = output::colour_terminal();
+        output::put(&write::aa::write(&found.aa, output::terminal_width(), colour), None)?;
+        if let Some(file) = found.saved {
+            eprintln!("note: the noise profile is {}", file.display());
+        }
+        let readable = found.remarks.unreadable.is_empty();
+        Ok(if readable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
     }
 
     /// Whether output is to be coloured.
@@ -362,6 +393,12 @@ impl Source {
 fn say(report: &Report) {
     report.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
     report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
+/// The same of the sides of a comparison.
+fn say_remarks(remarks: &Remarks) {
+    remarks.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+    remarks.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
 }
 
 /// Every selected case must have a time of its own.

@@ -4,6 +4,7 @@
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes
 //! nothing; the command line chooses.
 
+pub mod aa;
 pub mod calibration;
 pub mod cli;
 pub mod compare;

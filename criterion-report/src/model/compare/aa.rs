@@ -201,14 +201,8 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
         }
     }
     let revisions: BTreeSet<String> = side.revisions().into_iter().map(str::to_owned).collect();
-    cases
-        .into_iter()
-        .map(|(host, cases)| {
-            let pooled = HostNoise::pool(&cases);
-            let revisions = revisions.clone();
-            (host, HostNoise { date: date.to_owned(), revisions, pooled, cases })
-        })
-        .collect()
+    let of = |cases| HostNoise::of(date, revisions.clone(), cases);
+    cases.into_iter().map(|(host, cases)| (host, of(cases))).collect()
 }
 
 /// In how many pairs of launches each case is called another, by its id.

@@ -4,10 +4,12 @@
 //! <records>/noise.json   {"schema": "criterion-torch/noise", "version": 1, "hosts": {…}}
 //! ```
 //!
-//! A σ is the standard deviation of ln(median of a launch) between launches. A case that the profile
-//! does not know has the pooled one: the 90 % quantile of the σ of all cases that it does know. Half
-//! of all cases are noisier than their median, and nothing says that the unknown one is not among
-//! them; the quantile is hardly moved by a few wild ones, as a mean would be.
+//! A σ is the standard deviation of ln(median of a launch) between launches. That of a case is of a few
+//! launches, and may be small by chance: no case is taken to be quieter than the median one, and the
+//! interval is Student's with the launches' degrees of freedom. A case that the profile does not know
+//! has the pooled one: the 90 % quantile of the σ of all cases that it does know. Half of all cases are
+//! noisier than the median one, and nothing says that the unknown one is not among them. Neither is
+//! moved by a few wild cases, as a mean would be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,6 +36,8 @@ pub const ASSUMED: f64 = 0.0805;
 
 /// Which of the cases' σ, sorted, is taken for a case that is not among them.
 const POOLED: f64 = 0.9;
+/// And below which none is taken to be.
+const TYPICAL: f64 = 0.5;
 
 /// The file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +57,8 @@ pub struct HostNoise {
     pub revisions: BTreeSet<String>,
     /// σ for cases that are not among these.
     pub pooled: Sigmas,
+    /// σ that no case is taken to be below.
+    pub typical: Sigmas,
     /// By full id.
     pub cases: BTreeMap<String, CaseNoise>,
 }
@@ -159,11 +165,8 @@ impl Profile {
     /// A σ that there cannot be.
     fn impossible(&self) -> Option<String> {
         let cases = self.hosts.values().flat_map(|host| {
-            let pooled = ("pooled", host.pooled, usize::MAX);
-            host.cases
-                .iter()
-                .map(|(id, case)| (id.as_str(), case.sigmas, case.launches))
-                .chain([pooled])
+            let all = [("pooled", host.pooled, usize::MAX), ("typical", host.typical, usize::MAX)];
+            host.cases.iter().map(|(id, case)| (id.as_str(), case.sigmas, case.launches)).chain(all)
         });
         let is_wrong = |sigma: f64| !(sigma.is_finite() && sigma >= 0.0);
         let mut wrong = cases.filter(|(_, sigmas, launches)| {
@@ -174,14 +177,14 @@ impl Profile {
 
     /// Adds what was found of a machine. Cases that were measured again are replaced; others stay.
     pub fn add(&mut self, host: &str, found: HostNoise) {
-        let Some(known) = self.hosts.get_mut(host) else {
-            self.hosts.insert(host.to_owned(), found);
-            return;
-        };
-        known.date = found.date;
-        known.revisions.extend(found.revisions);
-        known.cases.extend(found.cases);
-        known.pooled = HostNoise::pool(&known.cases);
+        let mut cases = BTreeMap::new();
+        let mut revisions = found.revisions;
+        if let Some(known) = self.hosts.remove(host) {
+            cases = known.cases;
+            revisions.extend(known.revisions);
+        }
+        cases.extend(found.cases);
+        self.hosts.insert(host.to_owned(), HostNoise::of(&found.date, revisions, cases));
     }
 
     /// The profile as its file has it.
@@ -191,15 +194,18 @@ impl Profile {
 }
 
 impl HostNoise {
-    /// σ for cases that are not among these.
-    pub fn pool(cases: &BTreeMap<String, CaseNoise>) -> Sigmas {
-        let of = |measure: Measure| {
-            let mut sigmas: Vec<f64> =
-                cases.values().filter_map(|case| case.sigmas.of(measure)).collect();
-            sigmas.sort_unstable_by(f64::total_cmp);
-            (!sigmas.is_empty()).then(|| quantile(&sigmas, POOLED))
+    /// What these cases say of their machine.
+    pub fn of(date: &str, revisions: BTreeSet<String>, cases: BTreeMap<String, CaseNoise>) -> Self {
+        let at = |q: f64| {
+            let of = |measure: Measure| {
+                let mut sigmas: Vec<f64> =
+                    cases.values().filter_map(|case| case.sigmas.of(measure)).collect();
+                sigmas.sort_unstable_by(f64::total_cmp);
+                (!sigmas.is_empty()).then(|| quantile(&sigmas, q))
+            };
+            Sigmas { time: of(Measure::Time), energy: of(Measure::Energy) }
         };
-        Sigmas { time: of(Measure::Time), energy: of(Measure::Energy) }
+        Self { date: date.to_owned(), revisions, pooled: at(POOLED), typical: at(TYPICAL), cases }
     }
 }
 
@@ -256,6 +262,7 @@ impl Floors<'_> {
         let case = noise.cases.get(full_id);
         if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.of(measure)?))) {
             let source = FloorSource::Case { launches: case.launches };
+            let sigma = sigma.max(noise.typical.of(measure).unwrap_or(0.0));
             return floor(sigma, (case.launches - 1) as f64, source);
         }
         match noise.pooled.of(measure) {
