@@ -1,4 +1,9 @@
-//! `compare` and `aa`: the rule under simulated noise, one of each verdict, and the command.
+//! `compare` and `aa`: the rule under simulated noise, one of each verdict, and the commands.
 
+mod command;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../kernels/fixture.rs"]
+mod fixture;
 mod numbers;
 mod simulation;
