@@ -6,4 +6,5 @@ mod common;
 #[path = "../kernels/fixture.rs"]
 mod fixture;
 mod numbers;
+mod rules;
 mod simulation;

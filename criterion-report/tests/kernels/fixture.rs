@@ -1,4 +1,5 @@
 //! Results of kernels as runs leave them, made here, with times that are easy to reckon with.
+#![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 use std::collections::BTreeMap;
 use std::fs;

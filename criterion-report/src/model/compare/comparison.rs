@@ -170,11 +170,7 @@ fn compared(
     settings: Settings<'_>,
 ) -> Compared {
     findings.extend(outcomes.finding(pairing));
-    let launches = (pairing.a.len(), pairing.b.len());
-    let limit = pairing.limits.energy.ln_1p();
-    Compared::of(pairing.full_id, launches, findings, cautions(pairing, settings), |finding| {
-        finding.ratio.is_some_and(|ratio| ratio.ln().abs() > limit)
-    })
+    Compared::of(pairing, findings, cautions(pairing, settings))
 }
 
 fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
@@ -240,14 +236,12 @@ impl<'a> Outcomes<'a> {
             (false, false) => match broken_b.first() {
                 Some(first) if broken_a.is_empty() => {
                     let launches = format!("in {} of {} launches", broken_b.len(), b.len());
-                    found(Verdict::Regressed, format!("failed now {launches}: {}", first.ended()))
+                    found(Verdict::Regressed, format!("now {launches} {}", first.ended()))
                 }
                 _ => self.gone(id, &b).and_then(|reason| self.absent(id, &pairing.a, reason)),
             },
             (false, true) => match (broken_b.first(), b.first()) {
-                (Some(first), _) => {
-                    found(Verdict::Regressed, format!("failed now: {}", first.ended()))
-                }
+                (Some(first), _) => found(Verdict::Regressed, format!("now {}", first.ended())),
                 (None, Some(first)) => found(Verdict::Missing, first.ended()),
                 (None, None) => self.absent(id, &pairing.a, "B has no record of it".to_owned()),
             },

@@ -1,5 +1,7 @@
 //! What was found of a case: measure by measure, and all together.
 
+use super::pairing::Pairing;
+use super::thresholds::Limits;
 use super::verdict::{Measure, Verdict};
 use crate::model::Interval;
 
@@ -66,6 +68,8 @@ pub struct Compared {
     pub launches_a: usize,
     /// Launches in which B did.
     pub launches_b: usize,
+    /// From when on its measures are another.
+    pub limits: Limits,
     /// Its measures.
     pub findings: Vec<Finding>,
     /// The worst of its measures' verdicts.
@@ -79,32 +83,37 @@ pub struct Compared {
 impl Compared {
     /// Sums the measures up.
     ///
-    /// The worst decides. An energy that nobody asked to hold still is no reason to call a case
-    /// inconclusive: left open counts where the two values differ by more than the threshold, which
-    /// `open_counts` tells.
-    pub fn of(
-        full_id: &str,
-        launches: (usize, usize),
-        findings: Vec<Finding>,
-        cautions: Vec<String>,
-        open_counts: impl Fn(&Finding) -> bool,
-    ) -> Self {
+    /// The worst decides. An energy that is left open counts only where its values differ by more than
+    /// the threshold: one launch hardly ever shows more, and nobody may have asked for it.
+    pub fn of(pairing: &Pairing<'_>, findings: Vec<Finding>, cautions: Vec<String>) -> Self {
+        let limits = pairing.limits;
+        let beyond = |ratio: f64| ratio.ln().abs() > limits.energy.ln_1p();
         let counts = |finding: &&Finding| {
             finding.measure != Measure::Energy
                 || finding.verdict != Verdict::Inconclusive
-                || open_counts(finding)
+                || finding.ratio.is_some_and(beyond)
         };
-        let verdict = findings.iter().filter(counts).map(|finding| finding.verdict).min();
+        let counting: Vec<&Finding> = findings.iter().filter(counts).collect();
+        let verdict = counting.iter().map(|finding| finding.verdict).min();
         let verdict = verdict.unwrap_or(Verdict::NotCompared);
-        let reason = Self::why(verdict, &findings);
-        let full_id = full_id.to_owned();
-        let (launches_a, launches_b) = launches;
-        Self { full_id, launches_a, launches_b, findings, verdict, reason, cautions }
+        let reason = Self::why(verdict, &counting);
+        Self {
+            full_id: pairing.full_id.to_owned(),
+            launches_a: pairing.a.len(),
+            launches_b: pairing.b.len(),
+            limits,
+            findings,
+            verdict,
+            reason,
+            cautions,
+        }
     }
 
     /// The reasons of all measures with the verdict, each with its name where there are several.
-    fn why(verdict: Verdict, findings: &[Finding]) -> String {
-        let reasons = findings.iter().filter(|finding| finding.verdict == verdict);
+    fn why(verdict: Verdict, findings: &[&Finding]) -> String {
+        // Of what is all within its threshold, the first says enough.
+        let most = if verdict == Verdict::Equivalent { 1 } else { usize::MAX };
+        let reasons = findings.iter().filter(|finding| finding.verdict == verdict).take(most);
         let reasons: Vec<String> = reasons
             .map(|finding| match finding.measure {
                 Measure::Outcome | Measure::Time => finding.reason.clone(),

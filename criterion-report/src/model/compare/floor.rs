@@ -282,25 +282,25 @@ impl KnownFloor {
     }
 
     /// Half of the width that it gives the interval of a ratio of two launches, at 95 %.
-    pub fn half_width(&self) -> f64 {
+    fn half_width(&self) -> f64 {
         (1.96 * f64::sqrt(2.0) * self.floor.sigma).exp_m1()
     }
 
-    /// `±3.1 %, from 8 launches of it`.
+    /// `launches of it differ by ±3.1 % (as 8 of one revision showed)`.
     pub fn text(&self) -> String {
         let width = units::percent(self.half_width());
         match self.source {
             FloorSource::Case { launches } => {
-                format!("±{width} between two launches, as {launches} of one revision showed")
+                format!("launches of it differ by ±{width} (as {launches} of one revision showed)")
             }
-            FloorSource::Pooled { cases } => format!(
-                "±{width} between two launches, from the noise of {} on this machine",
-                units::count(cases, "other case")
+            FloorSource::Pooled { cases } => {
+                let cases = units::count(cases, "other case");
+                format!("launches differ by ±{width} (as {cases} on this machine showed)")
+            }
+            FloorSource::Assumed => format!(
+                "launches are assumed to differ by ±{width} (`criterion-report aa` measures it)"
             ),
-            FloorSource::Assumed => {
-                format!("±{width} between two launches, assumed: no noise profile knows it")
-            }
-            FloorSource::Ignored => "nothing between two launches".to_owned(),
+            FloorSource::Ignored => "what differs between launches is not looked at".to_owned(),
         }
     }
 }

@@ -188,7 +188,7 @@ impl Judged<'_> {
             (1, _) => "one launch of A",
             _ => "one launch of B",
         };
-        format!("{sides} leaves {floor}: more launches decide it (`cargo xtask bench --repeat 8`)")
+        format!("{sides}, and {floor}: take several (`cargo xtask bench --repeat 8`)")
     }
 
     /// The numbers show a difference, but among so many cases it may be chance.

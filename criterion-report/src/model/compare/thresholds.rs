@@ -45,14 +45,18 @@ pub struct Rule {
     /// Cases whose id matches.
     #[serde(deserialize_with = "regex")]
     pub filter: Regex,
+    /// As [`Limits::latency`], where the rule names it.
     #[serde(default, deserialize_with = "share")]
-    latency: Option<f64>,
+    pub latency: Option<f64>,
+    /// As [`Limits::memory`].
     #[serde(default, deserialize_with = "share")]
-    memory: Option<f64>,
+    pub memory: Option<f64>,
+    /// As [`Limits::accuracy`].
     #[serde(default, deserialize_with = "share")]
-    accuracy: Option<f64>,
+    pub accuracy: Option<f64>,
+    /// As [`Limits::energy`].
     #[serde(default, deserialize_with = "share")]
-    energy: Option<f64>,
+    pub energy: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]

@@ -40,6 +40,10 @@ struct Thresholds {
 #[derive(Serialize)]
 struct RuleLine<'a> {
     filter: &'a str,
+    latency: Option<f64>,
+    memory: Option<f64>,
+    accuracy: Option<f64>,
+    energy: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -86,6 +90,7 @@ struct Measure<'a> {
     ratio: Option<Stat>,
     low: Option<f64>,
     high: Option<f64>,
+    threshold: Option<f64>,
     p: Option<f64>,
     adjusted_p: Option<f64>,
     verdict: &'static str,
@@ -122,7 +127,9 @@ const fn thresholds(limits: Limits) -> Thresholds {
 }
 
 fn rule(rule: &Rule) -> RuleLine<'_> {
-    RuleLine { filter: rule.filter.as_str() }
+    let Rule { filter, latency, memory, accuracy, energy } = rule;
+    let (latency, memory, accuracy, energy) = (*latency, *memory, *accuracy, *energy);
+    RuleLine { filter: filter.as_str(), latency, memory, accuracy, energy }
 }
 
 fn side(side: &SideFacts) -> Side<'_> {
@@ -158,11 +165,11 @@ fn case(case: &Compared) -> Case<'_> {
         launches_a: case.launches_a,
         launches_b: case.launches_b,
         cautions: &case.cautions,
-        measures: case.findings.iter().map(measure).collect(),
+        measures: case.findings.iter().map(|it| measure(it, case.limits)).collect(),
     }
 }
 
-fn measure(finding: &Finding) -> Measure<'_> {
+fn measure(finding: &Finding, limits: Limits) -> Measure<'_> {
     use crate::model::compare::Measure as Of;
     let stat = |value: Option<f64>| value.map(Stat);
     Measure {
@@ -179,6 +186,13 @@ fn measure(finding: &Finding) -> Measure<'_> {
         ratio: stat(finding.ratio),
         low: finding.interval.map(|Interval { low, .. }| low),
         high: finding.interval.map(|Interval { high, .. }| high),
+        threshold: match finding.measure {
+            Of::Time => Some(limits.latency),
+            Of::Memory => Some(limits.memory),
+            Of::Accuracy => Some(limits.accuracy),
+            Of::Energy => Some(limits.energy),
+            Of::Speedup | Of::Outcome => None,
+        },
         p: finding.p,
         adjusted_p: finding.adjusted_p,
         verdict: finding.verdict.word(),
