@@ -1,6 +1,6 @@
 //! Everything a writer needs, computed once.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
 use regex::Regex;
@@ -11,7 +11,7 @@ use super::inputs::Inputs;
 use super::location::Location;
 use super::records::RecordsError;
 use super::row::Row;
-use super::runs::{Missing, Runs};
+use super::runs::{Missing, Run, Runs};
 
 /// One case as writers see it.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +90,10 @@ pub struct Report {
     read: usize,
     /// Cases that a run selected and that have no record.
     pub missing: Vec<Missing>,
+    /// Cases that the selection leaves out, with a record or without.
+    pub left_out: HashSet<String>,
+    /// The cases whose last record is of an older version.
+    pub older: HashSet<String>,
     /// Number of shown rows that the latest run of their bench target did not select.
     pub earlier: usize,
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
@@ -121,13 +125,26 @@ impl Report {
 
     /// Joins what was read of a baseline.
     pub fn of(inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
-        let Inputs { records, older, recorded, runs, mut results, foreign, warnings, unreadable } =
-            inputs;
+        let Inputs {
+            records,
+            older,
+            recorded,
+            runs,
+            mut results,
+            mut no_times,
+            mut left_out,
+            foreign,
+            warnings,
+            unreadable,
+        } = inputs;
         let mut rows: Vec<Row> = records
             .into_iter()
             .map(|record| {
                 let results = results.remove(&record.full_id).unwrap_or_default();
-                Row::join(record, results)
+                let known = no_times.remove(&record.full_id);
+                let mut row = Row::join(record, results);
+                row.time = row.time.map_err(|found| known.unwrap_or(found));
+                row
             })
             .collect();
         arrange(&mut rows);
@@ -136,12 +153,16 @@ impl Report {
         let earlier = runs.earlier();
         let passes = |id: &str| {
             selection.filter.is_none_or(|filter| filter.is_match(id))
+                && !left_out.contains(id)
                 && !(selection.latest && earlier(id))
                 // The mode is the bench target, which an id starts with.
                 && selection.has_mode(plan::target_of(id))
         };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
+        let ids = rows.iter().map(Row::full_id).chain(missing.iter().map(|case| &*case.full_id));
+        let failing: Vec<String> = ids.filter(|id| !passes(id)).map(str::to_owned).collect();
         missing.retain(|case| passes(&case.full_id));
+        left_out.extend(failing);
         let measured: HashSet<&str> =
             shown.iter().map(|&i| rows[i].record.run_id.as_str()).collect();
         Self {
@@ -158,6 +179,8 @@ impl Report {
             rows,
             shown,
             missing,
+            left_out,
+            older,
             foreign,
             warnings,
             unreadable,
@@ -183,6 +206,19 @@ impl Report {
         Entry { row, comparison, baseline, quantization, unquantized, compilation }
     }
 
+    /// The runs that saved under this baseline and selected a case at all, the oldest first.
+    pub fn runs(&self) -> &[Run] {
+        self.runs.all()
+    }
+
+    /// The shown cases, and those that they are compared with.
+    pub fn concerned(&self) -> impl Iterator<Item = Entry<'_>> {
+        let partners = self.shown.iter().flat_map(|&place| &self.comparisons[place]);
+        let partners = partners.flatten().filter_map(|comparison| comparison.baseline);
+        let places: BTreeSet<usize> = self.shown.iter().copied().chain(partners).collect();
+        places.into_iter().map(|place| self.entry(place))
+    }
+
     /// The latest run of a bench target; of records without a run manifest none is known.
     pub fn latest_run(&self, target: &str) -> Option<&RunManifest> {
         self.runs.latest().get(target).copied()
@@ -194,7 +230,7 @@ impl Report {
         latest.is_some_and(|run| !run.selected.iter().any(|id| id == full_id))
     }
 
-    /// The same, for many cases.
+    /// The same of many cases.
     pub fn earlier_cases(&self) -> impl Fn(&str) -> bool + use<> {
         self.runs.earlier()
     }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use plan::{Check, CheckStatus, RunManifest};
+use serde::{Deserialize, Serialize};
 
 use super::row::Row;
 
 /// A run as it left its files.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// What it was asked for.
     pub manifest: RunManifest,
@@ -16,7 +17,7 @@ pub struct Run {
 }
 
 /// A case without a record: a run selected it and ended before it had one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,
@@ -44,6 +45,11 @@ impl Runs {
         };
         let concerns = |run: &Run| !run.manifest.selected.is_empty() && saved(&run.manifest);
         Self(runs.into_iter().filter(concerns).collect())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Run] {
+        &self.0
     }
 
     /// The latest run of each bench target.
