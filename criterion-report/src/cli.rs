@@ -8,12 +8,8 @@ use clap::{ColorChoice, Parser, Subcommand};
 use regex::Regex;
 
 use crate::model::calibration::Profile;
-<<<<<<< HEAD
 use crate::model::compare::Remarks;
-use crate::model::{Location, Report, Selection};
-=======
 use crate::model::{Exported, Inputs, Location, Report, Selection};
->>>>>>> main
 use crate::write::{self, Target, Writer};
 use crate::{aa, calibration, compare, kernels, output, planned, units};
 
@@ -128,8 +124,8 @@ enum Command {
     /// A side is the name given to `--save-baseline` (with all its launches `NAME@1`, `NAME@2` and so
     /// on, as `cargo xtask bench --repeat N` saves them), or a folder: criterion's of another checkout
     /// (target/criterion, or its target), of which --baseline says which results, or an earlier
-    /// --output-dir of `kernels`. A name that has records comes before a folder called so. Compared are
-    /// time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
+    /// --output-dir of `kernels`; or a file of `export json`, `export jsonl` or `critcmp --export`, of
+    /// which the last holds times alone. A name that has records comes before a path. Compared are time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
     ///
     /// By the default policy a time is regressed where B over A is above 1 plus the threshold, its
     /// whole 95 % interval above 1, and the rank-sum test over the launches, adjusted by Holm's method
@@ -299,6 +295,9 @@ impl Source {
         if self.strict {
             bail!("--strict asks for one side; `compare` has --fail-on");
         }
+        if self.from.is_some() {
+            bail!("--from is one side; `compare` takes an exported file in the place of A or B");
+        }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };
         let compare::Outcome { comparison, remarks, failed } =
@@ -322,6 +321,9 @@ impl Source {
     fn aa(&self, options: &aa::Options) -> Result<ExitCode> {
         if self.strict {
             bail!("--strict asks for results as they are; `aa` compares them with each other");
+        }
+        if self.from.is_some() {
+            bail!("--from is one launch; `aa` takes the name of several");
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };

@@ -298,12 +298,29 @@ fn sides_are_names_folders_and_earlier_reports() {
         assert_eq!(cases.len(), KERNELS.len(), "{side}");
         assert_ne!(cases[0]["verdict"], "missing", "{side}");
     }
+    // What files hold of it: all, or times alone.
+    for (format, measures) in [("json", 4), ("jsonl", 4), ("critcmp", 1)] {
+        let file = format!("main.{format}");
+        folder.out(0, &["export", format, "--baseline", "main", "--output", &file]);
+        let document = folder.json(&["compare", "main", &file]);
+        let cases = document["cases"].as_array().expect("cases");
+        assert_eq!(cases.len(), KERNELS.len(), "{file}");
+        for case in cases {
+            let found = case["measures"].as_array().expect("measures");
+            let both = found.iter().filter(|it| !it["b"].is_null()).count();
+            assert_eq!(both, measures, "{file}: {case}");
+            assert_eq!(found[0]["ratio"], 1.0, "{file}");
+        }
+    }
     let said = folder.says(0, &["compare", "both", "main"]);
     let note = "`both` is left out: its launches `both@1` to `both@2` are compared";
     assert!(said.contains(note), "{said}");
     let said = folder.says(2, &["compare", "main", "elsewhere"]);
     let names = "baselines that have records: both, both@1, both@2, main, new";
     assert!(said.contains("`elsewhere` is no side") && said.contains(names), "{said}");
+    fs::write(folder.path("notes.txt"), "no export").expect("written");
+    let said = folder.says(2, &["compare", "main", "notes.txt"]);
+    assert!(said.contains("notes.txt: not an export of results"), "{said}");
 }
 
 #[test]

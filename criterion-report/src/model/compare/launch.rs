@@ -6,7 +6,7 @@ use plan::RunManifest;
 
 use super::asked::Asked;
 use super::point::Point;
-use crate::model::{Inputs, Report, Selection};
+use crate::model::{CritcmpBaseline, Inputs, Report, Selection};
 
 /// The cases of one name under which results were saved.
 #[derive(Debug, Clone, Default)]
@@ -31,22 +31,21 @@ impl Launch {
         Self { name: name.to_owned(), points, runs: BTreeMap::new(), places }
     }
 
-    /// One of what was read. Criterion's results without any record, as an exported file may hold
-    /// them, are cases with a time alone.
+    /// One of what was read.
     pub fn of_inputs(mut inputs: Inputs, name: &str, selection: Selection<'_>) -> (Self, Remarks) {
         let remarks = Remarks {
             unreadable: std::mem::take(&mut inputs.unreadable),
             warnings: std::mem::take(&mut inputs.warnings),
         };
-        if inputs.records.is_empty() {
-            let passes = |id: &str| selection.filter.is_none_or(|filter| filter.is_match(id));
-            let results = inputs.results.values().filter_map(|found| found.last());
-            let mut points: Vec<Point> = results.map(Point::of_criterion).collect();
-            points.retain(|point| passes(&point.full_id));
-            points.sort_by(|a, b| a.full_id.cmp(&b.full_id));
-            return (Self::new(name, points), remarks);
-        }
         (Self::of_report(&Report::of(inputs, name, selection), name), remarks)
+    }
+
+    /// One of an export of critcmp, which holds times alone.
+    pub fn of_critcmp(baseline: CritcmpBaseline, name: &str, selection: Selection<'_>) -> Self {
+        let points = baseline.benchmarks.iter();
+        let points = points.map(|it| Point::of_estimates(&it.benchmark, &it.estimates));
+        let passes = |id: &str| selection.filter.is_none_or(|filter| filter.is_match(id));
+        Self::new(name, points.filter(|point| passes(&point.full_id)).collect())
     }
 
     fn of_report(report: &Report, name: &str) -> Self {

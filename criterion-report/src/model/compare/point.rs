@@ -3,8 +3,9 @@
 use plan::{Outcome, Record};
 use statistics::{CONFIDENCE_LEVEL, Drift, Launch, Ratio};
 
-use crate::model::criterion_result::CriterionResult;
-use crate::model::{Entry, Interval, Missing, Row, fingerprint};
+use crate::model::{
+    Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,
+};
 
 /// Criterion's estimate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,14 +35,19 @@ impl Estimate {
 
     /// What criterion holds of a measurement.
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
-        let median = &criterion.estimates.median;
-        let bounds = &median.confidence_interval;
-        let interval = Interval { low: bounds.lower_bound, high: bounds.upper_bound };
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
-        let own = Launch::of(&samples);
-        let interval = (own.is_some() || samples.is_empty()).then_some(interval);
-        let known = Self::of_interval(median.point_estimate, interval, bounds.confidence_level);
-        Self { launch: own.or(known.launch), drift: statistics::drift(&samples), ..known }
+        let known = Self::of_estimates(&criterion.estimates);
+        let (launch, drift) = (Launch::of(&samples), statistics::drift(&samples));
+        // Of two samples, as quick mode takes, criterion makes an interval that means nothing.
+        let interval = known.interval.filter(|_| launch.is_some());
+        Self { interval, launch, drift, ..known }
+    }
+
+    /// Criterion's estimates alone. Whether they are of quick mode is not known.
+    fn of_estimates(estimates: &Estimates) -> Self {
+        let bounds = &estimates.median.confidence_interval;
+        let interval = Interval { low: bounds.lower_bound, high: bounds.upper_bound };
+        Self::of_interval(estimates.median.point_estimate, Some(interval), bounds.confidence_level)
     }
 
     /// One of samples of a step, in nanoseconds, in the order in which they were taken.
@@ -196,12 +202,12 @@ impl Point {
         }
     }
 
-    /// A benchmark of which only criterion's own files tell.
-    pub fn of_criterion(criterion: &CriterionResult) -> Self {
+    /// A benchmark of which only criterion's estimates are known.
+    pub fn of_estimates(benchmark: &Benchmark, estimates: &Estimates) -> Self {
         Self {
-            full_id: criterion.benchmark.full_id.clone(),
+            full_id: benchmark.full_id.clone(),
             status: Self::MEASURED.to_owned(),
-            time: Some(Estimate::of_criterion(criterion)),
+            time: Some(Estimate::of_estimates(estimates)),
             ..Self::default()
         }
     }

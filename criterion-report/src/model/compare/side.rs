@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
 use crate::model::kernels::{Past, PastError, SUMMARY};
-use crate::model::{Inputs, Location, RecordsError, Selection};
+use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
 
 /// One side.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,9 @@ pub enum SideError {
     /// There are no records.
     #[error(transparent)]
     Records(#[from] RecordsError),
+    /// An exported file that cannot be used.
+    #[error(transparent)]
+    Exported(#[from] ExportedError),
     /// A summary of an earlier report that cannot be used.
     #[error(transparent)]
     Past(#[from] PastError),
@@ -40,7 +43,7 @@ pub enum SideError {
     /// Nothing of the kind.
     #[error(
         "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with a \
-         `{}` beside it, nor a folder with a {SUMMARY}{}", .records.display(), Location::RECORDS,
+         `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}", .records.display(), Location::RECORDS,
         known(.names)
     )]
     Unknown {
@@ -63,7 +66,8 @@ fn known(names: &[String]) -> String {
 
 impl Side {
     /// Reads what `name` is: a baseline with records, with its launches `NAME@1`, `NAME@2` and so
-    /// on; else a folder, of which `of_folder` is the baseline.
+    /// on; else a file that results were exported to, or a folder, of which `of_folder` is the
+    /// baseline.
     ///
     /// # Errors
     /// When it is none of these, or nothing in it can be used.
@@ -78,6 +82,9 @@ impl Side {
             !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
         if is_name && !launches(&location.records, name)?.is_empty() {
             return Self::of_baseline(name, name, location, selection);
+        }
+        if folder.is_file() {
+            return Self::of_file(name, folder, selection);
         }
         let summary = folder.join(SUMMARY);
         if summary.is_file() {
@@ -124,6 +131,24 @@ impl Side {
             side.launches.push(launch);
         }
         Ok((side, remarks))
+    }
+
+    /// An export of ours, or of critcmp.
+    fn of_file(
+        name: &str,
+        file: &Path,
+        selection: Selection<'_>,
+    ) -> Result<(Self, Remarks), SideError> {
+        let (launch, remarks) = match Inputs::read_file(file)? {
+            Exported::Report { mut inputs, baseline } => {
+                inputs.retain(&selection);
+                Launch::of_inputs(*inputs, &baseline, selection)
+            }
+            Exported::Critcmp(baseline) => {
+                (Launch::of_critcmp(baseline, name, selection), Remarks::default())
+            }
+        };
+        Ok((Self { name: name.to_owned(), launches: vec![launch] }, remarks))
     }
 
     fn of_summary(
