@@ -58,6 +58,36 @@ fn planted_regressions_are_found() {
     assert!(imagined <= 1, "{imagined} imagined");
 }
 
+/// The table of docs/METHODOLOGY.md: of 100 planted regressions of 5 % each, how many are found.
+#[test]
+fn noise_between_launches_costs_launches() {
+    let found = |launches: usize, between: f64| {
+        let mut cases = cases();
+        cases.iter_mut().for_each(|case| case.between = between);
+        let slower = |place: usize| if place % 10 == 3 { 1.05 } else { 1.0 };
+        let mut random = Random(3);
+        let mut found = 0;
+        for _ in 0..20 {
+            let a = side("main", launches, &cases, |_| 1.0, &mut random);
+            let b = side("pr", launches, &cases, slower, &mut random);
+            let comparison = compared(&a, &b, &at(0.03), Floors::Profile(None));
+            found += comparison.count(Verdict::Regressed);
+        }
+        println!("{launches} launches, {between} between them: {found} of 100");
+        found
+    };
+    for (launches, between, range) in [
+        (6, 0.010, 0..=0),
+        (8, 0.010, 98..=100),
+        (8, 0.015, 88..=100),
+        (8, 0.020, 50..=80),
+        (12, 0.020, 90..=100),
+    ] {
+        let found = found(launches, between);
+        assert!(range.contains(&found), "{launches} launches, {between}: {found}");
+    }
+}
+
 /// How often each of these thresholds sees a regression in fifty comparisons of a revision with
 /// itself.
 fn imagined(launches: usize, latencies: [f64; 2], profile: Option<&Profile>) -> [usize; 2] {
