@@ -188,12 +188,18 @@ fn launches(records: &Path, name: &str) -> Result<Vec<(u64, String)>, SideError>
     for folder in names(records)? {
         let number = match folder.strip_prefix(name) {
             Some("") => Some(0),
-            Some(rest) => rest.strip_prefix('@').and_then(|number| number.parse().ok()),
+            Some(rest) => rest.strip_prefix('@').and_then(launch_number),
             None => None,
         };
         found.extend(number.map(|number| (number, folder)));
     }
     Ok(found.into_iter().collect())
+}
+
+/// From 1 on, written as the benchmarks write it, so that no two names have the same.
+fn launch_number(text: &str) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    (number > 0 && number.to_string() == text).then_some(number)
 }
 
 /// `main@1` to `main@8`.
@@ -224,4 +230,18 @@ fn names(records: &Path) -> Result<Vec<String>, SideError> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_have_numbers_from_1_on_each_written_in_one_way() {
+        for (text, number) in
+            [("1", Some(1)), ("12", Some(12)), ("0", None), ("01", None), ("+1", None), ("", None)]
+        {
+            assert_eq!(launch_number(text), number, "{text}");
+        }
+    }
 }

@@ -33,9 +33,12 @@ pub fn counts(comparison: &Comparison) -> String {
     counts.join(", ")
 }
 
-/// ``main` (8 launches, 1f0c2ab34d56)`.
+/// The name with its launches and revisions: `main` (8 launches, 1f0c2ab34d56).
 pub fn side(side: &SideFacts) -> String {
-    let launches = units::count(side.launches.len(), "launch").replace("launchs", "launches");
+    let launches = match side.launches.len() {
+        1 => "1 launch".to_owned(),
+        several => format!("{several} launches"),
+    };
     match side.revisions.as_slice() {
         [] => format!("`{}` ({launches})", side.name),
         revisions => format!("`{}` ({launches}, {})", side.name, revisions.join(" and ")),
