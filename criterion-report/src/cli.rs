@@ -130,14 +130,17 @@ enum Command {
     /// By the default policy a time is regressed where B over A is above 1 plus the threshold, its
     /// whole 95 % interval above 1, and the rank-sum test over the launches, adjusted by Holm's method
     /// for all cases compared, below 5 %. improved is the mirror image, equivalent an interval within
-    /// the threshold of 1, and everything else inconclusive, with what would decide it. With one
-    /// launch on a side, the interval is widened by the noise between launches that `criterion-report
-    /// aa` found on this machine, else by an assumed one of ±25 %, and the adjusted p has to be below
-    /// 1 %. A threshold is no more than it says: a case that is slower by just that much is called
-    /// regressed about every other time. Memory is counted, not timed: there the threshold alone
-    /// decides; so it does for errors, of which the relative one is compared, or the RMSE where the
-    /// reference is zero. What A measured and B fails at is regressed; what B was not asked for is not
-    /// compared.
+    /// the threshold of 1, and everything else inconclusive, with what would decide it. A threshold is
+    /// no more than it says: a case that is slower by just that much is called regressed about every
+    /// other time.
+    ///
+    /// With one launch on a side, the interval is widened by the noise between launches that
+    /// `criterion-report aa` found on this machine, else by an assumed one of ±25 %, and the adjusted p
+    /// has to be below 1 %.
+    ///
+    /// Memory is counted, not timed: there the threshold alone decides. So it does for errors, of which
+    /// the relative one is compared, or the RMSE where the reference is zero. What A measured and B
+    /// fails at is regressed; what B was not asked for is not compared.
     ///
     /// Results of two machines (processor, CPUs, GiB of memory, GPU) are refused.
     ///

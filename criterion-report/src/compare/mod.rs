@@ -88,6 +88,7 @@ impl Options {
         let mut side = |name: &str| -> Result<Side> {
             let (side, said) = Side::read(name, location, of_folder, selection)?;
             remarks.extend(said);
+            remarks.warnings.extend(of_several_revisions(&side));
             Ok(side)
         };
         let (a, b) = (side(&self.a)?, side(&self.b)?);
@@ -148,4 +149,18 @@ impl Options {
         }
         Ok(profile)
     }
+}
+
+/// That what differs between launches may be the code.
+fn of_several_revisions(side: &Side) -> Option<String> {
+    let revisions: Vec<&str> = side.revisions().into_iter().collect();
+    let differ = side.launches.len() > 1 && revisions.len() > 1;
+    differ.then(|| {
+        format!(
+            "the launches of `{}` are of {} revisions ({}): what they differ in may be the code",
+            side.name,
+            revisions.len(),
+            revisions.join(", ")
+        )
+    })
 }

@@ -253,6 +253,8 @@ fn aa_takes_launches_of_one_clean_revision_and_machine() {
                 it.record.environment.host.cpus = if launch == 3 { 64 } else { 2 };
             })
         });
+    let said = folder.says(0, &["compare", "mixed", "dirty"]);
+    assert!(said.contains("the launches of `mixed` are of 2 revisions"), "{said}");
     for (name, says) in [
         ("alone", "`alone` has one launch, which shows no spread"),
         ("dirty", "are of 1f0c2ab34d56-dirty: uncommitted changes may differ"),

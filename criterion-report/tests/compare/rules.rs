@@ -320,6 +320,8 @@ fn what_a_run_was_not_asked_for_is_not_missing() {
     let gone = |args: &[&str]| asked(side("b", [earlier()]), args, &[other]);
     assert_eq!(verdict(gone(&["--bench"])).0, Missing);
     assert_eq!(verdict(gone(&["sort", "--bench"])).0, Equivalent);
+    let both = comparison(side("a", [earlier()]), gone(&["--bench"]), Floors::Ignored);
+    assert_eq!(both.cases[0].verdict, NotCompared, "of A's latest run neither");
     // A's own latest run has it no longer either.
     let found = comparison(side("a", [earlier()]), b(&["--bench"]), Floors::Ignored);
     let case = found.cases.iter().find(|it| it.full_id == ID).expect("the case");

@@ -95,9 +95,14 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
     if !settings.across_hosts {
         ids.iter().try_for_each(|id| of_one_host(id, a, b))?;
     }
+    let outcomes = Outcomes::of(a, b);
     let pairings: Vec<Pairing<'_>> = ids
         .iter()
-        .map(|id| Pairing::of(id, &a.launches, &b.launches, settings.thresholds.of(id)))
+        .map(|id| {
+            let limits = settings.thresholds.of(id);
+            let pairing = Pairing::of(id, &a.launches, &b.launches, limits);
+            if outcomes.is_gone(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
+        })
         .collect();
     let (both, places): (Vec<Pairing<'_>>, Vec<usize>) = pairings
         .iter()
@@ -109,7 +114,6 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
     for (place, findings) in places.iter().zip(settings.policy.judge(&both, settings.floors)) {
         found[*place] = findings;
     }
-    let outcomes = Outcomes::of(a, b);
     let cases = pairings.iter().zip(found);
     Ok(Comparison {
         policy: settings.policy,
@@ -238,12 +242,13 @@ impl<'a> Outcomes<'a> {
                     let launches = format!("in {} of {} launches", broken_b.len(), b.len());
                     found(Verdict::Regressed, format!("now {launches} {}", first.ended()))
                 }
-                _ => self.gone(id, &b).and_then(|reason| self.absent(id, &pairing.a, reason)),
+                _ => None,
             },
+            (false, true) if self.is_gone(id) => self.absent(id, &pairing.a, GONE),
             (false, true) => match (broken_b.first(), b.first()) {
                 (Some(first), _) => found(Verdict::Regressed, format!("now {}", first.ended())),
                 (None, Some(first)) => found(Verdict::Missing, first.ended()),
-                (None, None) => self.absent(id, &pairing.a, "B has no record of it".to_owned()),
+                (None, None) => self.absent(id, &pairing.a, "B has no record of it"),
             },
             (true, false) => match (broken_a.first(), a.first()) {
                 (Some(first), _) => {
@@ -260,7 +265,7 @@ impl<'a> Outcomes<'a> {
     }
 
     /// A case that A measured and B does not have: it may not have been asked for.
-    fn absent(&self, id: &str, a: &[&Point], reason: String) -> Option<Finding> {
+    fn absent(&self, id: &str, a: &[&Point], reason: &str) -> Option<Finding> {
         let passed_over = self.asked.iter().find_map(|asked| {
             asked.get(plan::target_of(id)).and_then(|asked| asked.passed_over(id))
         });
@@ -272,13 +277,15 @@ impl<'a> Outcomes<'a> {
         })
     }
 
-    /// Whether B has a record of it that is of an earlier run than the latest, which would have
-    /// selected it if it were still there.
-    fn gone(&self, id: &str, b: &[&Point]) -> Option<String> {
-        let all = b.iter().all(|point| point.earlier);
-        let excused = self.asked.iter().any(|asked| {
-            asked.get(plan::target_of(id)).is_some_and(|asked| asked.passed_over(id).is_some())
-        });
-        (all && !excused).then(|| GONE.to_owned())
+    /// Whether what B has of a case is of earlier runs than the latest, which would have selected it if
+    /// it were still there.
+    fn is_gone(&self, id: &str) -> bool {
+        let mut points = self.b.launches.iter().filter_map(|launch| launch.get(id)).peekable();
+        let excused = || {
+            self.asked.iter().any(|asked| {
+                asked.get(plan::target_of(id)).is_some_and(|asked| asked.passed_over(id).is_some())
+            })
+        };
+        points.peek().is_some() && points.all(|point| point.earlier) && !excused()
     }
 }

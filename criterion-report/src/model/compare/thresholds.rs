@@ -86,8 +86,8 @@ pub enum ThresholdsError {
     },
     /// It says something else.
     #[error(
-        "{}: {cause}\n  it takes `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of \
-         the same with a `filter`", .path.display()
+        "{}: {}\n  it takes `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of \
+         the same with a `filter`", .path.display(), placed(.cause)
     )]
     Malformed {
         /// File.
@@ -95,6 +95,12 @@ pub enum ThresholdsError {
         /// What is wrong, with its line and column.
         cause: serde_yaml::Error,
     },
+}
+
+/// The error with its place, which it leaves out itself where that is the very beginning.
+fn placed(cause: &serde_yaml::Error) -> String {
+    let begins = cause.location().is_some_and(|at| (at.line(), at.column()) == (1, 1));
+    if begins { format!("{cause} at line 1 column 1") } else { cause.to_string() }
 }
 
 impl Thresholds {
@@ -203,7 +209,7 @@ mod tests {
             ("rules:\n- { latency: 1 }", "missing field `filter`"),
             ("- 1", "line 1"),
         ] {
-            let error = Thresholds::parse(text).expect_err(text).to_string();
+            let error = placed(&Thresholds::parse(text).expect_err(text));
             assert!(error.contains(says), "{text}: {error}");
             assert!(error.contains("line "), "{text}: {error}");
         }
