@@ -3,6 +3,7 @@
 pub mod calibration;
 mod caution;
 mod circumstances;
+pub mod compare;
 mod comparison;
 mod criterion_files;
 mod criterion_result;

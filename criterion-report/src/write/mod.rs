@@ -1,7 +1,9 @@
 //! Writers: a report in, a stream out. One file each; the list below is the only other place that a
 //! new format touches, and the compiler asks for the match arm.
 
+pub mod aa;
 pub mod calibration;
+pub mod compare;
 pub mod csv;
 pub mod dashboard;
 pub mod export;
