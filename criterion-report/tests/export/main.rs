@@ -4,6 +4,7 @@
 mod common;
 mod formats;
 mod read_back;
+mod schemas;
 
 use clap::Parser;
 use criterion_report::write::{Target, Writer};
