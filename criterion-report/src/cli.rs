@@ -8,9 +8,11 @@ use clap::{ColorChoice, Parser, Subcommand};
 use regex::Regex;
 
 use crate::model::calibration::Profile;
+use crate::model::database::Severity;
 use crate::model::{Exported, Inputs, Location, Report, Selection};
+use crate::schema::Schema;
 use crate::write::{self, Target, Writer};
-use crate::{calibration, kernels, output, planned, units};
+use crate::{calibration, kernels, output, planned, units, validate};
 
 /// Turn what `cargo bench` left into tables and files
 ///
@@ -31,7 +33,7 @@ pub struct Cli {
 }
 
 /// Arguments of every command.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
@@ -118,6 +120,22 @@ enum Command {
     /// Exit codes: 0 fine; 1 a gate of --fail-on (or --strict) failed, its cases on stderr; 2 wrong
     /// usage, or nothing to read.
     Kernels(Box<kernels::Options>),
+    /// Check files for the PyTorch OSS benchmark database, ours or anyone's, before they are uploaded
+    ///
+    /// The uploader, the database and the dashboards lose or change records in silence. Each such
+    /// trap is an error or a warning here, with its place (record from 0, JSON pointer), what
+    /// happens upstream, and the remedy. Lists, single objects and lines of objects or lists are
+    /// read, as the uploader does. All files are taken as those of one upload: their names and
+    /// series must not repeat. With --strict warnings count as errors.
+    ///
+    /// Exit codes: 0 fine; 1 a file has an error; 2 a file cannot be read, or is no JSON.
+    Validate(validate::Options),
+    /// Print the JSON Schema of a file that is written
+    Schema {
+        /// Which file
+        #[arg(value_enum, default_value = "report")]
+        name: Schema,
+    },
     #[command(flatten)]
     Write(Writer),
 }
@@ -146,6 +164,12 @@ impl Cli {
             Command::Plan { configs, format } => self.source.plan(&configs, format),
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
+            Command::Validate(options) => self.source.validate(&options),
+            Command::Schema { name } => {
+                self.source.nothing_of_results("`schema` prints a schema", false)?;
+                output::put(name.text(), self.source.output.as_deref())?;
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Write(writer) => self.source.write(&writer),
         }
     }
@@ -179,6 +203,23 @@ impl Source {
         let text = planned::write(&cases, format, colour);
         output::put(&text, self.output.as_deref())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn validate(&self, options: &validate::Options) -> Result<ExitCode> {
+        let of_results = Self { strict: false, ..self.clone() };
+        of_results.nothing_of_results("`validate` checks the files that are given", false)?;
+        let checked = options.run();
+        output::put(&checked.text(), self.output.as_deref())?;
+        checked.unreadable.iter().for_each(|why| eprintln!("error: {why}"));
+        let fails = |severity| severity == Severity::Error || self.strict;
+        let failed = checked.findings.iter().any(|finding| fails(finding.trap.severity()));
+        Ok(if !checked.unreadable.is_empty() {
+            ExitCode::from(UNUSABLE)
+        } else if failed {
+            ExitCode::from(GATE_FAILED)
+        } else {
+            ExitCode::SUCCESS
+        })
     }
 
     fn calibration(&self, options: &calibration::Options) -> Result<ExitCode> {

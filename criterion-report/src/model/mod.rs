@@ -6,6 +6,7 @@ mod circumstances;
 mod comparison;
 mod criterion_files;
 mod criterion_result;
+pub mod database;
 mod exported;
 mod fusion;
 mod gain;

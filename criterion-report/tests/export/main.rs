@@ -5,6 +5,7 @@ mod common;
 mod formats;
 mod read_back;
 mod schemas;
+mod validate;
 
 use clap::Parser;
 use criterion_report::write::{Target, Writer};

@@ -28,10 +28,8 @@ pub struct Finding {
     pub found: String,
 }
 
-/// What is found in files that are to be uploaded together, in their order.
-///
-/// # Errors
-/// The files that cannot be read at all, each with the reason; the others are checked all the same.
+/// What is found in files that are to be uploaded together, in their order, and the files that cannot
+/// be read at all.
 pub fn validate(files: &[PathBuf]) -> (Vec<Finding>, Vec<Unreadable>) {
     let (mut findings, mut unreadable) = (names(files), Vec::new());
     let mut series = HashMap::new();
@@ -73,7 +71,7 @@ fn names(files: &[PathBuf]) -> Vec<Finding> {
 fn records(
     path: &Path,
     records: &[serde_json::Value],
-    known: &mut HashMap<Series, String>,
+    known: &mut HashMap<Series<'static>, String>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut series = Vec::new();
@@ -99,7 +97,7 @@ fn records(
         let Some(own) = own else { continue };
         let place = format!("{} record {index}", path.display());
         let found = format!("`{}` of `{}`", own.metric(), own.model());
-        if let Some(first) = known.insert(own, place) {
+        if let Some(first) = known.insert(own.into_owned(), place) {
             findings.push(Finding {
                 trap: Trap::SameSeries,
                 file: path.to_owned(),

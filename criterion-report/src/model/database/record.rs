@@ -90,14 +90,13 @@ const LATEST: u64 = 100_000_000_000;
 const WHOLE: f64 = 16_777_216.0;
 
 /// By what dashboards know the record; none of what they do not draw.
-pub fn series(record: &Value) -> Option<Series> {
+pub fn series(record: &Value) -> Option<Series<'_>> {
     let text = |path: &str| record.pointer(path).and_then(Value::as_str);
     text("/metric/name").filter(|name| !name.is_empty())?;
-    let runner = |key: &str| text(&format!("/runners/0/{key}"));
     Some(Series::new([
         text("/benchmark/dtype"),
-        text("/benchmark/extra_info/arch").or_else(|| runner("type")),
-        text("/benchmark/extra_info/device").or_else(|| runner("name")),
+        text("/benchmark/extra_info/arch").or_else(|| text("/runners/0/type")),
+        text("/benchmark/extra_info/device").or_else(|| text("/runners/0/name")),
         text("/model/backend"),
         text("/metric/name"),
         text("/benchmark/mode"),
@@ -177,7 +176,9 @@ fn metric(record: &Value) -> Vec<Found> {
             Some(_) if failed && !counted => {
                 found.push((Trap::FailedWithValue, place, value.to_string()));
             }
-            Some(number) => found.extend(number_trap(number).map(|it| (it, place, value.to_string()))),
+            Some(number) => {
+                found.extend(number_trap(number).map(|it| (it, place, value.to_string())))
+            }
         }
     }
     found
