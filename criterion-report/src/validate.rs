@@ -73,7 +73,10 @@ fn group(file: &Path, trap: Trap, findings: &[&Finding]) -> String {
     };
     let mut out = format!("{word}[{}]: {}\n", trap.code(), file.display());
     for finding in findings.iter().take(PLACES) {
-        let place = finding.record.map(|record| format!("record {record}{}: ", finding.path));
+        let place = finding.record.map(|record| match finding.path.as_str() {
+            "" => format!("record {record}: "),
+            path => format!("record {record} {path}: "),
+        });
         out.push_str(&format!("  {}{}\n", place.unwrap_or_default(), finding.found));
     }
     let more = findings.len().saturating_sub(PLACES);
