@@ -135,3 +135,16 @@ fn the_documented_measures_are_those_of_the_catalogue() {
     });
     assert_eq!(documented, measures.collect::<Vec<_>>());
 }
+
+#[test]
+fn slugs_are_unique_and_fit_every_format() {
+    let slugs: Vec<&str> = Measure::ALL.iter().map(|measure| measure.slug).collect();
+    let unique: HashSet<&str> = slugs.iter().copied().collect();
+    assert_eq!(unique.len(), slugs.len());
+    for slug in slugs {
+        assert!(slug.len() <= 64, "{slug}: Bencher takes no longer ones");
+        let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        assert!(slug.split('-').all(|part| !part.is_empty() && part.chars().all(fits)), "{slug}");
+        assert!(Measure::named(slug).is_some_and(|measure| measure.slug == slug));
+    }
+}
