@@ -9,9 +9,11 @@ use regex::Regex;
 
 use crate::model::calibration::Profile;
 use crate::model::compare::Remarks;
+use crate::model::database::Severity;
 use crate::model::{Exported, Inputs, Location, Report, Selection};
+use crate::schema::Schema;
 use crate::write::{self, Target, Writer};
-use crate::{aa, calibration, compare, kernels, output, planned, units};
+use crate::{aa, calibration, compare, kernels, output, planned, units, validate};
 
 /// Turn what `cargo bench` left into tables and files
 ///
@@ -32,7 +34,7 @@ pub struct Cli {
 }
 
 /// Arguments of every command.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
@@ -125,7 +127,8 @@ enum Command {
     /// on, as `cargo xtask bench --repeat N` saves them), or a folder: criterion's of another checkout
     /// (target/criterion, or its target), of which --baseline says which results, or an earlier
     /// --output-dir of `kernels`; or a file of `export json`, `export jsonl` or `critcmp --export`, of
-    /// which the last holds times alone. A name that has records comes before a path. Compared are time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
+    /// which the last holds times alone. A name that has records comes before a path. Compared are
+    /// time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
     ///
     /// By the default policy a time is regressed where B over A is above 1 plus the threshold, its
     /// whole 95 % interval above 1, and the rank-sum test over the launches, adjusted by Holm's method
@@ -159,6 +162,22 @@ enum Command {
     /// The profile is written to `noise.json` beside the records, or to --output. Cases of earlier
     /// profiles stay in it until they are measured again.
     Aa(aa::Options),
+    /// Check files for the PyTorch OSS benchmark database, ours or anyone's, before they are uploaded
+    ///
+    /// The uploader, the database and the dashboards lose or change records in silence. Each such
+    /// trap is an error or a warning here, with its place (record from 0, JSON pointer), what
+    /// happens upstream, and the remedy. Lists, single objects and lines of objects or lists are
+    /// read, as the uploader does. All files are taken as those of one upload: their names and
+    /// series must not repeat. With --strict warnings count as errors.
+    ///
+    /// Exit codes: 0 fine; 1 a file has an error; 2 a file cannot be read, or is no JSON.
+    Validate(validate::Options),
+    /// Print the JSON Schema of a file that is written
+    Schema {
+        /// Which file
+        #[arg(value_enum, default_value = "report")]
+        name: Schema,
+    },
     #[command(flatten)]
     Write(Writer),
 }
@@ -189,6 +208,12 @@ impl Cli {
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),
             Command::Aa(options) => self.source.aa(&options),
+            Command::Validate(options) => self.source.validate(&options),
+            Command::Schema { name } => {
+                self.source.nothing_of_results("`schema` prints a schema", false)?;
+                output::put(name.text(), self.source.output.as_deref())?;
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Write(writer) => self.source.write(&writer),
         }
     }
@@ -222,6 +247,23 @@ impl Source {
         let text = planned::write(&cases, format, colour);
         output::put(&text, self.output.as_deref())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn validate(&self, options: &validate::Options) -> Result<ExitCode> {
+        let of_results = Self { strict: false, ..self.clone() };
+        of_results.nothing_of_results("`validate` checks the files that are given", false)?;
+        let checked = options.run();
+        output::put(&checked.text(), self.output.as_deref())?;
+        checked.unreadable.iter().for_each(|why| eprintln!("error: {why}"));
+        let fails = |severity| severity == Severity::Error || self.strict;
+        let failed = checked.findings.iter().any(|finding| fails(finding.trap.severity()));
+        Ok(if !checked.unreadable.is_empty() {
+            ExitCode::from(UNUSABLE)
+        } else if failed {
+            ExitCode::from(GATE_FAILED)
+        } else {
+            ExitCode::SUCCESS
+        })
     }
 
     fn calibration(&self, options: &calibration::Options) -> Result<ExitCode> {

@@ -12,5 +12,7 @@ pub mod kernels;
 pub mod model;
 mod output;
 pub mod planned;
+pub mod schema;
 pub mod units;
+pub mod validate;
 pub mod write;

@@ -7,6 +7,7 @@ pub mod compare;
 mod comparison;
 mod criterion_files;
 mod criterion_result;
+pub mod database;
 mod distribution;
 mod exported;
 mod frontier;

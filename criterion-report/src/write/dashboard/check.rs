@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use thiserror::Error;
 
 use super::record::DbRecord;
+use crate::model::database::{Series, is_storable};
 
 /// Why a file must not be uploaded.
 #[derive(Debug, Error, PartialEq)]
@@ -53,16 +54,15 @@ fn indented(notes: &[String]) -> String {
 
 /// Checks the records, each with the id of its case.
 pub fn check(records: &[(String, DbRecord)]) -> Result<(), DashboardError> {
-    let mut series = HashMap::new();
+    let mut known = HashMap::new();
     for (case, record) in records {
         let metric = &record.metric;
         let value = metric.benchmark_values[0];
-        // The database stores 32 bits.
-        if !(value as f32).is_finite() {
+        if !is_storable(value) {
             let (case, metric) = (case.clone(), metric.name.clone());
             return Err(DashboardError::NotFinite { case, metric, value });
         }
-        if let Some(first) = series.insert(identity(record), case) {
+        if let Some(first) = known.insert(series(record), case) {
             return Err(DashboardError::SameSeries {
                 metric: metric.name.clone(),
                 model: record.model.name.clone(),
@@ -74,17 +74,16 @@ pub fn check(records: &[(String, DbRecord)]) -> Result<(), DashboardError> {
     Ok(())
 }
 
-/// By what the dashboard knows a series; the branch is the file's.
-fn identity(record: &DbRecord) -> [&str; 8] {
+fn series(record: &DbRecord) -> Series<'_> {
     let info = &record.benchmark.extra_info;
-    [
-        &record.benchmark.dtype,
-        info.get("arch").unwrap_or_default(),
-        info.get("device").unwrap_or_default(),
-        record.model.backend.unwrap_or_default(),
-        &record.metric.name,
-        &record.benchmark.mode,
-        &record.model.name,
-        info.get("use_compile").unwrap_or("false"),
-    ]
+    Series::new([
+        Some(&record.benchmark.dtype),
+        info.get("arch"),
+        info.get("device"),
+        record.model.backend,
+        Some(&record.metric.name),
+        Some(&record.benchmark.mode),
+        Some(&record.model.name),
+        info.get("use_compile"),
+    ])
 }
