@@ -48,18 +48,20 @@ pub fn run(
     Ok(cases_failed)
 }
 
-/// Hours of measuring nothing, for which earlier results would go. One side may have none: it is of
-/// before they were added.
+/// Hours of measuring nothing, for which earlier results would go. A side without cases leaves no
+/// records, and with it the other one has nothing to be compared with.
 fn check_selection(sides: &[Side], arguments: &BenchArguments) -> Result<()> {
-    let mut selected = 0;
     for side in sides {
         let cases = side.cases(arguments)?;
         eprintln!("{}: {cases} case{}", side.name, if cases == 1 { "" } else { "s" });
-        selected += cases;
-    }
-    if selected == 0 {
-        return Err(Error::usage("no case is selected, so there is nothing to measure")
-            .remedy("see which there are: cargo bench -- --list"));
+        if cases == 0 {
+            let what = format!(
+                "no case of {} is selected, so there is nothing to measure in {}",
+                side.name,
+                side.folder.display()
+            );
+            return Err(Error::usage(what).remedy("see which there are: cargo bench -- --list"));
+        }
     }
     Ok(())
 }

@@ -277,6 +277,11 @@ fn what_cannot_be_compared_is_known_before_anything_is_measured() {
     repository.xtask("compare-branches nowhere main", &[]).assert_refused(2, &said);
     assert!(!repository.clone.join("target/compare").exists());
 
+    // It would have no records, and the other side nothing to be compared with.
+    repository.branch("empty", "word == \"nothing\"", "word == \"--list\"");
+    let said = ["main: 1 case\n", "no case of empty is selected", "cargo bench -- --list"];
+    repository.xtask("compare-branches main empty", &[]).assert_refused(2, &said);
+
     let broken = repository.branch("broken", "fn main", "fn naim");
     let place = repository.clone.join("target/compare").join(broken);
     let said = [
