@@ -30,6 +30,9 @@ pub struct Memory {
 impl Memory {
     /// Peak during a step: weights, inputs and a preallocated output are live throughout.
     pub const fn peak_bytes(&self) -> u64 {
-        self.weights_bytes + self.inputs_bytes + self.outputs_bytes + self.step.peak_bytes
+        self.weights_bytes
+            .saturating_add(self.inputs_bytes)
+            .saturating_add(self.outputs_bytes)
+            .saturating_add(self.step.peak_bytes)
     }
 }

@@ -105,7 +105,8 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
         Work::Model(work) => {
             let memory = row.record.measures.memory?;
             let elements: u64 = output_size(work.model, work.shape).iter().product();
-            Some(memory.weights_bytes + memory.inputs_bytes + elements * case.dtype.bytes())
+            let output = elements.saturating_mul(case.dtype.bytes());
+            Some(memory.weights_bytes.saturating_add(memory.inputs_bytes).saturating_add(output))
         }
         Work::Fusion(work) => Some(work.minimal_bytes(case.dtype)),
         Work::Operator(_) | Work::Probe(_) | Work::Kernel(_) => row.moved_bytes(),

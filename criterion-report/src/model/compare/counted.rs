@@ -47,7 +47,7 @@ pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
 fn part(pairing: &Pairing<'_>) -> String {
     let first = |side: &[&Point]| side.iter().find_map(|point| point.bytes);
     let (Some(a), Some(b)) = (first(&pairing.a), first(&pairing.b)) else { return String::new() };
-    let rest = |bytes: Bytes| bytes.peak.saturating_sub(bytes.weights + bytes.step);
+    let rest = |bytes: Bytes| bytes.peak.saturating_sub(bytes.weights.saturating_add(bytes.step));
     let parts = [
         ("weights", a.weights, b.weights),
         ("step", a.step, b.step),
