@@ -303,7 +303,7 @@ fn what_cannot_be_compared_is_known_before_anything_is_measured() {
 
     let outcome = repository.xtask("compare-branches --clean", &[]);
     outcome.assert_fine();
-    assert_eq!(outcome.stderr.matches("removed ").count(), 2, "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.matches("removed ").count(), 3, "{}", outcome.stderr);
     assert!(!repository.clone.join("target/compare").exists());
     assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1);
     repository.xtask("compare-branches --clean", &[]).assert_fine();
