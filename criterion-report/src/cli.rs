@@ -143,12 +143,13 @@ enum Command {
     ///
     /// Memory is counted, not timed: there the threshold alone decides. So it does for errors, of which
     /// the relative one is compared, or the RMSE where the reference is zero. What A measured and B
-    /// fails at is regressed; what B was not asked for is not compared.
+    /// fails at is regressed; what has no result or no time in B is missing; what B was not asked for
+    /// is not compared.
     ///
     /// Results of two machines (processor, CPUs, GiB of memory, GPU) are refused.
     ///
-    /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr; 2 wrong usage, two
-    /// machines, or input that cannot be read.
+    /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr, whatever else there is; 2
+    /// wrong usage, two machines, or input that cannot be read.
     Compare(Box<compare::Options>),
     /// Measure how far launches of one revision lie apart: the noise floor that `compare` reads
     ///

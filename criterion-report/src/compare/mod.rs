@@ -12,6 +12,7 @@ use crate::model::compare::{
     threshold,
 };
 use crate::model::{Location, Selection};
+use crate::units;
 use crate::write::compare::Format;
 use gate::Gate;
 
@@ -100,11 +101,16 @@ impl Options {
         };
         let comparison = compare(&a, &b, settings)?;
         if comparison.cases.is_empty() {
+            let unreadable: String =
+                remarks.unreadable.iter().map(|line| format!("\n  {line}")).collect();
             match selection.filter {
-                Some(filter) => bail!("--filter {filter} matches no case of either side"),
-                None => bail!("neither side has a case"),
+                Some(filter) => {
+                    bail!("--filter {filter} matches no case of either side{unreadable}")
+                }
+                None => bail!("neither side has a case{unreadable}"),
             }
         }
+        remarks.warnings.extend(of_one_measurement(&comparison));
         let failed = self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
         Ok(Outcome { comparison, remarks, failed })
     }
@@ -149,6 +155,17 @@ impl Options {
         }
         Ok(profile)
     }
+}
+
+/// That nothing was changed and measured again between the sides.
+fn of_one_measurement(comparison: &Comparison) -> Option<String> {
+    (comparison.same > 0).then(|| {
+        format!(
+            "A and B hold the same measurement of {}, which says nothing about a change: criterion \
+             keeps what is saved under a name as `new`, too, until the next run",
+            units::count(comparison.same, "case")
+        )
+    })
 }
 
 /// That what differs between launches may be the code.

@@ -389,3 +389,48 @@ fn a_cuda_case_is_of_its_gpu() {
     let said = folder.says(2, &["compare", "main", "pr"]);
     assert!(said.contains("NVIDIA H200") && said.contains("NVIDIA A100"), "{said}");
 }
+
+#[test]
+fn a_measurement_is_not_taken_for_another_one() {
+    let folder = Folder::new();
+    let slower = |_| main_branch(0).takes("reduction", 1_250_000);
+    folder.save("main", 0, main_branch).save("new", 0, main_branch).save("pr", 0, slower);
+    for (b, cases) in [("main", "9 cases"), ("new", "9 cases"), ("pr", "8 cases")] {
+        let said = folder.says(0, &["compare", "main", b]);
+        let says = format!("A and B hold the same measurement of {cases}, which says nothing");
+        assert!(said.contains(&says), "{b}: {said}");
+    }
+}
+
+#[test]
+fn numbers_as_large_as_there_are_do_no_harm() {
+    let folder = Folder::new();
+    let huge = |_| {
+        main_branch(0).edit("scan", |it| {
+            let memory = it.record.measures.memory.as_mut().expect("measured");
+            (memory.weights_bytes, memory.step.peak_bytes) = (u64::MAX, u64::MAX);
+        })
+    };
+    folder.save("main", 0, main_branch).save("pr", 0, huge);
+    let said = folder.says(1, &["compare", "main", "pr", "--fail-on", "regression"]);
+    assert!(said.contains("scan/cpu/kernel/f32-4096: memory: "), "{said}");
+}
+
+#[test]
+fn what_an_id_holds_does_not_break_a_table_of_markdown() {
+    let folder = Folder::new();
+    let hostile = |_| {
+        let mut fixture = main_branch(0);
+        fixture.cases.truncate(1);
+        fixture
+    };
+    folder.save("main", 0, hostile);
+    let file = folder.path("pr.json");
+    folder.out(0, &["export", "json", "--baseline", "main", "--output", "pr.json"]);
+    let text = fs::read_to_string(&file).expect("written");
+    fs::write(&file, text.replace("kernels/default/gemv", "a|b`c\\nd/default/gemv"))
+        .expect("written");
+    let text = folder.out(0, &["compare", "main", "pr.json", "--format", "markdown"]);
+    let line = text.lines().find(|line| line.contains("a\\|b'c d/default/gemv"));
+    assert!(line.is_some_and(|line| line.starts_with("| new |")), "{text}");
+}

@@ -335,13 +335,22 @@ fn what_a_run_was_not_asked_for_is_not_missing() {
 fn a_time_without_noise_is_not_compared() {
     let quick = || Point { time: Some(Estimate::of_samples(&[900.0; 2])), ..point(900.0) };
     let stale = || Point { time: None, reason: Some("stale".to_owned()), ..point(1.0) };
-    for (b, says) in [
-        (quick(), "its time in B has no noise: it was measured in quick mode"),
-        (stale(), "no time in B: stale"),
+    // Its memory and its error are the same; that does not make it equivalent.
+    for (a, b, verdict, says) in [
+        (
+            point(100.0),
+            quick(),
+            NotCompared,
+            "its time in B has no noise: it was measured in quick mode",
+        ),
+        (point(100.0), stale(), Missing, "no time in B: stale"),
+        (stale(), point(100.0), NotCompared, "no time in A: stale"),
+        (stale(), stale(), NotCompared, "no time in A: stale"),
     ] {
-        let found = compared([point(100.0)], [b], Floors::Ignored);
+        let found = compared([a], [b], Floors::Ignored);
         let time = found.of_measure(Measure::Time).expect("time");
         assert_eq!((time.verdict, time.reason.as_str()), (NotCompared, says));
+        assert_eq!((found.verdict, found.reason.as_str()), (verdict, says));
     }
 }
 

@@ -7,7 +7,8 @@ use thiserror::Error;
 use super::asked::Asked;
 use super::finding::{Compared, Finding};
 use super::floor::{FloorSource, Floors};
-use super::pairing::Pairing;
+use super::noisy;
+use super::pairing::{Pairing, times};
 use super::point::Point;
 use super::policy::Policy;
 use super::side::Side;
@@ -40,6 +41,8 @@ pub struct Comparison {
     pub b: SideFacts,
     /// All cases, in the order of A, those of B alone behind.
     pub cases: Vec<Compared>,
+    /// Number of cases of which both sides hold the same measurement, and not one each.
+    pub same: usize,
     /// Floors that sides of one launch were widened by, with the number of cases of each kind.
     pub floors: BTreeMap<FloorSource, usize>,
 }
@@ -121,6 +124,7 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
         a: SideFacts::of(a),
         b: SideFacts::of(b),
         cases: cases.map(|(it, found)| compared(it, found, &outcomes, settings)).collect(),
+        same: both.iter().filter(|pairing| pairing.is_of_one()).count(),
         floors: if settings.policy == Policy::Default {
             floors(&both, settings.floors)
         } else {
@@ -197,12 +201,20 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
     cautions
 }
 
+/// Why no launch of B has a time, where A has one.
+fn lost_time(pairing: &Pairing<'_>) -> Option<String> {
+    if times(&pairing.a).is_empty() || !times(&pairing.b).is_empty() {
+        return None;
+    }
+    let reason = pairing.b.iter().find_map(|point| point.reason.as_deref());
+    Some(format!("no time in B: {}", reason.unwrap_or("the record does not say why")))
+}
+
 /// What sides of one launch are widened by.
 fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
     let mut used = BTreeMap::new();
-    for pairing in pairings.iter().filter(|pairing| !pairing.has_launches()) {
-        let host = pairing.a.iter().find_map(|point| point.host.as_deref());
-        let source = floors.of(host, pairing.full_id, Measure::Time).source;
+    for pairing in pairings.iter().filter(|pairing| pairing.is_widened()) {
+        let source = noisy::floor(pairing, floors, Measure::Time).source;
         *used.entry(source).or_insert(0) += 1;
     }
     used
@@ -242,7 +254,7 @@ impl<'a> Outcomes<'a> {
                     let launches = format!("in {} of {} launches", broken_b.len(), b.len());
                     found(Verdict::Regressed, format!("now {launches} {}", first.ended()))
                 }
-                _ => None,
+                _ => found(Verdict::Missing, lost_time(pairing)?),
             },
             (false, true) if self.is_gone(id) => self.absent(id, &pairing.a, GONE),
             (false, true) => match (broken_b.first(), b.first()) {

@@ -95,7 +95,13 @@ impl Compared {
         };
         let counting: Vec<&Finding> = findings.iter().filter(counts).collect();
         let verdict = counting.iter().map(|finding| finding.verdict).min();
-        let verdict = verdict.unwrap_or(Verdict::NotCompared);
+        // That the memory is the same says nothing of a time that nobody has.
+        let no_time =
+            |it: &Finding| it.measure == Measure::Time && it.verdict == Verdict::NotCompared;
+        let verdict = match verdict.unwrap_or(Verdict::NotCompared) {
+            Verdict::Equivalent if findings.iter().any(no_time) => Verdict::NotCompared,
+            verdict => verdict,
+        };
         let reason = Self::why(verdict, &counting);
         Self {
             full_id: pairing.full_id.to_owned(),

@@ -77,7 +77,7 @@ fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, Str
 }
 
 /// Of two machines the larger floor counts.
-fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> KnownFloor {
+pub fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> KnownFloor {
     let of = |side: &[&Point]| {
         let host = side.iter().find_map(|point| point.host.as_deref());
         floors.of(host, pairing.full_id, measure)

@@ -46,9 +46,18 @@ impl<'a> Pairing<'a> {
         Self { full_id, a: measured(a), b: measured(b), limits }
     }
 
-    /// Whether both sides have several launches.
-    pub fn has_launches(&self) -> bool {
-        self.a.len() > 1 && self.b.len() > 1
+    /// Whether a side has one launch with a time, and the interval of both a floor therefore.
+    pub fn is_widened(&self) -> bool {
+        let launches =
+            |side: &[&Point]| times(side).iter().filter(|time| time.launch.is_some()).count();
+        let (a, b) = (launches(&self.a), launches(&self.b));
+        a.min(b) == 1
+    }
+
+    /// Whether both sides hold the same measurement, and not one each.
+    pub fn is_of_one(&self) -> bool {
+        let (a, b) = (times(&self.a), times(&self.b));
+        !a.is_empty() && a == b && a.iter().all(|time| time.launch.is_some())
     }
 
     /// Why the times are not to be trusted.

@@ -119,7 +119,11 @@ impl Judged<'_> {
         if self.adjusted_p >= self.level() {
             return (Verdict::Inconclusive, self.by_chance());
         }
-        let beyond = self.noisy.threshold;
+        // As a share of A's time, which is what the difference is told as.
+        let beyond = match verdict {
+            Verdict::Improved => 1.0 - 1.0 / limit,
+            _ => self.noisy.threshold,
+        };
         let p = match self.noisy.floor.source {
             FloorSource::Ignored if !self.test.of_launches => String::new(),
             _ => format!(", adjusted p {}", p_text(self.adjusted_p)),

@@ -108,10 +108,16 @@ fn line(case: &Compared) -> String {
     format!(
         "| {} | `{}` | {a} | {b} | {ratio} | {}{} |\n",
         mark(case.verdict),
-        case.full_id.replace('|', "\\|").replace('`', "'"),
+        code(&case.full_id),
         escaped(&case.reason),
         cautions.collect::<String>()
     )
+}
+
+/// An id between backticks, on one line.
+fn code(id: &str) -> String {
+    let id: String = id.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    id.replace('|', "\\|").replace('`', "'")
 }
 
 /// What reasons quote may hold anything.
