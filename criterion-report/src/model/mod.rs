@@ -6,6 +6,7 @@ mod circumstances;
 mod comparison;
 mod criterion_files;
 mod criterion_result;
+mod file;
 mod fusion;
 mod gain;
 mod host;

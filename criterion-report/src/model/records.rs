@@ -12,9 +12,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plan::{Record, RunManifest};
+use rayon::prelude::*;
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::file;
 use super::runs::Run;
 use crate::units;
 
@@ -106,7 +108,7 @@ impl Records {
 
     /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
-        let text = match fs::read(path) {
+        let text = match file::read(path) {
             Ok(text) => text,
             Err(error) => {
                 self.unreadable.push(format!("{}: {error}", path.display()));
@@ -114,11 +116,15 @@ impl Records {
             }
         };
         let mut older = Vec::new();
-        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            match parse(line) {
+        let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+        let parsed: Vec<_> = lines
+            .par_iter()
+            .enumerate()
+            .filter(|(_, line)| !line.trim_ascii().is_empty())
+            .map(|(index, line)| (index, parse(line)))
+            .collect();
+        for (index, line) in parsed {
+            match line {
                 Ok(Line::Record(record)) => self.add(*record, places),
                 Ok(Line::Older(stamp)) => older.push(stamp),
                 Err(why) => {
@@ -227,7 +233,7 @@ pub fn read_runs(root: &Path) -> Result<(Vec<Run>, Vec<String>), RecordsError> {
 }
 
 fn read_run(path: &Path) -> Result<Run, String> {
-    let text = fs::read(path).map_err(|error| error.to_string())?;
+    let text = file::read(path).map_err(|error| error.to_string())?;
     let manifest: RunManifest = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     if manifest.version != RunManifest::VERSION {
         return Err(format!(

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
+use plan::{CaseId, Check, Mode, ModelWork, Record, RunManifest, Variant, Work};
+use rayon::prelude::*;
 use regex::Regex;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
+use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
 use super::location::Location;
 use super::records::RecordsError;
@@ -123,17 +125,21 @@ impl Report {
     pub fn of(inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
         let Inputs { records, older, recorded, runs, mut results, foreign, warnings, unreadable } =
             inputs;
-        let mut rows: Vec<Row> = records
+        let with_results: Vec<(Record, Vec<CriterionResult>)> = records
             .into_iter()
             .map(|record| {
                 let results = results.remove(&record.full_id).unwrap_or_default();
-                Row::join(record, results)
+                (record, results)
             })
+            .collect();
+        let mut rows: Vec<Row> = with_results
+            .into_par_iter()
+            .map(|(record, results)| Row::join(record, results))
             .collect();
         arrange(&mut rows);
         let runs = Runs::of(runs, baseline, &recorded);
         let mut missing = runs.unreached(&mut rows, &older);
-        let earlier = runs.earlier();
+        let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
             selection.filter.is_none_or(|filter| filter.is_match(id))
                 && !(selection.latest && earlier(id))
@@ -147,7 +153,7 @@ impl Report {
         Self {
             baseline: baseline.to_owned(),
             comparisons: compare(&rows),
-            earlier: shown.iter().filter(|&&i| earlier(rows[i].full_id())).count(),
+            earlier: shown.iter().filter(|&&i| runs.is_earlier(rows[i].full_id())).count(),
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
@@ -190,8 +196,7 @@ impl Report {
 
     /// Whether the latest run of the bench target did not select the case.
     pub fn is_earlier(&self, full_id: &str) -> bool {
-        let latest = self.latest_run(plan::target_of(full_id));
-        latest.is_some_and(|run| !run.selected.iter().any(|id| id == full_id))
+        self.runs.is_earlier(full_id)
     }
 
     /// What the runs with these ids asked the machine, each check once with the run that found it.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
-use super::record::DbRecord;
+use super::record::DbCase;
 
 /// Why a file must not be uploaded.
 #[derive(Debug, Error, PartialEq)]
@@ -51,40 +51,54 @@ fn indented(notes: &[String]) -> String {
     notes.iter().map(|note| format!("\n  {note}")).collect()
 }
 
-/// Checks the records, each with the id of its case.
-pub fn check(records: &[(String, DbRecord)]) -> Result<(), DashboardError> {
-    let mut series = HashMap::new();
-    for (case, record) in records {
-        let metric = &record.metric;
-        let value = metric.benchmark_values[0];
-        // The database stores 32 bits.
-        if !(value as f32).is_finite() {
-            let (case, metric) = (case.clone(), metric.name.clone());
-            return Err(DashboardError::NotFinite { case, metric, value });
-        }
-        if let Some(first) = series.insert(identity(record), case) {
-            return Err(DashboardError::SameSeries {
-                metric: metric.name.clone(),
-                model: record.model.name.clone(),
-                first: first.clone(),
-                second: case.clone(),
-            });
-        }
-    }
-    Ok(())
+/// Looks at the records of one case after the other; keeps their names alone.
+#[derive(Default)]
+pub struct Check<'a> {
+    /// The cases of a series, each with the names of its metrics.
+    series: HashMap<[String; 7], Vec<(&'a str, Vec<String>)>>,
 }
 
-/// By what the dashboard knows a series; the branch is the file's.
-fn identity(record: &DbRecord) -> [&str; 8] {
-    let info = &record.benchmark.extra_info;
+impl<'a> Check<'a> {
+    /// Checks the records of the case with this id, and what they are with those before.
+    pub fn add(&mut self, id: &'a str, case: DbCase) -> Result<(), DashboardError> {
+        let identity = identity(&case);
+        for metric in &case.metrics {
+            let value = metric.benchmark_values[0];
+            // The database stores 32 bits.
+            if !(value as f32).is_finite() {
+                let (case, metric) = (id.to_owned(), metric.name.clone());
+                return Err(DashboardError::NotFinite { case, metric, value });
+            }
+        }
+        let others = self.series.entry(identity).or_default();
+        let names: Vec<String> = case.metrics.into_iter().map(|metric| metric.name).collect();
+        for name in &names {
+            let same = others.iter().find(|(_, known)| known.contains(name));
+            if let Some((first, _)) = same {
+                return Err(DashboardError::SameSeries {
+                    metric: name.clone(),
+                    model: case.model.name,
+                    first: (*first).to_owned(),
+                    second: id.to_owned(),
+                });
+            }
+        }
+        others.push((id, names));
+        Ok(())
+    }
+}
+
+/// By what the dashboard knows a series, but for the metric; the branch is the file's.
+fn identity(case: &DbCase) -> [String; 7] {
+    let info = &case.benchmark.extra_info;
     [
-        &record.benchmark.dtype,
+        &case.benchmark.dtype,
         info.get("arch").unwrap_or_default(),
         info.get("device").unwrap_or_default(),
-        record.model.backend.unwrap_or_default(),
-        &record.metric.name,
-        &record.benchmark.mode,
-        &record.model.name,
+        case.model.backend.unwrap_or_default(),
+        &case.benchmark.mode,
+        &case.model.name,
         info.get("use_compile").unwrap_or("false"),
     ]
+    .map(str::to_owned)
 }
