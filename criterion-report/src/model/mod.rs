@@ -15,6 +15,7 @@ pub mod kernels;
 mod location;
 mod operators;
 mod place;
+mod possible;
 mod records;
 mod report;
 mod row;

@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::file;
 use super::runs::Run;
+use super::{file, possible};
 use crate::units;
 
 /// Why records could not be read.
@@ -167,7 +167,15 @@ struct Stamp {
 /// The record of a line, or why there is none, with the remedy.
 fn parse(line: &[u8]) -> Result<Line, String> {
     match serde_json::from_slice::<Record>(line) {
-        Ok(record) if record.version == Record::VERSION => Ok(Line::Record(Box::new(record))),
+        Ok(record) if record.version == Record::VERSION => {
+            possible::check(&record).map_err(|what| {
+                format!(
+                    "this record cannot be and is passed over: {what}; measure its case again \
+                     with `cargo bench`"
+                )
+            })?;
+            Ok(Line::Record(Box::new(record)))
+        }
         // Another version may fail in any field: say the version, not the field.
         outcome => {
             let stamp = serde_json::from_slice::<Stamp>(line).map_err(|error| no_record(&error))?;
@@ -242,6 +250,11 @@ fn read_run(path: &Path) -> Result<Run, String> {
             manifest.version,
             RunManifest::VERSION,
         ));
+    }
+    for (name, moment) in [("started", Some(manifest.started)), ("finished", manifest.finished)] {
+        if let Some(moment) = moment.filter(|moment| *moment > possible::LAST_MOMENT) {
+            return Err(format!("`{name}` is {moment}, after the year 9999"));
+        }
     }
     let running = read_running(path).map_err(|error| format!("the .running beside it: {error}"))?;
     Ok(Run { manifest, running })
