@@ -294,7 +294,10 @@ impl Source {
             eprintln!("error: {inputs} cannot be used: see below the tables");
         }
         notes.iter().flatten().for_each(|note| eprintln!("note: {note}"));
-        Ok(self.end(&report))
+        let end = self.end(&report);
+        // The process ends here: the system frees thousands of rows at once.
+        std::mem::forget(report);
+        Ok(end)
     }
 }
 

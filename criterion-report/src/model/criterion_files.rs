@@ -93,7 +93,7 @@ fn visit(folder: &Path, baseline: &str, wanted: &HashSet<&str>) -> Folder {
     list(folder).unwrap_or_else(|error| Folder::Unusable(format!("{}: {error}", folder.display())))
 }
 
-fn list(folder: &Path) -> io::Result<Folder> {
+fn list(folder: &Path, baseline: &str) -> io::Result<Folder> {
     let (mut folders, mut unreadable) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -103,6 +103,12 @@ fn list(folder: &Path) -> io::Result<Folder> {
         } else if kind.is_symlink() {
             unreadable.extend(not_followed(&entry.path()));
         }
+    }
+    // Beside a result of the baseline lie those of others, in which there is nothing to find: to
+    // list them would take as long as to read this one.
+    let is_baseline = |folder: &PathBuf| folder.file_name().is_some_and(|name| name == baseline);
+    if folders.iter().any(is_baseline) {
+        folders.retain(|it| is_baseline(it) || !it.join("benchmark.json").exists());
     }
     // Folders are listed in any order; what is found is to be the same everywhere.
     folders.sort_unstable();

@@ -25,9 +25,9 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
             about.len()
         )));
     }
-    // One byte more than it has shows its end without another look.
-    let mut bytes = Vec::with_capacity(about.len() as usize + 1);
-    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(about.len() as usize);
+    // As long as it was found: its end needs no look of its own.
+    File::open(path)?.take(about.len()).read_to_end(&mut bytes)?;
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
