@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -8,7 +8,7 @@ use clap::{ColorChoice, Parser, Subcommand};
 use regex::Regex;
 
 use crate::model::calibration::Profile;
-use crate::model::{Location, Report, Selection};
+use crate::model::{Exported, Inputs, Location, Report, Selection};
 use crate::write::{self, Target, Writer};
 use crate::{calibration, kernels, output, planned, units};
 
@@ -40,6 +40,9 @@ struct Source {
     /// nearest folder upwards that has a Cargo.lock or a target folder.
     #[arg(long, global = true, value_name = "DIR")]
     criterion_dir: Option<PathBuf>,
+    /// Results of another place: a file of `export json` or `export jsonl` instead of folders
+    #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["criterion_dir", "baseline"])]
+    from: Option<PathBuf>,
     /// Which results: the name given to `--save-baseline`, or `new` for the latest
     #[arg(long, global = true, value_name = "NAME", default_value = NEW)]
     baseline: String,
@@ -222,6 +225,7 @@ impl Source {
             ("--filter", self.filter.is_some()),
             ("--baseline", self.baseline != NEW),
             ("--criterion-dir", self.criterion_dir.is_some()),
+            ("--from", self.from.is_some()),
             ("--output", output && self.output.is_some()),
         ];
         let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
@@ -260,10 +264,15 @@ impl Source {
         modes: Option<&'static [plan::Mode]>,
         beside: &'static [plan::Mode],
     ) -> Result<Report> {
-        let location = self.location()?;
         let filter = self.filter.as_ref();
         let selection = Selection { modes, beside, filter, latest: self.latest };
-        let report = Report::read(&location, &self.baseline, selection)?;
+        let (report, place) = match &self.from {
+            Some(file) => (exported(file, selection)?, file.clone()),
+            None => {
+                let location = self.location()?;
+                (Report::read(&location, &self.baseline, selection)?, location.records)
+            }
+        };
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()
             && report.missing.is_empty()
@@ -271,8 +280,7 @@ impl Source {
         {
             let read = units::count(report.rows_read(), "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
-            let folder = location.records.display();
-            bail!("--filter {filter} matches none of {read} in {folder}{latest}");
+            bail!("--filter {filter} matches none of {read} in {}{latest}", place.display());
         }
         Ok(report)
     }
@@ -298,6 +306,20 @@ impl Source {
         // The process ends here: the system frees thousands of rows at once.
         std::mem::forget(report);
         Ok(end)
+    }
+}
+
+/// The report of an exported file.
+fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
+    match Inputs::read_file(file)? {
+        Exported::Report { mut inputs, baseline } => {
+            inputs.retain(&selection);
+            Ok(Report::of(*inputs, &baseline, selection))
+        }
+        Exported::Critcmp(_) => bail!(
+            "{}: critcmp's export has times and no records: only `compare` reads it",
+            file.display()
+        ),
     }
 }
 

@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::age;
+use crate::compare_branches;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::help;
 use crate::holdings::{Clear, Format, Request};
 use crate::kernels::Options;
+use crate::repeat::Repeat;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
@@ -22,6 +24,9 @@ pub enum Command {
     Bench {
         arguments: Vec<OsString>,
     },
+    /// The same in several launches.
+    Repeat(Repeat),
+    CompareBranches(compare_branches::Request),
     Kernels(Options),
     /// The arguments go to `cargo test` as they are.
     Test {
@@ -55,7 +60,12 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
         "python" => alone("python", &rest, Command::Python, help::PYTHON),
         // After `--` the word belongs to criterion or libtest.
         "bench" if asks_for_help(&rest) => Ok(Command::Help(help::BENCH)),
-        "bench" => Ok(Command::Bench { arguments: rest }),
+        "bench" => Ok(match Repeat::parse(&rest)? {
+            Some(repeat) => Command::Repeat(repeat),
+            None => Command::Bench { arguments: rest },
+        }),
+        "compare-branches" if asks_for_help(&rest) => Ok(Command::Help(help::COMPARE_BRANCHES)),
+        "compare-branches" => compare_branches::Request::parse(&rest).map(Command::CompareBranches),
         "kernels" if asks_for_help(&rest) => Ok(Command::Help(help::KERNELS)),
         "kernels" => Options::parse(rest.into_iter()).map(Command::Kernels),
         "test" if asks_for_help(&rest) => Ok(Command::Help(help::TEST)),
@@ -68,6 +78,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
             Ok(Command::Help(match rest.first().and_then(|w| w.to_str()) {
                 Some("setup") => help::SETUP,
                 Some("bench") => help::BENCH,
+                Some("compare-branches") => help::COMPARE_BRANCHES,
                 Some("kernels") => help::KERNELS,
                 Some("test") => help::TEST,
                 Some("compare-torchao") => help::COMPARE_TORCHAO,
@@ -201,14 +212,15 @@ fn unknown(command: &str, word: &OsString) -> Error {
 
 fn usage(what: &str) -> Error {
     Error::usage(what).remedy(
-        "the commands are setup, bench, kernels, test, compare-torchao, python, cache and doctor: \
-         cargo xtask --help",
+        "the commands are setup, bench, compare-branches, kernels, test, compare-torchao, python, \
+         cache and doctor: cargo xtask --help",
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench_arguments::BenchArguments;
 
     fn parsed(line: &str) -> Result<Command> {
         parse(line.split_whitespace().map(OsString::from))
@@ -228,6 +240,21 @@ mod tests {
                 "bench --bench inference -- int8wo --help",
                 Command::Bench { arguments: words("--bench inference -- int8wo --help") },
             ),
+            (
+                "bench --repeat 3 -- int8wo",
+                Command::Repeat(Repeat {
+                    launches: 3,
+                    name: "base".to_owned(),
+                    arguments: BenchArguments { cargo: vec![], criterion: words("int8wo") },
+                }),
+            ),
+            ("bench --repeat 3 --help", Command::Help(help::BENCH)),
+            (
+                "compare-branches --clean",
+                Command::CompareBranches(compare_branches::Request::Clean),
+            ),
+            ("compare-branches a b -h", Command::Help(help::COMPARE_BRANCHES)),
+            ("help compare-branches", Command::Help(help::COMPARE_BRANCHES)),
             (
                 "test expand -- --nocapture",
                 Command::Test { arguments: words("expand -- --nocapture") },
@@ -282,6 +309,8 @@ mod tests {
         for (line, what) in [
             ("", "a command is missing"),
             ("instal", "unknown command \"instal\""),
+            ("bench --repeat 0", "--repeat is a number of launches, 1 or more, not \"0\""),
+            ("compare-branches a", "compare-branches takes two revisions, not 1"),
             ("setup --rocm", "setup does not know \"--rocm\""),
             ("setup cpu", "setup does not know \"cpu\""),
             ("compare-torchao", "compare-torchao needs a config"),

@@ -97,7 +97,7 @@ fn builds(workspace: &Workspace) -> Result<bool> {
 
 /// How a benchmark ends that ran to its end with failed cases in its records. A build that fails
 /// ends with 101, a wrong command line with 2.
-const CASES_FAILED: i32 = 1;
+pub const CASES_FAILED: i32 = 1;
 /// How one ends that refuses its command line or a config.
 const MISTAKE: i32 = 2;
 
@@ -126,7 +126,8 @@ const COMPARE: &[&str] = &["bench", "--bench", "self_test", "--", "torchao"];
 const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
 
 /// `criterion-report`, to which its own arguments are added.
-const PROGRAM: &[&str] = &["run", "--quiet", "--release", "--package", "criterion-report", "--"];
+pub const PROGRAM: &[&str] =
+    &["run", "--quiet", "--release", "--package", "criterion-report", "--"];
 
 /// With any of these, no new results are left.
 const MEASURES_NOTHING: [&str; 8] = [
@@ -154,25 +155,36 @@ fn cargo(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Resul
 }
 
 fn command(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(words).args(arguments).current_dir(workspace.root());
+    let mut cargo = in_folder(workspace.root());
+    cargo.args(words).args(arguments);
     cargo
 }
 
-fn status(mut cargo: Command) -> Result<ExitStatus> {
+/// The cargo that runs this, in a folder.
+pub fn in_folder(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(folder);
+    cargo
+}
+
+pub fn status(mut cargo: Command) -> Result<ExitStatus> {
     cargo.status().map_err(|error| {
         Error::new(format!("cannot run {}: {error}", cargo.get_program().display()))
     })
 }
 
-/// A command that died of a signal ends as shells report it.
 fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(code(status))
+}
+
+/// A command that died of a signal ends as shells report it.
+pub fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);
     #[cfg(not(unix))]
     let signal = None::<i32>;
     let code = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(1);
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
+    u8::try_from(code).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -8,19 +8,24 @@ use std::path::Path;
 pub struct Error {
     what: String,
     remedies: Vec<String>,
-    usage: bool,
+    exit_code: u8,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), remedies: Vec::new(), usage: false }
+        Self { what: what.into(), remedies: Vec::new(), exit_code: 1 }
     }
 
     /// A command line that cannot be understood.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self { usage: true, ..Self::new(what) }
+        Self { exit_code: 2, ..Self::new(what) }
+    }
+
+    /// A command that failed, whose exit code becomes that of this one.
+    pub fn failed(what: impl Into<String>, exit_code: u8) -> Self {
+        Self { exit_code, ..Self::new(what) }
     }
 
     /// A file operation that the system refused.
@@ -34,8 +39,13 @@ impl Error {
         self
     }
 
+    /// Says during what it went wrong.
+    pub fn during(self, what: &str) -> Self {
+        Self { what: format!("{what}: {}", self.what), ..self }
+    }
+
     pub fn exit_code(&self) -> u8 {
-        if self.usage { 2 } else { 1 }
+        self.exit_code
     }
 
     pub fn what(&self) -> &str {
@@ -73,5 +83,7 @@ mod tests {
         assert_eq!(error.to_string(), "error: no wheel\n  help: go online\n  help: set LIBTORCH\n");
         assert_eq!(error.exit_code(), 1);
         assert_eq!(Error::usage("what?").exit_code(), 2);
+        let failed = Error::failed("cargo failed", 101).during("launch 2");
+        assert_eq!((failed.what(), failed.exit_code()), ("launch 2: cargo failed", 101));
     }
 }

@@ -8,6 +8,8 @@ Usage: cargo xtask <command>
   setup [--cpu | --cuda]   provision libtorch 2.11.0 and link it as .libtorch
         [--python]         torch 2.11.0 for Python, too: compiled variants need it
   bench [ARGUMENTS]        setup, cargo bench ARGUMENTS, then the report
+        [--repeat N]       in N launches, to be compared with others
+  compare-branches A B     two revisions, built and measured in turn, then compared
   kernels [OPTIONS]        setup, your own kernels in benches/kernels, their report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
@@ -63,10 +65,60 @@ ARGUMENTS go to `cargo bench` as they are, and after `--` to criterion:
   cargo xtask bench -- --save-baseline main    keep the results under a name
   BENCH_CONFIG=my.yml cargo xtask bench        other configs than configs/
 
+With --repeat N, before `--`, it is built once and measured in N launches, each a
+process of its own, as no interval of one launch knows how far the next would be off:
+
+  cargo xtask bench --repeat 8 -- --save-baseline main int8wo
+
+  - Kept as main@1 to main@8; without --save-baseline as base@1 to base@8. A side of
+    `cargo criterion-report compare main pr` is all launches of a name, and
+    `cargo criterion-report aa main` says how far they are apart among themselves.
+  - Earlier launches under that name are removed first, with a FILTER also of cases
+    that it leaves out: a name is one set of launches. Choose another to keep both.
+  - It takes N times as long as one: 8 launches of the default suites an hour and more.
+    stderr says how much is left. A launch that fails ends it with its exit code, and
+    what was measured is kept; so it is after Ctrl-C. Failed cases are kept as such,
+    the launches go on, and the exit code is 1.
+  - No report follows. Not with --test, --list, --profile-time, --no-run, or the other
+    options on baselines. Sources that change meanwhile are found out, and end it.
+
 The report (`cargo criterion-report show`) follows when the run came to its end,
 failed cases and all: not after --list, --test, --no-run, --help or
 --profile-time, nor when nothing could be run.
 See also: cargo bench --help; cargo bench --bench inference -- --help
+";
+
+pub const COMPARE_BRANCHES: &str = "\
+cargo xtask compare-branches A B [OPTIONS] [-- FILTER and criterion's options]
+
+Is B slower than A? Both are built, then measured in turn, A B B A and so on, in
+launches of their own, then compared: cargo criterion-report compare A B.
+
+  A, B            branches, tags, commits: whatever git knows here, nothing is fetched.
+                  A dot is this checkout with what is not committed
+  --launches N    of each (8): fewer than 7 cannot be significant among 50 cases
+  --bench TARGET  only this bench target; may be repeated
+  --fail-on LIST  of regression, accuracy, missing, inconclusive: exit code 1 for these
+
+  cargo xtask compare-branches main . -- int8wo/bf16-1x4096
+  cargo xtask compare-branches v0.1 main --bench inference --fail-on regression
+  cargo xtask compare-branches main main --launches 10     A/A: how noisy is it here?
+  cargo xtask compare-branches --clean                     remove all worktrees
+
+It takes 16 times as long as one `cargo bench` with that filter, and a build of
+everything for each commit that is new here: for the default suites, two hours and
+more; for a dozen small cases, some minutes. So filter. stderr says how much is left;
+stdout has the comparison alone.
+
+Commits are checked out and built in target/compare/<commit>, which is kept for the
+next time, some 2 GB each. The dot is built where it lies: leave its sources alone
+until the end; changes are found out, and end the comparison. Launches are kept as A@1,
+B@1, B@2 and so on in this clone's target/criterion, under the names of the revisions
+(feature/x as feature-x), and replace earlier ones of these names. Both sides use this
+toolchain and this clone's libtorch. A relative path in BENCH_CONFIG is each side's own
+file. Failed cases are kept as such; any other failure ends the comparison.
+Exit codes: that of the comparison: 0 fine, 1 what --fail-on names was found, 2 a
+mistake; or that of the cargo command that failed, which is named with its folder.
 ";
 
 pub const KERNELS: &str = "\

@@ -6,6 +6,9 @@
 mod age;
 mod error;
 mod json;
+mod order;
+mod progress;
+mod results;
 mod size;
 mod workspace;
 
@@ -34,6 +37,14 @@ mod torchao;
 mod compare;
 mod kernels;
 
+mod bench_arguments;
+mod git;
+mod launches;
+mod side;
+
+mod compare_branches;
+mod repeat;
+
 mod args;
 mod help;
 
@@ -61,6 +72,8 @@ fn run() -> Result<ExitCode, Error> {
             if python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
         Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
+        Command::Repeat(repeat) => repeat::command(&workspace()?, &repeat),
+        Command::CompareBranches(request) => compare_branches::command(&workspace()?, &request),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),

@@ -11,6 +11,8 @@ use super::speedup::{NoSpeedup, Speedup};
 /// A candidate's row against another case of its group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
+    /// `full_id` of the other case, where it is known.
+    pub over: Option<String>,
     /// Index of the other case among the report's rows, if it has one.
     pub baseline: Option<usize>,
     /// Speed-up from pairs of the two, or why there is none.
@@ -46,6 +48,7 @@ impl Comparison {
             cautions.extend(Caution::of_sides(&row.record, &candidate.record));
         }
         Self {
+            over: other.map(ToString::to_string),
             baseline: baseline.map(|(place, _)| place),
             gain: speedup.as_ref().map(Gain::from).map_err(Clone::clone),
             speedup,

@@ -90,7 +90,8 @@ fn visit(folder: &Path, baseline: &str, wanted: &HashSet<&str>) -> Folder {
             Err(error) => return Folder::Unusable(format!("{}: {error}", path.display())),
         }
     }
-    list(folder).unwrap_or_else(|error| Folder::Unusable(format!("{}: {error}", folder.display())))
+    list(folder, baseline)
+        .unwrap_or_else(|error| Folder::Unusable(format!("{}: {error}", folder.display())))
 }
 
 fn list(folder: &Path, baseline: &str) -> io::Result<Folder> {

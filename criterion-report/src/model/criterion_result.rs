@@ -10,7 +10,7 @@ use super::possible;
 use super::time::{Interval, Time};
 
 /// One result folder.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CriterionResult {
     /// What was measured.
     pub benchmark: Benchmark,
@@ -105,6 +105,12 @@ impl Samples {
         let mut steps: Vec<f64> = self.steps_ns().collect();
         steps.sort_unstable_by(f64::total_cmp);
         steps
+    }
+
+    /// Quantiles of a step's time in nanoseconds, each between the two nearest samples.
+    pub fn quantiles_ns<const N: usize>(&self, quantiles: [f64; N]) -> [f64; N] {
+        let steps = self.sorted_steps_ns();
+        quantiles.map(|q| statistics::quantile(&steps, q))
     }
 
     /// Says what is wrong with them.

@@ -1,14 +1,17 @@
 //! What was read of one baseline, before anything is joined.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use plan::Record;
 
 use super::criterion_files::CriterionFiles;
 use super::criterion_result::CriterionResult;
+use super::exported::{Exported, ExportedError};
 use super::location::Location;
 use super::records::{Records, RecordsError, read_runs};
 use super::report::Selection;
+use super::row::NoTime;
 use super::runs::Run;
 
 /// Everything that runs left under one name.
@@ -25,6 +28,10 @@ pub struct Inputs {
     /// What criterion holds, by `full_id`. A folder left by an older run can claim an id a second
     /// time.
     pub results: HashMap<String, Vec<CriterionResult>>,
+    /// Of an exported file: why a case has no time, which follows from results that it leaves out.
+    pub no_times: HashMap<String, NoTime>,
+    /// Of an exported file: the cases that its filter left out, which are not to be shown.
+    pub left_out: HashSet<String>,
     /// Ids in criterion's folder that no record has: other benchmarks of the same package.
     pub foreign: Vec<String>,
     /// What was passed over and can be measured again.
@@ -56,6 +63,30 @@ impl Inputs {
         let mut foreign = files.foreign;
         foreign.retain(|id| !known.contains(id));
         let results = files.results;
-        Ok(Self { records, older, recorded, runs, results, foreign, warnings, unreadable })
+        Ok(Self {
+            records,
+            older,
+            recorded,
+            runs,
+            results,
+            foreign,
+            warnings,
+            unreadable,
+            ..Self::default()
+        })
+    }
+
+    /// Reads a file that `criterion-report export json`, `export jsonl` or `critcmp --export` wrote;
+    /// which of them it is, its content says.
+    ///
+    /// # Errors
+    /// When it is none of them, cut off, or of a newer version.
+    pub fn read_file(path: &Path) -> Result<Exported, ExportedError> {
+        Exported::read(path)
+    }
+
+    /// Leaves out the records of modes that are not asked for, as [`Self::read`] does.
+    pub fn retain(&mut self, selection: &Selection<'_>) {
+        self.records.retain(|record| selection.reads(record.case.mode));
     }
 }

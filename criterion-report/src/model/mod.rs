@@ -6,6 +6,7 @@ mod circumstances;
 mod comparison;
 mod criterion_files;
 mod criterion_result;
+mod exported;
 mod file;
 mod fusion;
 mod gain;
@@ -13,6 +14,7 @@ mod host;
 mod inputs;
 pub mod kernels;
 mod location;
+mod measure;
 mod operators;
 mod place;
 mod possible;
@@ -30,6 +32,7 @@ pub use criterion_files::CriterionFiles;
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
 };
+pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
 pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
@@ -38,6 +41,7 @@ pub use gain::{Gain, GainSource};
 pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;
+pub use measure::{Better, Figure, Measure};
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,
     OperatorResult, Standing, Summary,

@@ -1,6 +1,6 @@
 //! Everything a writer needs, computed once.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use plan::{CaseId, Check, Mode, ModelWork, Record, RunManifest, Variant, Work};
 use rayon::prelude::*;
@@ -12,8 +12,8 @@ use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
 use super::location::Location;
 use super::records::RecordsError;
-use super::row::Row;
-use super::runs::{Missing, Runs};
+use super::row::{NoTime, Row};
+use super::runs::{Missing, Run, Runs};
 
 /// One case as writers see it.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +92,10 @@ pub struct Report {
     read: usize,
     /// Cases that a run selected and that have no record.
     pub missing: Vec<Missing>,
+    /// Cases that the selection leaves out, with a record or without.
+    pub left_out: HashSet<String>,
+    /// The cases whose last record is of an older version.
+    pub older: HashSet<String>,
     /// Number of shown rows that the latest run of their bench target did not select.
     pub earlier: usize,
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
@@ -123,18 +127,33 @@ impl Report {
 
     /// Joins what was read of a baseline.
     pub fn of(inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
-        let Inputs { records, older, recorded, runs, mut results, foreign, warnings, unreadable } =
-            inputs;
-        let with_results: Vec<(Record, Vec<CriterionResult>)> = records
+        let Inputs {
+            records,
+            older,
+            recorded,
+            runs,
+            mut results,
+            mut no_times,
+            mut left_out,
+            foreign,
+            warnings,
+            unreadable,
+        } = inputs;
+        let parts: Vec<(Record, Vec<CriterionResult>, Option<NoTime>)> = records
             .into_iter()
             .map(|record| {
                 let results = results.remove(&record.full_id).unwrap_or_default();
-                (record, results)
+                let known = no_times.remove(&record.full_id);
+                (record, results, known)
             })
             .collect();
-        let mut rows: Vec<Row> = with_results
+        let mut rows: Vec<Row> = parts
             .into_par_iter()
-            .map(|(record, results)| Row::join(record, results))
+            .map(|(record, results, known)| {
+                let mut row = Row::join(record, results);
+                row.time = row.time.map_err(|found| known.unwrap_or(found));
+                row
+            })
             .collect();
         arrange(&mut rows);
         let runs = Runs::of(runs, baseline, &recorded);
@@ -142,12 +161,16 @@ impl Report {
         let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
             selection.filter.is_none_or(|filter| filter.is_match(id))
+                && !left_out.contains(id)
                 && !(selection.latest && earlier(id))
                 // The mode is the bench target, which an id starts with.
                 && selection.has_mode(plan::target_of(id))
         };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
+        let ids = rows.iter().map(Row::full_id).chain(missing.iter().map(|case| &*case.full_id));
+        let failing: Vec<String> = ids.filter(|id| !passes(id)).map(str::to_owned).collect();
         missing.retain(|case| passes(&case.full_id));
+        left_out.extend(failing);
         let measured: HashSet<&str> =
             shown.iter().map(|&i| rows[i].record.run_id.as_str()).collect();
         Self {
@@ -164,6 +187,8 @@ impl Report {
             rows,
             shown,
             missing,
+            left_out,
+            older,
             foreign,
             warnings,
             unreadable,
@@ -187,6 +212,19 @@ impl Report {
         };
         let baseline = comparison.and_then(|it| it.baseline).map(|place| &self.rows[place]);
         Entry { row, comparison, baseline, quantization, unquantized, compilation }
+    }
+
+    /// The runs that saved under this baseline and selected a case at all, the oldest first.
+    pub fn runs(&self) -> &[Run] {
+        self.runs.all()
+    }
+
+    /// The shown cases, and those that they are compared with.
+    pub fn concerned(&self) -> impl Iterator<Item = Entry<'_>> {
+        let partners = self.shown.iter().flat_map(|&place| &self.comparisons[place]);
+        let partners = partners.flatten().filter_map(|comparison| comparison.baseline);
+        let places: BTreeSet<usize> = self.shown.iter().copied().chain(partners).collect();
+        places.into_iter().map(|place| self.entry(place))
     }
 
     /// The latest run of a bench target; of records without a run manifest none is known.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::caution::Caution;
@@ -25,7 +26,8 @@ pub struct Row {
 }
 
 /// Why a row has no time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoTime {
     /// The outcome is not `measured`. An estimate of an earlier run may lie on disk; it is not
     /// this case's time.

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use plan::{Check, CheckStatus, RunManifest};
+use serde::{Deserialize, Serialize};
 
 use super::row::Row;
 
 /// A run as it left its files.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// What it was asked for.
     pub manifest: RunManifest,
@@ -16,7 +17,7 @@ pub struct Run {
 }
 
 /// A case without a record: a run selected it and ended before it had one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,
@@ -59,6 +60,11 @@ impl Runs {
         let selected = latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
         (them.targets, them.selected) = (targets, selected);
         them
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Run] {
+        &self.runs
     }
 
     /// The latest run of each bench target.

@@ -4,9 +4,11 @@
 pub mod calibration;
 pub mod csv;
 pub mod dashboard;
+pub mod export;
 mod failures;
 pub mod fusion;
 pub mod kernels;
+mod markdown;
 pub mod operators;
 pub(crate) mod place;
 pub(crate) mod python_json;
@@ -134,6 +136,14 @@ pub enum Writer {
     /// `of limit` in percent, with `efficiency_source` beside it, on any device. Cases that were not
     /// measured are in it, with null for figures, `outcome` and `reason`.
     Operators(operators::Options),
+
+    /// Write the results in a format that programs exchange
+    ///
+    /// Other formats are commands of their own: `csv`; `dashboard` (PyTorch OSS benchmark database);
+    /// `fusion --format json`; `operators --format json`; `calibration` (a machine's profile);
+    /// `kernels` (a folder of JSON and Markdown); `plan --format json`.
+    #[command(subcommand)]
+    Export(export::Format),
 }
 
 /// What a writer may know of where its text goes.
@@ -154,7 +164,7 @@ impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) => None,
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => None,
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
         }
@@ -163,7 +173,11 @@ impl Writer {
     /// The modes whose cases it derives something from without writing them.
     pub const fn beside(&self) -> &'static [Mode] {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Fusion(_) => &[],
+            Self::Show(_)
+            | Self::Csv(_)
+            | Self::Dashboard(_)
+            | Self::Fusion(_)
+            | Self::Export(_) => &[],
             Self::Operators(_) => &[Mode::Calibration],
         }
     }
@@ -173,7 +187,7 @@ impl Writer {
     pub const fn says_warnings(&self) -> bool {
         match self {
             Self::Show(_) => true,
-            Self::Csv(_) | Self::Dashboard(_) => false,
+            Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
         }
@@ -191,6 +205,7 @@ impl Writer {
             Self::Dashboard(options) => dashboard::write(report, options, target, out)?,
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
+            Self::Export(format) => export::write(report, format, target, out)?,
         };
         if !self.says_warnings() {
             notes.extend(earlier(report));

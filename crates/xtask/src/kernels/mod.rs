@@ -4,11 +4,12 @@ mod configs;
 mod options;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::results::Results;
 use crate::setup;
 use crate::workspace::Workspace;
 pub use options::Options;
@@ -17,7 +18,7 @@ pub use options::Options;
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let here = std::env::current_dir()
         .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
-    options.look(&here, &records(workspace.root()))?;
+    options.look(&here, &Results::of_environment(workspace.root()).records)?;
     let report = options.report(&here);
     let configs = configs::of(workspace, &options.overrides)?;
     setup::before(workspace)?;
@@ -30,15 +31,6 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         report,
     };
     cargo::kernels(workspace, &run)
-}
-
-/// The folder of the benchmarks' records, as they and the report find it: beside criterion's own.
-fn records(root: &Path) -> PathBuf {
-    let set = |name| std::env::var_os(name).map(|folder| root.join(folder));
-    let criterion = set("CRITERION_HOME").unwrap_or_else(|| {
-        set("CARGO_TARGET_DIR").unwrap_or_else(|| root.join("target")).join("criterion")
-    });
-    criterion.with_file_name("criterion-torch")
 }
 
 /// Cargo and what it starts run in the root of the clone; a path is meant from where the user is.

@@ -1,10 +1,10 @@
 //! Where and of what.
 
-use super::text::{or_absent, plain, short, table};
 use crate::model::kernels::KernelResult;
 use crate::model::{Report, machine};
 use crate::units;
 use crate::write::kernels::env::{Git, latest};
+use crate::write::markdown::{or_absent, plain, short, table};
 use crate::write::{Align, earlier};
 
 pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {

@@ -1,9 +1,9 @@
 //! What stands out.
 
 use super::leaderboard::precision;
-use super::text::{and_more, code, list, plain, reason};
 use crate::model::kernels::{Contest, Extreme, KernelResult, contests, findings};
 use crate::units;
+use crate::write::markdown::{and_more, code, list, plain, reason};
 
 /// Items of one finding.
 const MOST: usize = 10;

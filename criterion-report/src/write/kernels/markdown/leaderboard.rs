@@ -1,9 +1,9 @@
 //! Who is faster than whom.
 
-use super::text::{ABSENT, or_absent, plain, table};
 use crate::model::kernels::{Contest, KernelResult, contests};
 use crate::units;
 use crate::write::Align;
+use crate::write::markdown::{ABSENT, or_absent, plain, table};
 
 /// Lines per problem, as upstream has.
 const TOP: usize = 10;

@@ -7,7 +7,6 @@ mod leaderboard;
 mod recommendations;
 mod regressions;
 mod resources;
-mod text;
 mod totals;
 mod trends;
 

@@ -1,9 +1,9 @@
 //! What to look at next.
 
-use super::text::{and_more, code, list, reason};
 use crate::model::kernels::{KernelResult, PrecisionGain, Recommendation, Rival, recommendations};
 use crate::model::{Interval, Report};
 use crate::units;
+use crate::write::markdown::{and_more, code, list, reason};
 
 /// Cases named for one recommendation.
 const MOST: usize = 5;

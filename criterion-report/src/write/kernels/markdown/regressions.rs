@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{and_more, code, or_absent, reason, revision, table};
 use crate::model::Interval;
 use crate::model::kernels::{Change, Changed, Changes, Uncompared};
 use crate::units;
 use crate::write::Align;
+use crate::write::markdown::{and_more, code, or_absent, reason, revision, table};
 
 /// Lines of one table.
 const LINES: usize = 20;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::leaderboard::precision;
-use super::text::{code, or_absent, plain, table};
 use crate::model::kernels::KernelResult;
 use crate::units;
 use crate::write::Align;
+use crate::write::markdown::{code, or_absent, plain, table};
 
 const LINES: usize = 30;
 

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::text::{and_more, code, reason, table};
 use crate::model::kernels::KernelResult;
 use crate::units;
 use crate::write::Align;
 use crate::write::kernels::summary::{kernels, outcomes};
+use crate::write::markdown::{and_more, code, reason, table};
 
 /// Lines of reasons.
 const REASONS: usize = 15;

@@ -1,9 +1,9 @@
 //! How times went over several runs.
 
-use super::text::{code, table};
 use crate::model::kernels::Trend;
 use crate::units;
 use crate::write::Align;
+use crate::write::markdown::{code, table};
 
 /// Lines of the table.
 const LINES: usize = 30;

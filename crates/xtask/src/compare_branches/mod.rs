@@ -1,0 +1,115 @@
+//! `compare-branches`: two revisions, built and measured side by side, then compared.
+
+mod options;
+mod revision;
+mod worktree;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{ExitCode, ExitStatus, Stdio};
+
+use crate::cargo;
+use crate::error::{Error, Result};
+use crate::launches;
+use crate::results::Results;
+use crate::setup;
+use crate::side::Side;
+use crate::source::Source;
+use crate::workspace::Workspace;
+pub use options::{Options, Request};
+use revision::Revision;
+
+pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
+    match request {
+        Request::Compare(options) => compare(workspace, options),
+        Request::Clean => worktree::clean(workspace.root()).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn compare(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    let root = workspace.root();
+    let [a, b] = &options.revisions;
+    // Before anything is downloaded or built.
+    let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
+    setup::before(workspace)?;
+    let results = Results::of_environment(root);
+    let names = revision::names(&revisions);
+    let mut sides = Vec::new();
+    for (revision, name) in revisions.iter().zip(&names) {
+        sides.push(side(workspace, revision, name, &results)?);
+    }
+    announce(&revisions, &sides);
+    check_report(root, &results)?;
+    // The comparison alone goes to stdout.
+    let stdout = || Stdio::from(io::stderr());
+    launches::run(&sides, options.launches, &options.arguments, &results, stdout)?;
+    let [a, b] = &names;
+    eprintln!(
+        "kept as {a}@… and {b}@…; to compare them again: cargo criterion-report compare {a} {b}"
+    );
+    let mut arguments: Vec<OsString> = vec!["compare".into(), a.into(), b.into()];
+    if let Some(gates) = &options.fail_on {
+        arguments.extend(["--fail-on".into(), gates.clone()]);
+    }
+    let compared = report(root, &results, &arguments, Stdio::inherit())?;
+    Ok(ExitCode::from(cargo::code(compared)))
+}
+
+/// Where a revision is measured, so that both leave their results in one place.
+fn side(workspace: &Workspace, revision: &Revision, name: &str, results: &Results) -> Result<Side> {
+    let name = name.to_owned();
+    let home = (HOME, Some(results.criterion.clone().into_os_string()));
+    let (Some(commit), Some(short)) = (&revision.commit, revision.short()) else {
+        let folder = workspace.root().to_path_buf();
+        return Ok(Side { name, folder, environment: vec![home] });
+    };
+    let folder = worktree::provide(workspace, commit, short)?;
+    let target = ("CARGO_TARGET_DIR", Some(folder.join("target").into_os_string()));
+    let mut environment = vec![home, target];
+    // Else cargo is told of this clone's link, and not of the worktree's own.
+    if Source::of_environment(workspace)? == Source::Link {
+        environment.push(("LIBTORCH", None));
+    }
+    Ok(Side { name, folder, environment })
+}
+
+const HOME: &str = "CRITERION_HOME";
+
+fn announce(revisions: &[Revision; 2], sides: &[Side]) {
+    for (revision, side) in revisions.iter().zip(sides) {
+        let what = revision.short().unwrap_or("as it lies here");
+        eprintln!("{}: {what}, in {}", side.name, side.folder.display());
+    }
+    let [a, b] = revisions;
+    if a.commit == b.commit {
+        eprintln!("both are the same: an A/A comparison, in which all differences are noise");
+    }
+}
+
+/// What compares is needed last; that it cannot be built is better known before hours of measuring.
+fn check_report(root: &Path, results: &Results) -> Result<()> {
+    eprintln!("building criterion-report");
+    let status = report(root, results, &["compare".into(), "--help".into()], Stdio::null())?;
+    if status.success() {
+        return Ok(());
+    }
+    let what = format!(
+        "criterion-report cannot be built, or does not compare ({status}): cargo criterion-report \
+         compare --help, in {}",
+        root.display()
+    );
+    Err(Error::failed(what, cargo::code(status)))
+}
+
+/// Runs `criterion-report` of this checkout.
+fn report(
+    root: &Path,
+    results: &Results,
+    arguments: &[OsString],
+    stdout: Stdio,
+) -> Result<ExitStatus> {
+    let mut cargo = cargo::in_folder(root);
+    cargo.args(cargo::PROGRAM).args(arguments).env(HOME, &results.criterion).stdout(stdout);
+    cargo::status(cargo)
+}

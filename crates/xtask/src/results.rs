@@ -1,0 +1,154 @@
+//! The folders of results, as the benchmarks and the report find them.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The results of one clone.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Results {
+    /// Criterion's.
+    pub criterion: PathBuf,
+    /// The records, beside criterion's.
+    pub records: PathBuf,
+}
+
+impl Results {
+    /// Those of the clone at `root`, where its benchmarks run.
+    pub fn of_environment(root: &Path) -> Self {
+        let criterion = match env::var_os("CRITERION_HOME") {
+            Some(home) => root.join(home),
+            None => target(root).join("criterion"),
+        };
+        Self::at(criterion)
+    }
+
+    fn at(criterion: PathBuf) -> Self {
+        Self { records: criterion.with_file_name("criterion-torch"), criterion }
+    }
+
+    /// Removes every launch of the side `name`: the folders `name@1`, `name@2` and so on of every
+    /// benchmark, and those of the records. Returns which there were.
+    pub fn remove_launches(&self, name: &str) -> Result<BTreeSet<u64>> {
+        let mut removed = BTreeSet::new();
+        remove_below(&self.criterion, name, &mut removed)?;
+        remove_in(&self.records, name, &mut removed)?;
+        Ok(removed)
+    }
+}
+
+/// Where cargo builds the clone at `root`.
+pub fn target(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
+}
+
+/// Under which name a launch of a side is kept.
+pub fn kept_as(side: &str, launch: u64) -> String {
+    format!("{side}@{launch}")
+}
+
+/// The number of the launch that is kept in `folder`, if it is one of the side `name`.
+fn launch(folder: &Path, name: &str) -> Option<u64> {
+    let number = folder.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('@')?;
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| digits)
+}
+
+fn remove_below(folder: &Path, name: &str, removed: &mut BTreeSet<u64>) -> Result<()> {
+    remove_in(folder, name, removed)?;
+    folders(folder)?.iter().try_for_each(|inner| remove_below(inner, name, removed))
+}
+
+/// A folder with folders in it is that of a benchmark or of a group, whatever it is called: what
+/// criterion and the records keep of a launch are files.
+fn remove_in(folder: &Path, name: &str, removed: &mut BTreeSet<u64>) -> Result<()> {
+    for inner in folders(folder)? {
+        if let Some(number) = launch(&inner, name)
+            && folders(&inner)?.is_empty()
+        {
+            fs::remove_dir_all(&inner).map_err(|error| Error::io("remove", &inner, &error))?;
+            removed.insert(number);
+        }
+    }
+    Ok(())
+}
+
+/// The folders directly inside one that may not be there. Links are not followed.
+fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = |error| Error::io("read", folder, &error);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(unreadable)?,
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every file under `folder`, as paths in it.
+    fn files(folder: &Path, root: &Path) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).expect("list a scratch folder") {
+            let path = entry.expect("list a scratch folder").path();
+            if path.is_dir() {
+                found.extend(files(&path, root));
+            } else {
+                let path = path.strip_prefix(root).expect("it lies in there");
+                found.push(path.display().to_string());
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn the_launches_of_a_name_go_and_nothing_else_does() {
+        let root = env::temp_dir().join(format!("xtask-results-{}", std::process::id()));
+        let stays = [
+            "criterion-torch/main/inference.jsonl",
+            "criterion-torch/main@x/inference.jsonl",
+            "criterion-torch/pr@1/inference.jsonl",
+            "criterion-torch/runs/main@1",
+            "criterion/group/case/main/sample.json",
+            "criterion/group/case/main@+1/sample.json",
+            "criterion/group/case/main@1x/sample.json",
+            "criterion/group/case/new/sample.json",
+            // A group that is called like a launch.
+            "criterion/main@3/case/new/sample.json",
+            "criterion/old-main@1/sample.json",
+        ];
+        let goes = [
+            "criterion-torch/main@1/inference.jsonl",
+            "criterion-torch/main@1/inference.lock",
+            "criterion-torch/main@12/inference.jsonl",
+            "criterion/deep/group/case/main@2/estimates.json",
+            "criterion/group/case/main@1/sample.json",
+            "criterion/main@3/case/main@1/sample.json",
+        ];
+        for file in stays.iter().chain(&goes) {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folder");
+            fs::write(path, "").expect("write a scratch file");
+        }
+        let results = Results::at(root.join("criterion"));
+        assert_eq!(results.records, root.join("criterion-torch"));
+        assert_eq!(results.remove_launches("main"), Ok([1, 2, 12].into()));
+        assert_eq!(files(&root, &root), stays);
+        assert_eq!(results.remove_launches("main"), Ok(BTreeSet::new()));
+        fs::remove_dir_all(&root).expect("remove the scratch folder");
+        assert_eq!(results.remove_launches("main"), Ok(BTreeSet::new()), "no folder, no launch");
+    }
+}

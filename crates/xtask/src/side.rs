@@ -1,0 +1,190 @@
+//! One side of a comparison: built once, measured in several launches.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use crate::bench_arguments::BenchArguments;
+use crate::cargo;
+use crate::error::{Error, Result};
+use crate::git;
+use crate::json::Json;
+
+#[derive(Debug)]
+pub struct Side {
+    /// Its launches are kept under this name and their numbers.
+    pub name: String,
+    /// Where cargo runs.
+    pub folder: PathBuf,
+    /// What is set or, without a value, unset for cargo and for the benchmarks.
+    pub environment: Vec<(&'static str, Option<OsString>)>,
+}
+
+/// The benchmarks that were built: the path of each, and a hash of what it holds.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Built(BTreeMap<PathBuf, u64>);
+
+impl Built {
+    /// Whether several are run in one launch.
+    pub fn several(&self) -> bool {
+        self.0.len() > 1
+    }
+}
+
+impl Side {
+    /// Builds the benchmarks; cargo says on stderr how far it is.
+    pub fn build(&self, arguments: &BenchArguments) -> Result<Built> {
+        let mut cargo = self.build_command(arguments);
+        cargo.stderr(Stdio::inherit());
+        let output = run(&mut cargo)?;
+        if !output.status.success() {
+            return Err(self.failed("could not be built", output.status, &cargo));
+        }
+        let built = built(&output.stdout)?;
+        if built.0.is_empty() {
+            return Err(Error::new(format!(
+                "no benchmark was built for {}: {}",
+                self.name,
+                self.line(&cargo)
+            )));
+        }
+        Ok(built)
+    }
+
+    /// How many cases a launch will measure.
+    pub fn cases(&self, arguments: &BenchArguments) -> Result<usize> {
+        let mut cargo = self.cargo();
+        cargo.args(arguments.list());
+        let output = run(&mut cargo)?;
+        if !output.status.success() {
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            return Err(self.failed("could not be listed", output.status, &cargo));
+        }
+        let listed = String::from_utf8_lossy(&output.stdout);
+        Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
+    }
+
+    /// That `built` is what the next launch will run: cargo builds anew what somebody has changed in
+    /// the meantime, and a side would be of two sources.
+    pub fn unchanged(&self, arguments: &BenchArguments, built: &Built) -> Result<()> {
+        let mut cargo = self.build_command(arguments);
+        let output = run(&mut cargo)?;
+        if !output.status.success() {
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            return Err(self.failed("can no longer be built", output.status, &cargo));
+        }
+        if self::built(&output.stdout)? != *built {
+            return Err(Error::new(format!(
+                "the benchmarks of {} were changed in {} while they were measured",
+                self.name,
+                self.folder.display()
+            ))
+            .remedy("run this again, and leave the sources alone until it ends"));
+        }
+        Ok(())
+    }
+
+    /// One launch, whose results are kept under `kept_as`. What it prints goes to `stdout`.
+    pub fn launch(
+        &self,
+        arguments: &BenchArguments,
+        kept_as: &str,
+        stdout: Stdio,
+    ) -> Result<ExitStatus> {
+        let mut cargo = self.cargo();
+        cargo.args(arguments.launch(kept_as)).stdout(stdout);
+        let status = run_status(&mut cargo)?;
+        if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
+            return Err(self.failed("could not be measured", status, &cargo));
+        }
+        Ok(status)
+    }
+
+    fn build_command(&self, arguments: &BenchArguments) -> Command {
+        let mut cargo = self.cargo();
+        cargo.args(["bench", "--no-run", "--message-format=json-render-diagnostics"]);
+        cargo.args(&arguments.cargo);
+        cargo
+    }
+
+    fn cargo(&self) -> Command {
+        let mut cargo = cargo::in_folder(&self.folder);
+        // The records name the commit of the folder that they are measured in.
+        git::unset_variables(&mut cargo);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => cargo.env(name, value),
+                None => cargo.env_remove(name),
+            };
+        }
+        cargo
+    }
+
+    fn failed(&self, how: &str, status: ExitStatus, cargo: &Command) -> Error {
+        let what = format!("{} {how} ({status}): {}", self.name, self.line(cargo));
+        Error::failed(what, cargo::code(status))
+    }
+
+    /// The command as it can be repeated by hand.
+    fn line(&self, cargo: &Command) -> String {
+        let words = cargo.get_args().map(|word| word.to_string_lossy().into_owned());
+        let words = words.collect::<Vec<_>>().join(" ");
+        format!("cargo {words}, in {}", self.folder.display())
+    }
+}
+
+fn run(command: &mut Command) -> Result<Output> {
+    command.stdin(Stdio::null()).output().map_err(|error| not_run(command, &error))
+}
+
+fn run_status(command: &mut Command) -> Result<ExitStatus> {
+    command.status().map_err(|error| not_run(command, &error))
+}
+
+fn not_run(command: &Command, error: &std::io::Error) -> Error {
+    Error::new(format!("cannot run {}: {error}", command.get_program().display()))
+}
+
+/// The benchmarks among cargo's messages, one in JSON per line.
+fn built(messages: &[u8]) -> Result<Built> {
+    let messages = String::from_utf8_lossy(messages);
+    let benchmarks = messages.lines().filter_map(|line| benchmark(&Json::parse(line)?));
+    let hashed = benchmarks.map(|path| hash(&path).map(|hash| (path, hash)));
+    hashed.collect::<Result<_>>().map(Built)
+}
+
+/// The executable that a message announces, if it is one that `cargo bench` runs.
+fn benchmark(message: &Json) -> Option<PathBuf> {
+    let runs = message.get("profile")?.get("test")? == &Json::Bool(true);
+    message.get("executable")?.text().filter(|_| runs).map(PathBuf::from)
+}
+
+fn hash(path: &Path) -> Result<u64> {
+    let bytes = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
+    Ok(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut down from cargo 1.95's.
+    const MESSAGES: &str = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"profile":{"opt_level":"3","test":false},"filenames":["/x/libx.rlib"],"executable":null,"fresh":true}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"x"},"profile":{"opt_level":"3","test":false},"executable":"/x/x","fresh":true}
+{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"b"},"profile":{"opt_level":"3","test":true},"executable":"/x/deps/b-1f","fresh":false}
+{"reason":"build-finished","success":true}
+"#;
+
+    #[test]
+    fn what_cargo_bench_runs_is_found_among_its_messages() {
+        let found = MESSAGES.lines().filter_map(|line| benchmark(&Json::parse(line)?));
+        assert_eq!(found.collect::<Vec<_>>(), [PathBuf::from("/x/deps/b-1f")]);
+        let error = built(MESSAGES.as_bytes()).expect_err("there is no such file");
+        assert!(error.what().starts_with("cannot read /x/deps/b-1f"), "{error}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Our own document, as far as it is read back. What follows from the rest is passed over.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use plan::Record;
+use serde::Deserialize;
+use serde::de::Error as _;
+
+use crate::model::criterion_result::CriterionResult;
+use crate::model::row::NoTime;
+use crate::model::runs::Run;
+use crate::units;
+
+/// What is said once.
+#[derive(Deserialize)]
+pub struct Head {
+    pub baseline: String,
+    pub runs: Vec<Run>,
+    pub older: HashSet<String>,
+    pub left_out: HashSet<String>,
+    pub foreign: Vec<String>,
+    pub warnings: Vec<String>,
+    pub unreadable: Vec<String>,
+}
+
+/// One case.
+#[derive(Deserialize)]
+pub struct Case {
+    pub record: Box<Record>,
+    pub criterion: Option<CriterionResult>,
+    pub no_time: Option<NoTime>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(flatten)]
+    head: Head,
+    cases: Vec<Case>,
+}
+
+/// How many lines follow the first.
+#[derive(Deserialize)]
+struct Count {
+    cases: usize,
+}
+
+/// A document in one piece.
+pub fn whole(text: &[u8]) -> serde_json::Result<(Head, Vec<Case>)> {
+    let Document { head, cases } = serde_json::from_slice(text)?;
+    Ok((head, cases))
+}
+
+/// A document whose first line is the head and each further one a case. A line that cannot be used
+/// costs itself alone.
+pub fn lines(text: &[u8], path: &Path) -> serde_json::Result<(Head, Vec<Case>)> {
+    let mut lines = text.split(|byte| *byte == b'\n').enumerate();
+    let (_, first) = lines.next().ok_or_else(|| serde_json::Error::custom("it is empty"))?;
+    let mut head: Head = serde_json::from_slice(first)?;
+    let Count { cases: expected } = serde_json::from_slice(first)?;
+    let mut cases = Vec::with_capacity(expected.min(text.len()));
+    let mut found = 0;
+    for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
+        found += 1;
+        match serde_json::from_slice(line) {
+            Ok(case) => cases.push(case),
+            Err(why) => {
+                let place = format!("{}:{}", path.display(), index + 1);
+                head.unreadable.push(format!("{place}: not a case: {why}; export it again"));
+            }
+        }
+    }
+    if found != expected {
+        head.unreadable.push(format!(
+            "{}: {} of {expected}: cut off, or two files in one; export it again",
+            path.display(),
+            units::count(found, "case"),
+        ));
+    }
+    Ok((head, cases))
+}

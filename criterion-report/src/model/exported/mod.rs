@@ -1,0 +1,170 @@
+//! Files that results are exchanged in, read back: our own document, whole or in lines, and
+//! critcmp's export.
+
+mod critcmp;
+mod document;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plan::Record;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+use thiserror::Error;
+
+pub use critcmp::{CritcmpBaseline, CritcmpBenchmark};
+
+use super::inputs::Inputs;
+use document::{Case, Head};
+
+/// What an exported file holds.
+#[derive(Debug)]
+pub enum Exported {
+    /// Everything that was read of a folder.
+    Report {
+        /// The same as from the folder itself.
+        inputs: Box<Inputs>,
+        /// Name of the baseline.
+        baseline: String,
+    },
+    /// Times of criterion alone.
+    Critcmp(CritcmpBaseline),
+}
+
+/// Why a file cannot be read back.
+#[derive(Debug, Error)]
+pub enum ExportedError {
+    /// It cannot be read at all.
+    #[error("{}: {cause}", .path.display())]
+    Io {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// It is something else.
+    #[error(
+        "{}: not an export of results: {why}; write one with `criterion-report export json`, \
+         `criterion-report export jsonl` or `critcmp --export`", .path.display()
+    )]
+    Foreign {
+        /// File.
+        path: PathBuf,
+        /// How one sees it.
+        why: String,
+    },
+    /// A newer criterion-report wrote it.
+    #[error(
+        "{}: version {found} of `{schema}`, but this criterion-report ({}) reads version {}: read \
+         it with the criterion-report that wrote it{}",
+        .path.display(), env!("CARGO_PKG_VERSION"), Exported::VERSION, named(.tool)
+    )]
+    Version {
+        /// File.
+        path: PathBuf,
+        /// What it says to be.
+        schema: String,
+        /// Its version.
+        found: u64,
+        /// Who wrote it, if it says so.
+        tool: Option<Tool>,
+    },
+    /// It is one of ours, and not as it should be.
+    #[error("{}: {cause}; export it again", .path.display())]
+    Malformed {
+        /// File.
+        path: PathBuf,
+        /// Where and why.
+        cause: serde_json::Error,
+    },
+}
+
+fn named(tool: &Option<Tool>) -> String {
+    tool.as_ref().map(|tool| format!(" ({} {})", tool.name, tool.version)).unwrap_or_default()
+}
+
+/// Who wrote a file.
+#[derive(Debug, Deserialize)]
+pub struct Tool {
+    /// Program.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What tells the files apart.
+#[derive(Deserialize)]
+struct Stamp {
+    schema: Option<String>,
+    version: Option<u64>,
+    tool: Option<Tool>,
+    benchmarks: Option<IgnoredAny>,
+}
+
+impl Exported {
+    /// What our own document calls itself.
+    pub const SCHEMA: &str = "criterion-torch/report";
+    /// What it calls itself where each case is a line.
+    pub const LINES: &str = "criterion-torch/report-lines";
+    /// The version of both that this code writes and reads. It moves with that of [`Record`], which
+    /// they contain.
+    pub const VERSION: u32 = 1;
+
+    /// See [`Inputs::read_file`].
+    pub fn read(path: &Path) -> Result<Self, ExportedError> {
+        let text =
+            fs::read(path).map_err(|cause| ExportedError::Io { path: path.to_owned(), cause })?;
+        let malformed = |cause| ExportedError::Malformed { path: path.to_owned(), cause };
+        let foreign = |why: String| ExportedError::Foreign { path: path.to_owned(), why };
+        let stamp = match Deserializer::from_slice(&text).into_iter::<Stamp>().next() {
+            Some(Ok(stamp)) => stamp,
+            Some(Err(error)) if error.is_eof() => return Err(malformed(error)),
+            Some(Err(error)) => return Err(foreign(error.to_string())),
+            None => return Err(foreign("it is empty".to_owned())),
+        };
+        let schema = match stamp.schema {
+            Some(schema) if [Self::SCHEMA, Self::LINES].contains(&schema.as_str()) => schema,
+            Some(schema) => return Err(foreign(format!("its schema is `{schema}`"))),
+            None if stamp.benchmarks.is_some() => {
+                return serde_json::from_slice(&text).map(Self::Critcmp).map_err(malformed);
+            }
+            None => return Err(foreign("it has neither `schema` nor `benchmarks`".to_owned())),
+        };
+        if stamp.version != Some(u64::from(Self::VERSION)) {
+            let (path, found) = (path.to_owned(), stamp.version.unwrap_or(0));
+            return Err(ExportedError::Version { path, schema, found, tool: stamp.tool });
+        }
+        let (head, cases) = if schema == Self::SCHEMA {
+            document::whole(&text).map_err(malformed)?
+        } else {
+            document::lines(&text, path).map_err(malformed)?
+        };
+        Ok(Self::report(head, cases))
+    }
+
+    fn report(head: Head, cases: Vec<Case>) -> Self {
+        let mut inputs = Inputs {
+            older: head.older,
+            left_out: head.left_out,
+            foreign: head.foreign,
+            warnings: head.warnings,
+            unreadable: head.unreadable,
+            ..Inputs::default()
+        };
+        // Without a name, a run concerns a baseline because it left records there.
+        inputs.recorded = head.runs.iter().map(|run| run.manifest.run_id.clone()).collect();
+        inputs.runs = head.runs;
+        for Case { record, criterion, no_time } in cases {
+            let id = || record.full_id.clone();
+            inputs.no_times.extend(no_time.map(|why| (id(), why)));
+            inputs.results.extend(criterion.map(|result| (id(), vec![result])));
+            inputs.records.push(*record);
+        }
+        Self::Report { inputs: Box::new(inputs), baseline: head.baseline }
+    }
+}
+
+/// Records are read as those of today; whoever changes their version changes this one.
+const _: () = assert!(Record::VERSION == 2 && Exported::VERSION == 1);

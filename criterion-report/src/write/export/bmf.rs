@@ -1,0 +1,52 @@
+//! Bencher Metric Format: benchmark to measure to value with bounds, all numbers.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::{Finite, figures};
+use crate::model::{Entry, Report};
+use crate::write::Notes;
+
+/// Benchmarks by `full_id`, which is their name and may be 1024 characters long.
+struct Benchmarks<'a>(&'a Report);
+
+struct Measures<'a>(Entry<'a>);
+
+#[derive(serde::Serialize)]
+struct Metric {
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lower_value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upper_value: Option<f64>,
+}
+
+impl Serialize for Benchmarks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.0.entries().filter(|entry| figures(entry).next().is_some());
+        serializer.collect_map(entries.map(|entry| (entry.row.full_id(), Measures(entry))))
+    }
+}
+
+impl Serialize for Measures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for Finite { measure, value, interval } in figures(&self.0) {
+            let metric = Metric {
+                value,
+                lower_value: interval.map(|it| it.low),
+                upper_value: interval.map(|it| it.high),
+            };
+            map.serialize_entry(measure.slug, &metric)?;
+        }
+        map.end()
+    }
+}
+
+pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
+    serde_json::to_writer_pretty(&mut *out, &Benchmarks(report))?;
+    writeln!(out)?;
+    Ok(super::without_figures(report))
+}

@@ -1,0 +1,59 @@
+//! critcmp's exchange format. Its reader wants every estimate but the slope.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::model::{Benchmark, CriterionResult, Estimates, Report};
+use crate::units;
+use crate::write::Notes;
+
+#[derive(serde::Serialize)]
+struct Baseline<'a> {
+    name: &'a str,
+    benchmarks: Benchmarks<'a>,
+}
+
+struct Benchmarks<'a>(&'a Report);
+
+#[derive(serde::Serialize)]
+struct Case<'a> {
+    baseline: &'a str,
+    fullname: String,
+    criterion_benchmark_v1: &'a Benchmark,
+    criterion_estimates_v1: &'a Estimates,
+}
+
+impl Serialize for Benchmarks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let baseline = self.0.baseline.as_str();
+        let mut map = serializer.serialize_map(None)?;
+        for CriterionResult { benchmark, estimates, .. } in results(self.0) {
+            let fullname = format!("{baseline}/{}", benchmark.full_id);
+            let case = Case {
+                baseline,
+                fullname,
+                criterion_benchmark_v1: benchmark,
+                criterion_estimates_v1: estimates,
+            };
+            map.serialize_entry(&benchmark.full_id, &case)?;
+        }
+        map.end()
+    }
+}
+
+/// Those that its reader takes.
+fn results(report: &Report) -> impl Iterator<Item = &CriterionResult> {
+    let results = report.entries().filter_map(|entry| entry.row.criterion.as_ref());
+    results.filter(|result| result.estimates.median_abs_dev.is_some())
+}
+
+pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
+    let baseline = Baseline { name: &report.baseline, benchmarks: Benchmarks(report) };
+    serde_json::to_writer(&mut *out, &baseline)?;
+    writeln!(out)?;
+    let left_out = report.entries().count() - results(report).count() + report.missing.len();
+    let note = format!("left out: {} without an estimate", units::count(left_out, "case"));
+    Ok(if left_out > 0 { vec![note] } else { Notes::new() })
+}

@@ -1,0 +1,68 @@
+//! github-action-benchmark's custom format: a list of values of which either the smaller or the
+//! bigger ones are better, because its alerts know one direction for a file.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::ser::{Serialize, Serializer};
+
+use super::{Finite, figures};
+use crate::model::{Better, Entry, Interval, Report};
+use crate::write::Notes;
+
+/// What `export github-action-benchmark` can be told.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Options {
+    /// Which measures: those of which the smaller or those of which the bigger values are better
+    #[arg(long, value_enum)]
+    pub better: Better,
+}
+
+struct List<'a>(&'a Report, Better);
+
+#[derive(serde::Serialize)]
+struct Bench {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+impl Serialize for List<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(report, better) = *self;
+        serializer.collect_seq(report.entries().flat_map(move |entry| {
+            let figures = figures(&entry).filter(move |it| it.measure.better == better);
+            figures.map(move |figure| Bench::of(&entry, figure)).collect::<Vec<_>>()
+        }))
+    }
+}
+
+impl Bench {
+    fn of(entry: &Entry<'_>, Finite { measure, value, interval }: Finite) -> Self {
+        let record = &entry.row.record;
+        let commit = record.environment.git_revision.as_deref();
+        let mut extra = vec![measure.name.to_owned()];
+        extra.extend(interval.map(|Interval { low, high }| format!("[{low}, {high}]")));
+        extra.extend(commit.map(|commit| format!("commit {commit}")));
+        extra.push(record.environment.host.cpu_model.clone());
+        extra.extend(entry.cautions());
+        Self {
+            name: format!("{}: {}", record.full_id, measure.slug),
+            unit: measure.unit,
+            value,
+            // The further bound: the interval of a bootstrap is not symmetrical.
+            range: interval.map(|it| format!("± {}", (value - it.low).max(it.high - value))),
+            extra: extra.join("\n"),
+        }
+    }
+}
+
+/// The values of one direction.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
+    serde_json::to_writer_pretty(&mut *out, &List(report, options.better))?;
+    writeln!(out)?;
+    Ok(super::without_figures(report))
+}

@@ -1,0 +1,224 @@
+//! A comment for a pull request. GitHub takes 65 536 characters; what does not fit is counted.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::model::{Circumstances, Entry, Figure, Interval, Measure, NoTime, Report, Row};
+use crate::units;
+use crate::write::markdown::{ABSENT, code, plain, reason, revision, table};
+use crate::write::{Align, Notes};
+
+/// The most characters of a comment, a little below what GitHub takes.
+const MOST: usize = 65_000;
+/// What is kept for saying what was cut.
+const RESERVE: usize = 200;
+
+/// A comment that grows up to its limit.
+struct Comment {
+    text: String,
+    characters: usize,
+}
+
+impl Comment {
+    /// Adds a part as a whole, or not at all.
+    fn add(&mut self, part: &str) -> bool {
+        let characters = part.chars().count();
+        let fits = self.characters + characters <= MOST - RESERVE;
+        if fits {
+            self.text.push_str(part);
+            self.characters += characters;
+        }
+        fits
+    }
+}
+
+pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
+    let mut comment = Comment { text: String::new(), characters: 0 };
+    comment.add(&heading(report));
+    let mut groups = groups(report).into_iter().peekable();
+    let mut cut = 0;
+    while let Some(group) = groups.next_if(|_| cut == 0) {
+        cut = add_group(&mut comment, &group);
+    }
+    cut += groups.map(|group| group.len()).sum::<usize>();
+    if !add_missing(&mut comment, report) {
+        cut += report.missing.len();
+    }
+    if cut > 0 {
+        let cases = units::count(cut, "case");
+        comment.text.push_str(&format!(
+            "\n**{cases} not shown**: a comment has room for {MOST} characters; `criterion-report \
+             show` has all.\n"
+        ));
+    }
+    out.write_all(comment.text.as_bytes())?;
+    Ok(Notes::new())
+}
+
+/// What was run: a line for each machine and revision, and how the cases ended.
+fn heading(report: &Report) -> String {
+    let outcomes: Vec<String> =
+        report.outcomes().iter().map(|(status, cases)| format!("{cases} {status}")).collect();
+    let missing = report.missing.len();
+    let missing = if missing > 0 { format!(", {missing} missing") } else { String::new() };
+    let mut out = format!(
+        "### Benchmarks: {}\n\n{}{missing}",
+        code(&report.baseline),
+        if outcomes.is_empty() { "no case".to_owned() } else { outcomes.join(", ") },
+    );
+    for shared in report.circumstances.iter().take(MACHINES) {
+        out.push_str(&format!(" · {}", measured(shared)));
+    }
+    let more = report.circumstances.len().saturating_sub(MACHINES);
+    if more > 0 {
+        out.push_str(&format!(" · and {}", units::count(more, "further circumstance")));
+    }
+    out.push('\n');
+    let unusable = report.unreadable.len();
+    if unusable > 0 {
+        out.push_str(&format!("\n**{} cannot be used**\n", units::count(unusable, "input")));
+    }
+    out
+}
+
+/// How many circumstances are told.
+const MACHINES: usize = 3;
+
+fn measured(shared: &Circumstances) -> String {
+    let environment = &shared.environment;
+    let devices = shared.cuda_devices.iter().cloned();
+    let machine: Vec<String> =
+        std::iter::once(environment.host.cpu_model.clone()).chain(devices).collect();
+    let git = environment.git_revision.as_deref().map(revision);
+    format!(
+        "{}, libtorch {}, git {}, {} UTC",
+        plain(&machine.join(", ")),
+        plain(&environment.torch.libtorch),
+        git.as_deref().unwrap_or("none"),
+        units::minute(shared.last),
+    )
+}
+
+/// Cases of one criterion group.
+fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
+    let mut groups: Vec<Vec<Entry<'_>>> = Vec::new();
+    for entry in report.entries() {
+        let group = |entry: &Entry<'_>| entry.row.record.case.id.group.clone();
+        // The cases of a group stand together.
+        match groups.last_mut().filter(|last| group(&last[0]) == group(&entry)) {
+            Some(last) => last.push(entry),
+            None => groups.push(vec![entry]),
+        }
+    }
+    groups
+}
+
+/// Adds as many cases of a group as fit; how many do not.
+fn add_group(comment: &mut Comment, group: &[Entry<'_>]) -> usize {
+    let text = group_text(group);
+    if comment.add(&text) {
+        return 0;
+    }
+    // The largest beginning that fits: its length grows with the number of cases.
+    let fits = |cases: &usize| {
+        let characters = group_text(&group[..*cases]).chars().count();
+        comment.characters + characters <= MOST - RESERVE
+    };
+    let counts: Vec<usize> = (1..group.len()).collect();
+    let fitting = counts.partition_point(fits);
+    if fitting > 0 {
+        comment.add(&group_text(&group[..fitting]));
+    }
+    group.len() - fitting
+}
+
+fn group_text(group: &[Entry<'_>]) -> String {
+    let columns = [
+        ("case", Align::Left),
+        ("time", Align::Right),
+        ("speed-up", Align::Right),
+        ("peak memory", Align::Right),
+        ("SQNR dB", Align::Right),
+        ("", Align::Left),
+    ];
+    let mut footnotes: Vec<String> = Vec::new();
+    let rows: Vec<Vec<String>> = group.iter().map(|entry| row(entry, &mut footnotes)).collect();
+    let mut out = format!("\n#### {}\n\n", code(&group[0].row.record.case.id.group));
+    out.push_str(&table(&columns, &rows));
+    for (index, text) in footnotes.iter().enumerate() {
+        out.push_str(&format!("\n{}. {text}", index + 1));
+    }
+    if !footnotes.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn row(entry: &Entry<'_>, footnotes: &mut Vec<String>) -> Vec<String> {
+    let id = &entry.row.record.case.id;
+    let case = code(&format!("{}/{}", id.variant, id.parameter));
+    let measure = |slug: &str| Measure::named(slug).and_then(|measure| measure.of(entry));
+    let notes = notes(entry);
+    let mut marks = Vec::new();
+    for note in notes {
+        let place = footnotes.iter().position(|known| *known == note).unwrap_or_else(|| {
+            footnotes.push(note);
+            footnotes.len() - 1
+        });
+        marks.push((place + 1).to_string());
+    }
+    let marks = if marks.is_empty() { String::new() } else { format!("({})", marks.join(", ")) };
+    let absent = || ABSENT.to_owned();
+    vec![
+        case,
+        time(entry.row),
+        measure("speedup")
+            .map_or_else(absent, |it| with_half_width(units::ratio(it.value, None), it)),
+        measure("peak-memory").map_or_else(absent, |it| units::bytes(it.value as u64)),
+        measure("sqnr").map_or_else(absent, |it| units::decibels(it.value)),
+        marks,
+    ]
+}
+
+fn time(row: &Row) -> String {
+    match &row.time {
+        Ok(time) => {
+            let figure = Figure { value: time.median_ns, interval: time.interval };
+            with_half_width(units::time(time.median_ns), figure)
+        }
+        Err(NoTime::NotMeasured) => row.record.outcome.status().to_owned(),
+        Err(why) => if why.is_stale() { "stale" } else { "no time" }.to_owned(),
+    }
+}
+
+/// `12.34 ms ± 0.5 %`: half the interval's width, relative to the value.
+fn with_half_width(text: String, Figure { value, interval }: Figure) -> String {
+    match interval.map(|interval: Interval| interval.half_width(value)) {
+        Some(half_width) => format!("{text} ± {}", units::percent(half_width)),
+        None => text,
+    }
+}
+
+/// Why a number is missing, and what qualifies those that are there; as one text each.
+fn notes(entry: &Entry<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = entry.row.reason().iter().map(|why| reason(why)).collect();
+    let measured = entry.row.record.outcome == plan::Outcome::Measured;
+    if let Some(Err(why)) = entry.comparison.map(|it| &it.gain)
+        && measured
+    {
+        notes.push(format!("no speed-up: {}", reason(&why.to_string())));
+    }
+    notes.extend(entry.cautions().iter().map(|caution| reason(caution)));
+    notes
+}
+
+fn add_missing(comment: &mut Comment, report: &Report) -> bool {
+    if report.missing.is_empty() {
+        return true;
+    }
+    let columns = [("missing", Align::Left), ("", Align::Left)];
+    let rows: Vec<Vec<String>> =
+        report.missing.iter().map(|case| vec![code(&case.full_id), reason(&case.reason)]).collect();
+    comment.add(&format!("\n{}", table(&columns, &rows)))
+}

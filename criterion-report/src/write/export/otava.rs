@@ -1,0 +1,236 @@
+//! Apache Otava's CSV importer: a history for each case, to which each export adds a row, and the
+//! configuration that names them. A file of its own for each case because the importer refuses an
+//! empty cell in a column that a test reads, and no run measures every case.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::figures;
+use crate::model::{Better, Entry, Measure, Report};
+use crate::write::Notes;
+use crate::{output, units};
+
+/// What `export otava` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Folder of the histories, one CSV file per case
+    #[arg(long, value_name = "DIR")]
+    pub history: PathBuf,
+}
+
+/// What every row starts with.
+const ATTRIBUTES: [&str; 4] = ["time", "commit", "branch", "run"];
+
+#[derive(Serialize)]
+struct Config {
+    tests: BTreeMap<String, Test>,
+}
+
+#[derive(Serialize)]
+struct Test {
+    r#type: &'static str,
+    file: PathBuf,
+    time_column: &'static str,
+    attributes: &'static [&'static str],
+    metrics: BTreeMap<String, Metric>,
+}
+
+#[derive(Serialize)]
+struct Metric {
+    column: String,
+    direction: i8,
+}
+
+/// The rows of a case, each as long as the heading.
+#[derive(Debug, Default, PartialEq)]
+struct History {
+    heading: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl History {
+    fn read(path: &Path) -> Result<Self> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).context(path.display().to_string()),
+        };
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&*text);
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for row in reader.records() {
+            let row = row.with_context(|| format!("{}: not a history", path.display()))?;
+            rows.push(row.iter().map(str::to_owned).collect());
+        }
+        if rows.is_empty() {
+            return Ok(Self::default());
+        }
+        let heading = rows.remove(0);
+        if !heading.iter().zip(ATTRIBUTES).all(|(found, expected)| found == expected) {
+            anyhow::bail!(
+                "{}: its columns are not those of a history, which start with {}",
+                path.display(),
+                ATTRIBUTES.join(",")
+            );
+        }
+        Ok(Self { heading, rows })
+    }
+
+    /// Adds a row unless it is there; a measure that earlier rows lack is empty in them.
+    fn add(&mut self, attributes: [String; 4], values: &[(&'static str, f64)]) -> bool {
+        if self.rows.iter().any(|row| row[..ATTRIBUTES.len()] == attributes) {
+            return false;
+        }
+        if self.heading.is_empty() {
+            self.heading = ATTRIBUTES.map(str::to_owned).into();
+        }
+        for (slug, _) in values {
+            if !self.heading.iter().any(|column| column == slug) {
+                self.heading.push((*slug).to_owned());
+            }
+        }
+        let value = |column: &String| values.iter().find(|(slug, _)| slug == column);
+        let columns = self.heading[ATTRIBUTES.len()..].iter();
+        let values =
+            columns.map(|column| value(column).map(|(_, it)| it.to_string()).unwrap_or_default());
+        self.rows.push(attributes.into_iter().chain(values).collect());
+        // In the order of time, whichever is exported first.
+        self.rows.sort();
+        for row in &mut self.rows {
+            row.resize(self.heading.len(), String::new());
+        }
+        true
+    }
+
+    fn write(&self, path: &Path) -> Result<()> {
+        output::stream(Some(path), |out| {
+            let mut out = csv::Writer::from_writer(out);
+            out.write_record(&self.heading)?;
+            self.rows.iter().try_for_each(|row| out.write_record(row))?;
+            Ok(out.flush()?)
+        })?;
+        Ok(())
+    }
+
+    /// The measures that every row has, and those that some row lacks.
+    fn metrics(&self) -> (Vec<&'static Measure>, Vec<&'static Measure>) {
+        let columns = self.heading.iter().enumerate().skip(ATTRIBUTES.len());
+        let measures =
+            columns.filter_map(|(place, slug)| Measure::named(slug).map(|it| (place, it)));
+        let full = |place: usize| self.rows.iter().all(|row| !row[place].is_empty());
+        let (full, gaps): (Vec<_>, Vec<_>) = measures.partition(|(place, _)| full(*place));
+        let measure = |(_, measure)| measure;
+        (full.into_iter().map(measure).collect(), gaps.into_iter().map(measure).collect())
+    }
+}
+
+/// Adds the report to the histories, and writes the configuration that reads them.
+pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<Notes> {
+    let mut notes = super::without_figures(report);
+    let mut tests = BTreeMap::new();
+    let mut known = 0;
+    for entry in report.entries() {
+        let values: Vec<_> = figures(&entry).map(|it| (it.measure.slug, it.value)).collect();
+        if values.is_empty() {
+            continue;
+        }
+        let path = file(&entry, &options.history);
+        let mut history = History::read(&path)?;
+        if history.add(attributes(&entry), &values) {
+            let folder = path.parent().expect("a file in the folder of histories");
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            history.write(&path)?;
+        } else {
+            known += 1;
+        }
+        let (full, gaps) = history.metrics();
+        if !gaps.is_empty() {
+            let slugs: Vec<&str> = gaps.iter().map(|measure| measure.slug).collect();
+            notes.push(format!(
+                "{}: not in its test, for rows that lack it: {}",
+                path.display(),
+                slugs.join(", ")
+            ));
+        }
+        tests.insert(entry.row.full_id().to_owned(), test(path, full));
+    }
+    if known > 0 {
+        notes.push(format!("{} in the histories already", units::count(known, "measurement")));
+    }
+    out.write_all(serde_yaml::to_string(&Config { tests })?.as_bytes())?;
+    Ok(notes)
+}
+
+fn file(entry: &Entry<'_>, history: &Path) -> PathBuf {
+    let mut path = history.join(entry.row.record.case.id.directory()).into_os_string();
+    path.push(".csv");
+    path.into()
+}
+
+fn attributes(entry: &Entry<'_>) -> [String; 4] {
+    let record = &entry.row.record;
+    let environment = &record.environment;
+    [
+        units::rfc3339(record.timestamp),
+        environment.git_revision.clone().unwrap_or_default(),
+        environment.git_branch.clone().unwrap_or_default(),
+        record.run_id.clone(),
+    ]
+}
+
+fn test(file: PathBuf, measures: Vec<&'static Measure>) -> Test {
+    let metrics = measures.into_iter().map(|measure| {
+        let direction = if measure.better == Better::Bigger { 1 } else { -1 };
+        (measure.slug.to_owned(), Metric { column: measure.slug.to_owned(), direction })
+    });
+    Test {
+        r#type: "csv",
+        file,
+        time_column: ATTRIBUTES[0],
+        attributes: &["commit", "branch", "run"],
+        metrics: metrics.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(time: &str) -> [String; 4] {
+        [time, "1f0c", "main", "run"].map(str::to_owned)
+    }
+
+    #[test]
+    fn a_row_is_added_once_in_the_order_of_time_and_new_columns_are_empty_before() {
+        let mut history = History::default();
+        assert!(history.add(row("2026-11-21T00:00:00Z"), &[("latency", 2.0)]));
+        assert!(!history.add(row("2026-11-21T00:00:00Z"), &[("latency", 3.0)]));
+        assert!(history.add(row("2026-11-20T00:00:00Z"), &[("latency", 1.0), ("energy", 0.5)]));
+        assert_eq!(history.heading[4..], ["latency", "energy"]);
+        let values: Vec<_> = history.rows.iter().map(|row| row[4..].to_vec()).collect();
+        assert_eq!(values, [["1", "0.5"], ["2", ""]]);
+        let slugs = |measures: Vec<&Measure>| -> Vec<&str> {
+            measures.iter().map(|measure| measure.slug).collect()
+        };
+        let (full, gaps) = history.metrics();
+        assert_eq!((slugs(full), slugs(gaps)), (vec!["latency"], vec!["energy"]));
+    }
+
+    #[test]
+    fn a_history_comes_back_as_it_was_and_no_other_file_is_taken_for_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("case.csv");
+        assert_eq!(History::read(&path).expect("nothing yet"), History::default());
+        let mut history = History::default();
+        history.add(row("2026-11-21T00:00:00Z"), &[("latency", 1.25e-3)]);
+        history.write(&path).expect("written");
+        assert_eq!(History::read(&path).expect("a history"), history);
+        fs::write(&path, "name,value\na,1\n").expect("written");
+        let error = History::read(&path).expect_err("another file").to_string();
+        assert!(error.ends_with("which start with time,commit,branch,run"), "{error}");
+    }
+}
