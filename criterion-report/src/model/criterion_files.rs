@@ -10,6 +10,7 @@
 //! sanitised and cut, so a result is known by the `full_id` in `benchmark.json`, never by its path.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -132,7 +133,7 @@ fn not_followed(link: &Path) -> Option<String> {
 fn read_result(folder: &Path, path: &Path, text: &[u8], wanted: &HashSet<&str>) -> Folder {
     let benchmark: Benchmark = match serde_json::from_slice(text) {
         Ok(benchmark) => benchmark,
-        Err(error) => return Folder::Unusable(format!("{}: {error}", path.display())),
+        Err(error) => return Folder::Unusable(unusable(path, error)),
     };
     if !wanted.contains(benchmark.full_id.as_str()) {
         return Folder::Foreign(benchmark.full_id);
@@ -148,13 +149,17 @@ fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<CriterionResult, 
     let samples: Samples = read_json(&sample_path)?;
     let estimates_path = folder.join("estimates.json");
     let estimates: Estimates = read_json(&estimates_path)?;
-    CriterionResult::new(benchmark, estimates, samples).map_err(|unusable| match unusable {
-        Unusable::Samples(why) => format!("{}: {why}", sample_path.display()),
-        Unusable::Estimates(why) => format!("{}: {why}", estimates_path.display()),
+    CriterionResult::new(benchmark, estimates, samples).map_err(|refused| match refused {
+        Unusable::Samples(why) => unusable(&sample_path, why),
+        Unusable::Estimates(why) => unusable(&estimates_path, why),
     })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let text = file::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))
+    let text = file::read(path).map_err(|error| unusable(path, error))?;
+    serde_json::from_slice(&text).map_err(|error| unusable(path, error))
+}
+
+fn unusable(path: &Path, why: impl Display) -> String {
+    format!("{}: {why}; measure it again, or delete its folder", path.display())
 }

@@ -124,7 +124,7 @@ impl Samples {
         }
         let wrong = |value: &&f64| !possible::positive(**value);
         match (self.times.iter().find(wrong), self.iters.iter().find(wrong)) {
-            (Some(ns), _) => Err(format!("a sample of {ns} ns is not a positive time")),
+            (Some(ns), _) => Err(format!("a sample of {ns:?} ns is none that can be")),
             (_, Some(iters)) => Err(format!("a sample of {iters} iterations")),
             (None, None) => Ok(()),
         }
@@ -156,8 +156,10 @@ impl Estimate {
         let possible = [self.point_estimate, lower_bound, upper_bound].into_iter().all(is_possible);
         if !(possible && lower_bound <= upper_bound) {
             return Err(format!(
-                "the {name} {} in [{lower_bound}, {upper_bound}] is not a positive time",
-                self.point_estimate
+                "the {name} {:?} in [{lower_bound:?}, {upper_bound:?}] is none: all three have to \
+                 be positive and below {:?} ns, and the bounds in their order",
+                self.point_estimate,
+                possible::LARGEST,
             ));
         }
         if !possible::level(confidence_level) {

@@ -106,6 +106,17 @@ impl Records {
         Ok(found)
     }
 
+    /// The record of a line; none where an earlier version wrote it.
+    ///
+    /// # Errors
+    /// When it is none, of a newer version, or says what cannot be: why, with the remedy.
+    pub fn of_line(line: &[u8]) -> Result<Option<Record>, String> {
+        Ok(match parse(line)? {
+            Line::Record(record) => Some(*record),
+            Line::Older(_) => None,
+        })
+    }
+
     /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
         let text = match file::read(path) {
@@ -224,20 +235,21 @@ fn older_file(path: &Path, older: &[Stamp]) -> Option<String> {
 }
 
 /// All runs, the oldest first, and a line for each whose manifest cannot be used.
-pub fn read_runs(root: &Path) -> Result<(Vec<Run>, Vec<String>), RecordsError> {
+pub fn read_runs(root: &Path) -> (Vec<Run>, Vec<String>) {
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
-    for path in list(&root.join("runs"), "json")? {
+    let paths = list(&root.join("runs"), "json").unwrap_or_else(|error| {
+        unreadable.push(error.to_string());
+        Vec::new()
+    });
+    for path in paths {
         match read_run(&path) {
             Ok(run) => runs.push(run),
             Err(why) => unreadable.push(format!("{}: {why}", path.display())),
         }
     }
-    runs.sort_by(|a, b| {
-        let moment = |run: &Run| (run.manifest.started, run.manifest.run_id.clone());
-        moment(a).cmp(&moment(b))
-    });
-    Ok((runs, unreadable))
+    runs.sort_by_cached_key(|run| (run.manifest.started, run.manifest.run_id.clone()));
+    (runs, unreadable)
 }
 
 fn read_run(path: &Path) -> Result<Run, String> {
