@@ -4,11 +4,15 @@
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes
 //! nothing; the command line chooses.
 
+pub mod aa;
 pub mod calibration;
 pub mod cli;
+pub mod compare;
 pub mod kernels;
 pub mod model;
 mod output;
 pub mod planned;
+pub mod schema;
 pub mod units;
+pub mod validate;
 pub mod write;

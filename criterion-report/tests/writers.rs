@@ -9,11 +9,11 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 fn show() -> Writer {
-    Writer::Show(show::Options { color: ColorChoice::Auto, details: false })
+    Writer::Show(show::Options { color: ColorChoice::Auto, details: false, ..Default::default() })
 }
 
 fn details() -> Writer {
-    Writer::Show(show::Options { color: ColorChoice::Auto, details: true })
+    Writer::Show(show::Options { color: ColorChoice::Auto, details: true, ..Default::default() })
 }
 
 fn csv() -> Writer {
@@ -87,7 +87,11 @@ fn a_narrow_table_leaves_out_steps_then_bits() {
 
 #[test]
 fn show_in_colour_has_the_same_letters() {
-    let coloured = Writer::Show(show::Options { color: ColorChoice::Always, details: false });
+    let coloured = Writer::Show(show::Options {
+        color: ColorChoice::Always,
+        details: false,
+        ..Default::default()
+    });
     let codes = regex::Regex::new("\x1b\\[[0-9]+m").expect("a valid pattern");
     for name in READABLE {
         let text = write(&coloured, &report(name));

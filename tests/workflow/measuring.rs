@@ -46,6 +46,29 @@ criterion-torch-plan = { opt-level = 0 }
 criterion-torch-statistics = { opt-level = 0 }
 ";
 
+/// What cargo builds of a package is called after its name, its version and its place in the
+/// workspace. In a folder of cargo's that is shared, the clones' packages would take the place of those
+/// under test, of which some are still to be used: so they have a version of their own.
+fn set_version(tree: &Path) {
+    let version = |version: &str| format!("version = \"{version}\"\n");
+    let ours = version(env!("CARGO_PKG_VERSION"));
+    for (file, before) in [("Cargo.toml", "[workspace.package]\n"), ("Cargo.lock", "")] {
+        let path = tree.join(file);
+        let text = fs::read_to_string(&path).expect("it has one");
+        // Only packages of the workspace have no source.
+        let changed: Vec<String> = text
+            .split_inclusive("\n\n")
+            .map(|part| match part.contains("source = ") || !part.contains(before) {
+                true => part.to_owned(),
+                false => part.replace(&ours, &version("0.0.0-clone")),
+            })
+            .collect();
+        let changed = changed.concat();
+        assert_ne!(changed, text, "{file} has the version");
+        fs::write(path, changed).expect("write a file");
+    }
+}
+
 /// A repository on the server, and a clone in which somebody works.
 struct Project {
     place: PathBuf,
@@ -60,6 +83,7 @@ impl Project {
         }
         fs::create_dir_all(&tree).expect("make a folder");
         repository::copy_of_this(&tree);
+        set_version(&tree);
         repository::remove(&tree.join("benches/kernels"));
         git(&tree, &["init", "--quiet", "--initial-branch=main"]);
         let project = Self { place: place.to_owned(), tree };

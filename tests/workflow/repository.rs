@@ -4,15 +4,26 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Of this repository, as it is now: committed or not, but for what git ignores.
+/// Of this repository, as it is now: committed or not, but for its history and what it ignores.
+/// Without git, which refuses folders of other users: that says nothing of the workflow.
 pub fn copy_of_this(into: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let list = git(here, &["ls-files", "--cached", "--others", "--exclude-standard"]);
-    for file in list.lines().filter(|file| here.join(file).exists()) {
-        let target = into.join(file);
-        fs::create_dir_all(target.parent().expect("a file lies in a folder")).expect("a folder");
-        // With its permissions: scripts can be run.
-        fs::copy(here.join(file), target).expect("copy a file");
+    let ignored = fs::read_to_string(here.join(".gitignore")).expect("it has one");
+    let ignored = |name: &str| ignored.lines().any(|line| line.strip_prefix('/') == Some(name));
+    fs::create_dir_all(into).expect("a folder");
+    for entry in fs::read_dir(here).expect("a folder") {
+        let path = entry.expect("readable").path();
+        let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
+        // Of a worktree `.git` is a file.
+        if name == ".git" || ignored(&name) {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &into.join(name));
+        } else {
+            // With its permissions: scripts can be run.
+            fs::copy(&path, into.join(name)).expect("copy a file");
+        }
     }
 }
 

@@ -195,6 +195,8 @@ impl<'w> Runner<'w> {
         repository::isolate(bash);
         bash.current_dir(&running.workspace)
             .env("CI", "true")
+            // The server of the comments is on this machine, wherever else requests go by.
+            .env("no_proxy", "127.0.0.1")
             .env("GITHUB_WORKSPACE", &running.workspace)
             .env("RUNNER_TEMP", &running.temp)
             .envs(&self.variables);

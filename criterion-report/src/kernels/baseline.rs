@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::model::kernels::{KernelResult, Past, Point};
+use crate::model::kernels::{KernelResult, Past, Point, SUMMARY};
 use crate::model::{Location, Report, Selection};
-use crate::write::kernels::SUMMARY;
 
 /// Cases, and files and lines that should have been some.
 type Before = (Vec<Point>, Vec<String>);

@@ -84,7 +84,7 @@ fn of_a_device_with_a_queue_the_call_is_queueing() {
 #[test]
 fn a_table_of_calls_has_their_time_alone() {
     let report = common::try_report("calibration", "new", "call/").expect("readable");
-    let options = show::Options { color: ColorChoice::Never, details: false };
+    let options = show::Options { color: ColorChoice::Never, details: false, ..Default::default() };
     let text = common::write(&Writer::Show(options), &report);
     let tables: Vec<&str> =
         text.split("\n\n").filter(|it| it.starts_with("calibration/")).collect();

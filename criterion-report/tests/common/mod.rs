@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 pub mod many;
+pub mod sweep;
 
 use std::path::PathBuf;
 

@@ -1,22 +1,34 @@
 //! `export`, what it writes and what is read back of it; `validate`; `schema`.
 
+mod columns;
 #[path = "../common/mod.rs"]
 mod common;
 mod formats;
 mod read_back;
+mod schemas;
+mod validate;
 
 use clap::Parser;
 use criterion_report::write::{Target, Writer};
 
 const TARGET: Target<'_> = Target { colour_terminal: false, width: None, file: None };
 
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Command {
+    #[command(subcommand)]
+    writer: Writer,
+}
+
 /// The writer that a command line asks for.
 fn writer(command: &str) -> Writer {
-    #[derive(Parser)]
-    #[command(no_binary_name = true)]
-    struct Command {
-        #[command(subcommand)]
-        writer: Writer,
-    }
     Command::parse_from(command.split(' ')).writer
+}
+
+/// Why a command line asks for none.
+fn refused(command: &str) -> String {
+    match Command::try_parse_from(command.split(' ')) {
+        Ok(command) => panic!("it was understood: {command:?}"),
+        Err(error) => error.to_string(),
+    }
 }

@@ -10,7 +10,9 @@ use super::*;
 #[test]
 fn show_prints_kernels() {
     let report = everything().report();
-    let show = |details| Writer::Show(show::Options { color: ColorChoice::Never, details });
+    let show = |details| {
+        Writer::Show(show::Options { color: ColorChoice::Never, details, ..Default::default() })
+    };
     assert_snapshot!("show", write(&show(false), &report));
     assert_snapshot!("details", write(&show(true), &report));
 }

@@ -19,7 +19,9 @@ fn fixture() -> Fixture {
 
 #[test]
 fn show_prints_operators() {
-    let show = |details| Writer::Show(show::Options { color: ColorChoice::Auto, details });
+    let show = |details| {
+        Writer::Show(show::Options { color: ColorChoice::Auto, details, ..Default::default() })
+    };
     let report = fixture().report("");
     let text = write(&show(false), &report);
     assert_snapshot!("show", text);

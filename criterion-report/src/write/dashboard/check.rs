@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use thiserror::Error;
 
 use super::record::DbCase;
+use crate::model::database::{Series, is_storable};
 
 /// Why a file must not be uploaded.
 #[derive(Debug, Error, PartialEq)]
@@ -55,22 +56,21 @@ fn indented(notes: &[String]) -> String {
 #[derive(Default)]
 pub struct Check<'a> {
     /// The cases of a series, each with the names of its metrics.
-    series: HashMap<[String; 7], Vec<(&'a str, Vec<String>)>>,
+    series: HashMap<Series<'static>, Vec<(&'a str, Vec<String>)>>,
 }
 
 impl<'a> Check<'a> {
     /// Checks the records of the case with this id, and what they are with those before.
     pub fn add(&mut self, id: &'a str, case: DbCase) -> Result<(), DashboardError> {
-        let identity = identity(&case);
+        let series = series(&case).into_owned();
         for metric in &case.metrics {
             let value = metric.benchmark_values[0];
-            // The database stores 32 bits.
-            if !(value as f32).is_finite() {
+            if !is_storable(value) {
                 let (case, metric) = (id.to_owned(), metric.name.clone());
                 return Err(DashboardError::NotFinite { case, metric, value });
             }
         }
-        let others = self.series.entry(identity).or_default();
+        let others = self.series.entry(series).or_default();
         let names: Vec<String> = case.metrics.into_iter().map(|metric| metric.name).collect();
         for name in &names {
             let same = others.iter().find(|(_, known)| known.contains(name));
@@ -88,17 +88,17 @@ impl<'a> Check<'a> {
     }
 }
 
-/// By what the dashboard knows a series, but for the metric; the branch is the file's.
-fn identity(case: &DbCase) -> [String; 7] {
+/// The series of a case's records, but for the metric.
+fn series(case: &DbCase) -> Series<'_> {
     let info = &case.benchmark.extra_info;
-    [
-        &case.benchmark.dtype,
-        info.get("arch").unwrap_or_default(),
-        info.get("device").unwrap_or_default(),
-        case.model.backend.unwrap_or_default(),
-        &case.benchmark.mode,
-        &case.model.name,
-        info.get("use_compile").unwrap_or("false"),
-    ]
-    .map(str::to_owned)
+    Series::new([
+        Some(&case.benchmark.dtype),
+        info.get("arch"),
+        info.get("device"),
+        case.model.backend,
+        None,
+        Some(&case.benchmark.mode),
+        Some(&case.model.name),
+        info.get("use_compile"),
+    ])
 }

@@ -4,7 +4,7 @@ use plan::{Case, Dtype, Mode, Outcome, Work};
 
 use super::record::{Info, Metric};
 use super::v3::failure_type;
-use crate::model::{Entry, Gain, GainSource, Interval, Row, Time};
+use crate::model::{Entry, Gain, GainSource, Interval, Measure, Time};
 
 /// One number, with its interval where it has one.
 fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
@@ -85,7 +85,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     if let (Ok(time), Some(_)) = (&row.time, entry.quantization) {
         times(&format!("{candidate} {pass}"), time, &mut metrics);
     }
-    metrics.extend(measures(pass, row));
+    metrics.extend(measures(pass, entry));
     metrics.extend(memory(entry));
     let sqnr = row.accuracy().map(|accuracy| accuracy.sqnr_db.0);
     metrics.extend(
@@ -127,35 +127,31 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// What a case measured besides its time; what is absent, or not positive and so without a
-/// logarithm, is left out. Times are in µs and energy in µJ: dashboards cut values to two decimals.
-fn measures(pass: &str, row: &Row) -> Vec<Metric> {
-    let measures = &row.record.measures;
-    let mut values = Vec::new();
-    if let Some(latency) = measures.latency {
-        for (which, ns) in [
-            ("p50", Some(latency.p50_ns)),
-            ("p90", latency.p90_ns),
-            ("p99", latency.p99_ns),
-            ("max", Some(latency.max_ns)),
-        ] {
-            values.push((format!("{pass} Latency {which} (us)"), "us", ns.map(|ns| ns / 1e3)));
-        }
-    }
-    let first_call = measures.first_call_ns.map(|ns| ns as f64 / 1e3);
-    let energy = measures.energy.as_ref().map(|energy| energy.joules * 1e6);
-    values.extend([
-        (format!("{pass} Throughput (steps/s)"), "steps/s", row.steps_per_s()),
-        (format!("{pass} Throughput (GFLOP/s)"), "GFLOP/s", row.gflop_per_s()),
-        (format!("{pass} Throughput (GB/s)"), "GB/s", row.gb_per_s()),
-        (format!("{pass} First Call Time (us)"), "us", first_call),
-        (format!("{pass} Energy (uJ)"), "uJ", energy),
-    ]);
+/// From the unit of the catalogue to the dashboard's.
+type Convert = fn(f64) -> f64;
+
+/// Measures of the catalogue that a case has besides its time: slug, what stands behind the pass,
+/// unit, and the value in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
+const MEASURES: &[(&str, &str, &str, Convert)] = &[
+    ("latency-p50", "Latency p50 (us)", "us", |ns| ns / 1e3),
+    ("latency-p90", "Latency p90 (us)", "us", |ns| ns / 1e3),
+    ("latency-p99", "Latency p99 (us)", "us", |ns| ns / 1e3),
+    ("latency-max", "Latency max (us)", "us", |ns| ns / 1e3),
+    ("throughput", "Throughput (steps/s)", "steps/s", |value| value),
+    ("gflops", "Throughput (GFLOP/s)", "GFLOP/s", |value| value),
+    ("bandwidth", "Throughput (GB/s)", "GB/s", |value| value),
+    ("first-call", "First Call Time (us)", "us", |ns| ns / 1e3),
+    ("energy", "Energy (uJ)", "uJ", |joules| joules * 1e6),
+];
+
+/// Those that are there; what is not positive has no logarithm, and is left out.
+fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
-    for (name, unit, value) in values {
-        metrics.extend(
-            value.filter(|value| *value > 0.0).map(|value| metric(name, unit, value, None)),
-        );
+    for (slug, what, unit, in_unit) in MEASURES {
+        let measure = Measure::named(slug).expect("the list holds measures of the catalogue");
+        let value =
+            measure.of(entry).map(|figure| in_unit(figure.value)).filter(|value| *value > 0.0);
+        metrics.extend(value.map(|value| metric(format!("{pass} {what}"), unit, value, None)));
     }
     metrics
 }

@@ -14,6 +14,7 @@ use plan::{Device, Outcome};
 use rayon::prelude::*;
 
 use super::{Notes, Target};
+use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
 use check::Check;
@@ -54,7 +55,7 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<Notes> {
     if let Some(file) = target.file
-        && file.extension().is_none_or(|extension| extension != "json")
+        && !has_upload_name(file)
     {
         return Err(DashboardError::NotJson { file: file.display().to_string() }.into());
     }

@@ -255,7 +255,7 @@ fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
 }
 
 /// What the reader must know of the line's numbers.
-fn notes(entry: &Entry<'_>) -> Vec<String> {
+pub fn notes(entry: &Entry<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Err(why) = &entry.row.time
         && *why != NoTime::NotMeasured

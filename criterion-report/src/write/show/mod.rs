@@ -1,5 +1,6 @@
 //! `show`: the report as a table for people.
 
+mod chosen;
 mod compiled;
 mod details;
 pub(super) mod footer;
@@ -13,9 +14,10 @@ use clap::ColorChoice;
 
 use super::Target;
 use crate::model::{Entry, Report};
+pub use chosen::{Column, Sorting};
 
 /// What `show` can be told.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
     /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -39,6 +41,17 @@ pub struct Options {
     /// is absent is `–`, with its reason below the tables.
     #[arg(long)]
     pub details: bool,
+    /// Show these measures instead, in this order; `--columns help` lists them
+    ///
+    /// They are those of `export`. Where the table is wider than the terminal, intervals give way,
+    /// then the last columns, which are named.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "details")]
+    pub columns: Vec<Column>,
+    /// Sort the cases inside each group by a measure, e.g. `latency` or `speedup:desc`
+    ///
+    /// Cases of one dtype and shape stay together; those without a value come last.
+    #[arg(long, value_name = "COLUMN[:desc]")]
+    pub sort: Option<Sorting>,
 }
 
 /// What stands in the place of an absent value.
@@ -58,9 +71,16 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
     };
     let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
     let mut out = header::header(report, width, colour);
-    for group in groups(report) {
+    for mut group in groups(report) {
+        if let Some(sorting) = options.sort {
+            sorting.sort(&mut group);
+        }
         out.push('\n');
-        out.push_str(&group::table(&group, options.details, width, colour));
+        out.push_str(&if options.columns.is_empty() {
+            group::table(&group, options.details, width, colour)
+        } else {
+            chosen::table(&group, &options.columns, width, colour)
+        });
     }
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));

@@ -1,0 +1,52 @@
+//! The rules that a writer of records has to keep as well.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+/// Whether the uploader takes a file of this name.
+pub fn has_upload_name(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Whether the database can hold the value: its columns have 32 bits, and JSON no infinity.
+pub fn is_storable(value: f64) -> bool {
+    (value as f32).is_finite()
+}
+
+/// By what dashboards know a series; the branch is the upload's.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Series<'a>([Cow<'a, str>; 8]);
+
+impl<'a> Series<'a> {
+    /// In this order: dtype, arch, device, backend, metric, mode, model, use_compile. Without the
+    /// last one dashboards of torchao take `false`.
+    pub fn new(parts: [Option<&'a str>; 8]) -> Self {
+        let mut parts = parts.map(|part| Cow::Borrowed(part.unwrap_or_default()));
+        if parts[7].is_empty() {
+            parts[7] = "false".into();
+        }
+        Self(parts)
+    }
+
+    /// The same, whatever becomes of the record.
+    pub fn into_owned(self) -> Series<'static> {
+        Series(self.0.map(|part| Cow::Owned(part.into_owned())))
+    }
+
+    /// Name of the metric.
+    pub fn metric(&self) -> &str {
+        &self.0[4]
+    }
+
+    /// Name of the model.
+    pub fn model(&self) -> &str {
+        &self.0[6]
+    }
+
+    /// The same time in the finer unit, if this one is in ms.
+    pub fn in_microseconds(&self) -> Option<Self> {
+        let mut finer = self.clone();
+        finer.0[4] = finer.0[4].strip_suffix("(ms)").map(|name| format!("{name}(us)"))?.into();
+        Some(finer)
+    }
+}

@@ -1,0 +1,88 @@
+//! `validate`: what would go wrong in the PyTorch OSS benchmark database without an error message.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::model::database::{Finding, Severity, Trap, Unreadable, validate};
+use crate::units;
+
+/// What `validate` can be told.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Files that are to be uploaded together
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Checked {
+    /// In the order of the files and of what happens to them.
+    pub findings: Vec<Finding>,
+    /// Files that could not be read.
+    pub unreadable: Vec<Unreadable>,
+    files: usize,
+}
+
+/// Places of one trap in one file that are named; the others are counted.
+const PLACES: usize = 3;
+
+impl Options {
+    /// Reads the files and checks them.
+    pub fn run(&self) -> Checked {
+        let (findings, unreadable) = validate(&self.files);
+        Checked { findings, unreadable, files: self.files.len() }
+    }
+}
+
+impl Checked {
+    /// Number of findings that are so bad.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.trap.severity() == severity).count()
+    }
+
+    /// For people: each trap of a file once, errors first, with its places, what happens upstream and
+    /// the remedy.
+    pub fn text(&self) -> String {
+        let mut groups: BTreeMap<_, Vec<&Finding>> = BTreeMap::new();
+        for finding in &self.findings {
+            let rank = std::cmp::Reverse(finding.trap.severity());
+            let key = (&finding.file, rank, finding.trap);
+            groups.entry(key).or_default().push(finding);
+        }
+        let mut out = String::new();
+        for ((file, _, trap), findings) in groups {
+            out.push_str(&group(file, trap, &findings));
+        }
+        let [errors, warnings] = [Severity::Error, Severity::Warning].map(|it| self.count(it));
+        let read = self.files - self.unreadable.len();
+        out.push_str(&format!(
+            "{} checked: {}, {}\n",
+            units::count(read, "file"),
+            units::count(errors, "error"),
+            units::count(warnings, "warning"),
+        ));
+        out
+    }
+}
+
+fn group(file: &Path, trap: Trap, findings: &[&Finding]) -> String {
+    let word = match trap.severity() {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut out = format!("{word}[{}]: {}\n", trap.code(), file.display());
+    for finding in findings.iter().take(PLACES) {
+        let place = finding.record.map(|record| match finding.path.as_str() {
+            "" => format!("record {record}: "),
+            path => format!("record {record} {path}: "),
+        });
+        out.push_str(&format!("  {}{}\n", place.unwrap_or_default(), finding.found));
+    }
+    let more = findings.len().saturating_sub(PLACES);
+    if more > 0 {
+        out.push_str(&format!("  and {} more\n", units::count(more, "place")));
+    }
+    out.push_str(&format!("  upstream: {}\n  remedy: {}\n\n", trap.upstream(), trap.remedy()));
+    out
+}

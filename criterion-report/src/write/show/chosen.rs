@@ -1,0 +1,129 @@
+//! The columns that the user names, of the catalogue of measures, in the place of the table's own.
+
+use std::str::FromStr;
+
+use super::footnotes::Footnotes;
+use super::group::{notes, parameter_heading};
+use super::{ABSENT, parameters};
+use crate::model::{Entry, Figure, Measure};
+use crate::units;
+use crate::write::failures;
+use crate::write::table::{Align, Cell, Line, Paint, fit, render, table_width, wrap};
+
+/// A measure as a column.
+#[derive(Debug, Clone, Copy)]
+pub struct Column(&'static Measure);
+
+impl FromStr for Column {
+    type Err = String;
+
+    fn from_str(slug: &str) -> Result<Self, String> {
+        Measure::named(slug).map(Self).ok_or_else(|| {
+            let known = Measure::ALL.iter();
+            let known = known.map(|it| format!("\n  {:<24} {} ({})", it.slug, it.name, it.unit));
+            format!("the columns are:{}", known.collect::<String>())
+        })
+    }
+}
+
+/// What the lines are sorted by.
+#[derive(Debug, Clone, Copy)]
+pub struct Sorting {
+    column: Column,
+    descending: bool,
+}
+
+impl FromStr for Sorting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (slug, order) = text.split_once(':').unwrap_or((text, "asc"));
+        let descending = match order {
+            "asc" => false,
+            "desc" => true,
+            other => return Err(format!("order `{other}` is neither `asc` nor `desc`")),
+        };
+        Ok(Self { column: slug.parse()?, descending })
+    }
+}
+
+impl Sorting {
+    /// Sorts the cases of a group; those without a value come last, and equal ones keep their order.
+    pub fn sort(self, entries: &mut [Entry<'_>]) {
+        let value = |entry: &Entry<'_>| self.column.0.of(entry).map(|figure| figure.value);
+        entries.sort_by(|a, b| match (value(a), value(b)) {
+            (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+    }
+}
+
+/// The table of a group in these columns. Where it is wider than the terminal, intervals go, then
+/// the last columns, which are named.
+pub fn table(entries: &[Entry<'_>], columns: &[Column], width: usize, colour: bool) -> String {
+    let group = &entries[0].row.record.case.id.group;
+    let mut out = format!("{}\n", Paint::Bold.on(group, colour));
+    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
+        return out + &failures::render(&text, width, colour);
+    }
+    let headings = columns.iter().map(|column| (column.0.slug, Align::Right));
+    let headings: Vec<(&str, Align)> =
+        [("", Align::Left)].into_iter().chain(headings).chain([("", Align::Left)]).collect();
+    let mut footnotes = Footnotes::default();
+    let mut lines = lines(entries, columns, true, &mut footnotes);
+    if table_width(&headings, &lines, INDENT) > width {
+        lines = self::lines(entries, columns, false, &mut footnotes);
+    }
+    let last_first: Vec<usize> = (1..=columns.len()).rev().collect();
+    let left_out = fit(&headings, &mut lines, INDENT, Some(width), &last_first);
+    out.push_str(&render(&headings, &lines, INDENT, width, colour));
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().rev().map(|&column| headings[column].0).collect();
+        for part in wrap(&format!("no room for: {}", names.join(", ")), width - INDENT) {
+            out.push_str(&format!("    {}\n", Paint::Dim.on(&part, colour)));
+        }
+    }
+    out.push_str(&footnotes.render(width, colour));
+    out
+}
+
+/// Spaces before the lines of a table.
+const INDENT: usize = 4;
+
+fn lines(
+    entries: &[Entry<'_>],
+    columns: &[Column],
+    intervals: bool,
+    footnotes: &mut Footnotes,
+) -> Vec<Line> {
+    let shared = failures::shared(entries.iter().map(|entry| entry.row));
+    let mut lines = Vec::new();
+    for parameter in parameters(entries.iter().copied()) {
+        lines.push(parameter_heading(&parameter[0]));
+        for entry in &parameter {
+            lines.push(failures::line(entry.row, &shared, footnotes).unwrap_or_else(|| {
+                let variant = Cell::from(entry.row.record.case.variant());
+                let cells = columns.iter().map(|column| cell(*column, entry, intervals));
+                let marks = Cell::new(footnotes.marks(notes(entry)), Paint::Warn);
+                Line::Cells([variant].into_iter().chain(cells).chain([marks]).collect())
+            }));
+        }
+    }
+    lines
+}
+
+fn cell(Column(measure): Column, entry: &Entry<'_>, intervals: bool) -> Cell {
+    let Some(Figure { value, interval }) = measure.of(entry) else { return ABSENT.into() };
+    let interval = interval.filter(|_| intervals);
+    let text = match measure.unit {
+        "ns" => units::time_with_interval(value, interval),
+        "s" => units::time(value * 1e9),
+        "x" => units::ratio(value, interval),
+        "B" => units::bytes(value as u64),
+        "dB" => units::decibels(value),
+        "1" => units::error(value),
+        unit => format!("{} {unit}", units::significant(value, 4)),
+    };
+    text.into()
+}
