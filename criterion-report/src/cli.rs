@@ -8,11 +8,12 @@ use clap::{ColorChoice, Parser, Subcommand};
 use regex::Regex;
 
 use crate::model::calibration::Profile;
+use crate::model::compare::Remarks;
 use crate::model::database::Severity;
 use crate::model::{Exported, Inputs, Location, Report, Selection};
 use crate::schema::Schema;
 use crate::write::{self, Target, Writer};
-use crate::{calibration, kernels, output, planned, units, validate};
+use crate::{aa, calibration, compare, kernels, output, planned, units, validate};
 
 /// Turn what `cargo bench` left into tables and files
 ///
@@ -120,6 +121,47 @@ enum Command {
     /// Exit codes: 0 fine; 1 a gate of --fail-on (or --strict) failed, its cases on stderr; 2 wrong
     /// usage, or nothing to read.
     Kernels(Box<kernels::Options>),
+    /// Compare two baselines: what regressed, improved or stayed, and what noise leaves open
+    ///
+    /// A side is the name given to `--save-baseline` (with all its launches `NAME@1`, `NAME@2` and so
+    /// on, as `cargo xtask bench --repeat N` saves them), or a folder: criterion's of another checkout
+    /// (target/criterion, or its target), of which --baseline says which results, or an earlier
+    /// --output-dir of `kernels`; or a file of `export json`, `export jsonl` or `critcmp --export`, of
+    /// which the last holds times alone. A name that has records comes before a path. Compared are
+    /// time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
+    ///
+    /// By the default policy a time is regressed where B over A is above 1 plus the threshold, its
+    /// whole 95 % interval above 1, and the rank-sum test over the launches, adjusted by Holm's method
+    /// for all cases compared, below 5 %. improved is the mirror image, equivalent an interval within
+    /// the threshold of 1, and everything else inconclusive, with what would decide it. A threshold is
+    /// no more than it says: a case that is slower by just that much is called regressed about every
+    /// other time.
+    ///
+    /// With one launch on a side, the interval is widened by the noise between launches that
+    /// `criterion-report aa` found on this machine, else by an assumed one of ±25 %, and the adjusted p
+    /// has to be below 1 %.
+    ///
+    /// Memory is counted, not timed: there the threshold alone decides. So it does for errors, of which
+    /// the relative one is compared, or the RMSE where the reference is zero. What A measured and B
+    /// fails at is regressed; what B was not asked for is not compared.
+    ///
+    /// Results of two machines (processor, CPUs, GiB of memory, GPU) are refused.
+    ///
+    /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr; 2 wrong usage, two
+    /// machines, or input that cannot be read.
+    Compare(Box<compare::Options>),
+    /// Measure how far launches of one revision lie apart: the noise floor that `compare` reads
+    ///
+    /// Takes all launches of a name, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` leaves
+    /// them, all of one clean git revision and one machine. Per case: `σ`, the standard deviation of
+    /// ln(median) between launches; `spread`, the slowest median over the fastest; and in how many of
+    /// all pairs of single launches `compare` would call the case regressed or improved, by the noise
+    /// within launches alone (`changed`), and widened by the floor (`widened`). Below stands the
+    /// pooled σ, the 90 % quantile over the cases, which is for cases that the profile does not know.
+    ///
+    /// The profile is written to `noise.json` beside the records, or to --output. Cases of earlier
+    /// profiles stay in it until they are measured again.
+    Aa(aa::Options),
     /// Check files for the PyTorch OSS benchmark database, ours or anyone's, before they are uploaded
     ///
     /// The uploader, the database and the dashboards lose or change records in silence. Each such
@@ -164,6 +206,8 @@ impl Cli {
             Command::Plan { configs, format } => self.source.plan(&configs, format),
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
+            Command::Compare(options) => self.source.compare(&options),
+            Command::Aa(options) => self.source.aa(&options),
             Command::Validate(options) => self.source.validate(&options),
             Command::Schema { name } => {
                 self.source.nothing_of_results("`schema` prints a schema", false)?;
@@ -292,6 +336,63 @@ impl Source {
         Ok(if failed.is_empty() { end } else { ExitCode::from(GATE_FAILED) })
     }
 
+    fn compare(&self, options: &compare::Options) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for one side; `compare` has --fail-on");
+        }
+        if self.from.is_some() {
+            bail!("--from is one side; `compare` takes an exported file in the place of A or B");
+        }
+        let filter = self.filter.as_ref();
+        let selection = Selection { filter, latest: self.latest, ..Selection::default() };
+        let compare::Outcome { comparison, remarks, failed } =
+            options.run(&self.location()?, &self.baseline, selection)?;
+        say_remarks(&remarks);
+        let file = self.output.as_deref();
+        let look = write::compare::Look {
+            all: options.shows_all(),
+            colour: self.colour(options.color),
+            width: file.map_or_else(output::terminal_width, |_| None),
+        };
+        output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
+        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        Ok(match (failed.is_empty(), remarks.unreadable.is_empty()) {
+            (false, _) => ExitCode::from(GATE_FAILED),
+            (true, false) => ExitCode::from(UNUSABLE),
+            (true, true) => ExitCode::SUCCESS,
+        })
+    }
+
+    fn aa(&self, options: &aa::Options) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for results as they are; `aa` compares them with each other");
+        }
+        if self.from.is_some() {
+            bail!("--from is one launch; `aa` takes the name of several");
+        }
+        let filter = self.filter.as_ref();
+        let selection = Selection { filter, latest: self.latest, ..Selection::default() };
+        let (location, file) = (self.location()?, self.output.clone());
+        let found = options.run(&location, &self.baseline, selection, file)?;
+        say_remarks(&found.remarks);
+        let colour = output::colour_terminal();
+        output::put(&write::aa::write(&found.aa, output::terminal_width(), colour), None)?;
+        if let Some(file) = found.saved {
+            eprintln!("note: the noise profile is {}", file.display());
+        }
+        let readable = found.remarks.unreadable.is_empty();
+        Ok(if readable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
+    }
+
+    /// Whether output is to be coloured.
+    fn colour(&self, when: ColorChoice) -> bool {
+        match when {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => self.output.is_none() && output::colour_terminal(),
+        }
+    }
+
     fn location(&self) -> Result<Location> {
         Ok(match &self.criterion_dir {
             Some(folder) => Location::at(folder.clone()),
@@ -365,6 +466,12 @@ fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
 fn say(report: &Report) {
     report.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
     report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
+/// The same of the sides of a comparison.
+fn say_remarks(remarks: &Remarks) {
+    remarks.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+    remarks.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
 }
 
 /// Every selected case must have a time of its own.

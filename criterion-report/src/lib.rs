@@ -4,8 +4,10 @@
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes
 //! nothing; the command line chooses.
 
+pub mod aa;
 pub mod calibration;
 pub mod cli;
+pub mod compare;
 pub mod kernels;
 pub mod model;
 mod output;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::model::Interval;
 
 /// Nanoseconds in each unit of time, the smallest first.
-const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+pub const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// Decimals that leave `digits` significant digits, after rounding (9.9996 counts as 10.00).
 fn decimals(value: f64, digits: i32) -> usize {
@@ -79,7 +79,7 @@ pub struct ByteUnit {
 
 impl ByteUnit {
     /// The smallest first.
-    const ALL: [Self; 4] = [
+    pub const ALL: [Self; 4] = [
         Self { name: "B", bytes: 1 },
         Self { name: "KiB", bytes: 1 << 10 },
         Self { name: "MiB", bytes: 1 << 20 },
@@ -89,6 +89,11 @@ impl ByteUnit {
     /// The largest unit of which `bytes` are at least one.
     pub fn of(bytes: u64) -> Self {
         Self::ALL.into_iter().rfind(|unit| bytes >= unit.bytes).unwrap_or(Self::ALL[0])
+    }
+
+    /// Bytes in one.
+    pub const fn bytes(self) -> u64 {
+        self.bytes
     }
 
     /// Bytes in this unit, three significant digits, without its name.
@@ -190,6 +195,18 @@ pub fn minute(timestamp: u64) -> String {
     rfc3339(timestamp)[..16].replace('T', " ")
 }
 
+/// From one moment to another: `2026-11-20 14:03 to 14:10 UTC`.
+pub fn period(first: u64, last: u64) -> String {
+    let (first, last) = (minute(first), minute(last));
+    if first == last {
+        format!("{first} UTC")
+    } else if first[..10] == last[..10] {
+        format!("{first} to {} UTC", &last[11..])
+    } else {
+        format!("{first} to {last} UTC")
+    }
+}
+
 /// Gregorian date of a day counted from 1970-01-01. Years start in March here, so that the leap
 /// day is the last of its year and month lengths follow one line of arithmetic.
 fn civil_date(days: u64) -> (u64, u64, u64) {
@@ -284,6 +301,13 @@ mod tests {
             assert_eq!(rfc3339(timestamp), text);
         }
         assert_eq!(minute(951_827_696), "2000-02-29 12:34");
+        for (last, text) in [
+            (951_827_697, "2000-02-29 12:34 UTC"),
+            (951_828_000, "2000-02-29 12:34 to 12:40 UTC"),
+            (951_914_096, "2000-02-29 12:34 to 2000-03-01 12:34 UTC"),
+        ] {
+            assert_eq!(period(951_827_696, last), text);
+        }
     }
 
     #[test]

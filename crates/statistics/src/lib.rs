@@ -17,8 +17,16 @@
 //!   the ratio is otherwise off by less than 0.2 % in the mean.
 //! - The quotient of two such ratios, of 12 or 30 blocks each, holds the true quotient in 95 to 98 of
 //!   100 runs, whether the noise of both is the same or that of one three times the other's.
+//!
+//! Two revisions are compared by launches, processes that measured: [`sides_ratio`] has the interval,
+//! [`mann_whitney`] the test that assumes nothing, [`holm`] what many tests at once allow.
 
 mod band;
+mod distribution;
+mod drift;
+mod hierarchical;
+mod holm;
+mod mann_whitney;
 mod paired;
 mod planner;
 mod quantile;
@@ -27,6 +35,10 @@ mod stopping;
 mod verdict;
 
 pub use band::{Band, Benefit};
+pub use drift::{Drift, drift};
+pub use hierarchical::{Floor, Launch, MIN_SAMPLES, SidesRatio, between_variance, sides_ratio};
+pub use holm::holm;
+pub use mann_whitney::{EXACT, MannWhitney, least_p, mann_whitney};
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
 pub use planner::{Limit, Limits, Pilot, SamplePlan, plan, sample_iters};
 pub use quantile::{mad_sd, mean, median, population_sd, quantile, required_calls};

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::model::kernels::{KernelResult, Past, Point};
+use crate::model::kernels::{KernelResult, Past, Point, SUMMARY};
 use crate::model::{Location, Report, Selection};
-use crate::write::kernels::SUMMARY;
 
 /// The cases of a saved baseline, of an earlier tree or of another checkout.
 pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result<Vec<Point>> {

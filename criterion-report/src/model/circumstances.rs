@@ -52,7 +52,7 @@ impl Circumstances {
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for record in records {
-            let place = all.iter().position(|known| same(&known.environment, &record.environment));
+            let place = all.iter().position(|known| known.hold_of(record));
             let known = match place {
                 Some(place) => &mut all[place],
                 None => {
@@ -63,6 +63,11 @@ impl Circumstances {
             known.add(record);
         }
         all
+    }
+
+    /// Whether the record is of these.
+    pub fn hold_of(&self, record: &Record) -> bool {
+        same(&self.environment, &record.environment)
     }
 
     fn new(record: &Record) -> Self {

@@ -3,13 +3,17 @@
 pub mod calibration;
 mod caution;
 mod circumstances;
+pub mod compare;
 mod comparison;
 mod criterion_files;
 mod criterion_result;
 pub mod database;
+mod distribution;
 mod exported;
+mod frontier;
 mod fusion;
 mod gain;
+mod heatmap;
 mod host;
 mod inputs;
 pub mod kernels;
@@ -31,12 +35,15 @@ pub use criterion_files::CriterionFiles;
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
 };
+pub use distribution::Distribution;
 pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
+pub use frontier::TradeOff;
 pub use fusion::{
     Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
     SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
+pub use heatmap::{Heatmap, HeatmapKind};
 pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;

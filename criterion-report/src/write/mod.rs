@@ -1,12 +1,15 @@
 //! Writers: a report in, a stream out. One file each; the list below is the only other place that a
 //! new format touches, and the compiler asks for the match arm.
 
+pub mod aa;
 pub mod calibration;
+pub mod compare;
 pub mod csv;
 pub mod dashboard;
 pub mod export;
 mod failures;
 pub mod fusion;
+pub mod html;
 pub mod kernels;
 mod markdown;
 pub mod operators;
@@ -137,6 +140,22 @@ pub enum Writer {
     /// measured are in it, with null for figures, `outcome` and `reason`.
     Operators(operators::Options),
 
+    /// Write one page with charts and a table of all cases, to be opened in a browser
+    ///
+    /// The file holds everything, its own script and style included, and loads nothing from
+    /// anywhere: it can be opened from a disk, attached to a mail or kept with a build. It has
+    /// speed-ups with their intervals, heatmaps of speed-ups by variant and shape and, where m and n
+    /// vary, by m and n at each k, speed-up against accuracy with the Pareto front, a roofline, memory,
+    /// the latency of single calls, and a table of all cases, measured or not, with what qualifies
+    /// each number and the circumstances of every run. One filter acts on all of them. It is dark or
+    /// light as the system is, can be used by keyboard and printed.
+    ///
+    /// Roofs are the best products and bandwidths that `cargo bench --bench calibration` recorded
+    /// under the same baseline on the same machine, dtype and threads; without these, cases are
+    /// shown under no roof.
+    #[command(after_help = "Example: criterion-report --filter int8 html --output report.html")]
+    Html(html::Options),
+
     /// Write the results in a format that programs exchange
     ///
     /// Other formats are commands of their own: `csv`; `dashboard` (PyTorch OSS benchmark database);
@@ -164,7 +183,9 @@ impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => None,
+            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Html(_) | Self::Export(_) => {
+                None
+            }
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
         }
@@ -177,6 +198,7 @@ impl Writer {
             | Self::Csv(_)
             | Self::Dashboard(_)
             | Self::Fusion(_)
+            | Self::Html(_)
             | Self::Export(_) => &[],
             Self::Operators(_) => &[Mode::Calibration],
         }
@@ -186,7 +208,7 @@ impl Writer {
     /// standard error.
     pub const fn says_warnings(&self) -> bool {
         match self {
-            Self::Show(_) => true,
+            Self::Show(_) | Self::Html(_) => true,
             Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
@@ -205,6 +227,7 @@ impl Writer {
             Self::Dashboard(options) => dashboard::write(report, options, target, out)?,
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
+            Self::Html(options) => html::write(report, options, target, out)?,
             Self::Export(format) => export::write(report, format, target, out)?,
         };
         if !self.says_warnings() {

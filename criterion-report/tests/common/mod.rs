@@ -1,6 +1,8 @@
 //! What all tests of reports share.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
+pub mod sweep;
+
 use std::path::PathBuf;
 
 use criterion_report::model::{Location, RecordsError, Report, Selection};

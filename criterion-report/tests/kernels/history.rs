@@ -64,12 +64,8 @@ fn runs_of_one_moment_do_not_hide_each_other() {
                 full_id: id.to_owned(),
                 host: Some("a".to_owned()),
                 status: "measured".to_owned(),
-                reason: None,
-                earlier: false,
-                revision: None,
-                time: Some(Estimate { median_ns, interval: None, confidence_level: 0.95 }),
-                relative_error: None,
-                rmse: None,
+                time: Some(Estimate::of_interval(median_ns, None, 0.95)),
+                ..Point::default()
             })
             .collect(),
     };

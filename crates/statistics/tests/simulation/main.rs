@@ -3,6 +3,7 @@
 mod blocks;
 mod cell;
 mod halves;
+mod launches;
 mod noise;
 mod pairs;
 mod planning;

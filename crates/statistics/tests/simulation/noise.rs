@@ -100,6 +100,6 @@ impl Noise {
 }
 
 /// A standard normal number (Box–Muller).
-fn normal(random: &mut Rng) -> f64 {
+pub fn normal(random: &mut Rng) -> f64 {
     (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (TAU * random.f64()).cos()
 }

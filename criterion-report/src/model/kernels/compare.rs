@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::asked::Asked;
 use super::change::{Change, Changed, Changes, Thresholds, Uncompared};
-use super::point::Point;
+use crate::model::compare::Asked;
+use crate::model::compare::Point;
 
 /// Compares what there is now with what there was `before`, each id once.
 ///

@@ -11,9 +11,10 @@ fn point(id: &str, ns: f64, half_width: f64) -> Point {
         reason: None,
         earlier: false,
         revision: None,
-        time: Some(Estimate { median_ns: ns, interval: Some(interval), confidence_level: 0.95 }),
+        time: Some(Estimate::of_interval(ns, Some(interval), 0.95)),
         relative_error: Some(1e-4),
         rmse: Some(1e-5),
+        ..Point::default()
     }
 }
 
@@ -137,7 +138,7 @@ fn machines_are_not_compared_with_each_other() {
 #[test]
 fn a_time_without_an_interval_or_of_another_level_is_not_compared() {
     let time = |interval: Option<Interval>, confidence_level: f64| Point {
-        time: Some(Estimate { median_ns: 900.0, interval, confidence_level }),
+        time: Some(Estimate::of_interval(900.0, interval, confidence_level)),
         ..point("x", 900.0, 0.01)
     };
     let reason = |now: Point| of(point("x", 100.0, 0.01), now).not_compared.remove(0).reason;

@@ -2,28 +2,25 @@
 //! from those of another time.
 
 mod advice;
-mod asked;
 mod change;
 mod compare;
 mod findings;
 mod leaderboard;
 mod manifest;
 mod past;
-mod point;
 mod precision;
 mod result;
 mod rival;
 mod trend;
 
+pub use super::compare::{Asked, Estimate, Point};
 pub use advice::{Recommendation, recommendations};
-pub use asked::Asked;
 pub use change::{Change, Changed, Changes, Thresholds, Uncompared};
 pub use compare::compare;
 pub use findings::{Extreme, Findings, findings};
 pub use leaderboard::{Contest, contests};
 pub use manifest::{KernelEntry, manifest};
-pub use past::{Past, PastError, SCHEMA, VERSION, history};
-pub use point::{Estimate, Point};
+pub use past::{Past, PastError, SCHEMA, SUMMARY, VERSION, history};
 pub use precision::{PrecisionGain, precision_gains};
 pub use result::{Errors, KernelResult};
 pub use rival::{Rival, rivals};

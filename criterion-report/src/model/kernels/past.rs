@@ -8,9 +8,11 @@ use plan::Stat;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::point::{Estimate, Point};
 use crate::model::Interval;
+use crate::model::compare::{Estimate, Point};
 
+/// Name of a summary in its folder.
+pub const SUMMARY: &str = "summary.json";
 /// Schema of a summary.
 pub const SCHEMA: &str = "criterion-torch/kernels";
 /// Version of the schema that this code reads and writes.
@@ -143,13 +145,10 @@ struct PastAccuracy {
 
 impl From<PastResult> for Point {
     fn from(result: PastResult) -> Self {
-        let time = result.criterion.map(|time| Estimate {
-            median_ns: time.median_ms * 1e6,
-            interval: time
-                .low_ms
-                .zip(time.high_ms)
-                .map(|(low, high)| Interval { low: low * 1e6, high: high * 1e6 }),
-            confidence_level: time.confidence_level,
+        let time = result.criterion.map(|time| {
+            let bounds = time.low_ms.zip(time.high_ms);
+            let interval = bounds.map(|(low, high)| Interval { low: low * 1e6, high: high * 1e6 });
+            Estimate::of_interval(time.median_ms * 1e6, interval, time.confidence_level)
         });
         let accuracy = result.accuracy.as_ref();
         let number = |stat: Option<Stat>| stat.map(|stat| stat.0);
@@ -163,6 +162,7 @@ impl From<PastResult> for Point {
             earlier: result.earlier,
             revision: result.git_revision,
             time,
+            ..Self::default()
         }
     }
 }

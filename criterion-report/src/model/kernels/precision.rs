@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use plan::Dtype;
 use statistics::{Ratio, Verdict, verdict};
 
-use super::point::Estimate;
 use super::result::KernelResult;
+use crate::model::compare::Estimate;
 
 /// The time of a case in one precision against the same in the next wider one.
 #[derive(Debug, Clone, PartialEq)]

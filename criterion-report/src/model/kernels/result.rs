@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plan::{Accuracy, Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
 use serde_json::Value;
 
-use super::point::{Estimate, Point};
+use crate::model::compare::{Point, TESTED};
 use crate::model::{Entry, Missing, Report, Speedup, Time, fingerprint};
 
 /// A case of a kernel as its last run left it.
@@ -44,11 +44,9 @@ pub struct Errors {
     pub relative_error: Stat,
 }
 
-const TESTED: &str = "run once to be checked (`--test`), not measured";
-
 impl<'a> KernelResult<'a> {
     /// Status of a case that its last run did not leave a record of.
-    pub const MISSING: &'static str = "missing";
+    pub const MISSING: &'static str = Point::MISSING;
 
     /// All cases of kernels that a report shows, those without a record behind the others.
     pub fn all(report: &'a Report) -> Vec<Self> {
@@ -190,22 +188,15 @@ impl<'a> KernelResult<'a> {
 
     /// What is compared with another time.
     pub fn point(&self) -> Point {
-        let time = self.time().map(|time| Estimate {
-            median_ns: time.median_ns,
-            interval: time.interval,
-            confidence_level: time.confidence_level,
-        });
-        let errors = self.errors();
-        Point {
-            full_id: self.full_id.to_owned(),
-            host: self.host(),
-            status: self.status.to_owned(),
-            reason: self.reason.clone(),
-            earlier: self.earlier,
-            revision: self.record().and_then(|it| it.environment.git_revision.clone()),
-            time,
-            relative_error: errors.map(|errors| errors.relative_error.0),
-            rmse: errors.and_then(|errors| errors.rmse).map(|rmse| rmse.0),
+        match &self.entry {
+            Some(entry) => Point::of(entry, self.earlier),
+            None => Point {
+                full_id: self.full_id.to_owned(),
+                status: self.status.to_owned(),
+                reason: self.reason.clone(),
+                earlier: self.earlier,
+                ..Point::default()
+            },
         }
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use crate::model::Report;
-use crate::model::kernels::{Changes, KernelResult, Trend};
+use crate::model::kernels::{Changes, KernelResult, SUMMARY, Trend};
 
 pub use summary::{kernels, outcomes, timestamp};
 
@@ -43,8 +43,6 @@ pub struct File {
 pub const OF_A_COMPARISON: [&str; 2] = ["regressions.md", "regressions.json"];
 /// What kernels there are.
 pub const MANIFEST: &str = "kernel_manifest.json";
-/// All cases.
-pub const SUMMARY: &str = "summary.json";
 
 /// The path of a kernel's own file.
 ///

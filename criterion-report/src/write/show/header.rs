@@ -64,7 +64,10 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
     // `rustc 1.95.0 (59807616e 2026-04-14)`, or the version alone.
     let rustc = of.environment.rustc.trim_start_matches("rustc ");
     let rustc = rustc.split_once(' ').map_or(rustc, |(version, _)| version);
-    let run = format!("{}, baseline {baseline}, git {git}, rustc {rustc}{rows}", period(of));
+    let run = format!(
+        "{}, baseline {baseline}, git {git}, rustc {rustc}{rows}",
+        units::period(of.first, of.last)
+    );
     let mut facts = vec![("machine", machine), ("libtorch", library)];
     facts.extend(quiet(of).map(|quiet| ("quiet", quiet)));
     facts.push(("measured", run));
@@ -82,16 +85,4 @@ fn quiet(of: &Circumstances) -> Option<String> {
     let (score, load) = (of.quiet.map(|it| span("score", it)), of.load.map(|it| span("load", it)));
     let facts: Vec<String> = [score, load, governor].into_iter().flatten().collect();
     (!facts.is_empty()).then(|| facts.join(", "))
-}
-
-/// `2026-11-20 14:03 to 14:10 UTC`.
-fn period(of: &Circumstances) -> String {
-    let (first, last) = (units::minute(of.first), units::minute(of.last));
-    if first == last {
-        format!("{first} UTC")
-    } else if first[..10] == last[..10] {
-        format!("{first} to {} UTC", &last[11..])
-    } else {
-        format!("{first} to {last} UTC")
-    }
 }

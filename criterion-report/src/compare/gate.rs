@@ -1,0 +1,62 @@
+//! What a comparison may be refused for.
+
+use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict};
+use crate::units;
+
+/// Words of `--fail-on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Gate {
+    /// A time, memory or energy regressed, or what was measured fails now
+    Regression,
+    /// An error regressed
+    Accuracy,
+    /// What A measured has no result in B
+    Missing,
+    /// Noise hides whether a case is another
+    Inconclusive,
+}
+
+impl Gate {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::Accuracy => "accuracy",
+            Self::Missing => "missing",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// What failed it, its cases line by line; nothing if it holds.
+    pub fn failed(self, comparison: &Comparison) -> Option<String> {
+        let lines: Vec<String> =
+            comparison.cases.iter().filter_map(|case| self.failed_by(case)).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let cases = units::count(lines.len(), "case");
+        Some(format!("--fail-on {}: {cases}:\n  {}", self.word(), lines.join("\n  ")))
+    }
+
+    fn failed_by(self, case: &Compared) -> Option<String> {
+        let fails = |finding: &&Finding| match self {
+            Self::Regression => {
+                finding.verdict == Verdict::Regressed && finding.measure != Measure::Accuracy
+            }
+            Self::Accuracy => {
+                finding.verdict == Verdict::Regressed && finding.measure == Measure::Accuracy
+            }
+            Self::Missing => finding.verdict == Verdict::Missing,
+            // One of energy alone may not be the case's.
+            Self::Inconclusive => {
+                case.verdict == Verdict::Inconclusive && finding.verdict == Verdict::Inconclusive
+            }
+        };
+        let reasons: Vec<String> = case
+            .findings
+            .iter()
+            .filter(fails)
+            .map(|it| format!("{}: {}", it.measure.word(), it.reason))
+            .collect();
+        (!reasons.is_empty()).then(|| format!("{}: {}", case.full_id, reasons.join("; ")))
+    }
+}

@@ -1,0 +1,166 @@
+//! `compare`: two sides, the rule, the thresholds, the noise floor and the gates.
+
+mod gate;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::ColorChoice;
+
+use crate::model::compare::{
+    Comparison, FILE, Floors, Policy, Profile, Remarks, Settings, Side, Thresholds, compare,
+    threshold,
+};
+use crate::model::{Location, Selection};
+use crate::write::compare::Format;
+use gate::Gate;
+
+/// What `compare` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// What is compared with: a baseline name, a folder or an exported file
+    a: String,
+    /// What is judged: the same of the changed code
+    b: String,
+    /// The rule
+    #[arg(long, value_enum, default_value = "default")]
+    policy: Policy,
+    /// Exit with 1 when there is any of these, cases on stderr; the output is written all the same
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    fail_on: Vec<Gate>,
+    /// Thresholds by measure and by case, in YAML
+    ///
+    /// Keys `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of the same with a
+    /// `filter`, a regular expression on the id; of the rules that match a case the last one that
+    /// names a measure decides. Shares but for `accuracy`, which is a difference of relative errors.
+    #[arg(long, value_name = "FILE")]
+    thresholds: Option<PathBuf>,
+    /// Relative difference from which on a time is another [default: 0.1]
+    #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
+    latency_threshold: Option<f64>,
+    /// Relative difference from which on a peak of memory is another [default: 0.05]
+    #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
+    memory_threshold: Option<f64>,
+    /// Difference from which on a relative error is another [default: 0.001]
+    #[arg(long, value_name = "DIFFERENCE", value_parser = threshold, allow_negative_numbers = true)]
+    accuracy_threshold: Option<f64>,
+    /// Relative difference from which on an energy is another [default: 0.1]
+    #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
+    energy_threshold: Option<f64>,
+    /// Noise profile of `criterion-report aa` [default: noise.json beside the records]
+    #[arg(long, value_name = "FILE")]
+    noise: Option<PathBuf>,
+    /// Compare cases of two machines, with a caution on each; without it they are refused
+    #[arg(long)]
+    across_hosts: bool,
+    /// Show the cases that are equivalent, too; without it they are counted
+    #[arg(long)]
+    all: bool,
+    /// A table for people, Markdown for a comment on a pull request, or JSON with everything
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Colour of the table
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub color: ColorChoice,
+}
+
+/// What was compared, and what reading it had to say.
+pub struct Outcome {
+    /// The comparison.
+    pub comparison: Comparison,
+    /// Of both sides.
+    pub remarks: Remarks,
+    /// Gates that failed, each with its cases.
+    pub failed: Vec<String>,
+}
+
+impl Options {
+    /// Reads both sides and compares them.
+    pub fn run(
+        &self,
+        location: &Location,
+        of_folder: &str,
+        selection: Selection<'_>,
+    ) -> Result<Outcome> {
+        let thresholds = self.limits()?;
+        let profile = self.profile(location)?;
+        let mut remarks = Remarks::default();
+        let mut side = |name: &str| -> Result<Side> {
+            let (side, said) = Side::read(name, location, of_folder, selection)?;
+            remarks.extend(said);
+            remarks.warnings.extend(of_several_revisions(&side));
+            Ok(side)
+        };
+        let (a, b) = (side(&self.a)?, side(&self.b)?);
+        let settings = Settings {
+            policy: self.policy,
+            thresholds: &thresholds,
+            floors: Floors::Profile(profile.as_ref()),
+            across_hosts: self.across_hosts,
+        };
+        let comparison = compare(&a, &b, settings)?;
+        if comparison.cases.is_empty() {
+            match selection.filter {
+                Some(filter) => bail!("--filter {filter} matches no case of either side"),
+                None => bail!("neither side has a case"),
+            }
+        }
+        let failed = self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
+        Ok(Outcome { comparison, remarks, failed })
+    }
+
+    /// Whether equivalent cases are shown.
+    pub const fn shows_all(&self) -> bool {
+        self.all
+    }
+
+    fn limits(&self) -> Result<Thresholds> {
+        let given = [
+            ("--thresholds", self.thresholds.is_some()),
+            ("--latency-threshold", self.latency_threshold.is_some()),
+            ("--memory-threshold", self.memory_threshold.is_some()),
+            ("--accuracy-threshold", self.accuracy_threshold.is_some()),
+            ("--energy-threshold", self.energy_threshold.is_some()),
+        ];
+        let given: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        if self.policy == Policy::Hud && !given.is_empty() {
+            bail!("--policy hud has bounds of its own: leave {} out", given.join(", "));
+        }
+        let mut thresholds = match &self.thresholds {
+            Some(file) => Thresholds::read(file).context("--thresholds")?,
+            None => Thresholds::default(),
+        };
+        thresholds.limits.set(
+            self.latency_threshold,
+            self.memory_threshold,
+            self.accuracy_threshold,
+            self.energy_threshold,
+        );
+        Ok(thresholds)
+    }
+
+    fn profile(&self, location: &Location) -> Result<Option<Profile>> {
+        let Some(file) = &self.noise else {
+            return Ok(Profile::read(&location.records.join(FILE))?);
+        };
+        let profile = Profile::read(file).context("--noise")?;
+        if profile.is_none() {
+            bail!("--noise {}: there is no such file", file.display());
+        }
+        Ok(profile)
+    }
+}
+
+/// That what differs between launches may be the code.
+fn of_several_revisions(side: &Side) -> Option<String> {
+    let revisions: Vec<&str> = side.revisions().into_iter().collect();
+    let differ = side.launches.len() > 1 && revisions.len() > 1;
+    differ.then(|| {
+        format!(
+            "the launches of `{}` are of {} revisions ({}): what they differ in may be the code",
+            side.name,
+            revisions.len(),
+            revisions.join(", ")
+        )
+    })
+}

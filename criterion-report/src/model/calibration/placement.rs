@@ -1,0 +1,199 @@
+//! Where a case lies under the measured roofs of its machine.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use plan::{Device, Mode, Work, output_size};
+
+use super::operation::{Operation, OperationKey};
+use super::request::{OperationKind, Request};
+use super::roofline::Roofline;
+use super::roofs::Roofs;
+use crate::model::host::fingerprint;
+use crate::model::row::Row;
+
+/// The roofs of one device of one machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skyline {
+    /// Processor, CPUs and memory; of a GPU its name, too.
+    pub machine: String,
+    /// Device.
+    pub device: Device,
+    /// The roofs, by dtype and ascending number of threads.
+    pub roofs: Vec<Roofline>,
+    /// What there is to say about how they were found.
+    pub notes: Vec<String>,
+}
+
+/// A case in the roofline model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Placement {
+    /// Floating-point operations per byte that has to move; see [`compulsory_bytes`].
+    pub flop_per_byte: f64,
+    /// 10⁹ floating-point operations per second at the median time.
+    pub gflop_per_s: f64,
+}
+
+/// What a roof says about a placement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Headroom {
+    /// The most that an operation of its intensity can reach, in GFLOP/s.
+    pub attainable_gflops: f64,
+    /// Reached of that. Nothing is cut off at 1: a roof is the best that was measured.
+    pub share: f64,
+    /// Whether memory is the limit, not arithmetic.
+    pub is_memory_bound: bool,
+}
+
+/// Why a case is in no roofline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoPlacement {
+    /// It has no time.
+    NoTime,
+    /// The count of operations is of a forward pass; a training step does more.
+    Training,
+    /// It computes nothing, or nobody counted what.
+    NoOperations,
+    /// The bytes that it has to move are not known.
+    NoBytes,
+}
+
+impl fmt::Display for NoPlacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoTime => "no usable time",
+            Self::Training => "a training step: only the operations of a forward pass are counted",
+            Self::NoOperations => "no floating-point operations are counted of it",
+            Self::NoBytes => "the bytes that it has to move are not known",
+        })
+    }
+}
+
+impl Placement {
+    /// That of a row.
+    pub fn of(row: &Row) -> Result<Self, NoPlacement> {
+        if row.time.is_err() {
+            return Err(NoPlacement::NoTime);
+        }
+        if row.record.case.mode == Mode::Training {
+            return Err(NoPlacement::Training);
+        }
+        let flops = row.flops().filter(|&flops| flops > 0).ok_or(NoPlacement::NoOperations)?;
+        let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
+        let bytes = bytes.ok_or(NoPlacement::NoBytes)?;
+        let gflop_per_s = row.gflop_per_s().ok_or(NoPlacement::NoTime)?;
+        Ok(Self { flop_per_byte: flops as f64 / bytes as f64, gflop_per_s })
+    }
+
+    /// Under a roof; none of a roof without a bandwidth.
+    pub fn under(&self, roof: &Roofline) -> Option<Headroom> {
+        let attainable_gflops = roof.attainable_gflops(self.flop_per_byte)?;
+        Some(Headroom {
+            attainable_gflops,
+            share: self.gflop_per_s / attainable_gflops,
+            is_memory_bound: roof.is_memory_bound(self.flop_per_byte)?,
+        })
+    }
+}
+
+/// Bytes that a step has to move however it is run: every input and every weight, as it is stored,
+/// read once, and the output written once. What lies in a cache from the step before moves
+/// through the cache, not through memory, so a small case may exceed the roof of memory.
+pub fn compulsory_bytes(row: &Row) -> Option<u64> {
+    let case = &row.record.case;
+    match &case.work {
+        Work::Model(work) => {
+            let memory = row.record.measures.memory?;
+            let elements: u64 = output_size(work.model, work.shape).iter().product();
+            Some(memory.weights_bytes + memory.inputs_bytes + elements * case.dtype.bytes())
+        }
+        Work::Fusion(work) => Some(work.minimal_bytes(case.dtype)),
+        Work::Operator(_) | Work::Probe(_) | Work::Kernel(_) => row.moved_bytes(),
+    }
+}
+
+impl Skyline {
+    /// Those of every machine and device of which the rows have calibrations; of several
+    /// measurements of one thing the latest counts.
+    pub fn all(rows: &[Row]) -> Vec<Self> {
+        let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
+        operations.sort_by_key(|operation| operation.row.record.timestamp);
+        let mut machines: BTreeMap<(String, &str), BTreeMap<OperationKey, Operation<'_>>> =
+            BTreeMap::new();
+        for operation in operations {
+            let name = (fingerprint(&operation.row.record), operation.key.device.as_str());
+            machines.entry(name).or_default().insert(operation.key, operation);
+        }
+        let skyline = |((machine, _), latest): ((String, &str), BTreeMap<_, Operation<'_>>)| {
+            let operations: Vec<Operation<'_>> = latest.into_values().collect();
+            let device = operations.first()?.key.device;
+            let request = Request {
+                hardware: &machine,
+                device: Some(device),
+                peak_gflops: None,
+                peak_bandwidth: None,
+                preset: None,
+                operations: &[OperationKind::Matmul, OperationKind::Memory],
+                patterns: &[],
+            };
+            let mut notes = Vec::new();
+            let roofs = Roofs::of(&operations, device, &request, &mut notes).all;
+            Some(Self { machine, device, roofs, notes }).filter(|it| !it.roofs.is_empty())
+        };
+        machines.into_iter().filter_map(skyline).collect()
+    }
+
+    /// Whether a row is of this machine and device.
+    pub fn is_of(&self, row: &Row) -> bool {
+        self.machine == fingerprint(&row.record) && self.device == row.record.case.device
+    }
+
+    /// The roofs over what runs on so many threads of the host, one for each dtype. Nothing on
+    /// another device depends on these: there the roof of the most threads will do.
+    pub fn on(&self, threads: u32) -> Vec<&Roofline> {
+        let own = self.roofs.iter().filter(|roof| roof.threads == threads);
+        let mut roofs: Vec<&Roofline> = own.collect();
+        if self.device != Device::Cpu {
+            for roof in self.roofs.iter().rev() {
+                if roofs.iter().all(|known| known.dtype != roof.dtype) {
+                    roofs.push(roof);
+                }
+            }
+        }
+        roofs
+    }
+
+    /// The roof over a row: that of its dtype on its threads.
+    pub fn over(&self, row: &Row) -> Option<&Roofline> {
+        let on = self.is_of(row).then(|| self.on(row.record.environment.torch.threads));
+        on?.into_iter().find(|roof| roof.dtype == row.record.case.dtype)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::roofline::{Best, Limit};
+    use super::*;
+
+    #[test]
+    fn a_roof_tells_what_limits_a_case_and_how_near_it_comes() {
+        let limit = |value: f64| {
+            let best = Best { value, low: None, high: None, operation: String::new() };
+            Limit::new(Some(best), None).expect("a limit")
+        };
+        let roof =
+            Roofline::new((Device::Cpu, plan::Dtype::Float32, 1), limit(100.0), Some(limit(10.0)));
+        let under = |flop_per_byte: f64, gflop_per_s: f64| {
+            Placement { flop_per_byte, gflop_per_s }.under(&roof).expect("a bandwidth")
+        };
+        let expected = |attainable_gflops: f64, share: f64, is_memory_bound: bool| Headroom {
+            attainable_gflops,
+            share,
+            is_memory_bound,
+        };
+        assert_eq!(under(2.0, 10.0), expected(20.0, 0.5, true));
+        assert_eq!(under(40.0, 120.0), expected(100.0, 1.2, false));
+        let open = Roofline::new((Device::Cpu, plan::Dtype::Float32, 1), limit(100.0), None);
+        assert_eq!(Placement { flop_per_byte: 2.0, gflop_per_s: 1.0 }.under(&open), None);
+    }
+}

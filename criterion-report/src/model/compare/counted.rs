@@ -1,0 +1,128 @@
+//! The default rule for what is counted or computed, not timed: memory and accuracy. Launches of one
+//! revision agree on it, and where they do not, only differences count that all of them show.
+
+use statistics::median;
+
+use super::finding::Finding;
+use super::pairing::Pairing;
+use super::point::{Bytes, Point};
+use super::verdict::{Measure, Verdict};
+use crate::units;
+
+/// Peak memory; none where neither side counted it.
+pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
+    let peaks = |side: &[&Point]| -> Vec<f64> {
+        side.iter().filter_map(|point| point.bytes).map(|bytes| bytes.peak as f64).collect()
+    };
+    let (a, b) = (peaks(&pairing.a), peaks(&pairing.b));
+    match (a.is_empty(), b.is_empty()) {
+        (true, true) => return None,
+        (false, false) => {}
+        (in_a, _) => {
+            let reason = format!("it was not counted in {}", if in_a { "A" } else { "B" });
+            return Some(Finding::new(Measure::Memory, Verdict::NotCompared, reason));
+        }
+    }
+    let (before, after) = (median(&a), median(&b));
+    let limit = 1.0 + pairing.limits.memory;
+    let verdict = if after > before * limit {
+        Verdict::Regressed
+    } else if after * limit < before {
+        Verdict::Improved
+    } else {
+        Verdict::Equivalent
+    };
+    let bytes = |value: f64| units::bytes(value.round() as u64);
+    let reason = format!("{} to {}{}", bytes(before), bytes(after), part(pairing));
+    let known = Finding {
+        a: Some(before),
+        b: Some(after),
+        ratio: (before > 0.0).then(|| after / before),
+        ..Finding::new(Measure::Memory, verdict, "")
+    };
+    Some(agreed(known, &a, &b, reason))
+}
+
+/// Which part of the memory changed most, of one launch each.
+fn part(pairing: &Pairing<'_>) -> String {
+    let first = |side: &[&Point]| side.iter().find_map(|point| point.bytes);
+    let (Some(a), Some(b)) = (first(&pairing.a), first(&pairing.b)) else { return String::new() };
+    let rest = |bytes: Bytes| bytes.peak.saturating_sub(bytes.weights + bytes.step);
+    let parts = [
+        ("weights", a.weights, b.weights),
+        ("step", a.step, b.step),
+        ("inputs and outputs", rest(a), rest(b)),
+    ];
+    let most = parts.into_iter().max_by_key(|(_, a, b)| a.abs_diff(*b));
+    match most.filter(|(_, a, b)| a != b) {
+        Some((name, a, b)) => format!(" ({name} {} to {})", units::bytes(a), units::bytes(b)),
+        None => String::new(),
+    }
+}
+
+/// Error against the reference. The relative error is the RMSE over the reference's own root mean
+/// square, so that a drift of one is a drift of the other and needs no unit; where the reference is
+/// zero all over it is no number, and the RMSE itself is compared.
+pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
+    let errors = |side: &[&Point], of: fn(&Point) -> Option<f64>| -> Vec<f64> {
+        side.iter().filter_map(|point| of(point)).collect()
+    };
+    let relative = [&pairing.a, &pairing.b].map(|side| errors(side, |it| it.relative_error));
+    let rmse = [&pairing.a, &pairing.b].map(|side| errors(side, |it| it.rmse));
+    let no_scale = relative.iter().all(|side| side.iter().all(|error| !error.is_finite()));
+    let has_rmse = rmse.iter().all(|side| !side.is_empty());
+    let measured = relative.iter().all(|side| !side.is_empty());
+    let (name, [a, b]) = if measured && no_scale && has_rmse {
+        ("rmse", rmse)
+    } else {
+        ("relative_error", relative)
+    };
+    // Without one in A it is a proof that was not there, which takes nothing away.
+    if a.is_empty() {
+        return None;
+    }
+    if b.is_empty() {
+        let reason = "its output is compared with no reference any more";
+        return Some(Finding::new(Measure::Accuracy, Verdict::NotCompared, reason));
+    }
+    // Infinity and NaN are worse than any number, and no better than each other.
+    let rank = |error: &f64| if error.is_finite() { *error } else { f64::INFINITY };
+    let ranks = |side: &[f64]| side.iter().map(rank).collect::<Vec<f64>>();
+    let (a, b) = (ranks(&a), ranks(&b));
+    let (before, after) = (middle(&a), middle(&b));
+    let threshold = pairing.limits.accuracy;
+    let verdict = if after > before + threshold {
+        Verdict::Regressed
+    } else if before > after + threshold {
+        Verdict::Improved
+    } else {
+        Verdict::Equivalent
+    };
+    let reason = format!("{name} {} to {}", units::error(before), units::error(after));
+    let known = Finding {
+        name,
+        a: Some(before),
+        b: Some(after),
+        ..Finding::new(Measure::Accuracy, verdict, "")
+    };
+    Some(agreed(known, &a, &b, reason))
+}
+
+/// The median without a mean of two, which infinities have none of.
+fn middle(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// A difference that not all launches show is none that one can be sure of.
+fn agreed(finding: Finding, a: &[f64], b: &[f64], reason: String) -> Finding {
+    let least = |side: &[f64]| side.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |side: &[f64]| side.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let overlap = least(a) <= most(b) && least(b) <= most(a);
+    if overlap && finding.verdict != Verdict::Equivalent {
+        let reason = format!("{reason}, but launches of one side disagree as much");
+        return Finding { verdict: Verdict::Inconclusive, reason, ..finding };
+    }
+    Finding { reason, ..finding }
+}

@@ -1,0 +1,306 @@
+//! The noise profile: how far launches of one revision lie apart, on this machine, case by case.
+//!
+//! ```text
+//! <records>/noise.json   {"schema": "criterion-torch/noise", "version": 1, "hosts": {…}}
+//! ```
+//!
+//! A σ is the standard deviation of ln(median of a launch) between launches. That of a case is of a few
+//! launches, and may be small by chance: no case is taken to be quieter than the median one, and the
+//! interval is Student's with the launches' degrees of freedom. A case that the profile does not know
+//! has the pooled one: the 90 % quantile of the σ of all cases that it does know. Half of all cases are
+//! noisier than the median one, and nothing says that the unknown one is not among them. Neither is
+//! moved by a few wild cases, as a mean would be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use statistics::quantile;
+use thiserror::Error;
+
+use super::verdict::Measure;
+use crate::units;
+
+/// Schema of the file.
+pub const SCHEMA: &str = "criterion-torch/noise";
+/// Version of the schema that this code reads and writes.
+pub const VERSION: u32 = 1;
+/// Name of the file, beside the records.
+pub const FILE: &str = "noise.json";
+
+/// σ where no profile says anything: the interval of a ratio of two launches is then ±25 % at 95 %,
+/// ln 1.25 / (1.96 · √2). Twice to five times what quiet machines show; shared ones were seen there.
+pub const ASSUMED: f64 = 0.0805;
+
+/// Which of the cases' σ, sorted, is taken for a case that is not among them.
+const POOLED: f64 = 0.9;
+/// And below which none is taken to be.
+const TYPICAL: f64 = 0.5;
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    schema: String,
+    version: u32,
+    /// By fingerprint of the machine.
+    pub hosts: BTreeMap<String, HostNoise>,
+}
+
+/// The noise of one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostNoise {
+    /// When it was computed, RFC 3339 in UTC.
+    pub date: String,
+    /// Revisions that the cases are of, each once.
+    pub revisions: BTreeSet<String>,
+    /// σ for cases that are not among these.
+    pub pooled: Sigmas,
+    /// σ that no case is taken to be below.
+    pub typical: Sigmas,
+    /// By full id.
+    pub cases: BTreeMap<String, CaseNoise>,
+}
+
+/// The noise of one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseNoise {
+    /// Launches that measured it.
+    pub launches: usize,
+    /// Its σ.
+    #[serde(flatten)]
+    pub sigmas: Sigmas,
+}
+
+/// σ of each measure that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sigmas {
+    /// Of ln(median time).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
+    /// Of ln(energy).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
+}
+
+impl Sigmas {
+    fn of(&self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::Time => self.time,
+            Measure::Energy => self.energy,
+            _ => None,
+        }
+    }
+}
+
+/// Why a file is no noise profile that can be used.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    /// It cannot be read.
+    #[error("{}: {cause}", .path.display())]
+    Io {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// It is something else.
+    #[error("{}: not a noise profile of `criterion-report aa`: {cause}", .path.display())]
+    Foreign {
+        /// File.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: serde_json::Error,
+    },
+    /// Of another schema or version, or with a σ that is none.
+    #[error("{}: {reason}; make it anew with `criterion-report aa`", .path.display())]
+    Unusable {
+        /// File.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self { schema: SCHEMA.to_owned(), version: VERSION, hosts: BTreeMap::new() }
+    }
+}
+
+impl Profile {
+    /// Reads a file; none where there is none.
+    ///
+    /// # Errors
+    /// When there is one that cannot be used.
+    pub fn read(path: &Path) -> Result<Option<Self>, ProfileError> {
+        let at = || path.to_owned();
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => return Err(ProfileError::Io { path: at(), cause }),
+        };
+        let foreign = |cause| ProfileError::Foreign { path: at(), cause };
+        #[derive(Deserialize)]
+        struct Stamp {
+            schema: String,
+            version: u32,
+        }
+        let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
+        if schema != SCHEMA || version != VERSION {
+            let reason = format!(
+                "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
+                 version {VERSION}"
+            );
+            return Err(ProfileError::Unusable { path: at(), reason });
+        }
+        let profile: Self = serde_json::from_slice(&text).map_err(foreign)?;
+        match profile.impossible() {
+            Some(reason) => Err(ProfileError::Unusable { path: at(), reason }),
+            None => Ok(Some(profile)),
+        }
+    }
+
+    /// A σ that there cannot be.
+    fn impossible(&self) -> Option<String> {
+        let cases = self.hosts.values().flat_map(|host| {
+            let all = [("pooled", host.pooled, usize::MAX), ("typical", host.typical, usize::MAX)];
+            host.cases.iter().map(|(id, case)| (id.as_str(), case.sigmas, case.launches)).chain(all)
+        });
+        let is_wrong = |sigma: f64| !(sigma.is_finite() && sigma >= 0.0);
+        let mut wrong = cases.filter(|(_, sigmas, launches)| {
+            [sigmas.time, sigmas.energy].into_iter().flatten().any(is_wrong) || *launches < 2
+        });
+        wrong.next().map(|(id, _, _)| format!("the noise of `{id}` is no deviation of launches"))
+    }
+
+    /// Adds what was found of a machine. Cases that were measured again are replaced; others stay.
+    pub fn add(&mut self, host: &str, found: HostNoise) {
+        let mut cases = BTreeMap::new();
+        let mut revisions = found.revisions;
+        if let Some(known) = self.hosts.remove(host) {
+            cases = known.cases;
+            revisions.extend(known.revisions);
+        }
+        cases.extend(found.cases);
+        self.hosts.insert(host.to_owned(), HostNoise::of(&found.date, revisions, cases));
+    }
+
+    /// The profile as its file has it.
+    pub fn json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+impl HostNoise {
+    /// What these cases say of their machine.
+    pub fn of(date: &str, revisions: BTreeSet<String>, cases: BTreeMap<String, CaseNoise>) -> Self {
+        let at = |q: f64| {
+            let of = |measure: Measure| {
+                let mut sigmas: Vec<f64> =
+                    cases.values().filter_map(|case| case.sigmas.of(measure)).collect();
+                sigmas.sort_unstable_by(f64::total_cmp);
+                (!sigmas.is_empty()).then(|| quantile(&sigmas, q))
+            };
+            Sigmas { time: of(Measure::Time), energy: of(Measure::Energy) }
+        };
+        Self { date: date.to_owned(), revisions, pooled: at(POOLED), typical: at(TYPICAL), cases }
+    }
+}
+
+/// What one launch per side does not show, and where it is had from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KnownFloor {
+    /// The spread between launches.
+    pub floor: statistics::Floor,
+    /// Whence.
+    pub source: FloorSource,
+}
+
+/// Where a floor is had from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FloorSource {
+    /// This case, on this machine.
+    Case {
+        /// In so many launches.
+        launches: usize,
+    },
+    /// Other cases on this machine.
+    Pooled {
+        /// So many.
+        cases: usize,
+    },
+    /// Nothing is known of this machine.
+    Assumed,
+    /// What differs between launches is not looked at.
+    Ignored,
+}
+
+/// Where floors come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Floors<'a> {
+    /// The noise profile, if there is one, else [`ASSUMED`].
+    Profile(Option<&'a Profile>),
+    /// None: the interval is of the noise within the launches alone.
+    Ignored,
+}
+
+impl Floors<'_> {
+    /// The floor of a case on a machine.
+    pub fn of(&self, host: Option<&str>, full_id: &str, measure: Measure) -> KnownFloor {
+        let floor = |sigma: f64, freedom: f64, source| KnownFloor {
+            floor: statistics::Floor { sigma, freedom },
+            source,
+        };
+        let certain = f64::INFINITY;
+        let Self::Profile(profile) = self else {
+            return floor(0.0, certain, FloorSource::Ignored);
+        };
+        let noise = profile.zip(host).and_then(|(profile, host)| profile.hosts.get(host));
+        let Some(noise) = noise else { return floor(ASSUMED, certain, FloorSource::Assumed) };
+        let case = noise.cases.get(full_id);
+        if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.of(measure)?))) {
+            let source = FloorSource::Case { launches: case.launches };
+            let sigma = sigma.max(noise.typical.of(measure).unwrap_or(0.0));
+            return floor(sigma, (case.launches - 1) as f64, source);
+        }
+        match noise.pooled.of(measure) {
+            Some(sigma) => {
+                let known = noise.cases.values().filter(|it| it.sigmas.of(measure).is_some());
+                floor(sigma, certain, FloorSource::Pooled { cases: known.count() })
+            }
+            None => floor(ASSUMED, certain, FloorSource::Assumed),
+        }
+    }
+}
+
+impl KnownFloor {
+    /// The larger of two.
+    pub fn or_larger(self, other: Self) -> Self {
+        if other.floor.sigma > self.floor.sigma { other } else { self }
+    }
+
+    /// Half of the width that it gives the interval of a ratio of two launches, at 95 %.
+    fn half_width(&self) -> f64 {
+        (1.96 * f64::sqrt(2.0) * self.floor.sigma).exp_m1()
+    }
+
+    /// `launches of it differ by ±3.1 % (as 8 of one revision showed)`.
+    pub fn text(&self) -> String {
+        let width = units::percent(self.half_width());
+        match self.source {
+            FloorSource::Case { launches } => {
+                format!("launches of it differ by ±{width} (as {launches} of one revision showed)")
+            }
+            FloorSource::Pooled { cases } => {
+                let cases = units::count(cases, "other case");
+                format!("launches differ by ±{width} (as {cases} on this machine showed)")
+            }
+            FloorSource::Assumed => format!(
+                "launches are assumed to differ by ±{width} (`criterion-report aa` measures it)"
+            ),
+            FloorSource::Ignored => "what differs between launches is not looked at".to_owned(),
+        }
+    }
+}

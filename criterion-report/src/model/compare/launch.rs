@@ -1,0 +1,100 @@
+//! What one process measured, as a side of a comparison sees it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use plan::RunManifest;
+
+use super::asked::Asked;
+use super::point::Point;
+use crate::model::{CritcmpBaseline, Inputs, Report, Selection};
+
+/// The cases of one name under which results were saved.
+#[derive(Debug, Clone, Default)]
+pub struct Launch {
+    /// The name, e.g. `main@3`.
+    pub name: String,
+    /// Its cases, as they stood in the records.
+    pub points: Vec<Point>,
+    /// By bench target, the latest run that saved under the name.
+    pub runs: BTreeMap<String, RunManifest>,
+    places: HashMap<String, usize>,
+}
+
+impl Launch {
+    /// One of these cases, each id once.
+    pub fn new(name: &str, points: Vec<Point>) -> Self {
+        let places = points
+            .iter()
+            .enumerate()
+            .map(|(place, point)| (point.full_id.clone(), place))
+            .collect();
+        Self { name: name.to_owned(), points, runs: BTreeMap::new(), places }
+    }
+
+    /// One of what was read.
+    pub fn of_inputs(mut inputs: Inputs, name: &str, selection: Selection<'_>) -> (Self, Remarks) {
+        let remarks = Remarks {
+            unreadable: std::mem::take(&mut inputs.unreadable),
+            warnings: std::mem::take(&mut inputs.warnings),
+        };
+        (Self::of_report(&Report::of(inputs, name, selection), name), remarks)
+    }
+
+    /// One of an export of critcmp, which holds times alone.
+    pub fn of_critcmp(baseline: CritcmpBaseline, name: &str, selection: Selection<'_>) -> Self {
+        let points = baseline.benchmarks.iter();
+        let points = points.map(|it| Point::of_estimates(&it.benchmark, &it.estimates));
+        let passes = |id: &str| selection.filter.is_none_or(|filter| filter.is_match(id));
+        Self::new(name, points.filter(|point| passes(&point.full_id)).collect())
+    }
+
+    fn of_report(report: &Report, name: &str) -> Self {
+        let earlier = report.earlier_cases();
+        let recorded = report.entries().map(|entry| {
+            let id = entry.row.full_id();
+            Point::of(&entry, earlier(id))
+        });
+        let missing = report.missing.iter().map(|it| Point::of_missing(it, earlier(&it.full_id)));
+        let points: Vec<Point> = recorded.chain(missing).collect();
+        let targets = points.iter().map(|point| plan::target_of(&point.full_id));
+        let runs = targets
+            .filter_map(|target| Some((target.to_owned(), report.latest_run(target)?.clone())))
+            .collect();
+        Self { runs, ..Self::new(name, points) }
+    }
+
+    /// The case with this id.
+    pub fn get(&self, full_id: &str) -> Option<&Point> {
+        self.places.get(full_id).map(|&place| &self.points[place])
+    }
+
+    /// What its runs were asked for, by bench target.
+    pub fn asked(&self) -> HashMap<&str, Asked<'_>> {
+        self.runs.iter().map(|(target, run)| (target.as_str(), Asked::of(Some(run)))).collect()
+    }
+}
+
+/// What reading a side has to say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Files and lines that should be results and cannot be used.
+    pub unreadable: Vec<String>,
+    /// What is worth saying and no defect.
+    pub warnings: Vec<String>,
+}
+
+impl Remarks {
+    /// Adds what reading another side has to say, each line once.
+    pub fn extend(&mut self, other: Self) {
+        // Launches of one folder share their defects.
+        let add = |to: &mut Vec<String>, from: Vec<String>| {
+            for line in from {
+                if !to.contains(&line) {
+                    to.push(line);
+                }
+            }
+        };
+        add(&mut self.unreadable, other.unreadable);
+        add(&mut self.warnings, other.warnings);
+    }
+}

@@ -1,0 +1,36 @@
+//! Two sides, each of one launch or several, compared case by case and measure by measure.
+
+mod aa;
+mod asked;
+mod comparison;
+mod counted;
+mod finding;
+mod floor;
+mod hud;
+mod launch;
+mod noisy;
+mod pairing;
+mod point;
+mod policy;
+mod quasim;
+mod ratio_test;
+mod side;
+mod thresholds;
+mod verdict;
+
+pub use aa::{Aa, AaCase, AaRefused, aa};
+pub use asked::Asked;
+pub use comparison::{Comparison, HostsDiffer, Settings, SideFacts, compare};
+pub use finding::{Compared, Finding};
+pub use floor::{
+    ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, ProfileError,
+    Sigmas,
+};
+pub use launch::{Launch, Remarks};
+pub use pairing::{Doubts, Pairing};
+pub use point::{Bytes, Disturbances, Estimate, Point, TESTED};
+pub use policy::Policy;
+pub use ratio_test::{launches_for, p_text};
+pub use side::{Side, SideError};
+pub use thresholds::{Limits, Rule, Thresholds, ThresholdsError, threshold};
+pub use verdict::{Measure, Verdict};

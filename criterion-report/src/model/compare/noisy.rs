@@ -1,0 +1,86 @@
+//! What the default rule is given of each case's time and energy.
+
+use statistics::Launch;
+
+use super::finding::Finding;
+use super::floor::{Floors, KnownFloor};
+use super::pairing::{Doubts, Pairing};
+use super::point::Point;
+use super::ratio_test::{Noisy, judge};
+use super::verdict::Measure;
+
+/// The times of all cases.
+pub fn times(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Finding> {
+    let cases: Vec<Result<Noisy, String>> = pairings.iter().map(|it| time(it, floors)).collect();
+    judge(Measure::Time, &cases)
+}
+
+/// The energies of all cases that have one on either side.
+pub fn energies(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Option<Finding>> {
+    let (places, cases): (Vec<usize>, Vec<_>) = pairings
+        .iter()
+        .enumerate()
+        .filter_map(|(place, it)| Some((place, energy(it, floors)?)))
+        .unzip();
+    let mut found = vec![None; pairings.len()];
+    for (place, finding) in places.into_iter().zip(judge(Measure::Energy, &cases)) {
+        found[place] = Some(finding);
+    }
+    found
+}
+
+fn time(pairing: &Pairing<'_>, floors: Floors<'_>) -> Result<Noisy, String> {
+    let launches = |name: &str, side: &[&Point]| -> Result<Vec<Launch>, String> {
+        let times = || side.iter().filter_map(|point| point.time);
+        let launches: Vec<Launch> = times().filter_map(|time| time.launch).collect();
+        if !launches.is_empty() {
+            return Ok(launches);
+        }
+        if times().next().is_some() {
+            return Err(format!("its time in {name} has no noise: it was measured in quick mode"));
+        }
+        let reason = side.iter().find_map(|point| point.reason.as_deref());
+        Err(format!("no time in {name}: {}", reason.unwrap_or("the record does not say why")))
+    };
+    Ok(Noisy {
+        a: launches("A", &pairing.a)?,
+        b: launches("B", &pairing.b)?,
+        floor: floor(pairing, floors, Measure::Time),
+        threshold: pairing.limits.latency,
+        doubts: pairing.doubts(),
+    })
+}
+
+fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, String>> {
+    // What is no more than the idle machine's has no logarithm.
+    let launches = |side: &[&Point]| -> Vec<Launch> {
+        let joules = side.iter().filter_map(|point| point.joules);
+        let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());
+        positive.map(|joules| Launch { ln_median: joules.ln(), variance: 0.0 }).collect()
+    };
+    let (a, b) = (launches(&pairing.a), launches(&pairing.b));
+    let side = match (a.is_empty(), b.is_empty()) {
+        (true, true) => return None,
+        (true, false) => "A",
+        (false, true) => "B",
+        (false, false) => {
+            return Some(Ok(Noisy {
+                a,
+                b,
+                floor: floor(pairing, floors, Measure::Energy),
+                threshold: pairing.limits.energy,
+                doubts: Doubts::default(),
+            }));
+        }
+    };
+    Some(Err(format!("it was not measured in {side}")))
+}
+
+/// Of two machines the larger floor counts.
+fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> KnownFloor {
+    let of = |side: &[&Point]| {
+        let host = side.iter().find_map(|point| point.host.as_deref());
+        floors.of(host, pairing.full_id, measure)
+    };
+    of(&pairing.a).or_larger(of(&pairing.b))
+}

@@ -1,0 +1,113 @@
+//! A case that both sides measured, and what qualifies the comparison of its times.
+
+use super::launch::Launch;
+use super::point::{Estimate, Point};
+use super::thresholds::Limits;
+use crate::units;
+
+/// A case in the launches of both sides that measured it.
+#[derive(Debug, Clone)]
+pub struct Pairing<'a> {
+    /// Criterion's id.
+    pub full_id: &'a str,
+    /// As A's launches left it.
+    pub a: Vec<&'a Point>,
+    /// As B's did.
+    pub b: Vec<&'a Point>,
+    /// From when on it is another.
+    pub limits: Limits,
+}
+
+/// What makes a time doubtful.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Doubts {
+    /// It applies to whole sides: launches do not average it out.
+    pub systematic: Vec<String>,
+    /// It happened within launches: their spread shows it where there are several.
+    pub within: Vec<String>,
+}
+
+/// Clocks that differ by more than this are two machines.
+const CLOCKS: f64 = 0.05;
+/// More of the CPU time given to others by the hypervisor is pointed out, as it is before a run.
+const STEAL: f64 = 0.01;
+/// A trend as sure as this is one.
+const DRIFT_P: f64 = 0.001;
+/// And matters from this part of the difference on that is to be decided.
+const DRIFT_SHARE: f64 = 0.5;
+
+impl<'a> Pairing<'a> {
+    /// The case with this id; the points of launches that did not measure it are left out.
+    pub fn of(full_id: &'a str, a: &'a [Launch], b: &'a [Launch], limits: Limits) -> Self {
+        let measured = |side: &'a [Launch]| -> Vec<&'a Point> {
+            let points = side.iter().filter_map(|launch| launch.get(full_id));
+            points.filter(|point| point.is_measured()).collect()
+        };
+        Self { full_id, a: measured(a), b: measured(b), limits }
+    }
+
+    /// Whether both sides have several launches.
+    pub fn has_launches(&self) -> bool {
+        self.a.len() > 1 && self.b.len() > 1
+    }
+
+    /// Why the times are not to be trusted.
+    pub fn doubts(&self) -> Doubts {
+        let mut doubts = Doubts::default();
+        let clock = |side: &[&Point]| {
+            let clocks: Vec<f64> =
+                side.iter().filter_map(|point| point.disturbances.clock_mhz).collect();
+            (!clocks.is_empty()).then(|| statistics::median(&clocks))
+        };
+        if let (Some(a), Some(b)) = (clock(&self.a), clock(&self.b))
+            && (b / a).ln().abs() > CLOCKS.ln_1p()
+        {
+            doubts.systematic.push(format!("the clock ran at {a:.0} MHz in A, {b:.0} MHz in B"));
+        }
+        for (name, side) in [("A", &self.a), ("B", &self.b)] {
+            doubts.within.extend(throttled(name, side));
+            doubts.within.extend(stolen(name, side));
+            doubts.within.extend(self.drifted(name, side));
+        }
+        doubts
+    }
+
+    fn drifted(&self, name: &str, side: &[&Point]) -> Option<String> {
+        let drifts = side.iter().filter_map(|point| point.time?.drift);
+        let matters = DRIFT_SHARE * self.limits.latency;
+        let drifts: Vec<f64> = drifts
+            .filter(|drift| drift.p < DRIFT_P && drift.change.abs() > matters)
+            .map(|drift| drift.change)
+            .collect();
+        let worst = drifts.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+        let way = if worst > 0.0 { "rose" } else { "fell" };
+        let (percent, launches) = (units::percent(worst.abs()), of(drifts.len(), side.len()));
+        Some(format!("samples of {name} {way} by {percent} while they were taken{launches}"))
+    }
+}
+
+fn throttled(name: &str, side: &[&Point]) -> Option<String> {
+    let reasons: Vec<&str> = side.iter().map(|it| it.disturbances.throttled.as_str()).collect();
+    let reasons: Vec<&str> = reasons.into_iter().filter(|reason| !reason.is_empty()).collect();
+    let first = reasons.first()?;
+    let launches = of(reasons.len(), side.len());
+    Some(format!("the processor slowed itself down in {name}{launches}: {first}"))
+}
+
+fn stolen(name: &str, side: &[&Point]) -> Option<String> {
+    let steals = side.iter().filter_map(|point| point.disturbances.steal);
+    let steals: Vec<f64> = steals.filter(|steal| *steal > STEAL).collect();
+    let worst = steals.iter().copied().max_by(f64::total_cmp)?;
+    let (percent, launches) = (units::percent(worst), of(steals.len(), side.len()));
+    Some(format!("the hypervisor gave {percent} of the CPU time to others in {name}{launches}"))
+}
+
+/// `, in 2 of 8 launches`; of one launch nothing.
+fn of(some: usize, all: usize) -> String {
+    if all == 1 { String::new() } else { format!(" (in {some} of {all} launches)") }
+}
+
+/// The times of a side, and how many of its points have none.
+pub fn times(side: &[&Point]) -> Vec<Estimate> {
+    side.iter().filter_map(|point| point.time).collect()
+}

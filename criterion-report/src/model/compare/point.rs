@@ -1,0 +1,241 @@
+//! A case as one launch, or one earlier time, left it: what is compared.
+
+use plan::{Outcome, Record};
+use statistics::{CONFIDENCE_LEVEL, Drift, Launch, Ratio};
+
+use crate::model::{
+    Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,
+};
+
+/// Criterion's estimate of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Median, in nanoseconds.
+    pub median_ns: f64,
+    /// Its interval; absent in quick mode.
+    pub interval: Option<Interval>,
+    /// Level of the interval.
+    pub confidence_level: f64,
+    /// ln of the median and its variance by the samples' own noise; absent in quick mode.
+    pub launch: Option<Launch>,
+    /// Whether the samples rose or fell while they were taken; not known without samples.
+    pub drift: Option<Drift>,
+}
+
+impl Estimate {
+    /// One of which only the median and its interval are known.
+    pub fn of_interval(median_ns: f64, interval: Option<Interval>, confidence_level: f64) -> Self {
+        // The variance of a normal distribution with this interval; at another level it is not known.
+        let launch = interval.filter(|_| confidence_level == CONFIDENCE_LEVEL).map(|interval| {
+            let error = (interval.high / interval.low).ln() / (2.0 * TWO_SIDED);
+            Launch { ln_median: median_ns.ln(), variance: error * error }
+        });
+        Self { median_ns, interval, confidence_level, launch, drift: None }
+    }
+
+    /// What criterion holds of a measurement.
+    pub fn of_criterion(criterion: &CriterionResult) -> Self {
+        let samples: Vec<f64> = criterion.samples.steps_ns().collect();
+        let known = Self::of_estimates(&criterion.estimates);
+        let (launch, drift) = (Launch::of(&samples), statistics::drift(&samples));
+        // Of two samples, as quick mode takes, criterion makes an interval that means nothing.
+        let interval = known.interval.filter(|_| launch.is_some());
+        Self { interval, launch, drift, ..known }
+    }
+
+    /// Criterion's estimates alone. Whether they are of quick mode is not known.
+    fn of_estimates(estimates: &Estimates) -> Self {
+        let bounds = &estimates.median.confidence_interval;
+        let interval = Interval { low: bounds.lower_bound, high: bounds.upper_bound };
+        Self::of_interval(estimates.median.point_estimate, Some(interval), bounds.confidence_level)
+    }
+
+    /// One of samples of a step, in nanoseconds, in the order in which they were taken.
+    pub fn of_samples(samples: &[f64]) -> Self {
+        let launch = Launch::of(samples);
+        Self {
+            median_ns: statistics::median(samples),
+            interval: None,
+            confidence_level: CONFIDENCE_LEVEL,
+            launch,
+            drift: statistics::drift(samples),
+        }
+    }
+
+    /// This time over an earlier one, with an interval: the noises of both are independent.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    pub fn over(&self, earlier: &Self) -> Result<Ratio, String> {
+        let quick = "has no interval: it was measured in quick mode";
+        let bounds = |of: &Self| of.interval.map(|it| (of.median_ns, it));
+        let (now, now_interval) = bounds(self).ok_or_else(|| format!("its time {quick}"))?;
+        let (then, then_interval) =
+            bounds(earlier).ok_or_else(|| format!("its earlier time {quick}"))?;
+        if self.confidence_level != earlier.confidence_level {
+            return Err(format!(
+                "its interval is of level {}, the earlier one of {}",
+                self.confidence_level, earlier.confidence_level
+            ));
+        }
+        let ratio = |ratio, Interval { low, high }| Ratio { ratio, low, high };
+        let over = statistics::quotient(&ratio(now, now_interval), &ratio(then, then_interval));
+        Ok(Ratio { ratio: now / then, ..over })
+    }
+}
+
+/// The normal distribution's quantile at 97.5 %.
+const TWO_SIDED: f64 = 1.959_963_984_540_054;
+
+/// Bytes of a case on its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes {
+    /// Peak of a step, everything that is alive included.
+    pub peak: u64,
+    /// Of it, the model's weights.
+    pub weights: u64,
+    /// Of it, the step's own.
+    pub step: u64,
+}
+
+/// The state of the processor while criterion sampled.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Disturbances {
+    /// Median clock frequency, in MHz.
+    pub clock_mhz: Option<f64>,
+    /// Why the processor slowed itself down, in the driver's words; empty when it did not.
+    pub throttled: String,
+    /// Share of the CPU time asked for that the hypervisor gave to others.
+    pub steal: Option<f64>,
+}
+
+/// A case as it was at one time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Point {
+    /// Criterion's id.
+    pub full_id: String,
+    /// The machine; not known of a case without a record.
+    pub host: Option<String>,
+    /// How it ended, in one word.
+    pub status: String,
+    /// Why it was not measured, or has no time.
+    pub reason: Option<String>,
+    /// Criterion's estimate.
+    pub time: Option<Estimate>,
+    /// Whether it is of an earlier run than the latest, which did not select it.
+    pub earlier: bool,
+    /// Revision of the sources, as git says it, with `-dirty` behind where there were changes.
+    pub revision: Option<String>,
+    /// ‖out − ref‖₂ / ‖ref‖₂; absent without a reference.
+    pub relative_error: Option<f64>,
+    /// √(mean (out − ref)²)
+    pub rmse: Option<f64>,
+    /// Memory; absent where it was not counted.
+    pub bytes: Option<Bytes>,
+    /// Energy of a step.
+    pub joules: Option<f64>,
+    /// Speed-up over the baseline of its group, from interleaved runs.
+    pub speedup: Option<f64>,
+    /// What happened to the processor meanwhile.
+    pub disturbances: Disturbances,
+}
+
+/// Why a case that was only tried has no numbers.
+pub const TESTED: &str = "run once to be checked (`--test`), not measured";
+
+impl Point {
+    /// Status of a case that its last run did not leave a record of.
+    pub const MISSING: &'static str = "missing";
+    /// Status of a case with numbers.
+    pub const MEASURED: &'static str = "measured";
+
+    /// A case of a report; one that a later run ended before has none of its earlier figures.
+    pub fn of(entry: &Entry<'_>, earlier: bool) -> Self {
+        let row = entry.row;
+        if let Some(reason) = &row.outdated {
+            return Self { earlier, ..Self::missing(row.full_id(), reason) };
+        }
+        let record = &row.record;
+        let measured = record.outcome == Outcome::Measured;
+        let measures = measured.then_some(&record.measures);
+        let accuracy = row.accuracy();
+        let speedup = entry.comparison.and_then(|comparison| comparison.speedup.as_ref().ok());
+        Self {
+            full_id: row.full_id().to_owned(),
+            host: Some(fingerprint(record)),
+            status: record.outcome.status().to_owned(),
+            reason: Self::reason(row),
+            earlier,
+            revision: record.environment.git_revision.clone(),
+            time: row.criterion.as_ref().map(Estimate::of_criterion),
+            relative_error: accuracy.map(|accuracy| accuracy.relative_error.0),
+            rmse: accuracy.and_then(|accuracy| accuracy.rmse).map(|rmse| rmse.0),
+            bytes: measures.and_then(|measures| measures.memory).map(|memory| Bytes {
+                peak: memory.peak_bytes(),
+                weights: memory.weights_bytes,
+                step: memory.step.peak_bytes,
+            }),
+            joules: measures.and_then(|it| it.energy.as_ref()).map(|energy| energy.joules),
+            speedup: speedup.map(|speedup| speedup.ratio),
+            disturbances: disturbances(record),
+        }
+    }
+
+    fn reason(row: &Row) -> Option<String> {
+        match row.record.outcome {
+            Outcome::Tested => Some(TESTED.to_owned()),
+            _ => row.reason(),
+        }
+    }
+
+    /// A case that a run selected and left no record of.
+    pub fn of_missing(missing: &Missing, earlier: bool) -> Self {
+        Self { earlier, ..Self::missing(&missing.full_id, &missing.reason) }
+    }
+
+    fn missing(full_id: &str, reason: &str) -> Self {
+        Self {
+            full_id: full_id.to_owned(),
+            status: Self::MISSING.to_owned(),
+            reason: Some(reason.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// A benchmark of which only criterion's estimates are known.
+    pub fn of_estimates(benchmark: &Benchmark, estimates: &Estimates) -> Self {
+        Self {
+            full_id: benchmark.full_id.clone(),
+            status: Self::MEASURED.to_owned(),
+            time: Some(Estimate::of_estimates(estimates)),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it was measured.
+    pub fn is_measured(&self) -> bool {
+        self.status == Self::MEASURED
+    }
+
+    /// Whether the case itself is to blame that it was not: not the machine, and not who ran it.
+    pub fn is_broken(&self) -> bool {
+        matches!(self.status.as_str(), "failed" | "timeout" | "oom" | "unsupported")
+    }
+
+    /// `failed: out of patience`, or the status alone.
+    pub fn ended(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{}: {reason}", self.status),
+            None => self.status.clone(),
+        }
+    }
+}
+
+fn disturbances(record: &Record) -> Disturbances {
+    let Some(conditions) = &record.measures.conditions else { return Disturbances::default() };
+    Disturbances {
+        clock_mhz: conditions.clock_mhz.map(|clock| clock.median),
+        throttled: conditions.throttle_reasons.join(", "),
+        steal: conditions.steal,
+    }
+}

@@ -1,0 +1,241 @@
+//! The default rule for what is noisy: time and energy.
+//!
+//! Worse is a ratio above 1 + threshold whose interval lies above 1 and whose p, adjusted for all
+//! cases of the comparison, is small; better is the mirror image; equivalent is an interval within the
+//! threshold of 1. Everything else is inconclusive, and the reason says what would decide it.
+//!
+//! With several launches on both sides p is that of the rank-sum test over launches, which assumes
+//! nothing about their distribution. Where a side has one launch, interval and p rest on a floor from
+//! other launches and on a normal distribution: p has to be smaller there.
+
+use statistics::{Launch, Ratio, holm, least_p, mann_whitney, sides_ratio};
+
+use super::finding::Finding;
+use super::floor::{FloorSource, KnownFloor};
+use super::pairing::Doubts;
+use super::verdict::{Measure, Verdict};
+use crate::model::Interval;
+use crate::units;
+
+/// Largest adjusted p of a difference between several launches.
+const OF_LAUNCHES: f64 = 0.05;
+/// The same where a side has one launch.
+const OF_ONE_LAUNCH: f64 = 0.01;
+
+/// A noisy measure of a case on both sides.
+#[derive(Debug, Clone)]
+pub struct Noisy {
+    /// A's launches.
+    pub a: Vec<Launch>,
+    /// B's launches.
+    pub b: Vec<Launch>,
+    /// What one launch does not show.
+    pub floor: KnownFloor,
+    /// Relative difference from which on it is another.
+    pub threshold: f64,
+    /// Why not to trust it.
+    pub doubts: Doubts,
+}
+
+/// Judges one measure of all cases at once, or says why there is nothing to compare.
+pub fn judge(measure: Measure, cases: &[Result<Noisy, String>]) -> Vec<Finding> {
+    let tests: Vec<Result<(&Noisy, Test), &String>> =
+        cases.iter().map(|case| case.as_ref().map(|noisy| (noisy, Test::of(noisy)))).collect();
+    let p_of = |test: &Result<(&Noisy, Test), _>| test.as_ref().map_or(f64::NAN, |(_, it)| it.p);
+    let p: Vec<f64> = tests.iter().map(p_of).collect();
+    let family = p.iter().filter(|p| !p.is_nan()).count();
+    let judged = tests.iter().zip(holm(&p));
+    judged
+        .map(|(test, adjusted_p)| match test {
+            Ok((noisy, test)) => Judged { measure, noisy, test, adjusted_p, family }.finding(),
+            Err(reason) => Finding::new(measure, Verdict::NotCompared, reason.as_str()),
+        })
+        .collect()
+}
+
+struct Test {
+    ratio: Ratio,
+    p: f64,
+    /// Whether p is of launches.
+    of_launches: bool,
+}
+
+impl Test {
+    fn of(noisy: &Noisy) -> Self {
+        let Noisy { a, b, floor, .. } = noisy;
+        let sides = sides_ratio(b, a, floor.floor).expect("both sides have a launch");
+        let logarithms =
+            |side: &[Launch]| -> Vec<f64> { side.iter().map(|launch| launch.ln_median).collect() };
+        let of_launches = a.len() > 1 && b.len() > 1;
+        let ranks = of_launches.then(|| mann_whitney(&logarithms(b), &logarithms(a))).flatten();
+        Self { ratio: sides.ratio, p: ranks.map_or(sides.p, |ranks| ranks.p), of_launches }
+    }
+}
+
+struct Judged<'a> {
+    measure: Measure,
+    noisy: &'a Noisy,
+    test: &'a Test,
+    adjusted_p: f64,
+    /// Cases that were tested.
+    family: usize,
+}
+
+impl Judged<'_> {
+    fn finding(&self) -> Finding {
+        let (verdict, reason) = self.verdict();
+        let Ratio { ratio, low, high } = self.test.ratio;
+        let centre = |side: &[Launch]| {
+            let sum: f64 = side.iter().map(|launch| launch.ln_median).sum();
+            (sum / side.len() as f64).exp()
+        };
+        Finding {
+            a: Some(centre(&self.noisy.a)),
+            b: Some(centre(&self.noisy.b)),
+            ratio: Some(ratio),
+            interval: Some(Interval { low, high }),
+            p: Some(self.test.p),
+            adjusted_p: Some(self.adjusted_p),
+            ..Finding::new(self.measure, verdict, reason)
+        }
+    }
+
+    fn verdict(&self) -> (Verdict, String) {
+        let limit = 1.0 + self.noisy.threshold;
+        let Ratio { ratio, low, high } = self.test.ratio;
+        let verdict = if ratio > limit && low > 1.0 {
+            Verdict::Regressed
+        } else if ratio < 1.0 / limit && high < 1.0 {
+            Verdict::Improved
+        } else if low >= 1.0 / limit && high <= limit {
+            return (Verdict::Equivalent, format!("within {}", self.allowed()));
+        } else {
+            return (Verdict::Inconclusive, format!("{}; {}", self.open(), self.remedy()));
+        };
+        if let Some(doubt) = self.doubt() {
+            let reason = format!("{}, but {doubt}: measure again", self.change());
+            return (Verdict::Inconclusive, reason);
+        }
+        if self.adjusted_p >= self.level() {
+            return (Verdict::Inconclusive, self.by_chance());
+        }
+        let beyond = self.noisy.threshold;
+        let p = match self.noisy.floor.source {
+            FloorSource::Ignored if !self.test.of_launches => String::new(),
+            _ => format!(", adjusted p {}", p_text(self.adjusted_p)),
+        };
+        (verdict, format!("{} (threshold {}{p})", self.change(), units::percent(beyond)))
+    }
+
+    /// Largest adjusted p that is no chance.
+    fn level(&self) -> f64 {
+        match self.noisy.floor.source {
+            _ if self.test.of_launches => OF_LAUNCHES,
+            FloorSource::Ignored => f64::INFINITY,
+            _ => OF_ONE_LAUNCH,
+        }
+    }
+
+    /// What speaks against a difference that the numbers show. What happened within launches is in
+    /// their spread, where there are several.
+    fn doubt(&self) -> Option<String> {
+        let Doubts { systematic, within } = &self.noisy.doubts;
+        let within = within.iter().filter(|_| !self.test.of_launches);
+        let doubts: Vec<&str> = systematic.iter().chain(within).map(String::as_str).collect();
+        (!doubts.is_empty()).then(|| doubts.join("; "))
+    }
+
+    /// `12.3 % slower`.
+    fn change(&self) -> String {
+        let ratio = self.test.ratio.ratio;
+        let (more, less) = match self.measure {
+            Measure::Energy => ("more", "less"),
+            _ => ("slower", "faster"),
+        };
+        let word = if ratio > 1.0 { more } else { less };
+        // Both ways against A: a time of half is 50 % faster.
+        format!("{} {word}", units::percent((ratio - 1.0).abs()))
+    }
+
+    fn allowed(&self) -> String {
+        format!("±{}", units::percent(self.noisy.threshold))
+    }
+
+    /// What the interval leaves open.
+    fn open(&self) -> String {
+        let Ratio { ratio, low, high } = self.test.ratio;
+        let limit = 1.0 + self.noisy.threshold;
+        if !(1.0 / limit..=limit).contains(&ratio) {
+            format!("{}, but the interval includes 1", self.change())
+        } else if low > 1.0 || high < 1.0 {
+            format!("{}; whether more than {} is open", self.change(), self.allowed())
+        } else {
+            format!("the interval reaches beyond {}", self.allowed())
+        }
+    }
+
+    /// What would decide it.
+    fn remedy(&self) -> String {
+        if self.test.of_launches {
+            return "more launches narrow it".to_owned();
+        }
+        let floor = match self.noisy.floor.source {
+            FloorSource::Ignored => return "more samples narrow it".to_owned(),
+            _ => self.noisy.floor.text(),
+        };
+        let sides = match (self.noisy.a.len(), self.noisy.b.len()) {
+            (1, 1) => "one launch per side",
+            (1, _) => "one launch of A",
+            _ => "one launch of B",
+        };
+        format!("{sides}, and {floor}: take several (`cargo xtask bench --repeat 8`)")
+    }
+
+    /// The numbers show a difference, but among so many cases it may be chance.
+    fn by_chance(&self) -> String {
+        let (a, b) = (self.noisy.a.len(), self.noisy.b.len());
+        let (change, cases) = (self.change(), units::count(self.family, "case"));
+        let least = (least_p(a, b) * self.family as f64).min(1.0);
+        if self.test.of_launches && least >= OF_LAUNCHES {
+            let launches = if a == b {
+                format!("{a} launches per side")
+            } else {
+                format!("{a} launches against {b}")
+            };
+            return format!(
+                "{change}, but {launches} cannot show a difference among {cases} (least adjusted p \
+                 {}): take {}",
+                p_text(least),
+                launches_for(self.family)
+            );
+        }
+        let p = p_text(self.adjusted_p);
+        if self.test.of_launches {
+            return format!(
+                "{change}, but the launches overlap (adjusted p {p}): take more of them"
+            );
+        }
+        format!(
+            "{change}, but among {cases} that may be chance (adjusted p {p}); {}",
+            self.remedy()
+        )
+    }
+}
+
+/// Launches per side from which on the rank-sum test can show a difference among so many cases.
+pub fn launches_for(cases: usize) -> usize {
+    let shows = |launches: &usize| least_p(*launches, *launches) * (cases as f64) < OF_LAUNCHES;
+    // 2 / C(2n, n) falls faster than 3⁻ⁿ.
+    (1..=64).find(shows).unwrap_or(64)
+}
+
+/// Two significant digits; what is below a millionth is `< 1e-6`.
+pub fn p_text(p: f64) -> String {
+    if p < 1e-6 {
+        "< 1e-6".to_owned()
+    } else if p < 1e-3 {
+        format!("{p:.1e}")
+    } else {
+        units::significant(p, 2)
+    }
+}

@@ -1,0 +1,52 @@
+//! A comparison of two sides: for a terminal, for a comment on a pull request, for programs.
+
+mod json;
+mod markdown;
+mod table;
+mod text;
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::model::compare::Comparison;
+
+/// Formats of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Aligned columns, the worst first
+    Table,
+    /// Fit for a comment on a pull request
+    Markdown,
+    /// One document with every case and measure
+    Json,
+}
+
+/// What the terminal wants.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Show equivalent cases, too.
+    pub all: bool,
+    /// In colour.
+    pub colour: bool,
+    /// Columns of the terminal, if it is one.
+    pub width: Option<usize>,
+}
+
+/// Writes a comparison.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(
+    comparison: &Comparison,
+    format: Format,
+    look: Look,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        Format::Table => out.write_all(table::write(comparison, look).as_bytes())?,
+        Format::Markdown => out.write_all(markdown::write(comparison).as_bytes())?,
+        Format::Json => json::write(comparison, out)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Words that the formats share.
+
+use crate::model::compare::{
+    Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
+};
+use crate::units;
+
+/// A value of a measure, in its unit.
+pub fn value(measure: Measure, value: Option<f64>) -> String {
+    let Some(value) = value else { return "–".to_owned() };
+    match measure {
+        Measure::Time => units::time(value),
+        Measure::Memory => units::bytes(value.round() as u64),
+        Measure::Accuracy => units::error(value),
+        Measure::Energy => format!("{} J", units::significant(value, 3)),
+        Measure::Speedup => units::ratio(value, None),
+        Measure::Outcome => "–".to_owned(),
+    }
+}
+
+/// `1.12× [1.08, 1.16]`; nothing without a ratio.
+pub fn ratio(finding: &Finding) -> String {
+    finding.ratio.map_or_else(String::new, |ratio| units::ratio(ratio, finding.interval))
+}
+
+/// `2 regressed, 1 improved, 47 equivalent`, the worst first; those that do not occur are left out.
+pub fn counts(comparison: &Comparison) -> String {
+    let counted = Verdict::ALL.into_iter().map(|it| (it, comparison.count(it)));
+    let counts: Vec<String> = counted
+        .filter(|(_, count)| *count > 0)
+        .map(|(verdict, count)| format!("{count} {}", verdict.word()))
+        .collect();
+    counts.join(", ")
+}
+
+/// The name with its launches and revisions: `main` (8 launches, 1f0c2ab34d56).
+pub fn side(side: &SideFacts) -> String {
+    let launches = match side.launches.len() {
+        1 => "1 launch".to_owned(),
+        several => format!("{several} launches"),
+    };
+    match side.revisions.as_slice() {
+        [] => format!("`{}` ({launches})", side.name),
+        revisions => format!("`{}` ({launches}, {})", side.name, revisions.join(" and ")),
+    }
+}
+
+/// The rule and its thresholds.
+pub fn rule(comparison: &Comparison) -> String {
+    let limits = comparison.thresholds.limits;
+    let policy = comparison.policy.word();
+    let time = units::percent(limits.latency);
+    let rules = match comparison.thresholds.rules.len() {
+        0 => String::new(),
+        several => format!(", and {} by case", units::count(several, "rule")),
+    };
+    match comparison.policy {
+        Policy::Default => format!(
+            "policy {policy}: time {time}, memory {}, accuracy {}, energy {}{rules}",
+            units::percent(limits.memory),
+            units::error(limits.accuracy),
+            units::percent(limits.energy),
+        ),
+        Policy::Hud => format!("policy {policy}: no statistics"),
+        Policy::Quasim => format!(
+            "policy {policy}: time {time}, accuracy {}{rules}; no statistics",
+            units::error(limits.accuracy),
+        ),
+    }
+}
+
+/// What the intervals of sides of one launch were widened by.
+pub fn floors(comparison: &Comparison) -> Vec<String> {
+    let sources = comparison.floors.iter();
+    sources
+        .filter_map(|(source, cases)| {
+            let cases = units::count(*cases, "case");
+            Some(match source {
+                FloorSource::Case { launches } => format!(
+                    "{cases} with one launch on a side: widened by the case's own noise floor, from \
+                     {launches} launches of one revision"
+                ),
+                FloorSource::Pooled { cases: known } => format!(
+                    "{cases} with one launch on a side and not in the noise profile: widened by the \
+                     pooled floor of its {known} cases"
+                ),
+                FloorSource::Assumed => format!(
+                    "{cases} with one launch on a side and no noise profile of this machine: widened \
+                     by an assumed floor of ±25 %; `criterion-report aa` measures it"
+                ),
+                FloorSource::Ignored => return None,
+            })
+        })
+        .collect()
+}

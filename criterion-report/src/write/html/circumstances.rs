@@ -1,0 +1,149 @@
+//! Under which circumstances the cases were measured: every set of them, in full.
+
+use plan::{Environment, HostFacts, TorchFacts};
+
+use super::template::escape;
+use crate::model::{Circumstances, Report, Span};
+use crate::units;
+
+/// What is said of one set, a line each.
+type Facts = Vec<(&'static str, String)>;
+
+/// A block for each set of circumstances.
+pub fn blocks(report: &Report) -> String {
+    let several = report.circumstances.len() > 1;
+    let blocks = report.circumstances.iter().enumerate();
+    blocks.map(|(index, of)| block(of, several.then_some(index + 1))).collect()
+}
+
+fn block(of: &Circumstances, number: Option<usize>) -> String {
+    let rows = units::count(of.rows, "case");
+    let title = match number {
+        Some(number) => format!("Circumstances {number}: {rows}"),
+        None => rows,
+    };
+    let parts = [("Machine", machine(of)), ("Library", library(of)), ("Measuring", measuring(of))];
+    let lists = parts.map(|(name, facts)| {
+        let items: String = facts
+            .iter()
+            .map(|(label, text)| format!("<dt>{label}</dt><dd>{}</dd>\n", escape(text)))
+            .collect();
+        format!("<div><h4>{name}</h4>\n<dl>\n{items}</dl></div>\n")
+    });
+    format!(
+        "<article class=\"circumstances\">\n<h3>{}</h3>\n<div class=\"facts\">\n{}</div>\n</article>\n",
+        escape(&title),
+        lists.concat()
+    )
+}
+
+fn machine(of: &Circumstances) -> Facts {
+    let HostFacts {
+        hostname,
+        os,
+        os_release,
+        arch,
+        cpu_model,
+        cpus,
+        memory_bytes,
+        affinity,
+        numa_nodes,
+        // Of several governors all are said.
+        governor: _,
+        turbo,
+        huge_pages,
+        page_fault_ns,
+        caches,
+    } = &of.environment.host;
+    let caches: Vec<String> = caches
+        .iter()
+        .map(|cache| {
+            let shared = units::count(cache.cpus as usize, "CPU");
+            format!("L{} {} ({shared})", cache.level, units::bytes(cache.bytes))
+        })
+        .collect();
+    let system = [Some(os), os_release.as_ref(), arch.as_ref()];
+    let system: Vec<&str> = system.into_iter().flatten().map(String::as_str).collect();
+    let mut facts = vec![
+        ("processor", format!("{cpu_model}, {}", units::count(*cpus as usize, "CPU"))),
+        ("memory", units::bytes(*memory_bytes)),
+        ("host", hostname.clone()),
+        ("system", system.join(", ")),
+    ];
+    facts.extend(joined("GPU", &of.cuda_devices));
+    facts.extend((!caches.is_empty()).then(|| ("caches", caches.join(", "))));
+    facts.extend(affinity.clone().map(|cpus| ("may run on", format!("CPUs {cpus}"))));
+    facts.extend(numa_nodes.map(|nodes| ("NUMA nodes", nodes.to_string())));
+    facts.extend(joined("governor", &of.governors));
+    facts.extend(turbo.map(|on| ("turbo", on_off(on))));
+    facts.extend(huge_pages.clone().map(|pages| ("huge pages", pages)));
+    facts.extend(page_fault_ns.map(|ns| ("page fault", units::time(ns))));
+    facts
+}
+
+fn library(of: &Circumstances) -> Facts {
+    let TorchFacts {
+        libtorch,
+        tch,
+        cpu_capability,
+        mkl,
+        onednn,
+        // These vary from case to case, so that all are said.
+        threads: _,
+        cuda_device: _,
+        interop_threads,
+        float32_matmul_precision,
+        tf32,
+        cuda,
+        cuda_devices: _,
+        cuda_driver,
+    } = &of.environment.torch;
+    let mut facts = vec![
+        ("libtorch", format!("{libtorch}, tch {tch}")),
+        ("instructions", cpu_capability.clone()),
+    ];
+    facts.extend(mkl.clone().map(|version| ("MKL", version)));
+    facts.extend(onednn.clone().map(|version| ("oneDNN", version)));
+    facts.extend(cuda.clone().map(|version| ("CUDA", version)));
+    facts.extend(cuda_driver.clone().map(|version| ("driver", version)));
+    facts.extend(joined("threads", &of.threads));
+    facts.extend(interop_threads.map(|threads| ("inter-op threads", threads.to_string())));
+    facts.extend(joined("allocator", &of.allocators));
+    facts.push(("float32 matmul", float32_matmul_precision.clone()));
+    facts.extend(tf32.map(|on| ("TF32", on_off(on))));
+    facts
+}
+
+fn measuring(of: &Circumstances) -> Facts {
+    let Environment { git_revision, git_branch, rustc, variables, .. } = &of.environment;
+    let mut facts = vec![("measured", units::period(of.first, of.last))];
+    let git = git_revision.as_ref().map(|revision| match git_branch {
+        Some(branch) => format!("{revision} on {branch}"),
+        None => revision.clone(),
+    });
+    facts.extend(git.map(|git| ("git", git)));
+    facts.push(("compiler", rustc.clone()));
+    facts.extend(of.quiet.map(|quiet| ("quiet score", span(quiet))));
+    facts.extend(of.load.map(|load| ("load", span(load))));
+    let variables: Vec<String> =
+        variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    facts.extend((!variables.is_empty()).then(|| ("variables", variables.join(", "))));
+    facts
+}
+
+fn joined<T: ToString>(
+    label: &'static str,
+    values: &std::collections::BTreeSet<T>,
+) -> Option<(&'static str, String)> {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    (!values.is_empty()).then(|| (label, values.join(" or ")))
+}
+
+fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
+fn span(Span { low, high }: Span) -> String {
+    let [low, high] = [low, high].map(|value| format!("{value:.2}"));
+    if low == high { low } else { format!("{low} to {high}") }
+}

@@ -1,0 +1,59 @@
+// Everything that is known about one case, in a dialog.
+
+function openDetails(at) {
+  const dialog = byId("details");
+  const spread = (name) => value(name, at)?.[1] ?? null;
+  const number = value("circumstances", at);
+  const facts = [
+    ["outcome", text("status", at)],
+    ["reason", text("reason", at)],
+    ["time", value("time_text", at)],
+    ["speed-up", value("speedup_text", at)],
+    ["verdict", text("verdict", at)],
+    ["over", text("against", at)],
+    ["no speed-up", text("no_speedup", at)],
+    ["memory at the peak", text("peak_text", at)],
+    ["of that", text("memory_text", at)],
+    ["against the baseline", text("peak_change", at)],
+    ["SQNR", text("sqnr_text", at) === null ? null : `${text("sqnr_text", at)} dB`],
+    ["roofline", value("roofline_text", at) ?? text("no_placement", at)],
+    ["single calls", spread("calls")],
+    ["samples", spread("samples")],
+    ["kernels", text("kernels", at)],
+    ["ended", text("ended", at)],
+    ["run", text("run", at)],
+    [
+      "circumstances",
+      number === null || document.querySelectorAll(".circumstances").length < 2
+        ? null
+        : `number ${number + 1}`,
+    ],
+    ["run was", value("earlier", at) === null ? null : "earlier than the latest of its suite"],
+  ].filter(([, said]) => said !== null);
+  const own = cautions(at);
+  const close = element(
+    "button",
+    { type: "button", class: "quiet", on: { click: () => dialog.close() } },
+    "Close",
+  );
+  dialog.replaceChildren(
+    element("h2", { id: "details-title" }, fullId(at)),
+    own.length === 0
+      ? ""
+      : element(
+          "ul",
+          { class: "notices" },
+          own.map((said) => element("li", { class: "warn" }, element("span", {}, said))),
+        ),
+    element(
+      "dl",
+      {},
+      facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)]),
+    ),
+    close,
+  );
+  dialog.showModal();
+  // From the beginning, however small the screen.
+  close.focus({ preventScroll: true });
+  dialog.scrollTop = 0;
+}

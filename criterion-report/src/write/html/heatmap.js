@@ -1,0 +1,145 @@
+// Speed-ups in tables whose fields are coloured: blue is faster, orange slower, 1 has no colour.
+
+/** Rows and columns of a map, and maps, that are shown at most. */
+const FIELDS = { rows: 40, columns: 40, maps: 12 };
+
+function drawHeatmap(filtered) {
+  const [group, kind] = [byId("heatmap-group"), byId("heatmap-kind")];
+  const there = new Set(filtered);
+  const has = (map) =>
+    map.cells.some((at) => at !== null && there.has(at) && figure("speedup", at) !== null);
+  const maps = data.maps.filter(has);
+  const names = [...new Set(maps.map((map) => data.texts[map.group]))];
+  choices(
+    group,
+    names.map((name) => [name, name]),
+  );
+  const ofGroup = maps.filter((map) => data.texts[map.group] === group.value);
+  const kinds = { sweep: "m × n at each k", shapes: "variant × shape" };
+  choices(
+    kind,
+    Object.entries(kinds).filter(([name]) => ofGroup.some((map) => map.kind === name)),
+  );
+  const own = ofGroup.filter((map) => map.kind === kind.value);
+  if (own.length === 0) {
+    byId("heatmap-chart").replaceChildren(
+      nothing("No group of these cases has speed-ups at more than one shape."),
+    );
+    return;
+  }
+  const lines = Math.min(own.length, shown.get("heatmap-chart") ?? FIELDS.maps);
+  const shownMaps = own.slice(0, lines);
+  const cells = shownMaps.flatMap((map) => map.cells);
+  const ratios = cells
+    .filter((at) => at !== null && there.has(at))
+    .map((at) => figure("speedup", at));
+  const [low, high] = extent(ratios) ?? [1, 1];
+  const most = Math.max(Math.log(1.1), -Math.log(low), Math.log(high));
+  byId("heatmap-chart").replaceChildren(
+    colours(most),
+    element(
+      "div",
+      { class: "maps" },
+      shownMaps.map((map) => heatmap(map, there, most)),
+    ),
+    limit("heatmap-chart", lines, own.length, "map"),
+  );
+}
+
+/** The legend: the colours from slowest to fastest. */
+function colours(most) {
+  const steps = [-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1];
+  const [slowest, fastest] = [-most, most].map((end) => ratioTick(Math.exp(end)));
+  return element(
+    "div",
+    {
+      class: "colours",
+      role: "img",
+      "aria-label": `Orange is slower, blue faster, from ${slowest} to ${fastest}`,
+    },
+    element("span", {}, slowest),
+    steps.map((step) => coloured(element("i"), step)),
+    element("span", {}, fastest),
+    element("span", { class: "aside" }, "~ left open by the interval"),
+  );
+}
+
+/** Gives an element the colour of a share between −1, slowest, and 1, fastest. */
+function coloured(field, share) {
+  const side = share < 0 ? "var(--slower)" : "var(--faster)";
+  const part = Math.round(Math.min(1, Math.abs(share)) * 100);
+  field.style.setProperty("--fill", `color-mix(in oklab, ${side} ${part}%, var(--level))`);
+  // Where the text of the page could no longer be read on it.
+  field.classList.toggle("strong", part > 60);
+  field.classList.toggle("deep", share > 0.8);
+  return field;
+}
+
+function heatmap(map, there, most) {
+  const name = (place) => data.texts[place];
+  const cell = (row, column) => map.cells[row * map.columns.length + column];
+  const isShown = (at) => at !== null && there.has(at);
+  // Rows and columns without a case that passes the filter would only take room.
+  const all = { rows: [...map.rows.keys()], columns: [...map.columns.keys()] };
+  const rows = all.rows.filter((row) => all.columns.some((column) => isShown(cell(row, column))));
+  const columns = all.columns.filter((column) => rows.some((row) => isShown(cell(row, column))));
+  const [ownRows, ownColumns] = [rows.slice(0, FIELDS.rows), columns.slice(0, FIELDS.columns)];
+  const head = element(
+    "tr",
+    {},
+    element("td", {}, map.kind === "sweep" ? "m \\ n" : ""),
+    ownColumns.map((column) =>
+      element("th", { scope: "col" }, element("span", {}, name(map.columns[column]))),
+    ),
+  );
+  const body = ownRows.map((row) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name(map.rows[row])),
+      ownColumns.map((column) => field(cell(row, column), there, most)),
+    ),
+  );
+  const cut = [
+    ownRows.length < rows.length ? `${ownRows.length} of ${rows.length} rows` : "",
+    ownColumns.length < columns.length ? `${ownColumns.length} of ${columns.length} columns` : "",
+  ];
+  return element(
+    "figure",
+    { class: "map" },
+    element("figcaption", {}, name(map.title)),
+    element(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Heatmap: ${name(map.title)}` },
+      element("table", { class: map.kind }, element("thead", {}, head), element("tbody", {}, body)),
+    ),
+    cut.some(Boolean)
+      ? element(
+          "p",
+          { class: "limit" },
+          `First ${cut.filter(Boolean).join(", ")}; filter to see others.`,
+        )
+      : null,
+  );
+}
+
+/** A case's field; empty where there is no case, or where it is filtered out. */
+function field(at, there, most) {
+  if (at === null || !there.has(at)) return element("td", { class: "hole" });
+  const ratio = figure("speedup", at);
+  if (ratio === null) {
+    const why = text("reason", at) ?? text("no_speedup", at) ?? "";
+    return element(
+      "td",
+      { class: "without", "data-tip": `${fullId(at)}\n${text("status", at)}: ${why}` },
+      text("status", at) === "measured" ? "no pair" : text("status", at),
+    );
+  }
+  const open = text("verdict", at) === "inconclusive" ? "~" : "";
+  const made = element(
+    "td",
+    { class: "field", "data-tip": tipOf(at) },
+    open + apart(value("speedup_text", at))[0].replace("×", ""),
+  );
+  return coloured(made, Math.log(ratio) / most);
+}

@@ -1,0 +1,106 @@
+//! One page with everything: charts, a table, and what the numbers are to be read with. It is a
+//! single file that asks no network for anything; its own script lays the cases out, sorts, filters
+//! and draws, and computes no figure.
+
+mod cases;
+mod circumstances;
+mod data;
+mod maps;
+mod notices;
+mod roofs;
+mod spread;
+mod strings;
+mod template;
+
+use std::io;
+
+use anyhow::{Result, bail};
+
+use super::{Notes, Target};
+use crate::model::{Entry, Report};
+use crate::units;
+use data::Data;
+use template::{escape, fill, json};
+
+/// What `html` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Title of the page
+    #[arg(long, value_name = "TEXT", default_value = "Benchmark report")]
+    pub title: String,
+}
+
+const PAGE: &str = include_str!("page.html");
+const STYLES: &[&str] = &[
+    include_str!("theme.css"),
+    include_str!("page.css"),
+    include_str!("chart.css"),
+    include_str!("table.css"),
+    include_str!("media.css"),
+];
+/// In the order in which they stand on each other.
+const SCRIPTS: &[&str] = &[
+    include_str!("dom.js"),
+    include_str!("cases.js"),
+    include_str!("scale.js"),
+    include_str!("rows.js"),
+    include_str!("plot.js"),
+    include_str!("speedup.js"),
+    include_str!("heatmap.js"),
+    include_str!("frontier.js"),
+    include_str!("roofline.js"),
+    include_str!("memory.js"),
+    include_str!("latency.js"),
+    include_str!("details.js"),
+    include_str!("table.js"),
+    include_str!("filter.js"),
+    include_str!("theme.js"),
+    include_str!("main.js"),
+];
+
+/// Writes the page.
+///
+/// # Errors
+/// When it would go to a terminal, or `out` cannot be written.
+pub fn write(
+    report: &Report,
+    options: &Options,
+    target: Target<'_>,
+    out: &mut dyn io::Write,
+) -> Result<Notes> {
+    if target.width.is_some() {
+        bail!(
+            "a page is nothing for a terminal to show: name a file with --output, e.g. report.html"
+        );
+    }
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    let data = json(&Data::of(report, &entries))?;
+    let script = SCRIPTS.concat();
+    let parts = [
+        ("title", escape(&options.title)),
+        ("subtitle", escape(&subtitle(report))),
+        ("style", STYLES.concat()),
+        ("summary", notices::outcomes(report)),
+        ("notices", notices::notices(report)),
+        ("environment", circumstances::blocks(report)),
+        ("program", escape(concat!("criterion-report ", env!("CARGO_PKG_VERSION")))),
+        ("data", data),
+        ("script", script),
+    ];
+    fill(PAGE, &parts, out)?;
+    Ok(Notes::new())
+}
+
+/// Which results these are.
+fn subtitle(report: &Report) -> String {
+    let first = report.circumstances.iter().map(|it| it.first).min();
+    let last = report.circumstances.iter().map(|it| it.last).max();
+    let when = first.zip(last).map(|(first, last)| units::period(first, last));
+    let when =
+        when.map_or_else(|| "nothing recorded".to_owned(), |when| format!("measured {when}"));
+    let circumstances = match report.circumstances.len() {
+        0 | 1 => String::new(),
+        several => format!(", under {several} sets of circumstances"),
+    };
+    format!("Baseline {}, {when}{circumstances}", report.baseline)
+}

@@ -1,0 +1,77 @@
+//! What a reader must know before the numbers: how the cases ended, and what was found wrong.
+
+use plan::{Check, CheckStatus, Outcome};
+
+use super::template::escape;
+use crate::model::Report;
+use crate::units;
+use crate::write::earlier;
+
+/// How many cases ended how, as items of a list.
+pub fn outcomes(report: &Report) -> String {
+    let mut outcomes = report.outcomes();
+    // What went well comes first.
+    outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
+    if !report.missing.is_empty() {
+        outcomes.push(("not reached", report.missing.len()));
+    }
+    let total: usize = outcomes.iter().map(|(_, cases)| cases).sum();
+    let noun = if total == 1 { "case" } else { "cases" };
+    let items = [(noun, total)].into_iter().chain(outcomes);
+    items
+        .map(|(name, cases)| {
+            let class = name.replace(' ', "-");
+            format!("<li class=\"outcome {class}\"><b>{cases}</b> {name}</li>\n")
+        })
+        .collect()
+}
+
+/// Everything that qualifies more than one case, the worst first.
+pub fn notices(report: &Report) -> String {
+    let mut checks: Vec<&Check> = report.checks.iter().collect();
+    checks.sort_by_key(|check| check.status != CheckStatus::Failed);
+    let checks = checks.into_iter().filter_map(|check| {
+        let kind = if check.status == CheckStatus::Failed { "bad" } else { "warn" };
+        Some((kind, "machine", check.warning()?))
+    });
+    // A run says as a warning, too, what a check of it found.
+    let said: Vec<String> = report.checks.iter().filter_map(Check::warning).collect();
+    let runs = report.run_warnings.iter().filter(|text| !said.contains(text));
+    let runs = runs.map(|text| ("warn", "run", text.clone()));
+    let unreadable = report.unreadable.iter().map(|text| ("bad", "unreadable", text.clone()));
+    let files = report.warnings.iter().map(|text| ("warn", "files", text.clone()));
+    let earlier = earlier(report).map(|text| ("note", "rows", text));
+    let foreign = report.foreign.first().map(|example| {
+        let results = units::count(report.foreign.len(), "result");
+        let text =
+            format!("{results} in criterion's folder without a record not shown, e.g. {example}");
+        ("note", "rows", text)
+    });
+    let hidden = report.rows_read() - report.entries().count();
+    let hidden = (hidden > 0).then(|| {
+        let text = format!(
+            "{} of {} recorded cases left out by --filter or --latest",
+            hidden,
+            report.rows_read()
+        );
+        ("note", "rows", text)
+    });
+    let all = unreadable
+        .chain(checks)
+        .chain(runs)
+        .chain(files)
+        .chain(earlier)
+        .chain(foreign)
+        .chain(hidden);
+    let items: String = all
+        .map(|(kind, of, text)| {
+            format!("<li class=\"{kind}\"><b>{of}</b> <span>{}</span></li>\n", escape(&text))
+        })
+        .collect();
+    if items.is_empty() {
+        return "<p class=\"fine\">Nothing was found wrong with the machine, the runs or their \
+                files.</p>\n"
+            .to_owned();
+    }
+    format!("<ul class=\"notices\">\n{items}</ul>\n")
+}

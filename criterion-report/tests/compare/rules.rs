@@ -1,0 +1,440 @@
+//! The default policy case by case, on sides that are made here.
+
+use criterion_report::model::compare::{
+    Bytes, Compared, Comparison, Estimate, Floors, Launch, Limits, Measure, Point, Policy,
+    Settings, Side, Thresholds, Verdict, compare,
+};
+use criterion_report::write::compare::{Format, Look, write};
+use plan::RunManifest;
+
+use Verdict::{Equivalent, Improved, Inconclusive, Missing, New, NotCompared, Regressed};
+
+const ID: &str = "kernels/default/gemv/cpu/kernel/f32-4096";
+
+/// A measured case whose samples lie ±0.5 % about a median.
+fn point(ns: f64) -> Point {
+    let samples: Vec<f64> =
+        (0..30).map(|index| ns * (0.995 + 0.01 * f64::from(index * 7 % 30) / 29.0)).collect();
+    Point {
+        full_id: ID.to_owned(),
+        host: Some("a machine".to_owned()),
+        status: Point::MEASURED.to_owned(),
+        time: Some(Estimate::of_samples(&samples)),
+        relative_error: Some(1e-4),
+        rmse: Some(1e-5),
+        bytes: Some(bytes(1 << 20)),
+        ..Point::default()
+    }
+}
+
+fn bytes(peak: u64) -> Bytes {
+    Bytes { peak, weights: peak / 2, step: peak / 4 }
+}
+
+fn ended(status: &str) -> Point {
+    Point { status: status.to_owned(), time: None, ..point(1.0) }
+}
+
+/// A side of these launches of one case.
+fn side(name: &str, points: impl IntoIterator<Item = Point>) -> Side {
+    let launches = points.into_iter().map(|point| Launch::new(name, vec![point])).collect();
+    Side { name: name.to_owned(), launches }
+}
+
+fn comparison(a: Side, b: Side, floors: Floors<'_>) -> Comparison {
+    let thresholds = Thresholds::default();
+    let settings =
+        Settings { policy: Policy::Default, thresholds: &thresholds, floors, across_hosts: false };
+    compare(&a, &b, settings).expect("one machine")
+}
+
+/// The only case of the comparison.
+fn compared(
+    a: impl IntoIterator<Item = Point>,
+    b: impl IntoIterator<Item = Point>,
+    floors: Floors<'_>,
+) -> Compared {
+    let mut comparison = comparison(side("a", a), side("b", b), floors);
+    assert_eq!(comparison.cases.len(), 1);
+    comparison.cases.remove(0)
+}
+
+/// Launches with medians one thousandth apart.
+fn launches(count: u32, ns: f64) -> Vec<Point> {
+    (0..count).map(|launch| point(ns * (1.0 + 0.001 * f64::from(launch)))).collect()
+}
+
+#[test]
+fn one_launch_without_a_floor_is_judged_by_the_interval_alone() {
+    for (a, b, expected) in [
+        (100.0, 112.0, Regressed),
+        (100.0, 109.0, Equivalent),
+        (112.0, 100.0, Improved),
+        (109.0, 100.0, Equivalent),
+        (100.0, 100.0, Equivalent),
+    ] {
+        let found = compared([point(a)], [point(b)], Floors::Ignored);
+        assert_eq!(found.verdict, expected, "{a} {b}: {}", found.reason);
+    }
+}
+
+#[test]
+fn an_assumed_floor_leaves_all_but_the_largest_open() {
+    for (b, expected) in [(112.0, Inconclusive), (100.0, Inconclusive), (150.0, Regressed)] {
+        let found = compared([point(100.0)], [point(b)], Floors::Profile(None));
+        assert_eq!(found.verdict, expected, "{b}: {}", found.reason);
+        let interval = found.findings[0].interval.expect("an interval");
+        let width = interval.high / interval.low;
+        assert!((1.5..1.6).contains(&width), "±25 %: {width}");
+    }
+}
+
+#[test]
+fn several_launches_need_ranks_apart_and_enough_of_them() {
+    for (count, ns, expected, says) in [
+        (2, 120.0, Inconclusive, "2 launches per side cannot show a difference among 1 case"),
+        (3, 120.0, Inconclusive, "(least adjusted p 0.10): take 4"),
+        (4, 120.0, Regressed, "20.0 % slower (threshold 10.0 %, adjusted p 0.029)"),
+        (8, 120.0, Regressed, "adjusted p 1.6e-4"),
+        (8, 80.0, Improved, "20.0 % faster"),
+        (8, 102.0, Equivalent, "within ±10.0 %"),
+    ] {
+        let found = compared(launches(count, 100.0), launches(count, ns), Floors::Profile(None));
+        assert_eq!(found.verdict, expected, "{count} {ns}: {}", found.reason);
+        assert!(found.reason.contains(says), "{count} {ns}: {}", found.reason);
+    }
+}
+
+#[test]
+fn sides_may_differ_in_launches() {
+    let found = compared(launches(3, 100.0), launches(8, 130.0), Floors::Profile(None));
+    assert_eq!((found.verdict, found.launches_a, found.launches_b), (Regressed, 3, 8));
+    // One launch has the floor.
+    let found = compared([point(100.0)], launches(8, 115.0), Floors::Profile(None));
+    assert_eq!(found.verdict, Inconclusive);
+    assert!(
+        found.reason.contains("one launch of A, and launches are assumed to differ by ±25.0 %"),
+        "{}",
+        found.reason
+    );
+}
+
+#[test]
+fn exchanging_the_sides_exchanges_worse_and_better() {
+    for (a, b) in [(100.0, 130.0), (100.0, 109.5), (100.0, 70.0)] {
+        let one = compared(launches(6, a), launches(6, b), Floors::Ignored);
+        let other = compared(launches(6, b), launches(6, a), Floors::Ignored);
+        let mirrored = match one.verdict {
+            Regressed => Improved,
+            Improved => Regressed,
+            same => same,
+        };
+        assert_eq!(other.verdict, mirrored, "{} / {}", one.reason, other.reason);
+        let ratio = |it: &Compared| it.findings[0].ratio.expect("a ratio");
+        assert!((ratio(&one) * ratio(&other) - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn what_happened_to_the_processor_leaves_one_launch_open() {
+    let drifting = |ns: f64| {
+        let samples: Vec<f64> =
+            (0..30).map(|index| ns * (1.0 + 0.2 * f64::from(index) / 29.0)).collect();
+        Point { time: Some(Estimate::of_samples(&samples)), ..point(ns) }
+    };
+    let with = |set: fn(&mut Point)| {
+        let mut slow = point(130.0);
+        set(&mut slow);
+        slow
+    };
+    let throttled = with(|it| it.disturbances.throttled = "thermal".to_owned());
+    let stolen = with(|it| it.disturbances.steal = Some(0.05));
+    let slow_clock = |mhz| {
+        move |mut it: Point| {
+            it.disturbances.clock_mhz = Some(mhz);
+            it
+        }
+    };
+    for (b, says) in [
+        (drifting(130.0), "samples of B rose by 9.9 %"),
+        (throttled.clone(), "the processor slowed itself down in B: thermal"),
+        (stolen, "the hypervisor gave 5.0 % of the CPU time to others in B"),
+    ] {
+        let found = compared([point(100.0)], [b], Floors::Ignored);
+        assert_eq!(found.verdict, Inconclusive, "{}", found.reason);
+        assert!(
+            found.reason.contains(says) && found.reason.contains("measure again"),
+            "{}",
+            found.reason
+        );
+        assert!(found.cautions[0].contains(says), "{:?}", found.cautions);
+    }
+    // Several launches show in their spread what it does, and the case keeps the caution.
+    let mut several = launches(6, 130.0);
+    several[2].disturbances = throttled.disturbances;
+    let found = compared(launches(6, 100.0), several, Floors::Ignored);
+    assert_eq!(found.verdict, Regressed);
+    assert!(found.cautions[0].contains("(in 1 of 6 launches)"), "{:?}", found.cautions);
+    // A clock that all launches share is another matter.
+    let a: Vec<Point> = launches(6, 100.0).into_iter().map(slow_clock(3000.0)).collect();
+    let b: Vec<Point> = launches(6, 130.0).into_iter().map(slow_clock(2300.0)).collect();
+    let found = compared(a, b, Floors::Ignored);
+    assert_eq!(found.verdict, Inconclusive, "{}", found.reason);
+    assert!(found.reason.contains("3000 MHz in A, 2300 MHz in B"), "{}", found.reason);
+}
+
+#[test]
+fn memory_is_counted() {
+    let of = |peaks: &[u64]| -> Vec<Point> {
+        peaks.iter().map(|&peak| Point { bytes: Some(bytes(peak)), ..point(100.0) }).collect()
+    };
+    for (a, b, expected) in [
+        (&[1000][..], &[1051][..], Regressed),
+        (&[1000], &[1050], Equivalent),
+        (&[1051], &[1000], Improved),
+        (&[0], &[0], Equivalent),
+        (&[0], &[8], Regressed),
+        (&[1000, 1000], &[1100, 1100], Regressed),
+        (&[1000, 1200, 1000], &[1100, 1100, 1100], Inconclusive),
+    ] {
+        let found = compared(of(a), of(b), Floors::Ignored);
+        let memory = found.of_measure(Measure::Memory).expect("memory");
+        assert_eq!(memory.verdict, expected, "{a:?} {b:?}: {}", memory.reason);
+    }
+    let found = compared(of(&[1000]), [Point { bytes: None, ..point(100.0) }], Floors::Ignored);
+    let memory = found.of_measure(Measure::Memory).expect("memory");
+    assert_eq!((memory.verdict, memory.reason.as_str()), (NotCompared, "it was not counted in B"));
+    assert_eq!(found.verdict, Equivalent, "what is not compared hides nothing");
+}
+
+#[test]
+fn errors_are_compared_without_a_unit_where_there_is_a_scale() {
+    let with = |relative_error: f64, rmse: f64| Point {
+        relative_error: Some(relative_error),
+        rmse: Some(rmse),
+        ..point(100.0)
+    };
+    for (a, b, expected) in [
+        (with(0.0, 0.0), with(0.9e-3, 5.0), Equivalent),
+        (with(0.0, 0.0), with(1.1e-3, 0.0), Regressed),
+        (with(1.1e-3, 0.0), with(0.0, 0.0), Improved),
+        (with(1e-4, 0.0), with(f64::NAN, 0.0), Regressed),
+        (with(f64::INFINITY, 0.0), with(1e-4, 0.0), Improved),
+        // The reference is zero all over: there is no relative error, and the RMSE counts.
+        (with(f64::NAN, 0.0), with(f64::INFINITY, 2e-3), Regressed),
+        (with(f64::NAN, 0.0), with(f64::NAN, 0.5e-3), Equivalent),
+        (with(f64::NAN, f64::NAN), with(f64::NAN, f64::NAN), Equivalent),
+    ] {
+        let found = compared([a.clone()], [b.clone()], Floors::Ignored);
+        let accuracy = found.of_measure(Measure::Accuracy).expect("accuracy");
+        let errors = |it: &Point| (it.relative_error, it.rmse);
+        assert_eq!(accuracy.verdict, expected, "{:?} {:?}", errors(&a), errors(&b));
+    }
+}
+
+#[test]
+fn energy_left_open_is_no_verdict_on_the_case_unless_it_differs() {
+    let with = |joules: f64| Point { joules: Some(joules), ..point(100.0) };
+    let profile = criterion_report::model::compare::Profile::default();
+    let floors = Floors::Profile(Some(&profile));
+    let energy = |found: &Compared| found.of_measure(Measure::Energy).map(|it| it.verdict);
+    // One launch per side and no floor: time is open, too.
+    let found = compared([with(1.0)], [with(1.02)], floors);
+    assert_eq!(energy(&found), Some(Inconclusive));
+    assert!(!found.reason.contains("energy"), "{}", found.reason);
+    let found = compared([with(1.0)], [with(1.2)], floors);
+    assert_eq!((found.verdict, energy(&found)), (Inconclusive, Some(Inconclusive)));
+    assert!(found.reason.contains("energy: 20.0 % more"), "{}", found.reason);
+    let found = compared([with(1.0)], [with(1.2)], Floors::Ignored);
+    assert_eq!((found.verdict, energy(&found)), (Regressed, Some(Regressed)));
+    // What the idle machine would have taken has no ratio.
+    let found = compared([with(1.0)], [with(-0.1)], Floors::Ignored);
+    assert_eq!((found.verdict, energy(&found)), (Equivalent, Some(NotCompared)));
+}
+
+#[test]
+fn outcomes_that_changed() {
+    for (a, b, expected) in [
+        (point(100.0), ended("failed"), Regressed),
+        (point(100.0), ended("timeout"), Regressed),
+        (point(100.0), ended("oom"), Regressed),
+        (point(100.0), ended("unsupported"), Regressed),
+        (point(100.0), ended("skipped"), Missing),
+        (point(100.0), ended("missing"), Missing),
+        (point(100.0), ended("tested"), Missing),
+        (ended("failed"), point(100.0), Improved),
+        (ended("skipped"), point(100.0), New),
+        (ended("failed"), ended("failed"), NotCompared),
+    ] {
+        let found = compared([a.clone()], [b.clone()], Floors::Ignored);
+        assert_eq!(found.verdict, expected, "{} {}", a.status, b.status);
+    }
+    assert_eq!(compared([point(100.0)], [], Floors::Ignored).verdict, Missing);
+    assert_eq!(compared([], [point(100.0)], Floors::Ignored).verdict, New);
+    assert_eq!(compared([], [ended("skipped")], Floors::Ignored).verdict, NotCompared);
+    // It fails now and then.
+    let mut now_and_then = launches(5, 100.0);
+    now_and_then.push(Point { reason: Some("NaN".to_owned()), ..ended("failed") });
+    let found = compared(launches(6, 100.0), now_and_then, Floors::Ignored);
+    assert_eq!(found.verdict, Regressed);
+    assert_eq!(found.reason, "now in 1 of 6 launches failed: NaN");
+}
+
+/// B's only run, with these arguments and cases.
+fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
+    let run = RunManifest {
+        version: RunManifest::VERSION,
+        run_id: "kernels-1".to_owned(),
+        target: "kernels".to_owned(),
+        baseline: None,
+        started: 0,
+        finished: None,
+        args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        checks: Vec::new(),
+        warnings: Vec::new(),
+        selected: selected.iter().map(|&id| id.to_owned()).collect(),
+        outcomes: std::collections::BTreeMap::new(),
+    };
+    for launch in &mut side.launches {
+        launch.runs.insert("kernels".to_owned(), run.clone());
+    }
+    side
+}
+
+#[test]
+fn what_a_run_was_not_asked_for_is_not_missing() {
+    let other = "kernels/default/sort/cpu/kernel/f32-4096";
+    let of_other = || Point { full_id: other.to_owned(), ..point(100.0) };
+    let verdict = |b: Side| {
+        let found = comparison(side("a", [point(100.0)]), b, Floors::Ignored);
+        let case = found.cases.into_iter().find(|it| it.full_id == ID).expect("the case");
+        (case.verdict, case.reason)
+    };
+    let b = |args: &[&str]| asked(side("b", [of_other()]), args, &[other]);
+    assert_eq!(verdict(b(&["--bench"])).0, Missing, "it would have been selected");
+    let (filtered, reason) = verdict(b(&["sort", "--bench"]));
+    assert_eq!(filtered, NotCompared);
+    assert_eq!(reason, "the latest run did not select it: its filter was `sort`");
+    // Its record outlives it.
+    let earlier = || Point { earlier: true, ..point(100.0) };
+    let gone = |args: &[&str]| asked(side("b", [earlier()]), args, &[other]);
+    assert_eq!(verdict(gone(&["--bench"])).0, Missing);
+    assert_eq!(verdict(gone(&["sort", "--bench"])).0, Equivalent);
+    let both = comparison(side("a", [earlier()]), gone(&["--bench"]), Floors::Ignored);
+    assert_eq!(both.cases[0].verdict, NotCompared, "of A's latest run neither");
+    // A's own latest run has it no longer either.
+    let found = comparison(side("a", [earlier()]), b(&["--bench"]), Floors::Ignored);
+    let case = found.cases.iter().find(|it| it.full_id == ID).expect("the case");
+    assert_eq!(
+        (case.verdict, case.reason.as_str()),
+        (NotCompared, "A's latest run did not select it")
+    );
+}
+
+#[test]
+fn a_time_without_noise_is_not_compared() {
+    let quick = || Point { time: Some(Estimate::of_samples(&[900.0; 2])), ..point(900.0) };
+    let stale = || Point { time: None, reason: Some("stale".to_owned()), ..point(1.0) };
+    for (b, says) in [
+        (quick(), "its time in B has no noise: it was measured in quick mode"),
+        (stale(), "no time in B: stale"),
+    ] {
+        let found = compared([point(100.0)], [b], Floors::Ignored);
+        let time = found.of_measure(Measure::Time).expect("time");
+        assert_eq!((time.verdict, time.reason.as_str()), (NotCompared, says));
+    }
+}
+
+#[test]
+fn the_worst_measure_decides_and_every_worst_one_is_named() {
+    let worse = Point { bytes: Some(bytes(2 << 20)), relative_error: Some(0.5), ..point(80.0) };
+    let found = compared([point(100.0)], [worse], Floors::Ignored);
+    assert_eq!(found.verdict, Regressed);
+    let says = "memory: 1.00 MiB to 2.00 MiB (weights 512 KiB to 1.00 MiB); accuracy: relative_error \
+                1.00e-4 to 0.500";
+    assert_eq!(found.reason, says);
+}
+
+#[test]
+fn rules_set_thresholds_by_case() {
+    let rule = serde_yaml::from_str("{ filter: gemv, latency: 0.5 }").expect("a rule");
+    let thresholds = Thresholds { limits: Limits::default(), rules: vec![rule] };
+    let settings = Settings {
+        policy: Policy::Default,
+        thresholds: &thresholds,
+        floors: Floors::Ignored,
+        across_hosts: false,
+    };
+    let of = |ns| compare(&side("a", [point(100.0)]), &side("b", [point(ns)]), settings);
+    assert_eq!(of(140.0).expect("one machine").cases[0].verdict, Equivalent);
+    assert_eq!(of(160.0).expect("one machine").cases[0].verdict, Regressed);
+}
+
+#[test]
+fn more_cases_need_more_launches() {
+    let many = |ns: f64, count: u32| -> Vec<Launch> {
+        let launch = |launch: u32| {
+            let points = (0..50).map(|case| Point {
+                full_id: format!("kernels/default/case{case}/cpu/kernel/f32"),
+                ..point((if case == 0 { ns } else { 100.0 }) * (1.0 + 0.001 * f64::from(launch)))
+            });
+            Launch::new("x", points.collect())
+        };
+        (0..count).map(launch).collect()
+    };
+    for (count, expected) in [(5, Inconclusive), (6, Inconclusive), (7, Regressed), (8, Regressed)]
+    {
+        let side = |ns| Side { name: "x".to_owned(), launches: many(ns, count) };
+        let found = comparison(side(100.0), side(120.0), Floors::Profile(None));
+        assert_eq!(found.cases[0].verdict, expected, "{count}: {}", found.cases[0].reason);
+        if count == 5 {
+            let says = "5 launches per side cannot show a difference among 50 cases (least adjusted p \
+                        0.40): take 7";
+            assert!(found.cases[0].reason.contains(says), "{}", found.cases[0].reason);
+        }
+    }
+}
+
+/// Some cases that all take twice as long.
+fn many_regressions(count: usize) -> Comparison {
+    let of = |ns: f64| {
+        let points = (0..count).map(|case| Point {
+            full_id: format!("inference/default/linear/cpu/int8wo-{case}/bf16-4096x4096x4096"),
+            ..point(ns)
+        });
+        Side { name: "x".to_owned(), launches: vec![Launch::new("x", points.collect())] }
+    };
+    comparison(of(100.0), of(200.0), Floors::Ignored)
+}
+
+#[test]
+fn a_comment_has_room_for_so_much_and_counts_the_rest() {
+    let look = Look { all: false, colour: false, width: None };
+    for count in [3, 300, 3000] {
+        let mut text = Vec::new();
+        write(&many_regressions(count), Format::Markdown, look, &mut text).expect("written");
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(text.chars().count() <= 65_000, "{count}: {}", text.chars().count());
+        let shown = text.matches("| **regressed** |").count();
+        let rest = text
+            .lines()
+            .find_map(|it| it.strip_suffix(" more cases did not fit into this comment."));
+        let rest: usize = rest.map_or(0, |rest| rest.parse().expect("a number"));
+        assert_eq!(shown + rest, count);
+        assert!(count < 1000 || rest > 0);
+        assert!(text.starts_with(&format!("### {count} cases: {count} regressed")));
+    }
+}
+
+#[test]
+fn what_reasons_quote_breaks_no_table() {
+    let error = "a | b `c`\n<img src=x>";
+    let failed = Point { reason: Some(error.to_owned()), ..ended("failed") };
+    let found = comparison(side("a", [point(100.0)]), side("b", [failed]), Floors::Ignored);
+    let mut text = Vec::new();
+    let look = Look { all: false, colour: false, width: None };
+    write(&found, Format::Markdown, look, &mut text).expect("written");
+    let text = String::from_utf8(text).expect("UTF-8");
+    let line = text.lines().find(|line| line.contains("regressed**")).expect("its line");
+    assert!(line.ends_with("| now failed: a \\| b `c` &lt;img src=x> |"), "{line}");
+}

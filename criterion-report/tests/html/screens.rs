@@ -1,0 +1,154 @@
+//! The page on screens of all sizes, in both themes, and on paper.
+
+use criterion_report::units;
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::common::report;
+use crate::{assert_quiet, file};
+
+/// Fixtures that have all kinds of charts between them.
+const FIXTURES: [&str; 3] = ["every-outcome", "fusion", "calibration"];
+
+/// A browser takes seconds to start, so that all share one.
+#[test]
+fn it_looks_right_everywhere() {
+    let Some(browser) = Browser::start() else { return };
+    nothing_goes_wrong_at_any_width_in_either_theme(&browser);
+    every_section_has_its_marks(&browser);
+    axes_speak_as_the_figures_do(&browser);
+    a_chosen_theme_is_kept(&browser);
+    it_prints(&browser);
+}
+
+fn nothing_goes_wrong_at_any_width_in_either_theme(browser: &Browser) {
+    for name in FIXTURES {
+        let file = file(&report(name));
+        for width in [360, 768, 1280, 1920] {
+            browser.emulate(width, "light");
+            browser.open(&file.path);
+            for theme in ["light", "dark"] {
+                browser.emulate(width, theme);
+                // A scroll bar takes some of the width.
+                let widths = browser.get(
+                    "const root = document.documentElement; \
+                     return [innerWidth, root.scrollWidth - root.clientWidth]",
+                );
+                assert_eq!(widths, json!([width, 0]), "{name}, {width}, {theme}");
+                let ground = "return getComputedStyle(document.body).backgroundColor";
+                let dark = browser.get(ground) == "rgb(20, 23, 27)";
+                assert_eq!(dark, theme == "dark", "{name}, {width}");
+            }
+        }
+        assert_quiet(browser);
+    }
+}
+
+fn every_section_has_its_marks(browser: &Browser) {
+    for (name, marks) in [
+        (
+            "fusion",
+            vec![
+                ("#speedup-chart .bar", 16),
+                ("#heatmap-chart td.field", 10),
+                ("#frontier-chart .point", 21),
+                ("#roofline-chart .point", 21),
+                ("#memory-chart .part", 40),
+                ("#cases-table tbody tr[data-case]", 10),
+            ],
+        ),
+        ("calibration", vec![("#roofline-chart .roof", 2), ("#roofline-chart .point.on", 10)]),
+        (
+            "every-outcome",
+            vec![
+                ("#latency-chart .reach", 4),
+                ("#heatmap-chart td.without", 4),
+                ("#environment .circumstances", 1),
+            ],
+        ),
+        ("different-runs", vec![("#environment dl", 3), (".mark", 1)]),
+        ("noisy", vec![("#speedup-chart .mark", 1)]),
+        ("stale-estimate", vec![("#cases-table .status.stale", 1)]),
+        ("unreached-cases", vec![("#cases-table .status.not-reached", 1)]),
+    ] {
+        let file = file(&report(name));
+        browser.emulate(1280, "light");
+        browser.open(&file.path);
+        for (selector, least) in marks {
+            let found = browser.count(selector);
+            assert!(found >= least, "{name}: {found} of {selector}, not {least}");
+        }
+        // A picture is told in words, too.
+        let silent = "svg.plot:not([aria-label]), .chart:empty";
+        assert_eq!(browser.count(silent), 0, "{name}");
+    }
+    assert_quiet(browser);
+}
+
+/// An axis names round numbers in the units in which all other texts have them.
+fn axes_speak_as_the_figures_do(browser: &Browser) {
+    let axis = |chart: &str| -> Vec<String> {
+        let body = format!(
+            "return [...document.querySelectorAll('#{chart} .axis text')].map((it) => it.textContent)"
+        );
+        let texts = browser.get(&body);
+        let texts = texts.as_array().expect("a list").iter();
+        texts.map(|it| it.as_str().expect("a text").to_owned()).filter(|it| it != "0").collect()
+    };
+    /// `1.00 MiB` as an axis has it.
+    fn round(text: &str) -> String {
+        let (number, unit) = text.split_once(' ').expect("a number and its unit");
+        format!("{} {unit}", number.parse::<f64>().expect("a number"))
+    }
+    let value = |text: &str, units: &[(&str, f64)]| {
+        let (number, unit) = text.split_once(' ').expect("a number and its unit");
+        let (_, scale) = units.iter().find(|(name, _)| *name == unit).expect("a known unit");
+        number.parse::<f64>().expect("a number") * scale
+    };
+    let file = file(&report("every-outcome"));
+    browser.open(&file.path);
+    browser.act(
+        "const scale = document.getElementById('latency-scale'); scale.value = 'absolute'; \
+         scale.dispatchEvent(new Event('change'))",
+    );
+    let bytes: Vec<(&str, f64)> =
+        units::ByteUnit::ALL.iter().map(|unit| (unit.name, unit.bytes() as f64)).collect();
+    let (memory, latency) = (axis("memory-chart"), axis("latency-chart"));
+    assert!(memory.len() > 2 && latency.len() > 2, "{memory:?}, {latency:?}");
+    for text in memory {
+        assert_eq!(text, round(&units::bytes(value(&text, &bytes) as u64)));
+    }
+    for text in latency {
+        assert_eq!(text, round(&units::time(value(&text, units::TIME_UNITS))));
+    }
+}
+
+fn a_chosen_theme_is_kept(browser: &Browser) {
+    let file = file(&report("two-siblings"));
+    browser.emulate(1280, "light");
+    browser.open(&file.path);
+    let ground = "return getComputedStyle(document.body).backgroundColor";
+    let light = browser.get(ground);
+    for expected in ["Theme: light", "Theme: dark"] {
+        browser.act("document.getElementById('theme').click()");
+        assert_eq!(browser.text("#theme"), expected);
+    }
+    assert_ne!(browser.get(ground), light);
+    browser.open(&file.path);
+    assert_eq!(browser.text("#theme"), "Theme: dark");
+    browser.act("document.getElementById('theme').click()");
+    assert_eq!((browser.text("#theme"), browser.get(ground)), ("Theme: system".to_owned(), light));
+    assert_quiet(browser);
+}
+
+fn it_prints(browser: &Browser) {
+    let file = file(&report("fusion"));
+    browser.emulate(1280, "dark");
+    browser.open(&file.path);
+    let pdf = browser.print();
+    assert!(pdf.starts_with(b"%PDF-"), "no PDF");
+    let page = b"/Type /Page\n";
+    let pages = pdf.windows(page.len()).filter(|window| window == page).count();
+    assert!((3..20).contains(&pages), "{pages} pages");
+    assert_quiet(browser);
+}
