@@ -127,12 +127,9 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// From the unit of the catalogue to the dashboard's.
-type Convert = fn(f64) -> f64;
-
 /// Measures of the catalogue that a case has besides its time: slug, what stands behind the pass,
 /// unit, and the value in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
-const MEASURES: &[(&str, &str, &str, Convert)] = &[
+const MEASURES: &[(&str, &str, &str, InUnit)] = &[
     ("latency-p50", "Latency p50 (us)", "us", |ns| ns / 1e3),
     ("latency-p90", "Latency p90 (us)", "us", |ns| ns / 1e3),
     ("latency-p99", "Latency p99 (us)", "us", |ns| ns / 1e3),
@@ -143,6 +140,9 @@ const MEASURES: &[(&str, &str, &str, Convert)] = &[
     ("first-call", "First Call Time (us)", "us", |ns| ns / 1e3),
     ("energy", "Energy (uJ)", "uJ", |joules| joules * 1e6),
 ];
+
+/// From the catalogue's unit.
+type InUnit = fn(f64) -> f64;
 
 /// Those that are there; what is not positive has no logarithm, and is left out.
 fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
