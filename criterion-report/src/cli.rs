@@ -23,7 +23,8 @@ use crate::{aa, calibration, compare, kernels, output, planned, units, validate}
 /// needed.
 ///
 /// Exit codes: 0 fine; 1 a gate failed (`--strict`, `--fail-on`); 2 wrong usage, or input that cannot
-/// be read: each file or line is named, and the rest is reported all the same.
+/// be read: each file or line is named, and the rest is reported all the same. Where both are so, it
+/// is 2.
 #[derive(Debug, Parser)]
 #[command(name = "criterion-report", version, max_term_width = 100)]
 pub struct Cli {
@@ -40,7 +41,8 @@ struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
     ///
     /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
-    /// nearest folder upwards that has a Cargo.lock or a target folder.
+    /// nearest folder upwards that has a Cargo.lock or a target folder. It may be a link; links to
+    /// folders inside it are not followed, and named as errors.
     #[arg(long, global = true, value_name = "DIR")]
     criterion_dir: Option<PathBuf>,
     /// Results of another place: a file of `export json` or `export jsonl` instead of folders
@@ -119,7 +121,8 @@ enum Command {
     /// and fails now is worse, too. Of other machines nothing is compared.
     ///
     /// Exit codes: 0 fine; 1 a gate of --fail-on (or --strict) failed, its cases on stderr; 2 wrong
-    /// usage, or nothing to read.
+    /// usage, or input that cannot be read, of this run, of --compare-to or of --history: each file
+    /// is named, the rest is written, and the gates' cases are said all the same.
     Kernels(Box<kernels::Options>),
     /// Compare two baselines: what regressed, improved or stayed, and what noise leaves open
     ///
@@ -330,10 +333,18 @@ impl Source {
         write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
-        let failed = options.run(&report, &self.location()?, selection)?;
+        let kernels::Ended { failed, unreadable } =
+            options.run(&report, &self.location()?, selection)?;
+        unreadable.iter().for_each(|line| eprintln!("error: {line}"));
         failed.iter().for_each(|gate| eprintln!("{gate}"));
         let end = self.end(&report);
-        Ok(if failed.is_empty() { end } else { ExitCode::from(GATE_FAILED) })
+        // What is compared with what could not be read has not passed, nor has it failed.
+        let read = report.unreadable.is_empty() && unreadable.is_empty();
+        Ok(match (read, failed.is_empty()) {
+            (false, _) => ExitCode::from(UNUSABLE),
+            (true, true) => end,
+            (true, false) => ExitCode::from(GATE_FAILED),
+        })
     }
 
     fn compare(&self, options: &compare::Options) -> Result<ExitCode> {
@@ -422,6 +433,7 @@ impl Source {
         {
             let read = units::count(report.rows_read(), "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
+            say(&report);
             bail!("--filter {filter} matches none of {read} in {}{latest}", place.display());
         }
         Ok(report)
@@ -438,13 +450,20 @@ impl Source {
             say(&report);
         }
         let file = self.output.as_deref();
-        let notes = output::stream(file, |out| writer.write(&report, target, out))?;
+        let written = output::stream(file, |out| writer.write(&report, target, out));
+        if writer.says_warnings() && written.is_err() {
+            say(&report);
+        }
+        let notes = written?;
         if writer.says_warnings() && !report.unreadable.is_empty() {
             let inputs = units::count(report.unreadable.len(), "input");
             eprintln!("error: {inputs} cannot be used: see below the tables");
         }
         notes.iter().flatten().for_each(|note| eprintln!("note: {note}"));
-        Ok(self.end(&report))
+        let end = self.end(&report);
+        // The process ends here: the system frees thousands of rows at once.
+        std::mem::forget(report);
+        Ok(end)
     }
 }
 

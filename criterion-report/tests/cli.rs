@@ -1,5 +1,7 @@
 //! The real program: exit codes, streams, files.
 
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -201,5 +203,32 @@ fn plan_prints_all_errors_of_all_files() {
     for part in ["two-errors.yml:2:", "did you mean `int8wo`?", "two-errors.yml:8:", "absent.yml: "]
     {
         assert!(err(&output).contains(part), "{part}: {}", err(&output));
+    }
+}
+
+/// As many as a sweep leaves, in small: every format writes them, and nothing is said of the input.
+#[test]
+fn every_format_of_every_mode() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let criterion = common::many::write(folder.path(), 400);
+    let criterion = criterion.to_str().expect("text");
+    let reports = folder.path().join("reports");
+    let kernels = ["kernels", "--output-dir", reports.to_str().expect("text")];
+    for args in [
+        &["show"][..],
+        &["csv"],
+        &["csv", "--layout", "v-final"],
+        &["dashboard"],
+        &["dashboard", "--jsonl"],
+        &["dashboard", "--torchao-compat"],
+        &["fusion", "--format", "json"],
+        &["operators", "--format", "json"],
+        &kernels,
+    ] {
+        let output = run(&[args, &["--criterion-dir", criterion]].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", err(&output));
+        for word in ["error:", "warning:", "stale"] {
+            assert!(!err(&output).contains(word), "{args:?}: {}", err(&output));
+        }
     }
 }

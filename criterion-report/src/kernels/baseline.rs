@@ -7,8 +7,12 @@ use anyhow::{Result, bail};
 use crate::model::kernels::{KernelResult, Past, Point, SUMMARY};
 use crate::model::{Location, Report, Selection};
 
-/// The cases of a saved baseline, of an earlier tree or of another checkout.
-pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result<Vec<Point>> {
+/// Cases, and files and lines that should have been some.
+type Before = (Vec<Point>, Vec<String>);
+
+/// The cases of a saved baseline, of an earlier tree or of another checkout, and what of it cannot be
+/// used.
+pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result<Before> {
     let folder = Path::new(name);
     let is_name = !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
     if is_name && (location.records.join(name).is_dir() || !folder.exists()) {
@@ -20,7 +24,7 @@ pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result
             |point: &Point| selection.filter.is_none_or(|filter| filter.is_match(&point.full_id));
         let mut points = Past::read(&summary)?.points;
         points.retain(passes);
-        return Ok(points);
+        return Ok((points, Vec::new()));
     }
     // A folder of records may lie beside any folder; one inside it is surely its own.
     for criterion in [folder.join("criterion"), folder.to_owned()] {
@@ -38,9 +42,9 @@ pub fn read(name: &str, location: &Location, selection: Selection<'_>) -> Result
     )
 }
 
-fn recorded(location: &Location, name: &str, selection: Selection<'_>) -> Result<Vec<Point>> {
+fn recorded(location: &Location, name: &str, selection: Selection<'_>) -> Result<Before> {
     let report = Report::read(location, name, selection)?;
-    let passed_over = report.unreadable.iter().chain(&report.warnings);
-    passed_over.for_each(|line| eprintln!("warning: {line}"));
-    Ok(KernelResult::all(&report).iter().map(KernelResult::point).collect())
+    report.warnings.iter().for_each(|line| eprintln!("warning: {line}"));
+    let points = KernelResult::all(&report).iter().map(KernelResult::point).collect();
+    Ok((points, report.unreadable))
 }

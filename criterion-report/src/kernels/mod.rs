@@ -10,7 +10,9 @@ use anyhow::{Context, Result, bail};
 use plan::Mode;
 
 use crate::model::compare::{Limits, threshold};
-use crate::model::kernels::{Changes, KernelResult, Past, Point, Trend, compare, history, trends};
+use crate::model::kernels::{
+    Changes, KernelResult, Past, PastError, Point, Trend, compare, history, trends,
+};
 use crate::model::{Location, Report, Selection};
 use crate::output;
 use crate::units;
@@ -82,7 +84,7 @@ impl Options {
         report: &Report,
         location: &Location,
         selection: Selection<'_>,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Ended> {
         let results = KernelResult::all(report);
         if results.is_empty() {
             bail!(
@@ -91,12 +93,22 @@ impl Options {
             );
         }
         let now: Vec<Point> = results.iter().map(KernelResult::point).collect();
-        let changes = match &self.compare_to {
-            Some(name) => Some(self.changes(name, &now, report, location, selection)?),
-            None => None,
+        let (changes, mut unreadable) = match &self.compare_to {
+            Some(name) => {
+                let (changes, unreadable) =
+                    self.changes(name, &now, report, location, selection)?;
+                (Some(changes), unreadable)
+            }
+            None => (None, Vec::new()),
         };
+        // What lies beside both sides is said once.
+        unreadable.retain(|line| !report.unreadable.contains(line));
         let trends = match &self.history {
-            Some(folder) => Some(trends_of(folder, &results, &now)?),
+            Some(folder) => {
+                let (trends, unusable) = trends_of(folder, &results, &now)?;
+                unreadable.extend(unusable.iter().map(|error| format!("--history: {error}")));
+                Some(trends)
+            }
             None => None,
         };
         let document = Document {
@@ -108,7 +120,8 @@ impl Options {
         tree::put(&self.output_dir, &write::tree(&document)?)?;
         output::put(&self.written(&results), None)?;
         let gates = self.fail_on.iter();
-        Ok(gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect())
+        let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
+        Ok(Ended { failed, unreadable })
     }
 
     /// One line for standard output.
@@ -132,8 +145,8 @@ impl Options {
         report: &Report,
         location: &Location,
         selection: Selection<'_>,
-    ) -> Result<Changes> {
-        let before = baseline::read(name, location, selection)
+    ) -> Result<(Changes, Vec<String>)> {
+        let (before, unreadable) = baseline::read(name, location, selection)
             .with_context(|| format!("--compare-to {name}"))?;
         let limits = Limits {
             latency: self.latency_threshold,
@@ -141,14 +154,25 @@ impl Options {
             ..Limits::default()
         };
         let latest = report.latest_run(Mode::Kernels.as_str());
-        Ok(compare(name, before, now.to_vec(), latest, limits)?)
+        Ok((compare(name, before, now.to_vec(), latest, limits)?, unreadable))
     }
 }
 
-/// The trends; files that are no summaries are said and passed over.
-fn trends_of(folder: &Path, results: &[KernelResult<'_>], now: &[Point]) -> Result<Vec<Trend>> {
+/// The trends, and the files that are no summaries.
+fn trends_of(
+    folder: &Path,
+    results: &[KernelResult<'_>],
+    now: &[Point],
+) -> Result<(Vec<Trend>, Vec<PastError>)> {
     let (runs, unusable) = history(folder).context("--history")?;
-    unusable.iter().for_each(|error| eprintln!("warning: --history: {error}"));
-    let Some(timestamp) = write::timestamp(results) else { return Ok(Vec::new()) };
-    Ok(trends(&runs, &Past { timestamp, points: now.to_vec() }))
+    let Some(timestamp) = write::timestamp(results) else { return Ok((Vec::new(), unusable)) };
+    Ok((trends(&runs, &Past { timestamp, points: now.to_vec() }), unusable))
+}
+
+/// How it ended, when all is written.
+pub struct Ended {
+    /// The gates that failed, each with its cases.
+    pub failed: Vec<String>,
+    /// What of the other runs cannot be used, each with its file.
+    pub unreadable: Vec<String>,
 }

@@ -10,13 +10,16 @@
 //! sanitised and cut, so a result is known by the `full_id` in `benchmark.json`, never by its path.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples, Unusable};
+use super::file;
 
 /// Everything found under criterion's root for one baseline.
 #[derive(Debug, Default)]
@@ -29,66 +32,115 @@ pub struct CriterionFiles {
     pub unreadable: Vec<String>,
 }
 
+/// What a folder is.
+enum Folder {
+    /// A result of the baseline.
+    Result(Box<CriterionResult>),
+    /// One of another benchmark, with its `full_id`.
+    Foreign(String),
+    /// One that cannot be used, and why.
+    Unusable(String),
+    /// None: the folders in it, and what in it cannot be looked into.
+    Parent { folders: Vec<PathBuf>, unreadable: Vec<String> },
+}
+
 impl CriterionFiles {
     /// Reads the results of `baseline` under `root` whose `full_id` is in `wanted`.
+    ///
+    /// A folder that is a link is not followed, so that no loop can be, and named: criterion makes
+    /// none.
     pub fn read(root: &Path, baseline: &str, wanted: &HashSet<&str>) -> Self {
         let mut found = Self::default();
-        let mut folders = vec![root.to_owned()];
-        while let Some(folder) = folders.pop() {
-            if let Err(error) = found.visit(&folder, baseline, wanted, &mut folders) {
-                found.unreadable.push(format!("{}: {error}", folder.display()));
+        let mut level = vec![root.to_owned()];
+        while !level.is_empty() {
+            let visited: Vec<Folder> =
+                level.par_iter().map(|folder| visit(folder, baseline, wanted)).collect();
+            level.clear();
+            for folder in visited {
+                found.add(folder, &mut level);
             }
         }
         found.foreign.sort_unstable();
         found
     }
 
-    /// Reads `folder` if it is a result of the baseline, else queues the folders in it.
-    fn visit(
-        &mut self,
-        folder: &Path,
-        baseline: &str,
-        wanted: &HashSet<&str>,
-        queue: &mut Vec<PathBuf>,
-    ) -> io::Result<()> {
-        if folder.file_name().is_some_and(|name| name == baseline) {
-            let path = folder.join("benchmark.json");
-            match fs::read(&path) {
-                Ok(text) => {
-                    self.read_result(folder, &path, &text, wanted);
-                    return Ok(());
-                }
-                // A group or function may itself be called like the baseline.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+    fn add(&mut self, folder: Folder, next: &mut Vec<PathBuf>) {
+        match folder {
+            Folder::Result(result) => {
+                let id = result.benchmark.full_id.clone();
+                self.results.entry(id).or_default().push(*result);
+            }
+            Folder::Foreign(id) => self.foreign.push(id),
+            Folder::Unusable(why) => self.unreadable.push(why),
+            Folder::Parent { folders, unreadable } => {
+                next.extend(folders);
+                self.unreadable.extend(unreadable);
             }
         }
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                queue.push(entry.path());
-            }
-        }
-        Ok(())
     }
+}
 
-    fn read_result(&mut self, folder: &Path, path: &Path, text: &[u8], wanted: &HashSet<&str>) {
-        let benchmark: Benchmark = match serde_json::from_slice(text) {
-            Ok(benchmark) => benchmark,
-            Err(error) => {
-                self.unreadable.push(format!("{}: {error}", path.display()));
-                return;
-            }
-        };
-        if !wanted.contains(benchmark.full_id.as_str()) {
-            self.foreign.push(benchmark.full_id);
-            return;
+/// Reads `folder` if it is a result of the baseline, else lists the folders in it.
+fn visit(folder: &Path, baseline: &str, wanted: &HashSet<&str>) -> Folder {
+    if folder.file_name().is_some_and(|name| name == baseline) {
+        let path = folder.join("benchmark.json");
+        match file::read(&path) {
+            Ok(text) => return read_result(folder, &path, &text, wanted),
+            // A group or function may itself be called like the baseline.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Folder::Unusable(format!("{}: {error}", path.display())),
         }
-        let id = benchmark.full_id.clone();
-        match read_numbers(folder, benchmark) {
-            Ok(result) => self.results.entry(id).or_default().push(result),
-            Err(why) => self.unreadable.push(why),
+    }
+    list(folder, baseline)
+        .unwrap_or_else(|error| Folder::Unusable(format!("{}: {error}", folder.display())))
+}
+
+fn list(folder: &Path, baseline: &str) -> io::Result<Folder> {
+    let (mut folders, mut unreadable) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            folders.push(entry.path());
+        } else if kind.is_symlink() {
+            unreadable.extend(not_followed(&entry.path()));
         }
+    }
+    // Beside a result of the baseline lie those of others, in which there is nothing to find: to
+    // list them would take as long as to read this one.
+    let is_baseline = |folder: &PathBuf| folder.file_name().is_some_and(|name| name == baseline);
+    if folders.iter().any(is_baseline) {
+        folders.retain(|it| is_baseline(it) || !it.join("benchmark.json").exists());
+    }
+    // Folders are listed in any order; what is found is to be the same everywhere.
+    folders.sort_unstable();
+    unreadable.sort_unstable();
+    Ok(Folder::Parent { folders, unreadable })
+}
+
+/// What is said of a link, unless it is one to a file.
+fn not_followed(link: &Path) -> Option<String> {
+    let why = match fs::metadata(link) {
+        Ok(target) if target.is_dir() => "a link to a folder, which is not followed; move the \
+             folder itself here, or name it with --criterion-dir"
+            .to_owned(),
+        Ok(_) => return None,
+        Err(error) => format!("a link that leads nowhere: {error}"),
+    };
+    Some(format!("{}: {why}", link.display()))
+}
+
+fn read_result(folder: &Path, path: &Path, text: &[u8], wanted: &HashSet<&str>) -> Folder {
+    let benchmark: Benchmark = match serde_json::from_slice(text) {
+        Ok(benchmark) => benchmark,
+        Err(error) => return Folder::Unusable(unusable(path, error)),
+    };
+    if !wanted.contains(benchmark.full_id.as_str()) {
+        return Folder::Foreign(benchmark.full_id);
+    }
+    match read_numbers(folder, benchmark) {
+        Ok(result) => Folder::Result(Box::new(result)),
+        Err(why) => Folder::Unusable(why),
     }
 }
 
@@ -97,13 +149,17 @@ fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<CriterionResult, 
     let samples: Samples = read_json(&sample_path)?;
     let estimates_path = folder.join("estimates.json");
     let estimates: Estimates = read_json(&estimates_path)?;
-    CriterionResult::new(benchmark, estimates, samples).map_err(|unusable| match unusable {
-        Unusable::Samples(why) => format!("{}: {why}", sample_path.display()),
-        Unusable::Estimates(why) => format!("{}: {why}", estimates_path.display()),
+    CriterionResult::new(benchmark, estimates, samples).map_err(|refused| match refused {
+        Unusable::Samples(why) => unusable(&sample_path, why),
+        Unusable::Estimates(why) => unusable(&estimates_path, why),
     })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))
+    let text = file::read(path).map_err(|error| unusable(path, error))?;
+    serde_json::from_slice(&text).map_err(|error| unusable(path, error))
+}
+
+fn unusable(path: &Path, why: impl Display) -> String {
+    format!("{}: {why}; measure it again, or delete its folder", path.display())
 }

@@ -6,6 +6,7 @@ use plan::LastSample;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::possible;
 use super::time::{Interval, Time};
 
 /// One result folder.
@@ -121,9 +122,9 @@ impl Samples {
             let (times, iters) = (self.times.len(), self.iters.len());
             return Err(format!("{times} times and {iters} numbers of iterations"));
         }
-        let positive = |value: &&f64| !(**value > 0.0 && value.is_finite());
-        match (self.times.iter().find(positive), self.iters.iter().find(positive)) {
-            (Some(ns), _) => Err(format!("a sample of {ns} ns is not a positive time")),
+        let wrong = |value: &&f64| !possible::positive(**value);
+        match (self.times.iter().find(wrong), self.iters.iter().find(wrong)) {
+            (Some(ns), _) => Err(format!("a sample of {ns:?} ns is none that can be")),
             (_, Some(iters)) => Err(format!("a sample of {iters} iterations")),
             (None, None) => Ok(()),
         }
@@ -133,19 +134,38 @@ impl Samples {
 impl Estimates {
     /// Says what is wrong with them.
     fn check(&self) -> Result<(), String> {
-        let Estimate { point_estimate, confidence_interval, .. } = self.median;
-        let ConfidenceInterval { lower_bound, upper_bound, .. } = confidence_interval;
-        if !(point_estimate > 0.0 && lower_bound > 0.0 && upper_bound >= lower_bound) {
+        let Self { mean, median, median_abs_dev, slope, std_dev } = *self;
+        for (name, estimate, is_possible) in [
+            ("median", Some(median), possible::positive as fn(f64) -> bool),
+            ("mean", Some(mean), possible::positive),
+            ("slope", slope, possible::positive),
+            ("standard deviation", Some(std_dev), possible::not_negative),
+            ("median absolute deviation", median_abs_dev, possible::not_negative),
+        ] {
+            estimate.map_or(Ok(()), |it| it.check(name, is_possible))?;
+        }
+        Ok(())
+    }
+}
+
+impl Estimate {
+    /// Says what is wrong with it: its numbers have to be possible, and its interval one.
+    fn check(&self, name: &str, is_possible: impl Fn(f64) -> bool) -> Result<(), String> {
+        let ConfidenceInterval { confidence_level, lower_bound, upper_bound } =
+            self.confidence_interval;
+        let possible = [self.point_estimate, lower_bound, upper_bound].into_iter().all(is_possible);
+        if !(possible && lower_bound <= upper_bound) {
             return Err(format!(
-                "the median {point_estimate} in [{lower_bound}, {upper_bound}] is not a positive \
-                 time"
+                "the {name} {:?} in [{lower_bound:?}, {upper_bound:?}] is none: all three have to \
+                 be positive and below {:?} ns, and the bounds in their order",
+                self.point_estimate,
+                possible::LARGEST,
             ));
         }
-        let (mean, deviation) = (self.mean.point_estimate, self.std_dev.point_estimate);
-        if mean > 0.0 && deviation >= 0.0 {
-            return Ok(());
+        if !possible::level(confidence_level) {
+            return Err(format!("the {name} has a confidence level of {confidence_level}"));
         }
-        Err(format!("a mean of {mean} with a standard deviation of {deviation} is not a time"))
+        Ok(())
     }
 }
 

@@ -54,7 +54,7 @@ impl Inputs {
             Records::read(&location.records, baseline)?;
         let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
         records.retain(|record| selection.reads(record.case.mode));
-        let (runs, unusable) = read_runs(&location.records)?;
+        let (runs, unusable) = read_runs(&location.records);
         unreadable.extend(unusable);
 
         let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();

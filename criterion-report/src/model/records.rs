@@ -12,10 +12,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plan::{Record, RunManifest};
+use rayon::prelude::*;
 use serde::Deserialize;
 use thiserror::Error;
 
 use super::runs::Run;
+use super::{file, possible};
 use crate::units;
 
 /// Why records could not be read.
@@ -104,9 +106,20 @@ impl Records {
         Ok(found)
     }
 
+    /// The record of a line; none where an earlier version wrote it.
+    ///
+    /// # Errors
+    /// When it is none, of a newer version, or says what cannot be: why, with the remedy.
+    pub fn of_line(line: &[u8]) -> Result<Option<Record>, String> {
+        Ok(match parse(line)? {
+            Line::Record(record) => Some(*record),
+            Line::Older(_) => None,
+        })
+    }
+
     /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
-        let text = match fs::read(path) {
+        let text = match file::read(path) {
             Ok(text) => text,
             Err(error) => {
                 self.unreadable.push(format!("{}: {error}", path.display()));
@@ -114,11 +127,15 @@ impl Records {
             }
         };
         let mut older = Vec::new();
-        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            match parse(line) {
+        let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+        let parsed: Vec<_> = lines
+            .par_iter()
+            .enumerate()
+            .filter(|(_, line)| !line.trim_ascii().is_empty())
+            .map(|(index, line)| (index, parse(line)))
+            .collect();
+        for (index, line) in parsed {
+            match line {
                 Ok(Line::Record(record)) => self.add(*record, places),
                 Ok(Line::Older(stamp)) => older.push(stamp),
                 Err(why) => {
@@ -161,7 +178,15 @@ struct Stamp {
 /// The record of a line, or why there is none, with the remedy.
 fn parse(line: &[u8]) -> Result<Line, String> {
     match serde_json::from_slice::<Record>(line) {
-        Ok(record) if record.version == Record::VERSION => Ok(Line::Record(Box::new(record))),
+        Ok(record) if record.version == Record::VERSION => {
+            possible::check(&record).map_err(|what| {
+                format!(
+                    "this record cannot be and is passed over: {what}; measure its case again \
+                     with `cargo bench`"
+                )
+            })?;
+            Ok(Line::Record(Box::new(record)))
+        }
         // Another version may fail in any field: say the version, not the field.
         outcome => {
             let stamp = serde_json::from_slice::<Stamp>(line).map_err(|error| no_record(&error))?;
@@ -210,24 +235,25 @@ fn older_file(path: &Path, older: &[Stamp]) -> Option<String> {
 }
 
 /// All runs, the oldest first, and a line for each whose manifest cannot be used.
-pub fn read_runs(root: &Path) -> Result<(Vec<Run>, Vec<String>), RecordsError> {
+pub fn read_runs(root: &Path) -> (Vec<Run>, Vec<String>) {
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
-    for path in list(&root.join("runs"), "json")? {
+    let paths = list(&root.join("runs"), "json").unwrap_or_else(|error| {
+        unreadable.push(error.to_string());
+        Vec::new()
+    });
+    for path in paths {
         match read_run(&path) {
             Ok(run) => runs.push(run),
             Err(why) => unreadable.push(format!("{}: {why}", path.display())),
         }
     }
-    runs.sort_by(|a, b| {
-        let moment = |run: &Run| (run.manifest.started, run.manifest.run_id.clone());
-        moment(a).cmp(&moment(b))
-    });
-    Ok((runs, unreadable))
+    runs.sort_by_cached_key(|run| (run.manifest.started, run.manifest.run_id.clone()));
+    (runs, unreadable)
 }
 
 fn read_run(path: &Path) -> Result<Run, String> {
-    let text = fs::read(path).map_err(|error| error.to_string())?;
+    let text = file::read(path).map_err(|error| error.to_string())?;
     let manifest: RunManifest = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     if manifest.version != RunManifest::VERSION {
         return Err(format!(
@@ -236,6 +262,11 @@ fn read_run(path: &Path) -> Result<Run, String> {
             manifest.version,
             RunManifest::VERSION,
         ));
+    }
+    for (name, moment) in [("started", Some(manifest.started)), ("finished", manifest.finished)] {
+        if let Some(moment) = moment.filter(|moment| *moment > possible::LAST_MOMENT) {
+            return Err(format!("`{name}` is {moment}, after the year 9999"));
+        }
     }
     let running = read_running(path).map_err(|error| format!("the .running beside it: {error}"))?;
     Ok(Run { manifest, running })

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
+use plan::{CaseId, Check, Mode, ModelWork, Record, RunManifest, Variant, Work};
+use rayon::prelude::*;
 use regex::Regex;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
+use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
 use super::location::Location;
 use super::records::RecordsError;
-use super::row::Row;
+use super::row::{NoTime, Row};
 use super::runs::{Missing, Run, Runs};
 
 /// One case as writers see it.
@@ -137,11 +139,17 @@ impl Report {
             warnings,
             unreadable,
         } = inputs;
-        let mut rows: Vec<Row> = records
+        let parts: Vec<(Record, Vec<CriterionResult>, Option<NoTime>)> = records
             .into_iter()
             .map(|record| {
                 let results = results.remove(&record.full_id).unwrap_or_default();
                 let known = no_times.remove(&record.full_id);
+                (record, results, known)
+            })
+            .collect();
+        let mut rows: Vec<Row> = parts
+            .into_par_iter()
+            .map(|(record, results, known)| {
                 let mut row = Row::join(record, results);
                 row.time = row.time.map_err(|found| known.unwrap_or(found));
                 row
@@ -150,7 +158,7 @@ impl Report {
         arrange(&mut rows);
         let runs = Runs::of(runs, baseline, &recorded);
         let mut missing = runs.unreached(&mut rows, &older);
-        let earlier = runs.earlier();
+        let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
             selection.filter.is_none_or(|filter| filter.is_match(id))
                 && !left_out.contains(id)
@@ -168,7 +176,7 @@ impl Report {
         Self {
             baseline: baseline.to_owned(),
             comparisons: compare(&rows),
-            earlier: shown.iter().filter(|&&i| earlier(rows[i].full_id())).count(),
+            earlier: shown.iter().filter(|&&i| runs.is_earlier(rows[i].full_id())).count(),
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
@@ -226,13 +234,7 @@ impl Report {
 
     /// Whether the latest run of the bench target did not select the case.
     pub fn is_earlier(&self, full_id: &str) -> bool {
-        let latest = self.latest_run(plan::target_of(full_id));
-        latest.is_some_and(|run| !run.selected.iter().any(|id| id == full_id))
-    }
-
-    /// The same of many cases.
-    pub fn earlier_cases(&self) -> impl Fn(&str) -> bool + use<> {
-        self.runs.earlier()
+        self.runs.is_earlier(full_id)
     }
 
     /// What the runs with these ids asked the machine, each check once with the run that found it.

@@ -31,7 +31,13 @@ const OLDER: &str =
 
 /// The runs that saved under one baseline and selected a case at all, the oldest first.
 #[derive(Debug, Default)]
-pub struct Runs(Vec<Run>);
+pub struct Runs {
+    runs: Vec<Run>,
+    /// The bench targets of which there is a run.
+    targets: HashSet<String>,
+    /// What the latest runs of all of them selected.
+    selected: HashSet<String>,
+}
 
 impl Runs {
     /// Those of `runs`, the oldest first, that concern `baseline`; `recorded` are the ids of the
@@ -44,34 +50,39 @@ impl Runs {
             None => recorded.contains(&manifest.run_id),
         };
         let concerns = |run: &Run| !run.manifest.selected.is_empty() && saved(&run.manifest);
-        Self(runs.into_iter().filter(concerns).collect())
+        Self::from(runs.into_iter().filter(concerns).collect::<Vec<_>>())
+    }
+
+    fn from(runs: Vec<Run>) -> Self {
+        let mut them = Self { runs, ..Self::default() };
+        let latest = them.latest();
+        let targets = latest.keys().map(|&target| target.to_owned()).collect();
+        let selected = latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
+        (them.targets, them.selected) = (targets, selected);
+        them
     }
 
     /// All of them.
     pub fn all(&self) -> &[Run] {
-        &self.0
+        &self.runs
     }
 
     /// The latest run of each bench target.
     pub fn latest(&self) -> BTreeMap<&str, &RunManifest> {
         // Of equal keys the last is kept.
-        self.0.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
+        self.runs.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
     }
 
     /// Whether the latest run of its bench target did not select this case. Of a target without a
     /// run manifest nothing is known, so none of its cases is called earlier.
-    pub fn earlier(&self) -> impl Fn(&str) -> bool + use<> {
-        let latest = self.latest();
-        let targets: HashSet<String> = latest.keys().map(|&target| target.to_owned()).collect();
-        let selected: HashSet<String> =
-            latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
-        move |id| targets.contains(plan::target_of(id)) && !selected.contains(id)
+    pub fn is_earlier(&self, id: &str) -> bool {
+        self.targets.contains(plan::target_of(id)) && !self.selected.contains(id)
     }
 
     /// What the runs with these ids found wrong with the machine: of warnings that differ in their
     /// figures only, the latest run's.
     pub fn warnings(&self, run_ids: &HashSet<&str>) -> Vec<String> {
-        let runs = self.0.iter().map(|run| &run.manifest);
+        let runs = self.runs.iter().map(|run| &run.manifest);
         let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
         let mut warnings: Vec<&String> = Vec::new();
         for text in runs.flat_map(|manifest| &manifest.warnings) {
@@ -92,7 +103,7 @@ impl Runs {
 
     /// The same, each with the run that found it.
     pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
-        let runs = self.0.iter().map(|run| &run.manifest);
+        let runs = self.runs.iter().map(|run| &run.manifest);
         let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
         let mut findings: Vec<(&RunManifest, &Check)> = Vec::new();
         for (run, check) in runs.flat_map(|run| run.checks.iter().map(move |check| (run, check))) {
@@ -110,7 +121,7 @@ impl Runs {
     /// as outdated. `older` are cases whose record is of an older version.
     pub fn unreached(&self, rows: &mut [Row], older: &HashSet<String>) -> Vec<Missing> {
         let last: HashMap<&str, &str> = self
-            .0
+            .runs
             .iter()
             .map(|run| &run.manifest)
             .flat_map(|manifest| {
@@ -123,7 +134,7 @@ impl Runs {
             .map(|(place, row)| (row.record.full_id.clone(), place))
             .collect();
         let mut missing = Vec::new();
-        for Run { manifest, running } in &self.0 {
+        for Run { manifest, running } in &self.runs {
             for id in &manifest.selected {
                 if last[id.as_str()] != manifest.run_id {
                     continue;
@@ -189,7 +200,7 @@ mod tests {
 
     #[test]
     fn of_each_kind_of_warning_the_latest_runs_is_said() {
-        let runs = Runs(vec![
+        let runs = Runs::from(vec![
             run("1", &["26 % of the slices took longer", "governor is `powersave`"]),
             run("2", &["governor is `schedutil`", "17 % of the slices took longer"]),
             run("3", &["9 % of the slices took longer"]),
@@ -212,7 +223,7 @@ mod tests {
             run
         };
         let load = |status| Check::graded("load", status, status.as_str(), "stop it");
-        let runs = Runs(vec![
+        let runs = Runs::from(vec![
             with("1", vec![Check::passed("turbo", "off"), load(CheckStatus::Failed)]),
             with("2", vec![Check::passed("turbo", "still off"), load(CheckStatus::Warning)]),
             with("3", vec![Check::graded("turbo", CheckStatus::Failed, "on", "switch it off")]),

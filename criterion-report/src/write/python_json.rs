@@ -5,17 +5,49 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::Serializer;
-use serde_json::ser::{Formatter, PrettyFormatter};
+use serde_json::ser::Formatter;
 
 /// Serialises as Python would; no newline at the end, as there.
 pub fn to_string<T: Serialize>(value: &T) -> serde_json::Result<String> {
+    part(value, 0)
+}
+
+/// The same of a value that stands in so many containers.
+pub fn part<T: Serialize>(value: &T, depth: usize) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut bytes, Python::default()))?;
+    value.serialize(&mut Serializer::with_formatter(&mut bytes, Python { depth, empty: true }))?;
     Ok(String::from_utf8(bytes).expect("the formatter writes ASCII only"))
 }
 
-#[derive(Default)]
-struct Python(PrettyFormatter<'static>);
+struct Python {
+    /// Containers that are open.
+    depth: usize,
+    /// Whether the innermost of them has had no value so far.
+    empty: bool,
+}
+
+impl Python {
+    fn open<W: ?Sized + io::Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.empty = true;
+        out.write_all(bracket)
+    }
+
+    fn close<W: ?Sized + io::Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if !self.empty {
+            self.line(out, b"\n")?;
+        }
+        // This container is a value of the one around it.
+        self.empty = false;
+        out.write_all(bracket)
+    }
+
+    fn line<W: ?Sized + io::Write>(&self, out: &mut W, before: &[u8]) -> io::Result<()> {
+        out.write_all(before)?;
+        (0..self.depth).try_for_each(|_| out.write_all(b"  "))
+    }
+}
 
 impl Formatter for Python {
     fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
@@ -28,24 +60,25 @@ impl Formatter for Python {
         fragment: &str,
     ) -> io::Result<()> {
         let mut units = [0; 2];
-        for char in fragment.chars() {
-            if matches!(char, ' '..='~') {
-                write!(out, "{char}")?;
-            } else {
-                for unit in char.encode_utf16(&mut units) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
+        let mut rest = fragment;
+        while let Some(plain) = rest.find(|char| !matches!(char, ' '..='~')) {
+            out.write_all(&rest.as_bytes()[..plain])?;
+            let mut chars = rest[plain..].chars();
+            for unit in chars.next().into_iter().flat_map(|it| it.encode_utf16(&mut units).to_vec())
+            {
+                write!(out, "\\u{unit:04x}")?;
             }
+            rest = chars.as_str();
         }
-        Ok(())
+        out.write_all(rest.as_bytes())
     }
 
     fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
+        self.open(out, b"[")
     }
 
     fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
+        self.close(out, b"]")
     }
 
     fn begin_array_value<W: ?Sized + io::Write>(
@@ -53,19 +86,20 @@ impl Formatter for Python {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
+        self.line(out, if first { b"\n" } else { b",\n" })
     }
 
-    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, _out: &mut W) -> io::Result<()> {
+        self.empty = false;
+        Ok(())
     }
 
     fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
+        self.open(out, b"{")
     }
 
     fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
+        self.close(out, b"}")
     }
 
     fn begin_object_key<W: ?Sized + io::Write>(
@@ -73,15 +107,16 @@ impl Formatter for Python {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
+        self.line(out, if first { b"\n" } else { b",\n" })
     }
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
+        out.write_all(b": ")
     }
 
-    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, _out: &mut W) -> io::Result<()> {
+        self.empty = false;
+        Ok(())
     }
 }
 
@@ -135,5 +170,10 @@ mod tests {
   "d": 1
 }"#;
         assert_eq!(to_string(&value).expect("serialises"), expected);
+        // Inside another container its lines are indented, as they are in the whole.
+        let inside = part(&value, 1).expect("serialises");
+        assert_eq!(inside, expected.replace('\n', "\n  "));
+        let around = to_string(&[value]).expect("serialises");
+        assert_eq!(around, format!("[\n  {inside}\n]"));
     }
 }

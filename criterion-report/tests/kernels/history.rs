@@ -29,10 +29,10 @@ fn medians_stand_in_the_order_of_the_runs() {
         .expect("written");
     fs::write(history.join("readme.md"), "# not looked at").expect("written");
     let output = folder.run(&["--history", "history"]);
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(2), "the rest is written all the same");
     insta::assert_snapshot!(err(&output), @r"
-    warning: --history: history/newer.json: schema `criterion-torch/kernels`, version 9, but this criterion-report reads `criterion-torch/kernels`, version 1
-    warning: --history: history/torn.json: not a summary.json of `criterion-report kernels`: EOF while parsing a value at line 1 column 10
+    error: --history: history/newer.json: schema `criterion-torch/kernels`, version 9, but this criterion-report reads `criterion-torch/kernels`, version 1
+    error: --history: history/torn.json: not a summary.json of `criterion-report kernels`: EOF while parsing a value at line 1 column 10
     ");
     let summary = folder.text("reports/summary.md");
     let trends = summary.split("## Trends\n").nth(1).expect("the section");

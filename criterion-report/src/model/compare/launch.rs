@@ -49,7 +49,7 @@ impl Launch {
     }
 
     fn of_report(report: &Report, name: &str) -> Self {
-        let earlier = report.earlier_cases();
+        let earlier = |id: &str| report.is_earlier(id);
         let recorded = report.entries().map(|entry| {
             let id = entry.row.full_id();
             Point::of(&entry, earlier(id))

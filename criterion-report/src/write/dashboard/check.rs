@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
-use super::record::DbRecord;
+use super::record::DbCase;
 use crate::model::database::{Series, is_storable};
 
 /// Why a file must not be uploaded.
@@ -52,38 +52,53 @@ fn indented(notes: &[String]) -> String {
     notes.iter().map(|note| format!("\n  {note}")).collect()
 }
 
-/// Checks the records, each with the id of its case.
-pub fn check(records: &[(String, DbRecord)]) -> Result<(), DashboardError> {
-    let mut known = HashMap::new();
-    for (case, record) in records {
-        let metric = &record.metric;
-        let value = metric.benchmark_values[0];
-        if !is_storable(value) {
-            let (case, metric) = (case.clone(), metric.name.clone());
-            return Err(DashboardError::NotFinite { case, metric, value });
-        }
-        if let Some(first) = known.insert(series(record), case) {
-            return Err(DashboardError::SameSeries {
-                metric: metric.name.clone(),
-                model: record.model.name.clone(),
-                first: first.clone(),
-                second: case.clone(),
-            });
-        }
-    }
-    Ok(())
+/// Looks at the records of one case after the other; keeps their names alone.
+#[derive(Default)]
+pub struct Check<'a> {
+    /// The cases of a series, each with the names of its metrics.
+    series: HashMap<Series<'static>, Vec<(&'a str, Vec<String>)>>,
 }
 
-fn series(record: &DbRecord) -> Series<'_> {
-    let info = &record.benchmark.extra_info;
+impl<'a> Check<'a> {
+    /// Checks the records of the case with this id, and what they are with those before.
+    pub fn add(&mut self, id: &'a str, case: DbCase) -> Result<(), DashboardError> {
+        let series = series(&case).into_owned();
+        for metric in &case.metrics {
+            let value = metric.benchmark_values[0];
+            if !is_storable(value) {
+                let (case, metric) = (id.to_owned(), metric.name.clone());
+                return Err(DashboardError::NotFinite { case, metric, value });
+            }
+        }
+        let others = self.series.entry(series).or_default();
+        let names: Vec<String> = case.metrics.into_iter().map(|metric| metric.name).collect();
+        for name in &names {
+            let same = others.iter().find(|(_, known)| known.contains(name));
+            if let Some((first, _)) = same {
+                return Err(DashboardError::SameSeries {
+                    metric: name.clone(),
+                    model: case.model.name,
+                    first: (*first).to_owned(),
+                    second: id.to_owned(),
+                });
+            }
+        }
+        others.push((id, names));
+        Ok(())
+    }
+}
+
+/// The series of a case's records, but for the metric.
+fn series(case: &DbCase) -> Series<'_> {
+    let info = &case.benchmark.extra_info;
     Series::new([
-        Some(&record.benchmark.dtype),
+        Some(&case.benchmark.dtype),
         info.get("arch"),
         info.get("device"),
-        record.model.backend,
-        Some(&record.metric.name),
-        Some(&record.benchmark.mode),
-        Some(&record.model.name),
+        case.model.backend,
+        None,
+        Some(&case.benchmark.mode),
+        Some(&case.model.name),
         info.get("use_compile"),
     ])
 }

@@ -129,7 +129,7 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
 
 /// Measures of the catalogue that a case has besides its time: slug, what stands behind the pass,
 /// unit, and the value in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
-const MEASURES: &[(&str, &str, &str, fn(f64) -> f64)] = &[
+const MEASURES: &[(&str, &str, &str, InUnit)] = &[
     ("latency-p50", "Latency p50 (us)", "us", |ns| ns / 1e3),
     ("latency-p90", "Latency p90 (us)", "us", |ns| ns / 1e3),
     ("latency-p99", "Latency p99 (us)", "us", |ns| ns / 1e3),
@@ -140,6 +140,9 @@ const MEASURES: &[(&str, &str, &str, fn(f64) -> f64)] = &[
     ("first-call", "First Call Time (us)", "us", |ns| ns / 1e3),
     ("energy", "Energy (uJ)", "uJ", |joules| joules * 1e6),
 ];
+
+/// From the catalogue's unit.
+type InUnit = fn(f64) -> f64;
 
 /// Those that are there; what is not positive has no logarithm, and is left out.
 fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {

@@ -11,15 +11,15 @@ use std::io::Write;
 
 use anyhow::Result;
 use plan::{Device, Outcome};
-use serde::Serialize;
+use rayon::prelude::*;
 
-use super::{Notes, Target, python_json};
+use super::{Notes, Target};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
+use check::Check;
 pub use check::DashboardError;
-use check::check;
-use record::DbRecord;
+use record::{DbCase, Form};
 
 /// What `dashboard` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -59,19 +59,36 @@ pub fn write(
     {
         return Err(DashboardError::NotJson { file: file.display().to_string() }.into());
     }
+    let notes = checked(report, options)?;
+    put(report, options, out)?;
+    Ok(notes)
+}
+
+/// Looks at all that would be written, before anything is.
+fn checked(report: &Report, options: &Options) -> Result<Notes> {
     let mut notes = Vec::new();
-    let mut records = Vec::new();
     let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
-    for entry in report.entries() {
-        match convert(&entry, options) {
-            Ok(metrics) => {
+    let mut check = Check::default();
+    let (mut empty, mut same) = (true, None);
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    let converted: Vec<_> = entries.par_iter().map(|entry| convert(entry, options)).collect();
+    for (entry, converted) in entries.iter().zip(converted) {
+        match converted {
+            Ok(case) => {
+                empty = false;
                 if let (Outcome::Measured, Err(no_time)) =
                     (&entry.row.record.outcome, &entry.row.time)
                 {
                     notes.push(format!("{}: without its times: {no_time}", entry.row.full_id()));
                 }
-                let id = entry.row.full_id();
-                records.extend(metrics.into_iter().map(|metric| (id.to_owned(), metric)));
+                match check.add(entry.row.full_id(), case) {
+                    // Upstream's names do not tell models, dtypes and compilation apart; that is
+                    // their form.
+                    Err(error @ DashboardError::SameSeries { .. }) if options.is_upstreams() => {
+                        same.get_or_insert(error);
+                    }
+                    checked => checked?,
+                }
             }
             Err(Some(reason)) => *left_out.entry(reason).or_insert(0) += 1,
             Err(None) => {}
@@ -81,65 +98,67 @@ pub fn write(
         notes.push(format!("left out: {}: {reason}", units::count(cases, "case")));
     }
     notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
-    if records.is_empty() {
+    if empty {
         return Err(DashboardError::Empty(notes).into());
     }
-    match check(&records) {
-        // Upstream's names do not tell models, dtypes and compilation apart; that is their form.
-        Err(same @ DashboardError::SameSeries { .. })
-            if options.torchao_compat || options.seed_format =>
-        {
-            notes.push(format!("not for uploading as it is: {same}"));
-        }
-        checked => checked?,
-    }
-    let records: Vec<DbRecord> = records.into_iter().map(|(_, record)| record).collect();
-    out.write_all(text(&records, options).as_bytes())?;
+    notes.extend(same.map(|same| format!("not for uploading as it is: {same}")));
     Ok(notes)
 }
 
+impl Options {
+    const fn is_upstreams(&self) -> bool {
+        self.torchao_compat || self.seed_format
+    }
+}
+
 /// The records of a case, or why it has none; upstream's forms have no baselines, silently.
-fn convert(entry: &Entry<'_>, options: &Options) -> Result<Vec<DbRecord>, Option<String>> {
-    if options.torchao_compat || options.seed_format {
+fn convert(entry: &Entry<'_>, options: &Options) -> Result<DbCase, Option<String>> {
+    let outcome = &entry.row.record.outcome;
+    let without = || {
+        Some(outcome.reason().map_or_else(
+            || format!("{} without a number", outcome.status()),
+            |reason| format!("{}: {reason}", outcome.status()),
+        ))
+    };
+    if options.is_upstreams() {
         if entry.quantization.is_none() && entry.row.is_unquantized() {
             return Err(None);
         }
         if let Some(reason) = upstream::unfit(entry, options.torchao_compat) {
             return Err(Some(reason.to_owned()));
         }
-        let convert = if options.seed_format { upstream::seed } else { upstream::torchao };
-        return Ok(convert(entry));
     }
-    let records = v3::records(entry);
-    let outcome = &entry.row.record.outcome;
-    if records.is_empty() {
-        Err(Some(outcome.reason().map_or_else(
-            || format!("{} without a number", outcome.status()),
-            |reason| format!("{}: {reason}", outcome.status()),
-        )))
-    } else {
-        Ok(records)
-    }
+    let convert = match options {
+        Options { seed_format: true, .. } => upstream::seed,
+        Options { torchao_compat: true, .. } => upstream::torchao,
+        _ => v3::records,
+    };
+    convert(entry).ok_or_else(without)
 }
 
-fn text(records: &[DbRecord], options: &Options) -> String {
-    let cannot_fail = "strings, numbers and lists of them always serialise";
-    if options.torchao_compat || options.seed_format {
-        // Upstream's files end without a newline.
-        return python_json::to_string(&records).expect(cannot_fail);
-    }
-    let mut text = if options.jsonl { lines(records) } else { python_json::to_string(&records) }
-        .expect(cannot_fail);
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text
-}
+/// Cases that are formatted at once: enough for every processor, few beside what they are made of.
+const AT_ONCE: usize = 512;
 
-fn lines<T: Serialize>(records: &[T]) -> serde_json::Result<String> {
-    let lines: serde_json::Result<Vec<String>> =
-        records.iter().map(serde_json::to_string).collect();
-    Ok(lines?.join("\n"))
+/// Writes the records of all cases.
+fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
+    let form = if options.jsonl { Form::Lines } else { Form::List };
+    let [before, between, behind] = form.punctuation();
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    let mut separator = before;
+    for some in entries.chunks(AT_ONCE) {
+        let texts: Vec<String> = some
+            .par_iter()
+            .filter_map(|entry| convert(entry, options).ok())
+            .map(|case| Ok(case.texts(form)?.join(between)))
+            .collect::<serde_json::Result<_>>()?;
+        for text in texts {
+            write!(out, "{separator}{text}")?;
+            separator = between;
+        }
+    }
+    // Upstream's files end without a newline.
+    let end = if options.is_upstreams() { "" } else { "\n" };
+    Ok(write!(out, "{behind}{end}")?)
 }
 
 /// The hardware that a case ran on, as upstream names it.

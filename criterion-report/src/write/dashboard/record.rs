@@ -1,8 +1,11 @@
-//! A record of the PyTorch OSS benchmark database: one metric of one case. Fields are written in
+//! Records of the PyTorch OSS benchmark database: one metric of one case each. Fields are written in
 //! this order; all maps are of strings, as the database's columns are.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::write::python_json;
 
 /// A map of strings that keeps its order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,27 +40,89 @@ fn serialize_pairs<T: Serialize, S: Serializer>(
     map.end()
 }
 
-/// One metric of one case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DbRecord {
+/// All records of one case, which differ in the metric alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DbCase {
     /// What was run.
     pub benchmark: Benchmark,
     /// On what.
     pub model: Model,
-    /// With which result.
-    pub metric: Metric,
+    /// With which results.
+    pub metrics: Vec<Metric>,
     /// The machine. An empty list, as upstream wrote, keeps the uploader from filling it in.
     pub runners: Vec<Runner>,
-    /// What else the result depends on.
-    #[serde(serialize_with = "dependencies")]
-    pub dependencies: Vec<(&'static str, Dependency)>,
+    /// What else the results depend on.
+    pub dependencies: Dependencies,
 }
 
-fn dependencies<S: Serializer>(
-    pairs: &[(&'static str, Dependency)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serialize_pairs(pairs, serializer)
+/// A record: one metric of one case. What all metrics share is formatted once.
+#[derive(Serialize)]
+struct DbRecord<'a> {
+    benchmark: &'a RawValue,
+    model: &'a RawValue,
+    metric: &'a Metric,
+    runners: &'a RawValue,
+    dependencies: &'a RawValue,
+}
+
+impl DbCase {
+    /// The text of each of its records.
+    pub fn texts(&self, form: Form) -> serde_json::Result<Vec<String>> {
+        let benchmark = shared(&self.benchmark, form)?;
+        let model = shared(&self.model, form)?;
+        let runners = shared(&self.runners, form)?;
+        let dependencies = shared(&self.dependencies, form)?;
+        let record = |metric| {
+            let (benchmark, model) = (&*benchmark, &*model);
+            let (runners, dependencies) = (&*runners, &*dependencies);
+            form.text(&DbRecord { benchmark, model, metric, runners, dependencies }, RECORD)
+        };
+        self.metrics.iter().map(record).collect()
+    }
+}
+
+/// Containers around a record, in a list.
+const RECORD: usize = 1;
+
+fn shared(part: &impl Serialize, form: Form) -> serde_json::Result<Box<RawValue>> {
+    RawValue::from_string(form.text(part, RECORD + 1)?)
+}
+
+/// How records follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// In one list, as Python writes it.
+    List,
+    /// One in a line.
+    Lines,
+}
+
+impl Form {
+    /// The text of a value that stands in so many containers.
+    fn text(self, value: &impl Serialize, depth: usize) -> serde_json::Result<String> {
+        match self {
+            Self::List => python_json::part(value, depth),
+            Self::Lines => serde_json::to_string(value),
+        }
+    }
+
+    /// What stands before the first record, between two, and behind the last.
+    pub const fn punctuation(self) -> [&'static str; 3] {
+        match self {
+            Self::List => ["[\n  ", ",\n  ", "\n]"],
+            Self::Lines => ["", "\n", ""],
+        }
+    }
+}
+
+/// Things that a result depends on, by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dependencies(pub Vec<(&'static str, Dependency)>);
+
+impl Serialize for Dependencies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize_pairs(&self.0, serializer)
+    }
 }
 
 /// What was run.

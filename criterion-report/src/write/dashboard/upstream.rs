@@ -7,7 +7,7 @@
 
 use plan::{Dtype, ModelWork};
 
-use super::record::{Benchmark, DbRecord, Info, Metric, Model};
+use super::record::{Benchmark, DbCase, Dependencies, Info, Metric, Model};
 use super::v3::{compile_mode, recipe_or_dtype};
 use super::{BENCHMARK, LAYER, ORIGIN, arch};
 use crate::model::{Entry, Row, Time};
@@ -36,16 +36,15 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
 }
 
 /// Four metrics per result, as torchao's CI wrote them last.
-pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
+pub fn torchao(entry: &Entry<'_>) -> Option<DbCase> {
     let case = &entry.row.record.case;
-    let Some(ModelWork { variant, shape, .. }) = case.work.model() else { return Vec::new() };
+    let ModelWork { variant, shape, .. } = case.work.model()?;
     let milliseconds = |time: &Time| time.median_ns / 1e6;
-    let speedup = ratio(entry);
     let baseline = entry.unquantized.and_then(|row| row.time.as_ref().ok()).map(milliseconds);
     let quantized = entry.row.time.as_ref().ok().map(milliseconds);
     let allocated = entry.row.record.measures.memory.map(|memory| memory.peak_bytes() as f64 / 1e6);
-    [
-        ("Fwd Speedup (x)", None, speedup),
+    let metrics = [
+        ("Fwd Speedup (x)", None, ratio(entry)),
         ("Bfloat16 Fwd Time (ms)", Some("ms"), baseline),
         ("Quantized Fwd Time (ms)", Some("ms"), quantized),
         ("Allocated Memory (MB)", Some("MB"), allocated),
@@ -53,25 +52,20 @@ pub fn torchao(entry: &Entry<'_>) -> Vec<DbRecord> {
     .into_iter()
     .filter_map(|(name, unit, value)| {
         let unit = unit.map(|unit| ("unit", unit.to_owned()));
-        let mut info = info(entry);
-        info.push("torch_compile_mode", Some(compile_mode(case)));
-        let model = format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n);
-        let extra_info = Some(Info(unit.into_iter().collect()));
-        Some(record(entry, info, model, name, value?, extra_info))
-    })
-    .collect()
+        Some(metric(name, value?, Some(Info(unit.into_iter().collect()))))
+    });
+    let mut info = info(entry);
+    info.push("torch_compile_mode", Some(compile_mode(case)));
+    let model = format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n);
+    Some(of(entry, info, model, metrics.collect()))
 }
 
 /// The tutorial's one record per result.
-pub fn seed(entry: &Entry<'_>) -> Vec<DbRecord> {
-    let Some(ModelWork { shape, .. }) = entry.row.record.case.work.model() else {
-        return Vec::new();
-    };
+pub fn seed(entry: &Entry<'_>) -> Option<DbCase> {
+    let ModelWork { shape, .. } = entry.row.record.case.work.model()?;
     let model = format!("{}-{}-{}", shape.m, shape.k, shape.n);
-    ratio(entry)
-        .map(|ratio| record(entry, info(entry), model, "speedup(wrt bf16)", ratio, None))
-        .into_iter()
-        .collect()
+    let metrics = vec![metric("speedup(wrt bf16)", ratio(entry)?, None)];
+    Some(of(entry, info(entry), model, metrics))
 }
 
 fn ratio(entry: &Entry<'_>) -> Option<f64> {
@@ -82,16 +76,13 @@ fn info(entry: &Entry<'_>) -> Info {
     Info(vec![("device", entry.row.record.case.device.to_string()), ("arch", arch(entry.row))])
 }
 
-fn record(
-    entry: &Entry<'_>,
-    extra_info: Info,
-    model: String,
-    metric: &str,
-    value: f64,
-    metric_info: Option<Info>,
-) -> DbRecord {
+fn metric(name: &str, value: f64, extra_info: Option<Info>) -> Metric {
+    Metric { name: name.to_owned(), benchmark_values: [value], target_value: 0.0, extra_info }
+}
+
+fn of(entry: &Entry<'_>, extra_info: Info, model: String, metrics: Vec<Metric>) -> DbCase {
     let case = &entry.row.record.case;
-    DbRecord {
+    DbCase {
         benchmark: Benchmark {
             name: BENCHMARK,
             mode: case.mode.to_string(),
@@ -105,13 +96,8 @@ fn record(
             origins: &[ORIGIN],
             extra_info: None,
         },
-        metric: Metric {
-            name: metric.to_owned(),
-            benchmark_values: [value],
-            target_value: 0.0,
-            extra_info: metric_info,
-        },
+        metrics,
         runners: Vec::new(),
-        dependencies: Vec::new(),
+        dependencies: Dependencies(Vec::new()),
     }
 }

@@ -5,24 +5,22 @@ use plan::{
 };
 
 use super::metrics::metrics;
-use super::record::{Benchmark, DbRecord, Dependency, Info, Model, Runner};
+use super::record::{Benchmark, DbCase, Dependencies, Dependency, Info, Model, Runner};
 use super::{BENCHMARK, LAYER, ORIGIN, arch};
 use crate::model::{Entry, Row};
 use crate::units;
 
-/// All metrics of a case; none when it is no result of this machine.
-pub fn records(entry: &Entry<'_>) -> Vec<DbRecord> {
+/// The records of a case; none when it is no result of this machine.
+pub fn records(entry: &Entry<'_>) -> Option<DbCase> {
+    let metrics = metrics(entry);
     let row = entry.row;
-    metrics(entry)
-        .into_iter()
-        .map(|metric| DbRecord {
-            benchmark: benchmark(entry),
-            model: model(row),
-            metric,
-            runners: vec![runner(row)],
-            dependencies: dependencies(row),
-        })
-        .collect()
+    (!metrics.is_empty()).then(|| DbCase {
+        benchmark: benchmark(entry),
+        model: model(row),
+        metrics,
+        runners: vec![runner(row)],
+        dependencies: dependencies(row),
+    })
 }
 
 fn benchmark(entry: &Entry<'_>) -> Benchmark {
@@ -208,7 +206,7 @@ fn runner(row: &Row) -> Runner {
     }
 }
 
-fn dependencies(row: &Row) -> Vec<(&'static str, Dependency)> {
+fn dependencies(row: &Row) -> Dependencies {
     let torch = &row.record.environment.torch;
     let dependency = |repo, version: &str, extra_info| Dependency {
         repo,
@@ -220,8 +218,8 @@ fn dependencies(row: &Row) -> Vec<(&'static str, Dependency)> {
     let mut libtorch = Info(vec![("cpu_capability", torch.cpu_capability.clone())]);
     libtorch.push("cuda", torch.cuda.as_ref());
     libtorch.push("float32_matmul_precision", Some(&torch.float32_matmul_precision));
-    vec![
+    Dependencies(vec![
         ("torch", dependency("pytorch/pytorch", &torch.libtorch, libtorch)),
         ("tch", dependency("LaurentMazare/tch-rs", &torch.tch, Info::default())),
-    ]
+    ])
 }

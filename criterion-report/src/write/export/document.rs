@@ -122,8 +122,7 @@ impl<'a> Circumstance<'a> {
 impl Serialize for Report {
     /// Its cases.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let earlier = self.earlier_cases();
-        serializer.collect_seq(self.concerned().map(|entry| Case::of(&entry, self, &earlier)))
+        serializer.collect_seq(self.concerned().map(|entry| Case::of(&entry, self)))
     }
 }
 
@@ -147,7 +146,7 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub fn of(entry: &Entry<'a>, report: &Report, earlier: impl Fn(&str) -> bool) -> Self {
+    pub fn of(entry: &Entry<'a>, report: &Report) -> Self {
         let row = entry.row;
         Self {
             full_id: row.full_id(),
@@ -155,7 +154,7 @@ impl<'a> Case<'a> {
             criterion: row.criterion.as_ref(),
             no_time: row.time.as_ref().err().copied(),
             shown: !report.left_out.contains(row.full_id()),
-            earlier: earlier(row.full_id()),
+            earlier: report.is_earlier(row.full_id()),
             outdated: row.outdated.as_deref(),
             reason: row.reason(),
             step_percentiles_ns: row.criterion.as_ref().map(Percentiles::of),

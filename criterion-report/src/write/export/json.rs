@@ -22,9 +22,8 @@ pub fn lines(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let head = Head::of(report, Exported::LINES);
     serde_json::to_writer(&mut *out, &Document { head, cases })?;
     writeln!(out)?;
-    let earlier = report.earlier_cases();
     for entry in report.concerned() {
-        serde_json::to_writer(&mut *out, &Case::of(&entry, report, &earlier))?;
+        serde_json::to_writer(&mut *out, &Case::of(&entry, report))?;
         writeln!(out)?;
     }
     Ok(Notes::new())

@@ -1,0 +1,68 @@
+//! Lines of records, the report of those that are accepted, and every writer of it.
+#![no_main]
+
+#[path = "../writers.rs"]
+mod writers;
+
+use std::collections::HashSet;
+
+use criterion_report::model::{
+    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs, Records, Samples,
+};
+use libfuzzer_sys::fuzz_target;
+use plan::Record;
+
+fuzz_target!(|data: &[u8]| {
+    let lines = data.split(|byte| *byte == b'\n');
+    let records = lines.filter_map(|line| Records::of_line(line).ok().flatten());
+    let mut ids = HashSet::new();
+    let records: Vec<Record> =
+        records.filter(|record| ids.insert(record.full_id.clone())).take(8).collect();
+    if records.is_empty() {
+        return;
+    }
+    for record in &records {
+        let text = serde_json::to_string(record).expect("serialises");
+        let again = Records::of_line(text.as_bytes()).expect("our own").expect("of today");
+        // Of a float that is NaN nothing is equal to itself; its text is.
+        assert_eq!(serde_json::to_string(&again).expect("serialises"), text);
+    }
+    let results =
+        records.iter().filter_map(|record| Some((record.full_id.clone(), vec![result(record)?])));
+    let inputs = Inputs { results: results.collect(), records, ..Inputs::default() };
+    writers::all(inputs);
+});
+
+/// The result that the record tells of, if it can be one.
+fn result(record: &Record) -> Option<CriterionResult> {
+    let last = record.last_sample?;
+    let (iters, ns) = (last.iters as f64, last.ns as f64);
+    let step = ns / iters;
+    let estimate = |value: f64| Estimate {
+        confidence_interval: ConfidenceInterval {
+            confidence_level: 0.95,
+            lower_bound: value * 0.99,
+            upper_bound: value * 1.01,
+        },
+        point_estimate: value,
+        standard_error: 0.0,
+    };
+    let benchmark = Benchmark {
+        group_id: record.case.id.group.clone(),
+        function_id: None,
+        value_str: None,
+        throughput: None,
+        full_id: record.full_id.clone(),
+        directory_name: String::new(),
+    };
+    let estimates = Estimates {
+        mean: estimate(step),
+        median: estimate(step),
+        median_abs_dev: None,
+        slope: None,
+        std_dev: estimate(step / 100.0),
+    };
+    let (iters, times) = (vec![iters; 10], vec![ns; 10]);
+    let samples = Samples { sampling_mode: "Flat".to_owned(), iters, times };
+    CriterionResult::new(benchmark, estimates, samples).ok()
+}

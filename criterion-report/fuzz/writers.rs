@@ -1,0 +1,66 @@
+//! A report in every format; JSON is parsed again.
+
+use std::sync::LazyLock;
+
+use clap::Parser;
+use criterion_report::model::kernels::KernelResult;
+use criterion_report::model::{Inputs, Report, Selection};
+use criterion_report::write::kernels::{Document, tree};
+use criterion_report::write::{Target, Writer};
+
+#[derive(Parser)]
+struct Line {
+    #[command(subcommand)]
+    writer: Writer,
+}
+
+const LINES: &[&str] = &[
+    "show",
+    "show --details",
+    "csv",
+    "csv --layout v-final",
+    "dashboard",
+    "dashboard --jsonl",
+    "dashboard --torchao-compat",
+    "fusion",
+    "fusion --format json",
+    "operators",
+    "operators --format json",
+    "export json",
+    "export jsonl",
+    "export markdown",
+    "export bmf",
+    "export critcmp",
+];
+
+static WRITERS: LazyLock<Vec<(&str, Writer)>> = LazyLock::new(|| {
+    let parse = |line: &&'static str| {
+        let words = ["criterion-report"].into_iter().chain(line.split(' '));
+        (*line, Line::parse_from(words).writer)
+    };
+    LINES.iter().map(parse).collect()
+});
+
+/// A writer may refuse a report, and must not panic.
+pub fn all(inputs: Inputs) {
+    let report = Report::of(inputs, "new", Selection::default());
+    for (line, writer) in WRITERS.iter() {
+        for width in [None, Some(60)] {
+            let target = Target { colour_terminal: true, width, file: None };
+            let mut out = Vec::new();
+            if writer.write(&report, target, &mut out).is_ok() {
+                let text = String::from_utf8(out).expect("text");
+                let is_json = line.ends_with("json") || line.starts_with("dashboard");
+                if is_json && *line != "dashboard --jsonl" {
+                    serde_json::from_str::<serde_json::Value>(&text).expect("JSON");
+                }
+            }
+        }
+    }
+    report.unmeasured();
+    let results = KernelResult::all(&report);
+    if !results.is_empty() {
+        let document = Document { report: &report, results: &results, changes: None, trends: None };
+        drop(tree(&document));
+    }
+}

@@ -1,0 +1,271 @@
+//! Input that should be a result and is none: one line names the file, the rest is reported, and the
+//! program says so at its end.
+//!
+//! The folders of `fixtures/bad` lie over a copy of `two-siblings`, of which they spoil one file;
+//! what git cannot hold is made here.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+const RESULT: &str = "criterion/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024/new";
+const RECORDS: &str = "criterion-torch/new/inference.jsonl";
+const RUN: &str = "criterion-torch/runs/20261120T134000Z-4242.json";
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            fs::create_dir_all(&to).expect("created");
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).expect("copied");
+        }
+    }
+}
+
+/// A copy of the good input.
+fn good() -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    copy(Path::new("tests/fixtures/two-siblings"), folder.path());
+    folder
+}
+
+fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
+    command.args(arguments).arg("--criterion-dir").arg(folder.join("criterion"));
+    command.env_remove("RUST_BACKTRACE");
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    program(folder, arguments).output().expect("the program starts")
+}
+
+fn stderr(output: &Output, folder: &Path) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.replace(folder.to_str().expect("text"), "DIR").replace(RESULT, "RESULT")
+}
+
+/// The exit code, the lines on standard error, and how many cases were reported all the same.
+fn said(folder: &Path) -> String {
+    let output = run(folder, &["csv"]);
+    let lines = String::from_utf8_lossy(&output.stdout).lines().count();
+    let code = output.status.code().expect("it ends by itself");
+    format!("exit {code}, {} cases\n{}", lines.saturating_sub(1), stderr(&output, folder))
+}
+
+/// What every bad input comes to, whatever it is.
+fn check(name: &str, folder: &Path) -> String {
+    let said = said(folder);
+    if !said.starts_with("exit 0") {
+        assert!(said.starts_with("exit 2"), "{name}: {said}");
+        let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error:")).collect();
+        assert_eq!(errors.len(), 1, "{name}: {said}");
+        assert!(errors[0].contains("DIR/"), "{name}: the line names no file: {said}");
+    }
+    assert!(!said.contains("panicked"), "{name}: {said}");
+    said
+}
+
+#[test]
+fn one_line_for_each() {
+    let bad = Path::new("tests/fixtures/bad");
+    let mut names: Vec<_> =
+        fs::read_dir(bad).expect("fixtures").map(|it| it.expect("an entry").file_name()).collect();
+    names.sort_unstable();
+    let mut text = String::new();
+    for name in &names {
+        let folder = good();
+        copy(&bad.join(name), folder.path());
+        let name = name.to_string_lossy();
+        writeln!(text, "--- {name}\n{}", check(&name, folder.path())).expect("to memory");
+    }
+    assert_snapshot!("bad-files", text);
+}
+
+type Spoil = fn(&Path);
+
+fn replace_by_folder(path: PathBuf) {
+    fs::remove_file(&path).expect("removed");
+    fs::create_dir(&path).expect("created");
+}
+
+fn replace_by_link(path: PathBuf, target: &str) {
+    fs::remove_file(&path).expect("removed");
+    symlink(target, &path).expect("linked");
+}
+
+/// As root every folder can be read, so that files stand here where folders should, and links that
+/// lead in circles.
+const MADE: &[(&str, Spoil)] = &[
+    ("estimates-absent", |it| {
+        fs::remove_file(it.join(RESULT).join("estimates.json")).expect("removed");
+    }),
+    ("estimates-are-a-folder", |it| replace_by_folder(it.join(RESULT).join("estimates.json"))),
+    ("estimates-link-to-themselves", |it| {
+        replace_by_link(it.join(RESULT).join("estimates.json"), "estimates.json");
+    }),
+    ("estimates-are-a-pipe", |it| {
+        let file = it.join(RESULT).join("estimates.json");
+        fs::remove_file(&file).expect("removed");
+        let made = Command::new("mkfifo").arg(&file).status().expect("mkfifo");
+        assert!(made.success());
+    }),
+    ("benchmark-is-a-folder", |it| replace_by_folder(it.join(RESULT).join("benchmark.json"))),
+    ("no-criterion-folder", |it| fs::remove_dir_all(it.join("criterion")).expect("removed")),
+    ("criterion-is-a-file", |it| {
+        fs::remove_dir_all(it.join("criterion")).expect("removed");
+        fs::write(it.join("criterion"), "").expect("written");
+    }),
+    ("a-result-is-a-file", |it| {
+        fs::remove_dir_all(it.join(RESULT)).expect("removed");
+        fs::write(it.join(RESULT), "").expect("written");
+    }),
+    ("a-link-to-the-folder-around-it", |it| {
+        symlink("..", it.join("criterion/around")).expect("linked");
+    }),
+    ("a-link-to-itself", |it| symlink("loop", it.join("criterion/loop")).expect("linked")),
+    ("a-link-to-nothing", |it| symlink("nothing", it.join("criterion/lost")).expect("linked")),
+    ("a-link-to-a-file", |it| symlink("../criterion-torch", it.join(RESULT).join("x")).expect("")),
+    ("names-that-are-no-utf8", |it| {
+        let odd = it.join("criterion").join(OsStr::from_bytes(b"gr\xffup/new"));
+        fs::create_dir_all(&odd).expect("created");
+        fs::write(odd.join("benchmark.json"), "{").expect("written");
+    }),
+    ("records-are-a-folder", |it| {
+        fs::create_dir(it.join("criterion-torch/new/training.jsonl")).expect("created");
+    }),
+    ("records-link-to-themselves", |it| {
+        symlink("fusion.jsonl", it.join("criterion-torch/new/fusion.jsonl")).expect("linked");
+    }),
+    ("records-are-empty-lines", |it| {
+        fs::write(it.join("criterion-torch/new/fusion.jsonl"), "\n \n\r\n").expect("written");
+    }),
+    ("all-records-cut-off", |it| fs::write(it.join(RECORDS), "{\"version\":2").expect("written")),
+    ("the-run-is-a-folder", |it| replace_by_folder(it.join(RUN))),
+    ("the-runs-are-a-file", |it| {
+        fs::remove_dir_all(it.join("criterion-torch/runs")).expect("removed");
+        fs::write(it.join("criterion-torch/runs"), "").expect("written");
+    }),
+    ("the-baseline-is-a-file", |it| {
+        fs::remove_dir_all(it.join("criterion-torch/new")).expect("removed");
+        fs::write(it.join("criterion-torch/new"), "").expect("written");
+    }),
+];
+
+#[test]
+fn and_for_what_git_cannot_hold() {
+    let mut text = String::new();
+    for (name, spoil) in MADE {
+        let folder = good();
+        spoil(folder.path());
+        writeln!(text, "--- {name}\n{}", check(name, folder.path())).expect("to memory");
+    }
+    assert_snapshot!("bad-folders", text);
+}
+
+/// Every command that reads results ends so, and says it on standard error.
+#[test]
+fn every_command_says_it_and_ends_with_2() {
+    let folder = good();
+    copy(Path::new("tests/fixtures/probes"), folder.path());
+    copy(Path::new("tests/fixtures/fusion"), folder.path());
+    let foreign = folder.path().join("criterion/other/new");
+    fs::create_dir_all(&foreign).expect("created");
+    fs::write(foreign.join("benchmark.json"), "{").expect("written");
+    let kernels = folder.path().join("criterion-torch/new/kernels.jsonl");
+    fs::write(kernels, "{\"version\":2\n").expect("written");
+    const CALIBRATION: [&str; 3] = ["calibration", "--hardware", "here"];
+    for arguments in
+        [&["show"][..], &["csv"], &["dashboard"], &["fusion"], &["operators"], &CALIBRATION]
+    {
+        let output = run(folder.path(), arguments);
+        let said = stderr(&output, folder.path());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let both = format!("{said}{}", String::from_utf8_lossy(&output.stdout));
+        for file in ["other/new/benchmark.json", "kernels.jsonl:1"] {
+            assert!(both.contains(file), "{arguments:?} names no {file}: {both}");
+        }
+        assert!(said.contains("error: "), "{arguments:?}: {said}");
+    }
+}
+
+/// A shell that lets no file grow beyond some KiB, and the program in it.
+fn limited(folder: &Path, blocks: u32, file: &Path) -> Output {
+    let mut shell = Command::new("bash");
+    let script = format!(
+        "ulimit -f {blocks}; trap '' XFSZ; exec \"$0\" csv --criterion-dir \"$1\" -o \"$2\""
+    );
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_criterion-report")]);
+    shell.arg(folder.join("criterion")).arg(file).output().expect("bash")
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_whole() {
+    let folder = good();
+    let file = folder.path().join("results.csv");
+    fs::write(&file, "old\n").expect("written");
+    let output = limited(folder.path(), 0, &file);
+    let said = stderr(&output, folder.path());
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said, "error: cannot write DIR/results.csv: File too large (os error 27)\n");
+    assert_eq!(fs::read_to_string(&file).expect("readable"), "old\n");
+    assert_eq!(left_overs(folder.path()), 0);
+
+    let enough = limited(folder.path(), 1000, &file);
+    assert_eq!(enough.status.code(), Some(0));
+    assert!(fs::read_to_string(&file).expect("readable").lines().count() > 2);
+}
+
+fn left_overs(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).expect("a folder").map(|it| it.expect("an entry").file_name());
+    names.filter(|name| name.to_string_lossy().ends_with(".tmp")).count()
+}
+
+#[test]
+fn a_device_is_written_to_and_stays_one() {
+    let folder = good();
+    let output = run(folder.path(), &["csv", "--output", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output, folder.path());
+    assert_eq!(said, "error: cannot write /dev/full: No space left on device (os error 28)\n");
+    let kind = fs::metadata("/dev/full").expect("there").file_type();
+    assert!(kind.is_char_device());
+    assert_eq!(run(folder.path(), &["csv", "--output", "/dev/null"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let folder = good();
+    let [link, file] = ["link.csv", "real.csv"].map(|name| folder.path().join(name));
+    fs::write(&file, "old\n").expect("written");
+    symlink("real.csv", &link).expect("linked");
+    let output = run(folder.path(), &["csv", "--output", link.to_str().expect("text")]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output, folder.path()));
+    assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    assert!(fs::read_to_string(&file).expect("readable").lines().count() > 2);
+}
+
+/// `… | head -1` ends in peace: what it wanted it has.
+#[test]
+fn a_pipe_that_is_closed_early_is_no_error() {
+    let folder = good();
+    let mut child = program(folder.path(), &["dashboard"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(stderr(&output, folder.path()), "");
+    assert_eq!(output.status.code(), Some(0));
+}
