@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::ColorChoice;
 
 use crate::model::compare::{
-    Comparison, FILE, Floors, Policy, Profile, Remarks, Settings, Side, Thresholds, compare,
-    threshold,
+    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Settings, Side, Thresholds, Words,
+    compare, threshold,
 };
 use crate::model::{Location, Selection};
 use crate::write::compare::Format;
@@ -92,11 +92,20 @@ impl Options {
             Ok(side)
         };
         let (a, b) = (side(&self.a)?, side(&self.b)?);
+        let several = [&a, &b].into_iter().find(|side| side.launches.len() > 1);
+        if let (Policy::Within, Some(Side { name, launches })) = (self.policy, several) {
+            bail!(
+                "--policy within is for one launch per side, and `{name}` has {}: leave it out, or \
+                 name one of them",
+                launches.len()
+            );
+        }
         let settings = Settings {
             policy: self.policy,
             thresholds: &thresholds,
             floors: Floors::Profile(profile.as_ref()),
-            across_hosts: self.across_hosts,
+            hosts: if self.across_hosts { Hosts::Across } else { Hosts::Refused },
+            words: Words::SIDES,
         };
         let comparison = compare(&a, &b, settings)?;
         if comparison.cases.is_empty() {

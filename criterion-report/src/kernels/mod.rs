@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use plan::Mode;
 
+use crate::model::compare::{Limits, threshold};
 use crate::model::kernels::{
-    Asked, Changes, KernelResult, Past, PastError, Point, Thresholds, Trend, compare, history,
-    trends,
+    Changes, KernelResult, Past, PastError, Point, Trend, compare, history, trends,
 };
 use crate::model::{Location, Report, Selection};
 use crate::output;
@@ -50,7 +50,7 @@ pub struct Options {
     #[arg(
         long,
         value_name = "SHARE",
-        default_value_t = Thresholds::default().latency,
+        default_value_t = Limits::default().latency,
         value_parser = threshold,
         allow_negative_numbers = true
     )]
@@ -59,20 +59,11 @@ pub struct Options {
     #[arg(
         long,
         value_name = "DIFFERENCE",
-        default_value_t = Thresholds::default().accuracy,
+        default_value_t = Limits::default().accuracy,
         value_parser = threshold,
         allow_negative_numbers = true
     )]
     accuracy_threshold: f64,
-}
-
-/// A threshold that there can be.
-fn threshold(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        Ok(_) => Err("a threshold is a number from 0 on".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 impl Options {
@@ -157,10 +148,13 @@ impl Options {
     ) -> Result<(Changes, Vec<String>)> {
         let (before, unreadable) = baseline::read(name, location, selection)
             .with_context(|| format!("--compare-to {name}"))?;
-        let thresholds =
-            Thresholds { latency: self.latency_threshold, accuracy: self.accuracy_threshold };
-        let asked = Asked::of(report.latest_run(Mode::Kernels.as_str()));
-        Ok((compare(name, &before, now, &asked, thresholds), unreadable))
+        let limits = Limits {
+            latency: self.latency_threshold,
+            accuracy: self.accuracy_threshold,
+            ..Limits::default()
+        };
+        let latest = report.latest_run(Mode::Kernels.as_str());
+        Ok((compare(name, before, now.to_vec(), latest, limits)?, unreadable))
     }
 }
 

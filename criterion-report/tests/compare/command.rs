@@ -370,6 +370,8 @@ fn other_policies_are_named() {
     }
     let args = ["compare", "main", "pr", "--policy", "hud", "--latency-threshold", "0.2"];
     assert!(folder.says(2, &args).contains("--policy hud has bounds of its own"));
+    let said = folder.says(2, &["compare", "main", "pr", "--policy", "within"]);
+    assert!(said.contains("`main` has 3: leave it out, or name one of them"), "{said}");
 }
 
 #[test]

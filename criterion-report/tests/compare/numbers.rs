@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use criterion_report::model::compare::{
-    Comparison, Floors, Limits, Policy, Profile, Settings, Side, Thresholds, Verdict, aa, compare,
+    Comparison, Floors, Hosts, Limits, Policy, Profile, Settings, Side, Thresholds, Verdict, Words,
+    aa, compare,
 };
 
 use crate::simulation::{Case, HOST, Random, cases, id, side};
@@ -17,7 +18,13 @@ fn at(latency: f64) -> Thresholds {
 }
 
 fn compared(a: &Side, b: &Side, thresholds: &Thresholds, floors: Floors<'_>) -> Comparison {
-    let settings = Settings { policy: Policy::Default, thresholds, floors, across_hosts: false };
+    let settings = Settings {
+        policy: Policy::Default,
+        thresholds,
+        floors,
+        hosts: Hosts::Refused,
+        words: Words::SIDES,
+    };
     compare(a, b, settings).expect("one machine")
 }
 

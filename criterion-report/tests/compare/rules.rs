@@ -1,8 +1,9 @@
 //! The default policy case by case, on sides that are made here.
 
+use criterion_report::model::Interval;
 use criterion_report::model::compare::{
-    Bytes, Compared, Comparison, Estimate, Floors, Launch, Limits, Measure, Point, Policy,
-    Settings, Side, Thresholds, Verdict, compare,
+    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Launch, Limits, Measure, Point, Policy,
+    Settings, Side, Thresholds, Verdict, Words, compare,
 };
 use criterion_report::write::compare::{Format, Look, write};
 use plan::RunManifest;
@@ -43,8 +44,13 @@ fn side(name: &str, points: impl IntoIterator<Item = Point>) -> Side {
 
 fn comparison(a: Side, b: Side, floors: Floors<'_>) -> Comparison {
     let thresholds = Thresholds::default();
-    let settings =
-        Settings { policy: Policy::Default, thresholds: &thresholds, floors, across_hosts: false };
+    let settings = Settings {
+        policy: Policy::Default,
+        thresholds: &thresholds,
+        floors,
+        hosts: Hosts::Refused,
+        words: Words::SIDES,
+    };
     compare(&a, &b, settings).expect("one machine")
 }
 
@@ -363,11 +369,45 @@ fn rules_set_thresholds_by_case() {
         policy: Policy::Default,
         thresholds: &thresholds,
         floors: Floors::Ignored,
-        across_hosts: false,
+        hosts: Hosts::Refused,
+        words: Words::SIDES,
     };
     let of = |ns| compare(&side("a", [point(100.0)]), &side("b", [point(ns)]), settings);
     assert_eq!(of(140.0).expect("one machine").cases[0].verdict, Equivalent);
     assert_eq!(of(160.0).expect("one machine").cases[0].verdict, Regressed);
+}
+
+#[test]
+fn within_looks_at_one_launch_per_side_and_at_no_memory() {
+    let thresholds = Thresholds::default();
+    let settings = Settings {
+        policy: Policy::Within,
+        thresholds: &thresholds,
+        floors: Floors::Profile(None),
+        hosts: Hosts::Refused,
+        words: Words::SIDES,
+    };
+    let timed = |ns: f64, half_width: f64| {
+        let interval = Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
+        let time = Some(Estimate::of_interval(ns, Some(interval), 0.95));
+        Point { time, bytes: Some(bytes(ns as u64)), ..point(ns) }
+    };
+    let of = |b: &[Point]| {
+        let b = side("b", b.iter().cloned());
+        let found = compare(&side("a", [timed(100.0, 0.01)]), &b, settings).expect("one machine");
+        (found.cases[0].verdict, found.cases[0].reason.clone())
+    };
+    for (ns, half_width, expected) in [
+        (112.0, 0.01, Regressed),
+        (112.0, 0.3, Inconclusive),
+        (108.0, 0.3, Equivalent),
+        (88.0, 0.01, Improved),
+    ] {
+        assert_eq!(of(&[timed(ns, half_width)]).0, expected, "{ns} ±{half_width}");
+    }
+    let says = "the rule `within` is for one launch per side";
+    let several = [timed(200.0, 0.01), timed(200.0, 0.01)];
+    assert_eq!(of(&several), (NotCompared, says.to_owned()));
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use statistics::{Launch as Median, between_variance};
 use thiserror::Error;
 
-use super::comparison::{Comparison, HostsDiffer, Settings, compare};
+use super::comparison::{Comparison, Hosts, HostsDiffer, Settings, compare};
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::launch::Launch;
+use super::outcomes::Words;
 use super::point::Point;
 use super::policy::Policy;
 use super::side::Side;
@@ -217,8 +218,13 @@ fn changed(
     let mut changed = BTreeMap::new();
     for (place, a) in alone.iter().enumerate() {
         for b in &alone[place + 1..] {
-            let settings =
-                Settings { policy: Policy::Default, thresholds, floors, across_hosts: false };
+            let settings = Settings {
+                policy: Policy::Default,
+                thresholds,
+                floors,
+                hosts: Hosts::Refused,
+                words: Words::SIDES,
+            };
             let comparison = compare(a, b, settings)
                 .map_err(|HostsDiffer { full_id, a, b }| hosts_differ(&full_id, &a, &b))?;
             for id in differing(&comparison) {

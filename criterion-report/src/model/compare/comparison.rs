@@ -1,12 +1,12 @@
 //! Two sides, compared case by case.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use thiserror::Error;
 
-use super::asked::Asked;
 use super::finding::{Compared, Finding};
 use super::floor::{FloorSource, Floors};
+use super::outcomes::{Outcomes, Words};
 use super::pairing::Pairing;
 use super::point::Point;
 use super::policy::Policy;
@@ -23,8 +23,21 @@ pub struct Settings<'a> {
     pub thresholds: &'a Thresholds,
     /// What one launch does not show.
     pub floors: Floors<'a>,
-    /// Whether cases of two machines are compared.
-    pub across_hosts: bool,
+    /// What becomes of a case of two machines.
+    pub hosts: Hosts,
+    /// What the sides are called.
+    pub words: Words,
+}
+
+/// What becomes of a case that was measured on two machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosts {
+    /// Nothing is compared at all.
+    Refused,
+    /// It is not compared, and the others are.
+    Apart,
+    /// It is compared, with a caution.
+    Across,
 }
 
 /// Two sides, compared.
@@ -92,16 +105,16 @@ pub struct HostsDiffer {
 /// When a case is of two machines, and they are not to be compared.
 pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison, HostsDiffer> {
     let ids = ids(a, b);
-    if !settings.across_hosts {
+    if settings.hosts == Hosts::Refused {
         ids.iter().try_for_each(|id| of_one_host(id, a, b))?;
     }
-    let outcomes = Outcomes::of(a, b);
+    let outcomes = Outcomes::of(a, b, settings);
     let pairings: Vec<Pairing<'_>> = ids
         .iter()
         .map(|id| {
             let limits = settings.thresholds.of(id);
             let pairing = Pairing::of(id, &a.launches, &b.launches, limits);
-            if outcomes.is_gone(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
+            if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
         })
         .collect();
     let (both, places): (Vec<Pairing<'_>>, Vec<usize>) = pairings
@@ -154,17 +167,25 @@ fn ids<'a>(a: &'a Side, b: &'a Side) -> Vec<&'a str> {
 
 /// Refuses a case that was measured on two machines, be it on one side.
 fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<(), HostsDiffer> {
-    let points = a.launches.iter().chain(&b.launches).filter_map(|launch| launch.get(full_id));
-    let mut hosts = points.filter(|it| it.is_measured()).filter_map(|it| it.host.as_deref());
-    let Some(first) = hosts.next() else { return Ok(()) };
-    match hosts.find(|host| *host != first) {
-        Some(other) => Err(HostsDiffer {
-            full_id: full_id.to_owned(),
-            a: first.to_owned(),
-            b: other.to_owned(),
-        }),
+    let points = points_of(full_id, a).chain(points_of(full_id, b));
+    match two_hosts(points.filter(|point| point.is_measured())) {
+        Some((a, b)) => {
+            Err(HostsDiffer { full_id: full_id.to_owned(), a: a.to_owned(), b: b.to_owned() })
+        }
         None => Ok(()),
     }
+}
+
+/// A case in each launch of a side that has it.
+pub(super) fn points_of<'a>(full_id: &str, side: &'a Side) -> impl Iterator<Item = &'a Point> {
+    side.launches.iter().filter_map(move |launch| launch.get(full_id))
+}
+
+/// The first machine, and the first other one.
+pub(super) fn two_hosts<'a>(points: impl Iterator<Item = &'a Point>) -> Option<(&'a str, &'a str)> {
+    let mut hosts = points.filter_map(|point| point.host.as_deref());
+    let first = hosts.next()?;
+    hosts.find(|host| *host != first).map(|other| (first, other))
 }
 
 fn compared(
@@ -191,7 +212,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
         hosts
     };
     let (a, b) = (hosts(&pairing.a), hosts(&pairing.b));
-    if settings.across_hosts && a != b && !a.is_empty() && !b.is_empty() {
+    if settings.hosts == Hosts::Across && a != b && !a.is_empty() && !b.is_empty() {
         cautions.push(format!("of two machines: {} against {}", a.join(", "), b.join(", ")));
     }
     cautions
@@ -206,86 +227,4 @@ fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource,
         *used.entry(source).or_insert(0) += 1;
     }
     used
-}
-
-/// How cases ended on both sides, and what B's runs were asked for.
-struct Outcomes<'a> {
-    a: &'a Side,
-    b: &'a Side,
-    /// Of each of B's launches.
-    asked: Vec<HashMap<&'a str, Asked<'a>>>,
-}
-
-/// Of a record that is still there, of a case that is not.
-const GONE: &str = "B's latest run no longer has it; there is a record of an earlier run";
-
-impl<'a> Outcomes<'a> {
-    fn of(a: &'a Side, b: &'a Side) -> Self {
-        Self { a, b, asked: b.launches.iter().map(|launch| launch.asked()).collect() }
-    }
-
-    /// What the outcomes say of a case; nothing where it was measured whenever it was tried.
-    fn finding(&self, pairing: &Pairing<'_>) -> Option<Finding> {
-        let id = pairing.full_id;
-        let points = |side: &'a Side| -> Vec<&'a Point> {
-            side.launches.iter().filter_map(|launch| launch.get(id)).collect()
-        };
-        let (a, b) = (points(self.a), points(self.b));
-        let broken = |points: &[&'a Point]| -> Vec<&'a Point> {
-            points.iter().copied().filter(|point| point.is_broken()).collect()
-        };
-        let found = |verdict, reason: String| Some(Finding::new(Measure::Outcome, verdict, reason));
-        let (broken_a, broken_b) = (broken(&a), broken(&b));
-        match (pairing.a.is_empty(), pairing.b.is_empty()) {
-            (false, false) => match broken_b.first() {
-                Some(first) if broken_a.is_empty() => {
-                    let launches = format!("in {} of {} launches", broken_b.len(), b.len());
-                    found(Verdict::Regressed, format!("now {launches} {}", first.ended()))
-                }
-                _ => None,
-            },
-            (false, true) if self.is_gone(id) => self.absent(id, &pairing.a, GONE),
-            (false, true) => match (broken_b.first(), b.first()) {
-                (Some(first), _) => found(Verdict::Regressed, format!("now {}", first.ended())),
-                (None, Some(first)) => found(Verdict::Missing, first.ended()),
-                (None, None) => self.absent(id, &pairing.a, "B has no record of it"),
-            },
-            (true, false) => match (broken_a.first(), a.first()) {
-                (Some(first), _) => {
-                    found(Verdict::Improved, format!("measured now; A has it {}", first.ended()))
-                }
-                (None, Some(first)) => found(Verdict::New, format!("A has it {}", first.ended())),
-                (None, None) => found(Verdict::New, "A has no record of it".to_owned()),
-            },
-            (true, true) => {
-                let last = b.first().or(a.first())?;
-                found(Verdict::NotCompared, last.ended())
-            }
-        }
-    }
-
-    /// A case that A measured and B does not have: it may not have been asked for.
-    fn absent(&self, id: &str, a: &[&Point], reason: &str) -> Option<Finding> {
-        let passed_over = self.asked.iter().find_map(|asked| {
-            asked.get(plan::target_of(id)).and_then(|asked| asked.passed_over(id))
-        });
-        let of_a = || "A's latest run did not select it".to_owned();
-        let excuse = passed_over.or_else(|| a.iter().all(|it| it.earlier).then(of_a));
-        Some(match excuse {
-            Some(excuse) => Finding::new(Measure::Outcome, Verdict::NotCompared, excuse),
-            None => Finding::new(Measure::Outcome, Verdict::Missing, reason),
-        })
-    }
-
-    /// Whether what B has of a case is of earlier runs than the latest, which would have selected it if
-    /// it were still there.
-    fn is_gone(&self, id: &str) -> bool {
-        let mut points = self.b.launches.iter().filter_map(|launch| launch.get(id)).peekable();
-        let excused = || {
-            self.asked.iter().any(|asked| {
-                asked.get(plan::target_of(id)).is_some_and(|asked| asked.passed_over(id).is_some())
-            })
-        };
-        points.peek().is_some() && points.all(|point| point.earlier) && !excused()
-    }
 }

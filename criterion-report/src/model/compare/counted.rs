@@ -86,14 +86,14 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
         return Some(Finding::new(Measure::Accuracy, Verdict::NotCompared, reason));
     }
     // Infinity and NaN are worse than any number, and no better than each other.
-    let rank = |error: &f64| if error.is_finite() { *error } else { f64::INFINITY };
-    let ranks = |side: &[f64]| side.iter().map(rank).collect::<Vec<f64>>();
+    let rank = |error: f64| if error.is_finite() { error } else { f64::INFINITY };
+    let ranks = |side: &[f64]| side.iter().copied().map(rank).collect::<Vec<f64>>();
+    let (before, after) = (middle(&a, rank), middle(&b, rank));
     let (a, b) = (ranks(&a), ranks(&b));
-    let (before, after) = (middle(&a), middle(&b));
     let threshold = pairing.limits.accuracy;
-    let verdict = if after > before + threshold {
+    let verdict = if rank(after) > rank(before) + threshold {
         Verdict::Regressed
-    } else if before > after + threshold {
+    } else if rank(before) > rank(after) + threshold {
         Verdict::Improved
     } else {
         Verdict::Equivalent
@@ -109,9 +109,9 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
 }
 
 /// The median without a mean of two, which infinities have none of.
-fn middle(values: &[f64]) -> f64 {
+fn middle(values: &[f64], rank: impl Fn(f64) -> f64) -> f64 {
     let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.sort_by(|a, b| rank(*a).total_cmp(&rank(*b)));
     sorted[sorted.len() / 2]
 }
 

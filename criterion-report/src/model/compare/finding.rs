@@ -18,7 +18,7 @@ pub struct Finding {
     pub b: Option<f64>,
     /// B over A.
     pub ratio: Option<f64>,
-    /// Interval of the ratio, at 95 %.
+    /// Interval of the ratio, at 95 %; by the policy `within` at criterion's level.
     pub interval: Option<Interval>,
     /// Two-sided p of no difference.
     pub p: Option<f64>,

@@ -1,6 +1,6 @@
 //! What one process measured, as a side of a comparison sees it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use plan::RunManifest;
 
@@ -56,8 +56,11 @@ impl Launch {
         });
         let missing = report.missing.iter().map(|it| Point::of_missing(it, earlier(&it.full_id)));
         let points: Vec<Point> = recorded.chain(missing).collect();
-        let targets = points.iter().map(|point| plan::target_of(&point.full_id));
+        // Each once: a manifest names all cases of its run.
+        let targets: BTreeSet<&str> =
+            points.iter().map(|point| plan::target_of(&point.full_id)).collect();
         let runs = targets
+            .into_iter()
             .filter_map(|target| Some((target.to_owned(), report.latest_run(target)?.clone())))
             .collect();
         Self { runs, ..Self::new(name, points) }

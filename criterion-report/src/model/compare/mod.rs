@@ -9,6 +9,7 @@ mod floor;
 mod hud;
 mod launch;
 mod noisy;
+mod outcomes;
 mod pairing;
 mod point;
 mod policy;
@@ -17,16 +18,17 @@ mod ratio_test;
 mod side;
 mod thresholds;
 mod verdict;
+mod within;
 
 pub use aa::{Aa, AaCase, AaRefused, aa};
-pub use asked::Asked;
-pub use comparison::{Comparison, HostsDiffer, Settings, SideFacts, compare};
+pub use comparison::{Comparison, Hosts, HostsDiffer, Settings, SideFacts, compare};
 pub use finding::{Compared, Finding};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, ProfileError,
     Sigmas,
 };
 pub use launch::{Launch, Remarks};
+pub use outcomes::Words;
 pub use pairing::{Doubts, Pairing};
 pub use point::{Bytes, Disturbances, Estimate, Point, TESTED};
 pub use policy::Policy;

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::floor::Floors;
 use super::pairing::Pairing;
-use super::{counted, hud, noisy, quasim};
+use super::{counted, hud, noisy, quasim, within};
 
 /// A rule. Each has a file of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -11,6 +11,8 @@ pub enum Policy {
     /// Intervals, tests over launches and a noise floor
     #[default]
     Default,
+    /// That of `kernels --compare-to`: one launch per side, and the noise within both
+    Within,
     /// PyTorch's HUD: 1.20 × the least time of A, twice in a row at the end of B; no statistics
     Hud,
     /// QuASIM's tools: a median longer by the threshold, an error that differs; no statistics
@@ -22,6 +24,7 @@ impl Policy {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Within => "within",
             Self::Hud => "hud",
             Self::Quasim => "quasim",
         }
@@ -32,6 +35,7 @@ impl Policy {
     pub fn judge(self, pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {
         match self {
             Self::Default => by_default(pairings, floors),
+            Self::Within => pairings.iter().map(within::judge).collect(),
             Self::Hud => pairings.iter().map(hud::judge).collect(),
             Self::Quasim => pairings.iter().map(quasim::judge).collect(),
         }

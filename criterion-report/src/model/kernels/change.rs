@@ -4,21 +4,7 @@ use std::collections::BTreeSet;
 
 use statistics::Ratio;
 
-/// From which difference on a case is another than it was.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thresholds {
-    /// Of the time, relative to the earlier one: 0.1 is a tenth longer.
-    pub latency: f64,
-    /// Of the relative error, absolute.
-    pub accuracy: f64,
-}
-
-impl Default for Thresholds {
-    /// The document's.
-    fn default() -> Self {
-        Self { latency: 0.10, accuracy: 1e-3 }
-    }
-}
+use crate::model::compare::Limits;
 
 /// A difference.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,8 +88,8 @@ pub struct Changes {
     pub baseline: String,
     /// Revisions that the baseline's cases are of, each once.
     pub revisions: BTreeSet<String>,
-    /// The thresholds.
-    pub thresholds: Thresholds,
+    /// The thresholds, of which those of the time and the error count.
+    pub thresholds: Limits,
     /// Surely worse.
     pub regressions: Vec<Changed>,
     /// Surely better.

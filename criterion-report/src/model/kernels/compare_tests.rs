@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::Interval;
-use crate::model::kernels::Estimate;
+use crate::model::compare::Estimate;
 
 fn point(id: &str, ns: f64, half_width: f64) -> Point {
     let interval = Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
@@ -24,7 +24,11 @@ fn ended(id: &str, status: &str) -> Point {
 }
 
 fn of(before: Point, now: Point) -> Changes {
-    compare("main", &[before], &[now], &Asked::default(), Thresholds::default())
+    compared(vec![before], vec![now])
+}
+
+fn compared(before: Vec<Point>, now: Vec<Point>) -> Changes {
+    compare("main", before, now, None, Limits::default()).expect("machines are kept apart")
 }
 
 /// Which of the lists the comparison is in.
@@ -92,6 +96,9 @@ fn errors_are_compared_without_a_unit_where_there_is_a_scale() {
     ] {
         assert_eq!(place(&of(before.clone(), now.clone())), expected, "{before:?} {now:?}");
     }
+    let worse = of(with(1e-4, 0.0), with(f64::NAN, 0.0)).regressions.remove(0).change;
+    let Change::Accuracy { before, after, .. } = worse else { panic!("{worse:?}") };
+    assert!(before == 1e-4 && after.is_nan(), "as they were measured: {before} {after}");
     let without = Point { relative_error: None, rmse: None, ..point("x", 100.0, 0.01) };
     assert_eq!(place(&of(with(0.0, 0.0), without.clone())), "not compared");
     assert_eq!(place(&of(without, with(0.0, 0.0))), "unchanged");
@@ -118,12 +125,17 @@ fn outcomes_that_changed() {
 
 #[test]
 fn ids_without_a_partner() {
-    let compare = |before: &[Point], now: &[Point]| {
-        place(&compare("main", before, now, &Asked::default(), Thresholds::default()))
+    let of = |before, now| {
+        let changes = compared(before, now);
+        (place(&changes), changes.not_compared.first().map(|it| it.reason.clone()))
     };
-    assert_eq!(compare(&[], &[point("x", 1.0, 0.0)]), "new");
-    assert_eq!(compare(&[point("x", 1.0, 0.0)], &[]), "missing");
-    assert_eq!(compare(&[], &[ended("x", "skipped")]), "not compared");
+    assert_eq!(of(vec![], vec![point("x", 1.0, 0.0)]), ("new", None));
+    assert_eq!(of(vec![point("x", 1.0, 0.0)], vec![]), ("missing", None));
+    let why = |reason: &str| ("not compared", Some(reason.to_owned()));
+    let without = "skipped; the baseline has no record of it";
+    assert_eq!(of(vec![], vec![ended("x", "skipped")]), why(without));
+    let both = "there is no record of it now; the baseline has it failed";
+    assert_eq!(of(vec![ended("x", "failed")], vec![]), why(both));
 }
 
 #[test]
@@ -159,7 +171,7 @@ fn a_kernel_that_went_is_missing_once() {
     // The baseline's own latest run has it no longer either.
     assert_eq!(place(&of(earlier(), earlier())), "not compared");
     assert_eq!(place(&of(earlier(), now())), "unchanged");
-    let gone = compare("main", &[earlier()], &[], &Asked::default(), Thresholds::default());
+    let gone = compared(vec![earlier()], vec![]);
     assert_eq!(gone.not_compared[0].reason, "the baseline's latest run did not select it");
     assert_eq!(place(&gone), "not compared");
 }
@@ -171,7 +183,7 @@ fn failures_come_first_and_then_the_worst() {
     before.push(point("c", 100.0, 0.01));
     let mut now: Vec<Point> = times.iter().map(|&(id, ns)| point(id, ns, 0.01)).collect();
     now.push(ended("c", "failed"));
-    let changes = compare("main", &before, &now, &Asked::default(), Thresholds::default());
+    let changes = compared(before, now);
     let ids: Vec<&str> = changes.regressions.iter().map(|it| it.full_id.as_str()).collect();
     assert_eq!(ids, ["c", "b", "d", "a"]);
 }

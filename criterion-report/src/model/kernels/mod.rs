@@ -13,9 +13,9 @@ mod result;
 mod rival;
 mod trend;
 
-pub use super::compare::{Asked, Estimate, Point};
+pub use super::compare::Point;
 pub use advice::{Recommendation, recommendations};
-pub use change::{Change, Changed, Changes, Thresholds, Uncompared};
+pub use change::{Change, Changed, Changes, Uncompared};
 pub use compare::compare;
 pub use findings::{Extreme, Findings, findings};
 pub use leaderboard::{Contest, contests};

@@ -61,6 +61,11 @@ pub fn rule(comparison: &Comparison) -> String {
             units::error(limits.accuracy),
             units::percent(limits.energy),
         ),
+        Policy::Within => format!(
+            "policy {policy}: time {time}, accuracy {}{rules}; one launch per side, the noise within \
+             both",
+            units::error(limits.accuracy),
+        ),
         Policy::Hud => format!("policy {policy}: no statistics"),
         Policy::Quasim => format!(
             "policy {policy}: time {time}, accuracy {}{rules}; no statistics",
