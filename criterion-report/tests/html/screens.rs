@@ -10,6 +10,40 @@ use crate::{assert_quiet, file};
 /// Fixtures that have all kinds of charts between them.
 const FIXTURES: [&str; 3] = ["every-outcome", "fusion", "calibration"];
 
+/// Texts that have less than the contrast of 4.5 to their ground that WCAG 2.2 wants at level AA: each
+/// kind of colours once.
+const PALE: &str = r"
+    const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const bytes = (colour) => {
+        context.clearRect(0, 0, 1, 1);
+        context.fillStyle = colour;
+        context.fillRect(0, 0, 1, 1);
+        return [...context.getImageData(0, 0, 1, 1).data];
+    };
+    const luminance = ([red, green, blue]) => {
+        const linear = (byte) => {
+            const share = byte / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        };
+        return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+    };
+    const ground = (of) => {
+        const own = getComputedStyle(of).backgroundColor;
+        return bytes(own)[3] === 255 || !of.parentElement ? own : ground(of.parentElement);
+    };
+    const pale = new Map();
+    for (const of of document.querySelectorAll('body *:not(script, style, noscript, option)')) {
+        const own = [...of.childNodes].some((it) => it.nodeType === 3 && it.data.trim() !== '');
+        if (!own || !of.checkVisibility()) continue;
+        const style = getComputedStyle(of);
+        const colours = [of.closest('svg') ? style.fill : style.color, ground(of)];
+        const [dark, light] = colours.map(bytes).map(luminance).sort((a, b) => a - b);
+        const contrast = (light + 0.05) / (dark + 0.05);
+        if (contrast < 4.5) pale.set(String(colours), `${of.className}: ${of.textContent}, ${contrast}`);
+    }
+    return [...pale.values()];
+";
+
 /// A browser takes seconds to start, so that all share one.
 #[test]
 fn it_looks_right_everywhere() {
@@ -38,6 +72,9 @@ fn nothing_goes_wrong_at_any_width_in_either_theme(browser: &Browser) {
                 let ground = "return getComputedStyle(document.body).backgroundColor";
                 let dark = browser.get(ground) == "rgb(20, 23, 27)";
                 assert_eq!(dark, theme == "dark", "{name}, {width}");
+                if width == 1280 {
+                    assert_eq!(browser.get(PALE), json!([]), "{name}, {theme}");
+                }
             }
         }
         assert_quiet(browser);

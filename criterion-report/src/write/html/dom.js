@@ -65,4 +65,7 @@ function tips() {
   document.addEventListener("pointerdown", show);
   document.addEventListener("pointerleave", () => (tip.hidden = true));
   document.addEventListener("scroll", () => (tip.hidden = true), { passive: true });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") tip.hidden = true;
+  });
 }

@@ -53,9 +53,12 @@ function frontierAxes(own) {
   const x = logScale(Math.min(0.8, low * 0.95), Math.max(1.25, high * 1.05));
   const decibels = own.map((at) => figure("sqnr", at));
   const [least, greatest] = extent(decibels) ?? [0, 40];
-  const span = Math.max(6, greatest - least);
-  const exact = decibels.includes(Infinity) ? greatest + 0.13 * span : null;
-  const [bottom, top] = [least - 0.06 * span, greatest + (exact === null ? 0.08 : 0.2) * span];
+  // Cases that are all about as accurate stand in the middle of at least 6 dB.
+  const room = Math.max(0, 6 - (greatest - least)) / 2;
+  const [lowest, highest] = [least - room, greatest + room];
+  const span = highest - lowest;
+  const exact = decibels.includes(Infinity) ? highest + 0.13 * span : null;
+  const [bottom, top] = [lowest - 0.06 * span, highest + (exact === null ? 0.08 : 0.2) * span];
   return {
     x: {
       scale: x,
@@ -65,7 +68,7 @@ function frontierAxes(own) {
     },
     y: {
       scale: linearScale(bottom, top),
-      ticks: (most) => linearTicks(bottom, greatest, most),
+      ticks: (most) => linearTicks(bottom, highest, most),
       name: plain,
       title: "SQNR, dB",
     },

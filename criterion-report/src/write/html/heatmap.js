@@ -2,6 +2,8 @@
 
 /** Rows and columns of a map, and maps, that are shown at most. */
 const FIELDS = { rows: 40, columns: 40, maps: 12 };
+/** Columns whose names have room without being turned. */
+const UPRIGHT = 3;
 
 function drawHeatmap(filtered) {
   const [group, kind] = [byId("heatmap-group"), byId("heatmap-kind")];
@@ -66,12 +68,9 @@ function colours(most) {
 
 /** Gives an element the colour of a share between −1, slowest, and 1, fastest. */
 function coloured(field, share) {
-  const side = share < 0 ? "var(--slower)" : "var(--faster)";
+  const side = share < 0 ? "var(--field-slower)" : "var(--field-faster)";
   const part = Math.round(Math.min(1, Math.abs(share)) * 100);
   field.style.setProperty("--fill", `color-mix(in oklab, ${side} ${part}%, var(--level))`);
-  // Where the text of the page could no longer be read on it.
-  field.classList.toggle("strong", part > 60);
-  field.classList.toggle("deep", share > 0.8);
   return field;
 }
 
@@ -111,7 +110,12 @@ function heatmap(map, there, most) {
     element(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": `Heatmap: ${name(map.title)}` },
-      element("table", { class: map.kind }, element("thead", {}, head), element("tbody", {}, body)),
+      element(
+        "table",
+        { class: map.kind === "shapes" && ownColumns.length > UPRIGHT ? "turned" : null },
+        element("thead", {}, head),
+        element("tbody", {}, body),
+      ),
     ),
     cut.some(Boolean)
       ? element(

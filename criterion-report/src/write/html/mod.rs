@@ -34,6 +34,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLES: &[&str] = &[
     include_str!("theme.css"),
     include_str!("page.css"),
+    include_str!("dialog.css"),
     include_str!("chart.css"),
     include_str!("table.css"),
     include_str!("media.css"),

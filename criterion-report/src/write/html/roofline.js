@@ -78,7 +78,7 @@ function roofOf(roof, hue, x, y, px, py) {
   const above = { x: right, y: top - 6, "text-anchor": "end" };
   return [
     svg("path", { class: `roof ${hue}`, "data-tip": roof.text, d: path }),
-    svg("text", { class: `name ${hue}`, ...above }, name),
+    svg("text", { class: "name", ...above }, name),
   ];
 }
 

@@ -162,7 +162,8 @@ function drawTable(filtered) {
 function drawRows(anew = false) {
   const { places, scroll, body, printing } = table;
   const most = printing ? Math.min(places.length, PRINTED) : places.length;
-  const visible = Math.ceil((scroll.clientHeight || 600) / ROW);
+  // It is as high as its rows, but never as the window.
+  const visible = Math.ceil(innerHeight / ROW);
   const first = printing
     ? 0
     : Math.max(0, Math.min(Math.floor(scroll.scrollTop / ROW) - MARGIN, most - visible));
