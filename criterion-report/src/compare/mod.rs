@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::ColorChoice;
 
 use crate::model::compare::{
-    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Settings, Side, Thresholds, Words,
-    compare, threshold,
+    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Settings, Side, SideError,
+    Thresholds, Words, compare, threshold,
 };
 use crate::model::{Location, Selection};
 use crate::units;
@@ -86,13 +86,15 @@ impl Options {
         let thresholds = self.limits()?;
         let profile = self.profile(location)?;
         let mut remarks = Remarks::default();
-        let mut side = |name: &str| -> Result<Side> {
-            let (side, said) = Side::read(name, location, of_folder, selection)?;
+        let read = |name: &str| Side::read(name, location, of_folder, selection);
+        let (a, b) = rayon::join(|| read(&self.a), || read(&self.b));
+        let mut side = |read: Result<(Side, Remarks), SideError>| -> Result<Side> {
+            let (side, said) = read?;
             remarks.extend(said);
             remarks.warnings.extend(of_several_revisions(&side));
             Ok(side)
         };
-        let (a, b) = (side(&self.a)?, side(&self.b)?);
+        let (a, b) = (side(a)?, side(b)?);
         let several = [&a, &b].into_iter().find(|side| side.launches.len() > 1);
         if let (Policy::Within, Some(Side { name, launches })) = (self.policy, several) {
             bail!(

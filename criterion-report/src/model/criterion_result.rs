@@ -2,6 +2,8 @@
 //! `estimates.json` and `sample.json` of criterion 0.8.2. Fields that other versions lack, or that
 //! only exchange formats need, may be absent; unknown ones are ignored.
 
+use std::fmt;
+
 use plan::LastSample;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -133,7 +135,7 @@ impl Samples {
 
 impl Estimates {
     /// Says what is wrong with them.
-    fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let Self { mean, median, median_abs_dev, slope, std_dev } = *self;
         for (name, estimate, is_possible) in [
             ("median", Some(median), possible::positive as fn(f64) -> bool),
@@ -178,6 +180,14 @@ pub enum Unusable {
     Estimates(String),
 }
 
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Samples(why) | Self::Estimates(why) => f.write_str(why),
+        }
+    }
+}
+
 impl CriterionResult {
     /// # Errors
     /// When the numbers cannot be times.
@@ -186,9 +196,16 @@ impl CriterionResult {
         estimates: Estimates,
         samples: Samples,
     ) -> Result<Self, Unusable> {
-        samples.check().map_err(Unusable::Samples)?;
-        estimates.check().map_err(Unusable::Estimates)?;
-        Ok(Self { benchmark, estimates, samples })
+        let result = Self { benchmark, estimates, samples };
+        result.check()?;
+        Ok(result)
+    }
+
+    /// # Errors
+    /// When the numbers cannot be times.
+    pub fn check(&self) -> Result<(), Unusable> {
+        self.samples.check().map_err(Unusable::Samples)?;
+        self.estimates.check().map_err(Unusable::Estimates)
     }
 
     /// The last sample, to be compared with the record's. Criterion keeps both numbers as floats;

@@ -7,6 +7,7 @@ use criterion_report::model::{Exported, Inputs, Location, Report, Selection};
 use criterion_report::write::Writer;
 use criterion_report::write::export::Format;
 use regex::Regex;
+use serde_json::{Value, json};
 
 use crate::common::{READABLE, fixture, report, text_and_notes, write};
 use crate::{TARGET, writer};
@@ -141,6 +142,44 @@ fn lines_that_are_cut_off_cost_themselves_alone() {
             assert!(unusable.contains(&expected), "{unusable}");
         }
         Exported::Critcmp(_) => panic!("it is a report"),
+    }
+}
+
+/// What a folder's numbers have to be, a file's have to be, too.
+#[test]
+fn numbers_that_cannot_be_cost_their_case_alone() {
+    let text = write(&writer("export json"), &report("interleaved"));
+    let whole: Value = serde_json::from_str(&text).expect("JSON");
+    let cases = whole["cases"].as_array().expect("a list").len();
+    for (key, value, says) in [
+        ("/cases/0/criterion/samples/times/0", json!(-1.0), "a sample of -1.0 ns"),
+        ("/cases/0/criterion/estimates/median/point_estimate", json!(0.0), "the median 0.0"),
+        ("/cases/0/record/timestamp", json!(u64::MAX), "`timestamp` is 18446744073709551615"),
+    ] {
+        let mut bad = whole.clone();
+        *bad.pointer_mut(key).expect("it is there") = value;
+        match read(&bad.to_string()).expect("readable") {
+            Exported::Report { inputs, .. } => {
+                assert_eq!(inputs.records.len(), cases - 1, "{key}");
+                let [unusable] = &inputs.unreadable[..] else { panic!("{:?}", inputs.unreadable) };
+                assert!(unusable.contains("f.json: ") && unusable.contains(says), "{unusable}");
+            }
+            Exported::Critcmp(_) => panic!("it is a report"),
+        }
+    }
+    let theirs = fs::read_to_string(fixture("critcmp-export").join("new.json")).expect("readable");
+    let mut theirs: Value = serde_json::from_str(&theirs).expect("JSON");
+    let benchmarks = theirs["benchmarks"].as_object_mut().expect("an object");
+    let before = benchmarks.len();
+    let (_, first) = benchmarks.iter_mut().next().expect("there are some");
+    first["criterion_estimates_v1"]["median"]["point_estimate"] = json!(-5.0);
+    match read(&theirs.to_string()).expect("readable") {
+        Exported::Critcmp(baseline) => {
+            assert_eq!(baseline.benchmarks.len(), before - 1);
+            let [unusable] = &baseline.unreadable[..] else { panic!("{:?}", baseline.unreadable) };
+            assert!(unusable.contains("the median -5.0"), "{unusable}");
+        }
+        Exported::Report { .. } => panic!("it is critcmp's"),
     }
 }
 

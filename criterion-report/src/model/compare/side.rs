@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
@@ -124,9 +125,12 @@ impl Side {
             found.push((0, baseline.to_owned()));
         }
         let mut side = Self { name: name.to_owned(), launches: Vec::new() };
-        for (_, launch) in found {
-            let inputs = Inputs::read(location, &launch, &selection)?;
-            let (launch, said) = Launch::of_inputs(inputs, &launch, selection);
+        let read = |(_, launch): &(u64, String)| {
+            let inputs = Inputs::read(location, launch, &selection)?;
+            Ok(Launch::of_inputs(inputs, launch, selection))
+        };
+        let read: Result<Vec<_>, RecordsError> = found.par_iter().map(read).collect();
+        for (launch, said) in read? {
             remarks.extend(said);
             side.launches.push(launch);
         }
@@ -145,7 +149,9 @@ impl Side {
                 Launch::of_inputs(*inputs, &baseline, selection)
             }
             Exported::Critcmp(baseline) => {
-                (Launch::of_critcmp(baseline, name, selection), Remarks::default())
+                let unreadable = baseline.unreadable.clone();
+                let remarks = Remarks { unreadable, ..Remarks::default() };
+                (Launch::of_critcmp(baseline, name, selection), remarks)
             }
         };
         Ok((Self { name: name.to_owned(), launches: vec![launch] }, remarks))

@@ -1,9 +1,10 @@
 //! critcmp's exchange format: what `critcmp --export` writes, and reads beside baselines. It has
 //! criterion's names and estimates; records, samples and machines have no place in it.
 
-use serde::{Deserialize, Deserializer};
-
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer};
 
 use crate::model::criterion_result::{Benchmark, Estimates};
 
@@ -15,6 +16,24 @@ pub struct CritcmpBaseline {
     /// Its benchmarks, by `full_id`.
     #[serde(deserialize_with = "in_order")]
     pub benchmarks: Vec<CritcmpBenchmark>,
+    /// Those left out, because their numbers cannot be times, a line each.
+    #[serde(skip)]
+    pub unreadable: Vec<String>,
+}
+
+impl CritcmpBaseline {
+    /// Without what cannot be used.
+    pub fn checked(mut self, path: &Path) -> Self {
+        self.benchmarks.retain(|it| match it.estimates.check() {
+            Ok(()) => true,
+            Err(why) => {
+                let id = &it.benchmark.full_id;
+                self.unreadable.push(format!("{}: {id}: {why}", path.display()));
+                false
+            }
+        });
+        self
+    }
 }
 
 /// One benchmark of it.

@@ -4,7 +4,6 @@
 mod critcmp;
 mod document;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,9 @@ use thiserror::Error;
 
 pub use critcmp::{CritcmpBaseline, CritcmpBenchmark};
 
+use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
+use super::{file, possible};
 use document::{Case, Head};
 
 /// What an exported file holds.
@@ -115,7 +116,7 @@ impl Exported {
     /// See [`Inputs::read_file`].
     pub fn read(path: &Path) -> Result<Self, ExportedError> {
         let text =
-            fs::read(path).map_err(|cause| ExportedError::Io { path: path.to_owned(), cause })?;
+            file::read(path).map_err(|cause| ExportedError::Io { path: path.to_owned(), cause })?;
         let malformed = |cause| ExportedError::Malformed { path: path.to_owned(), cause };
         let foreign = |why: String| ExportedError::Foreign { path: path.to_owned(), why };
         let stamp = match Deserializer::from_slice(&text).into_iter::<Stamp>().next() {
@@ -128,7 +129,8 @@ impl Exported {
             Some(schema) if [Self::SCHEMA, Self::LINES].contains(&schema.as_str()) => schema,
             Some(schema) => return Err(foreign(format!("its schema is `{schema}`"))),
             None if stamp.benchmarks.is_some() => {
-                return serde_json::from_slice(&text).map(Self::Critcmp).map_err(malformed);
+                let baseline: CritcmpBaseline = serde_json::from_slice(&text).map_err(malformed)?;
+                return Ok(Self::Critcmp(baseline.checked(path)));
             }
             None => return Err(foreign("it has neither `schema` nor `benchmarks`".to_owned())),
         };
@@ -141,10 +143,10 @@ impl Exported {
         } else {
             document::lines(&text, path).map_err(malformed)?
         };
-        Ok(Self::report(head, cases))
+        Ok(Self::report(head, cases, path))
     }
 
-    fn report(head: Head, cases: Vec<Case>) -> Self {
+    fn report(head: Head, cases: Vec<Case>, path: &Path) -> Self {
         let mut inputs = Inputs {
             older: head.older,
             left_out: head.left_out,
@@ -158,6 +160,13 @@ impl Exported {
         inputs.runs = head.runs;
         for Case { record, criterion, no_time } in cases {
             let id = || record.full_id.clone();
+            let times = || criterion.as_ref().map_or(Ok(()), CriterionResult::check);
+            let usable =
+                possible::check(&record).and_then(|()| times().map_err(|it| it.to_string()));
+            if let Err(why) = usable {
+                inputs.unreadable.push(format!("{}: {}: {why}", path.display(), id()));
+                continue;
+            }
             inputs.no_times.extend(no_time.map(|why| (id(), why)));
             inputs.results.extend(criterion.map(|result| (id(), vec![result])));
             inputs.records.push(*record);
