@@ -5,6 +5,8 @@ mod command;
 mod common;
 #[path = "../kernels/fixture.rs"]
 mod fixture;
+mod limits;
 mod numbers;
 mod rules;
+mod sides;
 mod simulation;

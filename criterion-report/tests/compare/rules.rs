@@ -2,73 +2,14 @@
 
 use criterion_report::model::Interval;
 use criterion_report::model::compare::{
-    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Launch, Limits, Measure, Point, Policy,
-    Settings, Side, Thresholds, Verdict, Words, compare,
+    Compared, Estimate, Floors, Hosts, Limits, Measure, Point, Policy, Settings, Side, Thresholds,
+    Verdict, Words, compare,
 };
-use criterion_report::write::compare::{Format, Look, write};
 use plan::RunManifest;
 
 use Verdict::{Equivalent, Improved, Inconclusive, Missing, New, NotCompared, Regressed};
 
-const ID: &str = "kernels/default/gemv/cpu/kernel/f32-4096";
-
-/// A measured case whose samples lie ±0.5 % about a median.
-fn point(ns: f64) -> Point {
-    let samples: Vec<f64> =
-        (0..30).map(|index| ns * (0.995 + 0.01 * f64::from(index * 7 % 30) / 29.0)).collect();
-    Point {
-        full_id: ID.to_owned(),
-        host: Some("a machine".to_owned()),
-        status: Point::MEASURED.to_owned(),
-        time: Some(Estimate::of_samples(&samples)),
-        relative_error: Some(1e-4),
-        rmse: Some(1e-5),
-        bytes: Some(bytes(1 << 20)),
-        ..Point::default()
-    }
-}
-
-fn bytes(peak: u64) -> Bytes {
-    Bytes { peak, weights: peak / 2, step: peak / 4 }
-}
-
-fn ended(status: &str) -> Point {
-    Point { status: status.to_owned(), time: None, ..point(1.0) }
-}
-
-/// A side of these launches of one case.
-fn side(name: &str, points: impl IntoIterator<Item = Point>) -> Side {
-    let launches = points.into_iter().map(|point| Launch::new(name, vec![point])).collect();
-    Side { name: name.to_owned(), launches }
-}
-
-fn comparison(a: Side, b: Side, floors: Floors<'_>) -> Comparison {
-    let thresholds = Thresholds::default();
-    let settings = Settings {
-        policy: Policy::Default,
-        thresholds: &thresholds,
-        floors,
-        hosts: Hosts::Refused,
-        words: Words::SIDES,
-    };
-    compare(&a, &b, settings).expect("one machine")
-}
-
-/// The only case of the comparison.
-fn compared(
-    a: impl IntoIterator<Item = Point>,
-    b: impl IntoIterator<Item = Point>,
-    floors: Floors<'_>,
-) -> Compared {
-    let mut comparison = comparison(side("a", a), side("b", b), floors);
-    assert_eq!(comparison.cases.len(), 1);
-    comparison.cases.remove(0)
-}
-
-/// Launches with medians one thousandth apart.
-fn launches(count: u32, ns: f64) -> Vec<Point> {
-    (0..count).map(|launch| point(ns * (1.0 + 0.001 * f64::from(launch)))).collect()
-}
+use super::sides::*;
 
 #[test]
 fn one_launch_without_a_floor_is_judged_by_the_interval_alone() {
@@ -417,73 +358,4 @@ fn within_looks_at_one_launch_per_side_and_at_no_memory() {
     let says = "the rule `within` is for one launch per side";
     let several = [timed(200.0, 0.01), timed(200.0, 0.01)];
     assert_eq!(of(&several), (NotCompared, says.to_owned()));
-}
-
-#[test]
-fn more_cases_need_more_launches() {
-    let many = |ns: f64, count: u32| -> Vec<Launch> {
-        let launch = |launch: u32| {
-            let points = (0..50).map(|case| Point {
-                full_id: format!("kernels/default/case{case}/cpu/kernel/f32"),
-                ..point((if case == 0 { ns } else { 100.0 }) * (1.0 + 0.001 * f64::from(launch)))
-            });
-            Launch::new("x", points.collect())
-        };
-        (0..count).map(launch).collect()
-    };
-    for (count, expected) in [(5, Inconclusive), (6, Inconclusive), (7, Regressed), (8, Regressed)]
-    {
-        let side = |ns| Side { name: "x".to_owned(), launches: many(ns, count) };
-        let found = comparison(side(100.0), side(120.0), Floors::Profile(None));
-        assert_eq!(found.cases[0].verdict, expected, "{count}: {}", found.cases[0].reason);
-        if count == 5 {
-            let says = "5 launches per side cannot show a difference among 50 cases (least adjusted p \
-                        0.40): take 7";
-            assert!(found.cases[0].reason.contains(says), "{}", found.cases[0].reason);
-        }
-    }
-}
-
-/// Some cases that all take twice as long.
-fn many_regressions(count: usize) -> Comparison {
-    let of = |ns: f64| {
-        let points = (0..count).map(|case| Point {
-            full_id: format!("inference/default/linear/cpu/int8wo-{case}/bf16-4096x4096x4096"),
-            ..point(ns)
-        });
-        Side { name: "x".to_owned(), launches: vec![Launch::new("x", points.collect())] }
-    };
-    comparison(of(100.0), of(200.0), Floors::Ignored)
-}
-
-#[test]
-fn a_comment_has_room_for_so_much_and_counts_the_rest() {
-    let look = Look { all: false, colour: false, width: None };
-    for count in [3, 300, 3000] {
-        let mut text = Vec::new();
-        write(&many_regressions(count), Format::Markdown, look, &mut text).expect("written");
-        let text = String::from_utf8(text).expect("UTF-8");
-        assert!(text.chars().count() <= 65_000, "{count}: {}", text.chars().count());
-        let shown = text.matches("| **regressed** |").count();
-        let rest = text
-            .lines()
-            .find_map(|it| it.strip_suffix(" more cases did not fit into this comment."));
-        let rest: usize = rest.map_or(0, |rest| rest.parse().expect("a number"));
-        assert_eq!(shown + rest, count);
-        assert!(count < 1000 || rest > 0);
-        assert!(text.starts_with(&format!("### {count} cases: {count} regressed")));
-    }
-}
-
-#[test]
-fn what_reasons_quote_breaks_no_table() {
-    let error = "a | b `c`\n<img src=x>";
-    let failed = Point { reason: Some(error.to_owned()), ..ended("failed") };
-    let found = comparison(side("a", [point(100.0)]), side("b", [failed]), Floors::Ignored);
-    let mut text = Vec::new();
-    let look = Look { all: false, colour: false, width: None };
-    write(&found, Format::Markdown, look, &mut text).expect("written");
-    let text = String::from_utf8(text).expect("UTF-8");
-    let line = text.lines().find(|line| line.contains("regressed**")).expect("its line");
-    assert!(line.ends_with("| now failed: a \\| b `c` &lt;img src=x> |"), "{line}");
 }

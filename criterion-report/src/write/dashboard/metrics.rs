@@ -118,10 +118,13 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
             ("Allocated Memory", comparison.peak_reduction),
             ("Weights Memory", comparison.weights_reduction),
         ] {
-            metrics.extend(reduction.map(|reduction| {
-                let name = format!("{name} (% of {whole})");
-                metric(name, "%", (1.0 - reduction) * 100.0, None)
-            }));
+            // Of nothing left there is no logarithm either.
+            let share = reduction.map(|it| 1.0 - it).filter(|share| *share > 0.0);
+            metrics.extend(
+                share.map(|share| {
+                    metric(format!("{name} (% of {whole})"), "%", share * 100.0, None)
+                }),
+            );
         }
     }
     metrics

@@ -1,0 +1,165 @@
+//! What each command does with the options that all have.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::ColorChoice;
+
+use super::source::{Source, say, say_remarks};
+use super::{GATE_FAILED, UNUSABLE};
+use crate::model::Selection;
+use crate::model::calibration::Profile;
+use crate::model::database::Severity;
+use crate::write;
+use crate::{aa, calibration, compare, kernels, output, planned, units, validate};
+
+impl Source {
+    pub(super) fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for results; `plan` reads none");
+        }
+        if self.latest {
+            bail!("--latest asks for results; `plan` reads none");
+        }
+        let plan = match plan::load(configs) {
+            Ok(plan) => plan,
+            Err(diagnostics) => {
+                eprintln!("{diagnostics}");
+                return Ok(ExitCode::from(UNUSABLE));
+            }
+        };
+        let filter = self.filter.as_ref();
+        let passes = |case: &&plan::Case| filter.is_none_or(|f| f.is_match(&case.full_id()));
+        let cases: Vec<&plan::Case> = plan.cases().filter(passes).collect();
+        if let (Some(filter), true) = (filter, cases.is_empty()) {
+            bail!(
+                "--filter {filter} matches none of {}",
+                units::count(plan.cases().count(), "planned case")
+            );
+        }
+        let colour = self.output.is_none() && output::colour_terminal();
+        let text = planned::write(&cases, format, colour);
+        output::put(&text, self.output.as_deref())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    pub(super) fn validate(&self, options: &validate::Options) -> Result<ExitCode> {
+        let of_results = Self { strict: false, ..self.clone() };
+        of_results.nothing_of_results("`validate` checks the files that are given", false)?;
+        let checked = options.run();
+        output::put(&checked.text(), self.output.as_deref())?;
+        checked.unreadable.iter().for_each(|why| eprintln!("error: {why}"));
+        let fails = |severity| severity == Severity::Error || self.strict;
+        let failed = checked.findings.iter().any(|finding| fails(finding.trap.severity()));
+        Ok(if !checked.unreadable.is_empty() {
+            ExitCode::from(UNUSABLE)
+        } else if failed {
+            ExitCode::from(GATE_FAILED)
+        } else {
+            ExitCode::SUCCESS
+        })
+    }
+
+    pub(super) fn calibration(&self, options: &calibration::Options) -> Result<ExitCode> {
+        let colour = match options.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => output::colour_terminal(),
+        };
+        if options.list_presets {
+            self.nothing_of_results("--list-presets prints the presets", false)?;
+            let width = self.output.as_ref().map_or_else(output::terminal_width, |_| None);
+            output::put(&calibration::presets(width, colour), self.output.as_deref())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(file) = &options.load {
+            self.nothing_of_results("--load prints a profile", true)?;
+            let profile = Profile::load(file)?;
+            let width = output::terminal_width();
+            output::put(&write::calibration::write(&profile, width, colour), None)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let report = self.report(Some(calibration::MODES), &[])?;
+        say(&report);
+        let profile = options.profile(&report)?;
+        if let Some(file) = &self.output {
+            output::put(&calibration::json(&profile)?, Some(file))?;
+        }
+        let width = output::terminal_width();
+        output::put(&write::calibration::write(&profile, width, colour), None)?;
+        Ok(self.end(&report))
+    }
+
+    pub(super) fn kernels(&self, options: &kernels::Options) -> Result<ExitCode> {
+        if self.output.is_some() {
+            bail!("`kernels` writes a folder: use --output-dir instead of --output");
+        }
+        options.check()?;
+        let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
+        say(&report);
+        write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
+        let filter = self.filter.as_ref();
+        let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
+        let kernels::Ended { failed, unreadable } =
+            options.run(&report, &self.location()?, selection)?;
+        unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        let end = self.end(&report);
+        // What is compared with what could not be read has not passed, nor has it failed.
+        let read = report.unreadable.is_empty() && unreadable.is_empty();
+        Ok(match (read, failed.is_empty()) {
+            (false, _) => ExitCode::from(UNUSABLE),
+            (true, true) => end,
+            (true, false) => ExitCode::from(GATE_FAILED),
+        })
+    }
+
+    pub(super) fn compare(&self, options: &compare::Options) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for one side; `compare` has --fail-on");
+        }
+        if self.from.is_some() {
+            bail!("--from is one side; `compare` takes an exported file in the place of A or B");
+        }
+        let filter = self.filter.as_ref();
+        let selection = Selection { filter, latest: self.latest, ..Selection::default() };
+        let compare::Outcome { comparison, remarks, failed } =
+            options.run(&self.location()?, &self.baseline, selection)?;
+        say_remarks(&remarks);
+        let file = self.output.as_deref();
+        let look = write::compare::Look {
+            all: options.shows_all(),
+            colour: self.colour(options.color),
+            width: file.map_or_else(output::terminal_width, |_| None),
+        };
+        output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
+        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        Ok(match (failed.is_empty(), remarks.unreadable.is_empty()) {
+            (false, _) => ExitCode::from(GATE_FAILED),
+            (true, false) => ExitCode::from(UNUSABLE),
+            (true, true) => ExitCode::SUCCESS,
+        })
+    }
+
+    pub(super) fn aa(&self, options: &aa::Options) -> Result<ExitCode> {
+        if self.strict {
+            bail!("--strict asks for results as they are; `aa` compares them with each other");
+        }
+        if self.from.is_some() {
+            bail!("--from is one launch; `aa` takes the name of several");
+        }
+        let filter = self.filter.as_ref();
+        let selection = Selection { filter, latest: self.latest, ..Selection::default() };
+        let (location, file) = (self.location()?, self.output.clone());
+        let found = options.run(&location, &self.baseline, selection, file)?;
+        say_remarks(&found.remarks);
+        let colour = output::colour_terminal();
+        output::put(&write::aa::write(&found.aa, output::terminal_width(), colour), None)?;
+        if let Some(file) = found.saved {
+            eprintln!("note: the noise profile is {}", file.display());
+        }
+        let readable = found.remarks.unreadable.is_empty();
+        Ok(if readable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
+    }
+}

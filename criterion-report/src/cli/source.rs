@@ -1,0 +1,195 @@
+//! The options of every command: which results, and where the output goes.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::ColorChoice;
+use regex::Regex;
+
+use super::{GATE_FAILED, NEW, UNUSABLE};
+use crate::model::compare::Remarks;
+use crate::model::{Exported, Inputs, Location, Report, Selection};
+use crate::write::{Target, Writer};
+use crate::{output, units};
+
+/// Arguments of every command.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(super) struct Source {
+    /// Criterion's folder; the records lie in `criterion-torch` beside it
+    ///
+    /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
+    /// nearest folder upwards that has a Cargo.lock or a target folder. It may be a link; links to
+    /// folders inside it are not followed, and named as errors.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) criterion_dir: Option<PathBuf>,
+    /// Results of another place: a file of `export json` or `export jsonl` instead of folders
+    #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["criterion_dir", "baseline"])]
+    pub(super) from: Option<PathBuf>,
+    /// Which results: the name given to `--save-baseline`, or `new` for the latest
+    #[arg(long, global = true, value_name = "NAME", default_value = NEW)]
+    pub(super) baseline: String,
+    /// Only cases whose full id matches, e.g. `int8wo`, `/cuda`, `1024x1024x1024`
+    ///
+    /// Cases left out still serve as baselines of those shown.
+    #[arg(long, global = true, value_name = "REGEX")]
+    pub(super) filter: Option<Regex>,
+    /// File to write instead of standard output; it is replaced only when complete
+    #[arg(long, short, global = true, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Only cases that the latest run of their bench target selected
+    ///
+    /// Results stay on disk until their case is measured again, so without this option those of
+    /// removed configs and shapes and of older commits are among today's. A run that selected
+    /// nothing does not count; of a bench target without a run manifest all cases are taken. Cases
+    /// left out still serve as baselines of those shown.
+    #[arg(long, global = true)]
+    pub(super) latest: bool,
+    /// Exit with 1 when a case has no time from the last run that selected it
+    ///
+    /// That is: it failed or was skipped, criterion's estimate of it is stale or absent, or that
+    /// run ended before it. Every case is looked at that has a record or was selected by a run and
+    /// that --filter lets through, whichever run it is of; with --latest only those that the
+    /// latest run of their bench target selected. A run that selected nothing is ignored. The
+    /// output is written all the same.
+    #[arg(long, global = true)]
+    pub(super) strict: bool,
+}
+
+impl Source {
+    /// How a command ends that has written its output. What could not be read is no success.
+    pub(super) fn end(&self, report: &Report) -> ExitCode {
+        let strict = if self.strict { strict(report) } else { ExitCode::SUCCESS };
+        if report.unreadable.is_empty() { strict } else { ExitCode::from(UNUSABLE) }
+    }
+
+    /// That nothing was asked about results, which are not read.
+    pub(super) fn nothing_of_results(&self, what: &str, output: bool) -> Result<()> {
+        let asked = [
+            ("--strict", self.strict),
+            ("--latest", self.latest),
+            ("--filter", self.filter.is_some()),
+            ("--baseline", self.baseline != NEW),
+            ("--criterion-dir", self.criterion_dir.is_some()),
+            ("--from", self.from.is_some()),
+            ("--output", output && self.output.is_some()),
+        ];
+        let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        bail!("{what} and reads no results: leave {} out", asked.join(", "))
+    }
+
+    /// Whether output is to be coloured.
+    pub(super) fn colour(&self, when: ColorChoice) -> bool {
+        match when {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => self.output.is_none() && output::colour_terminal(),
+        }
+    }
+
+    pub(super) fn location(&self) -> Result<Location> {
+        Ok(match &self.criterion_dir {
+            Some(folder) => Location::at(folder.clone()),
+            None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
+        })
+    }
+
+    /// What was recorded of these modes, or of all; and, without being shown, `beside` them.
+    pub(super) fn report(
+        &self,
+        modes: Option<&'static [plan::Mode]>,
+        beside: &'static [plan::Mode],
+    ) -> Result<Report> {
+        let filter = self.filter.as_ref();
+        let selection = Selection { modes, beside, filter, latest: self.latest };
+        let (report, place) = match &self.from {
+            Some(file) => (exported(file, selection)?, file.clone()),
+            None => {
+                let location = self.location()?;
+                (Report::read(&location, &self.baseline, selection)?, location.records)
+            }
+        };
+        if let Some(filter) = &self.filter
+            && report.entries().next().is_none()
+            && report.missing.is_empty()
+            && report.rows_read() > 0
+        {
+            let read = units::count(report.rows_read(), "recorded case");
+            let latest = if self.latest { ", of those that the latest run selected" } else { "" };
+            say(&report);
+            bail!("--filter {filter} matches none of {read} in {}{latest}", place.display());
+        }
+        Ok(report)
+    }
+
+    pub(super) fn write(&self, writer: &Writer) -> Result<ExitCode> {
+        let report = self.report(writer.modes(), writer.beside())?;
+        let target = Target {
+            colour_terminal: self.output.is_none() && output::colour_terminal(),
+            width: self.output.as_ref().map_or_else(output::terminal_width, |_| None),
+            file: self.output.as_deref(),
+        };
+        if !writer.says_warnings() {
+            say(&report);
+        }
+        let file = self.output.as_deref();
+        let written = output::stream(file, |out| writer.write(&report, target, out));
+        if writer.says_warnings() && written.is_err() {
+            say(&report);
+        }
+        let notes = written?;
+        if writer.says_warnings() && !report.unreadable.is_empty() {
+            let inputs = units::count(report.unreadable.len(), "input");
+            eprintln!("error: {inputs} cannot be used: see below the tables");
+        }
+        notes.iter().flatten().for_each(|note| eprintln!("note: {note}"));
+        let end = self.end(&report);
+        // The process ends here: the system frees thousands of rows at once.
+        std::mem::forget(report);
+        Ok(end)
+    }
+}
+
+/// The report of an exported file.
+fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
+    match Inputs::read_file(file)? {
+        Exported::Report { mut inputs, baseline } => {
+            inputs.retain(&selection);
+            Ok(Report::of(*inputs, &baseline, selection))
+        }
+        Exported::Critcmp(_) => bail!(
+            "{}: critcmp's export has times and no records: only `compare` reads it",
+            file.display()
+        ),
+    }
+}
+
+/// What was passed over, on standard error.
+pub(super) fn say(report: &Report) {
+    report.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+    report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
+/// The same of the sides of a comparison.
+pub(super) fn say_remarks(remarks: &Remarks) {
+    remarks.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+    remarks.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
+/// Every selected case must have a time of its own.
+pub(super) fn strict(report: &Report) -> ExitCode {
+    let unmeasured = report.unmeasured();
+    if unmeasured.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let verb = if unmeasured.len() == 1 { "has" } else { "have" };
+    eprintln!("--strict: {} {verb} no time:", units::count(unmeasured.len(), "case"));
+    for (id, reason) in unmeasured {
+        eprintln!("  {id}: {reason}");
+    }
+    ExitCode::from(GATE_FAILED)
+}

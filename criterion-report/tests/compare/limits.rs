@@ -1,0 +1,77 @@
+//! Many cases: how many launches they need, and what a comment has room for.
+
+use criterion_report::model::compare::{Comparison, Floors, Launch, Point, Side, Verdict};
+use criterion_report::write::compare::{Format, Look, write};
+
+use Verdict::{Inconclusive, Regressed};
+
+use super::sides::*;
+
+#[test]
+fn more_cases_need_more_launches() {
+    let many = |ns: f64, count: u32| -> Vec<Launch> {
+        let launch = |launch: u32| {
+            let points = (0..50).map(|case| Point {
+                full_id: format!("kernels/default/case{case}/cpu/kernel/f32"),
+                ..point((if case == 0 { ns } else { 100.0 }) * (1.0 + 0.001 * f64::from(launch)))
+            });
+            Launch::new("x", points.collect())
+        };
+        (0..count).map(launch).collect()
+    };
+    for (count, expected) in [(5, Inconclusive), (6, Inconclusive), (7, Regressed), (8, Regressed)]
+    {
+        let side = |ns| Side { name: "x".to_owned(), launches: many(ns, count) };
+        let found = comparison(side(100.0), side(120.0), Floors::Profile(None));
+        assert_eq!(found.cases[0].verdict, expected, "{count}: {}", found.cases[0].reason);
+        if count == 5 {
+            let says = "5 launches per side cannot show a difference among 50 cases (least adjusted p \
+                        0.40): take 7";
+            assert!(found.cases[0].reason.contains(says), "{}", found.cases[0].reason);
+        }
+    }
+}
+
+/// Some cases that all take twice as long.
+fn many_regressions(count: usize) -> Comparison {
+    let of = |ns: f64| {
+        let points = (0..count).map(|case| Point {
+            full_id: format!("inference/default/linear/cpu/int8wo-{case}/bf16-4096x4096x4096"),
+            ..point(ns)
+        });
+        Side { name: "x".to_owned(), launches: vec![Launch::new("x", points.collect())] }
+    };
+    comparison(of(100.0), of(200.0), Floors::Ignored)
+}
+
+#[test]
+fn a_comment_has_room_for_so_much_and_counts_the_rest() {
+    let look = Look { all: false, colour: false, width: None };
+    for count in [3, 300, 3000] {
+        let mut text = Vec::new();
+        write(&many_regressions(count), Format::Markdown, look, &mut text).expect("written");
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(text.chars().count() <= 65_000, "{count}: {}", text.chars().count());
+        let shown = text.matches("| **regressed** |").count();
+        let rest = text
+            .lines()
+            .find_map(|it| it.strip_suffix(" more cases did not fit into this comment."));
+        let rest: usize = rest.map_or(0, |rest| rest.parse().expect("a number"));
+        assert_eq!(shown + rest, count);
+        assert!(count < 1000 || rest > 0);
+        assert!(text.starts_with(&format!("### {count} cases: {count} regressed")));
+    }
+}
+
+#[test]
+fn what_reasons_quote_breaks_no_table() {
+    let error = "a | b `c`\n<img src=x>";
+    let failed = Point { reason: Some(error.to_owned()), ..ended("failed") };
+    let found = comparison(side("a", [point(100.0)]), side("b", [failed]), Floors::Ignored);
+    let mut text = Vec::new();
+    let look = Look { all: false, colour: false, width: None };
+    write(&found, Format::Markdown, look, &mut text).expect("written");
+    let text = String::from_utf8(text).expect("UTF-8");
+    let line = text.lines().find(|line| line.contains("regressed**")).expect("its line");
+    assert!(line.ends_with("| now failed: a \\| b `c` &lt;img src=x> |"), "{line}");
+}

@@ -1,0 +1,66 @@
+//! Sides that are made here.
+
+use criterion_report::model::compare::{
+    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Launch, Point, Policy, Settings, Side,
+    Thresholds, Words, compare,
+};
+
+pub const ID: &str = "kernels/default/gemv/cpu/kernel/f32-4096";
+
+/// A measured case whose samples lie ±0.5 % about a median.
+pub fn point(ns: f64) -> Point {
+    let samples: Vec<f64> =
+        (0..30).map(|index| ns * (0.995 + 0.01 * f64::from(index * 7 % 30) / 29.0)).collect();
+    Point {
+        full_id: ID.to_owned(),
+        host: Some("a machine".to_owned()),
+        status: Point::MEASURED.to_owned(),
+        time: Some(Estimate::of_samples(&samples)),
+        relative_error: Some(1e-4),
+        rmse: Some(1e-5),
+        bytes: Some(bytes(1 << 20)),
+        ..Point::default()
+    }
+}
+
+pub fn bytes(peak: u64) -> Bytes {
+    Bytes { peak, weights: peak / 2, step: peak / 4 }
+}
+
+pub fn ended(status: &str) -> Point {
+    Point { status: status.to_owned(), time: None, ..point(1.0) }
+}
+
+/// A side of these launches of one case.
+pub fn side(name: &str, points: impl IntoIterator<Item = Point>) -> Side {
+    let launches = points.into_iter().map(|point| Launch::new(name, vec![point])).collect();
+    Side { name: name.to_owned(), launches }
+}
+
+pub fn comparison(a: Side, b: Side, floors: Floors<'_>) -> Comparison {
+    let thresholds = Thresholds::default();
+    let settings = Settings {
+        policy: Policy::Default,
+        thresholds: &thresholds,
+        floors,
+        hosts: Hosts::Refused,
+        words: Words::SIDES,
+    };
+    compare(&a, &b, settings).expect("one machine")
+}
+
+/// The only case of the comparison.
+pub fn compared(
+    a: impl IntoIterator<Item = Point>,
+    b: impl IntoIterator<Item = Point>,
+    floors: Floors<'_>,
+) -> Compared {
+    let mut comparison = comparison(side("a", a), side("b", b), floors);
+    assert_eq!(comparison.cases.len(), 1);
+    comparison.cases.remove(0)
+}
+
+/// Launches with medians one thousandth apart.
+pub fn launches(count: u32, ns: f64) -> Vec<Point> {
+    (0..count).map(|launch| point(ns * (1.0 + 0.001 * f64::from(launch)))).collect()
+}
