@@ -284,7 +284,9 @@ fn results_become_history_though_main_has_moved() {
     let ended = runner.run("history", &main);
     assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
     assert!(ended.log.contains("::error::cpu-fp32: results/"), "{}", ended.log);
-    uploaded(&runner, "cpu-fp32", &[("summary.json", &measured)]);
+    // Of another commit: in the same second the file would be the one that is there.
+    let other = measured.replace("c0ffee", "decade");
+    uploaded(&runner, "cpu-fp32", &[("summary.json", &other)]);
     events::refuse_pushes(scratch.path());
     let ended = runner.run("history", &main);
     assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
