@@ -135,9 +135,9 @@ impl Source {
         };
         output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
         failed.iter().for_each(|gate| eprintln!("{gate}"));
-        Ok(match (failed.is_empty(), remarks.unreadable.is_empty()) {
-            (false, _) => ExitCode::from(GATE_FAILED),
-            (true, false) => ExitCode::from(UNUSABLE),
+        Ok(match (remarks.unreadable.is_empty(), failed.is_empty()) {
+            (false, _) => ExitCode::from(UNUSABLE),
+            (true, false) => ExitCode::from(GATE_FAILED),
             (true, true) => ExitCode::SUCCESS,
         })
     }

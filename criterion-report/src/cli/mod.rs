@@ -106,7 +106,7 @@ enum Command {
     /// Results of two machines (processor, CPUs, GiB of memory, GPU) are refused.
     ///
     /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr; 2 wrong usage, two
-    /// machines, or input that cannot be read. Where 1 and 2 both apply it is 1.
+    /// machines, or input that cannot be read. Where 1 and 2 both apply it is 2.
     Compare(Box<compare::Options>),
     /// Measure how far launches of one revision lie apart: the noise floor that `compare` reads
     ///
