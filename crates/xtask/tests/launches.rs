@@ -189,7 +189,7 @@ fn a_launch_that_fails_ends_it_and_failed_cases_do_not() {
     );
     repository.edit("fn naim", "fn main");
     let nothing = repository.xtask("bench --repeat 2 -- nothing", &[]);
-    nothing.assert_refused(2, &["no case is selected", "cargo bench -- --list"]);
+    nothing.assert_refused(2, &["no case of base is selected", "cargo bench -- --list"]);
     assert_eq!(repository.kept().len(), 6, "a slip of the pen costs nothing");
     repository.xtask("bench --repeat 2 -- --list", &[]).assert_refused(2, &["--list", "--repeat"]);
     assert!(repository.launched().is_empty());
