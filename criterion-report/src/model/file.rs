@@ -1,6 +1,6 @@
 //! Reading a file that someone else wrote.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -8,6 +8,15 @@ use std::path::Path;
 const LARGEST: u64 = 1 << 30;
 /// What editors of another system put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What lies in a folder; nothing where there is no such folder.
+pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
 
 /// All bytes of a regular file, without a byte-order mark. A pipe could be waited for without end,
 /// and a device has no end.

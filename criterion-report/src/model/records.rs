@@ -285,18 +285,9 @@ fn read_running(manifest: &Path) -> io::Result<Option<String>> {
 /// Files of `folder` with an extension, sorted; none when there is no such folder.
 fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RecordsError> {
     let failed = |cause| RecordsError::Io { path: folder.to_owned(), cause };
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            files.push(path);
-        }
-    }
+    let paths = file::entries(folder).map_err(failed)?.into_iter().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
     files.sort_unstable();
     Ok(files)
 }
@@ -304,14 +295,8 @@ fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RecordsError> {
 /// Names of the baselines under `root` that have records.
 fn baselines(root: &Path) -> Result<Vec<String>, RecordsError> {
     let failed = |cause| RecordsError::Io { path: root.to_owned(), cause };
-    let entries = match fs::read_dir(root) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
     let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
+    for entry in file::entries(root).map_err(failed)? {
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
         if is_folder && !list(&entry.path(), "jsonl")?.is_empty() {
             names.push(entry.file_name().to_string_lossy().into_owned());

@@ -1,7 +1,6 @@
 //! One side of a comparison: all launches of a name, a folder or a file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
+use crate::model::file;
 use crate::model::kernels::{Past, PastError, SUMMARY};
 use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
 
@@ -220,14 +220,8 @@ fn range(launches: &[(u64, String)]) -> String {
 /// Names under which there are records.
 fn names(records: &Path) -> Result<Vec<String>, SideError> {
     let failed = |cause| SideError::Io { path: records.to_owned(), cause };
-    let entries = match fs::read_dir(records) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
-    };
     let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
+    for entry in file::entries(records).map_err(failed)? {
         // The manifests of runs lie beside the baselines.
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() && name != "runs" {
