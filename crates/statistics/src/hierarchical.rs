@@ -27,6 +27,9 @@
 //! A side of one launch does not show what differs between launches. [`Floor`] is that spread as it
 //! was seen in other launches of one revision, and is added to its variance.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::distribution::{student_quantile, student_tail};
 use crate::paired::{CONFIDENCE_LEVEL, Ratio};
 use crate::quantile::{quantile, sorted};
@@ -53,13 +56,26 @@ impl Launch {
         let sorted = sorted(samples);
         let ln_median = quantile(&sorted, 0.5).ln();
         let (mut mean, mut square) = (0.0, 0.0);
-        for (weight, value) in weights(sorted.len()).iter().zip(&sorted) {
+        for (weight, value) in kept_weights(sorted.len()).iter().zip(&sorted) {
             let from_median = value.ln() - ln_median;
             mean += weight * from_median;
             square += weight * from_median * from_median;
         }
         Some(Self { ln_median, variance: (square - mean * mean).max(0.0) })
     }
+}
+
+/// [`weights`], the last of which are kept: nearly all launches have as many samples.
+fn kept_weights(n: usize) -> Rc<[f64]> {
+    thread_local! {
+        static LAST: RefCell<Rc<[f64]>> = RefCell::new(Rc::new([]));
+    }
+    LAST.with_borrow_mut(|last| {
+        if last.len() != n {
+            *last = weights(n).into();
+        }
+        Rc::clone(last)
+    })
 }
 
 /// The probability of each of n sorted samples to be the median of n drawn from them.

@@ -155,7 +155,7 @@ impl Report {
                 row
             })
             .collect();
-        arrange(&mut rows);
+        rows = arranged(rows);
         let runs = Runs::of(runs, baseline, &recorded);
         let mut missing = runs.unreached(&mut rows, &older);
         let earlier = |id: &str| runs.is_earlier(id);
@@ -284,32 +284,38 @@ impl Report {
 /// stands; the baseline comes before its candidates, which keep their order but for those that run
 /// a plain sibling in another way: each stands behind it, packed, with a preallocated output,
 /// compiled.
-fn arrange(rows: &mut [Row]) {
-    let mut groups: HashMap<String, usize> = HashMap::new();
-    let mut parameters: HashMap<(String, String), usize> = HashMap::new();
-    let mut plain_places: HashMap<(String, String, String), usize> = HashMap::new();
-    let plain_sibling = |row: &Row| {
-        let id = &row.record.case.id;
-        (id.group.clone(), id.parameter.clone(), plain(row.record.case.work.clone()).variant())
+fn arranged(rows: Vec<Row>) -> Vec<Row> {
+    let places = places(&rows);
+    let mut placed: Vec<_> = places.into_iter().zip(rows).collect();
+    placed.sort_by_cached_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Where each row comes: behind the first of its group, of its parameter, and of its plain sibling.
+fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
+    let variants: Vec<String> =
+        rows.par_iter().map(|row| plain(row.record.case.work.clone()).variant()).collect();
+    let mut groups: HashMap<&str, usize> = HashMap::new();
+    let mut parameters: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut plain_siblings: HashMap<(&str, &str, &str), usize> = HashMap::new();
+    let mut first_places = |place: usize| {
+        let id = &rows[place].record.case.id;
+        let sibling = (&*id.group, &*id.parameter, &*variants[place]);
+        let group = *groups.entry(&id.group).or_insert(place);
+        let parameter = *parameters.entry((&id.group, &id.parameter)).or_insert(place);
+        (group, parameter, *plain_siblings.entry(sibling).or_insert(place))
     };
-    for (place, row) in rows.iter().enumerate() {
-        let id = &row.record.case.id;
-        groups.entry(id.group.clone()).or_insert(place);
-        parameters.entry((id.group.clone(), id.parameter.clone())).or_insert(place);
-        plain_places.entry(plain_sibling(row)).or_insert(place);
-    }
-    rows.sort_by_cached_key(|row| {
-        let id = &row.record.case.id;
-        let parameter = (id.group.clone(), id.parameter.clone());
+    let place = |(place, row): (usize, &Row)| {
+        let (group, parameter, sibling) = first_places(place);
         let variant = row.variant();
         let way = (
             row.record.case.work.compile(),
             variant.is_some_and(|variant| variant.preallocated),
             variant.is_some_and(|variant| variant.packed),
         );
-        let candidate = (!row.is_baseline(), plain_places[&plain_sibling(row)], way);
-        (groups[&id.group], parameters[&parameter], candidate)
-    });
+        (group, parameter, !row.is_baseline(), sibling, way)
+    };
+    rows.iter().enumerate().map(place).collect()
 }
 
 /// The same work without anything special about how it is run.
@@ -330,7 +336,7 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 3]> {
     for (place, row) in rows.iter().enumerate() {
         groups.entry(siblings_key(row)).or_default().push((place, row));
     }
-    rows.iter().map(|row| compare_one(row, &groups[&siblings_key(row)])).collect()
+    rows.par_iter().map(|row| compare_one(row, &groups[&siblings_key(row)])).collect()
 }
 
 fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3] {

@@ -10,6 +10,7 @@ pub mod export;
 mod failures;
 pub mod fusion;
 pub mod html;
+mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
@@ -28,6 +29,7 @@ use plan::Mode;
 use crate::model::Report;
 use crate::units;
 
+use in_order::in_order;
 pub(crate) use table::{Align, Cell, Line, Paint, render, wrap};
 
 /// Every format that a report can be written in; its name is the subcommand.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use rayon::prelude::*;
 use thiserror::Error;
 
 use super::finding::{Compared, Finding};
@@ -130,7 +131,7 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
     for (place, findings) in places.iter().zip(settings.policy.judge(&both, settings.floors)) {
         found[*place] = findings;
     }
-    let cases = pairings.iter().zip(found);
+    let cases = pairings.par_iter().zip(found);
     Ok(Comparison {
         policy: settings.policy,
         thresholds: settings.thresholds.clone(),

@@ -1,5 +1,6 @@
 //! What the default rule is given of each case's time and energy.
 
+use rayon::prelude::*;
 use statistics::Launch;
 
 use super::finding::Finding;
@@ -11,7 +12,8 @@ use super::verdict::Measure;
 
 /// The times of all cases.
 pub fn times(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Finding> {
-    let cases: Vec<Result<Noisy, String>> = pairings.iter().map(|it| time(it, floors)).collect();
+    let cases: Vec<Result<Noisy, String>> =
+        pairings.par_iter().map(|it| time(it, floors)).collect();
     judge(Measure::Time, &cases)
 }
 

@@ -1,5 +1,7 @@
 //! The table for a terminal: cases by verdict, the worst first, each with its reason below.
 
+use rayon::prelude::*;
+
 use super::Look;
 use super::text;
 use crate::model::compare::{Compared, Comparison, Finding, Verdict};
@@ -28,7 +30,7 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
         }
         let title = format!("{} ({})", verdict.word(), cases.len());
         out.push_str(&format!("\n{}\n", paint(verdict).on(&title, look.colour)));
-        let lines: Vec<Line> = cases.iter().flat_map(|case| lines(case, width)).collect();
+        let lines: Vec<Line> = cases.par_iter().flat_map_iter(|case| lines(case, width)).collect();
         out.push_str(&render(COLUMNS, &lines, INDENT, width, look.colour));
     }
     out.push_str(&summary(comparison, look));

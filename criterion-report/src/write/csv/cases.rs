@@ -10,15 +10,12 @@ use crate::model::{Missing, Report};
 use crate::write::Notes;
 
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
-    let heading = columns().map(|(name, _)| (*name).to_owned()).collect();
-    let cases = report
-        .entries()
-        .map(|entry| columns().map(|(_, fill)| fill(&entry).unwrap_or_default()).collect());
-    let missing = report
-        .missing
-        .iter()
-        .map(|missing| columns().map(|(name, _)| missing_cell(missing, name)).collect());
-    table(out, std::iter::once(heading).chain(cases).chain(missing))?;
+    let heading = columns().map(|(name, _)| *name).collect();
+    let cases = report.entries().map(Ok).chain(report.missing.iter().map(Err));
+    table(out, heading, &cases.collect::<Vec<_>>(), |case| match case {
+        Ok(entry) => columns().map(|(_, fill)| fill(entry).unwrap_or_default()).collect(),
+        Err(missing) => columns().map(|(name, _)| missing_cell(missing, name)).collect(),
+    })?;
     Ok(Notes::new())
 }
 

@@ -10,7 +10,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::Notes;
+use super::{Notes, in_order};
 use crate::model::Report;
 
 /// What `csv` can be told.
@@ -49,11 +49,15 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<N
     }
 }
 
-/// Lines of equal length, the first of which is the heading.
-fn table(out: &mut dyn Write, lines: impl Iterator<Item = Vec<String>>) -> Result<()> {
+/// A heading, and a line of as many cells for each item.
+fn table<T: Sync>(
+    out: &mut dyn Write,
+    heading: Vec<&str>,
+    items: &[T],
+    cells: impl Fn(&T) -> Vec<String> + Sync,
+) -> Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    for line in lines {
-        writer.write_record(line)?;
-    }
+    writer.write_record(heading)?;
+    in_order(items, |item| Ok(cells(item)), |cells| Ok(writer.write_record(cells)?))?;
     Ok(writer.flush()?)
 }

@@ -57,8 +57,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let lines = fit.iter().filter(|entry| !twins.contains(entry.row.full_id()));
     let lines: Vec<Line<'_>> = lines.map(|entry| Line::of(*entry, report)).collect();
     let heading = settings().map(|(name, _)| *name).chain(TIMES.iter().map(|(name, _)| *name));
-    let heading = heading.chain(TRACES.iter().map(|(name, _)| *name)).map(str::to_owned);
-    let cells = std::iter::once(heading.collect()).chain(lines.iter().map(Line::cells));
+    let heading = heading.chain(TRACES.iter().map(|(name, _)| *name));
     let mut notes: Vec<String> = left_out
         .into_iter()
         .map(|(reason, cases)| format!("left out: {}: {reason}", units::count(cases, "case")))
@@ -66,7 +65,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     notes.extend(fit.iter().filter_map(|entry| unmeasured(entry.row)));
     notes.extend(lines.iter().flat_map(Line::missing));
     notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
-    table(out, cells)?;
+    table(out, heading.collect(), &lines, Line::cells)?;
     Ok(notes)
 }
 

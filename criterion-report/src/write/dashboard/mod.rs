@@ -13,7 +13,7 @@ use anyhow::Result;
 use plan::{Device, Outcome};
 use rayon::prelude::*;
 
-use super::{Notes, Target};
+use super::{Notes, Target, in_order};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
@@ -136,26 +136,23 @@ fn convert(entry: &Entry<'_>, options: &Options) -> Result<DbCase, Option<String
     convert(entry).ok_or_else(without)
 }
 
-/// Cases that are formatted at once: enough for every processor, few beside what they are made of.
-const AT_ONCE: usize = 512;
-
 /// Writes the records of all cases.
 fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
     let form = if options.jsonl { Form::Lines } else { Form::List };
     let [before, between, behind] = form.punctuation();
     let entries: Vec<Entry<'_>> = report.entries().collect();
+    let text = |entry: &Entry<'_>| match convert(entry, options) {
+        Ok(case) => Ok(Some(case.texts(form)?.join(between))),
+        Err(_) => Ok(None),
+    };
     let mut separator = before;
-    for some in entries.chunks(AT_ONCE) {
-        let texts: Vec<String> = some
-            .par_iter()
-            .filter_map(|entry| convert(entry, options).ok())
-            .map(|case| Ok(case.texts(form)?.join(between)))
-            .collect::<serde_json::Result<_>>()?;
-        for text in texts {
+    in_order(&entries, text, |text| {
+        if let Some(text) = text {
             write!(out, "{separator}{text}")?;
             separator = between;
         }
-    }
+        Ok(())
+    })?;
     // Upstream's files end without a newline.
     let end = if options.is_upstreams() { "" } else { "\n" };
     Ok(write!(out, "{behind}{end}")?)

@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::document::{Case, Document, Head};
-use crate::model::{Exported, Report};
-use crate::write::Notes;
+use crate::model::{Entry, Exported, Report};
+use crate::write::{Notes, in_order};
 
 /// One JSON object.
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
@@ -18,13 +18,11 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
 
 /// A line for the head, then a line per case.
 pub fn lines(report: &Report, out: &mut dyn Write) -> Result<Notes> {
-    let cases = report.concerned().count();
+    let entries: Vec<Entry<'_>> = report.concerned().collect();
     let head = Head::of(report, Exported::LINES);
-    serde_json::to_writer(&mut *out, &Document { head, cases })?;
+    serde_json::to_writer(&mut *out, &Document { head, cases: entries.len() })?;
     writeln!(out)?;
-    for entry in report.concerned() {
-        serde_json::to_writer(&mut *out, &Case::of(&entry, report))?;
-        writeln!(out)?;
-    }
+    let line = |entry: &Entry<'_>| Ok(serde_json::to_string(&Case::of(entry, report))?);
+    in_order(&entries, line, |line| Ok(writeln!(out, "{line}")?))?;
     Ok(Notes::new())
 }

@@ -11,6 +11,7 @@ pub(super) mod header;
 use std::collections::HashMap;
 
 use clap::ColorChoice;
+use rayon::prelude::*;
 
 use super::Target;
 use crate::model::{Entry, Report};
@@ -71,16 +72,20 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
     };
     let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
     let mut out = header::header(report, width, colour);
-    for mut group in groups(report) {
+    let table = |mut group: Vec<Entry<'_>>| {
         if let Some(sorting) = options.sort {
             sorting.sort(&mut group);
         }
-        out.push('\n');
-        out.push_str(&if options.columns.is_empty() {
+        if options.columns.is_empty() {
             group::table(&group, options.details, width, colour)
         } else {
             chosen::table(&group, &options.columns, width, colour)
-        });
+        }
+    };
+    let tables: Vec<String> = groups(report).into_par_iter().map(table).collect();
+    for table in tables {
+        out.push('\n');
+        out.push_str(&table);
     }
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
