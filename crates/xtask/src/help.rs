@@ -142,10 +142,10 @@ precisions and backends that a bench.yaml lists, these keep the named ones:
 
 The report:
   --output-dir DIR       where it goes (reports)
-  --compare-to WHAT      a baseline's name or the folder of an earlier report; adds
-                         regressions.md: slower by 10 %, less accurate by 1e-3,
-                         improved, new, missing. Other thresholds, without measuring
-                         again: cargo criterion-report kernels --help
+  --compare-to WHAT      a baseline's name, the folder of an earlier report or an
+                         exported file; adds regressions.md: slower by 10 %, less
+                         accurate by 1e-3, improved, new, missing. Other thresholds,
+                         without measuring again: cargo criterion-report kernels --help
   --fail-on LIST         of failure and, compared with something, of regression,
                          accuracy, missing: exit code 1 for these
   --history DIR          earlier summaries, for trends: benchmarks/history

@@ -104,11 +104,11 @@ impl Options {
     pub fn look(&self, here: &Path, records: &Path) -> Result<()> {
         if let Some(with) = &self.compare_to {
             let path = here.join(with);
-            if !path.is_dir() && (is_path(with) || !records.join(with).is_dir()) {
+            if !path.exists() && (is_path(with) || !is_recorded(with, records)) {
                 let with = with.display();
                 return Err(usage(&format!(
-                    "--compare-to {with}: there is neither a folder {} nor a baseline of that name \
-                     in {}",
+                    "--compare-to {with}: there is neither a file or folder {} nor a baseline of \
+                     that name in {}",
                     path.display(),
                     records.display()
                 ))
@@ -145,6 +145,12 @@ impl Options {
         }
         arguments
     }
+}
+
+/// Whether there are records under the name, or under those of its launches, `NAME@1` and so on.
+fn is_recorded(name: &OsStr, records: &Path) -> bool {
+    let first = [name, OsStr::new("@1")].iter().copied().collect::<OsString>();
+    [name, &first].iter().any(|name| records.join(name).is_dir())
 }
 
 /// No mere name.

@@ -94,3 +94,27 @@ fn the_report_gets_paths_from_where_the_user_is() {
         "kernels --latest --output-dir HERE/reports --compare-to main"
     );
 }
+
+#[test]
+fn what_is_compared_with_is_looked_for_before_anything_is_measured() {
+    let here = std::env::temp_dir().join(format!("xtask-compare-to-{}", std::process::id()));
+    let records = here.join("criterion-torch");
+    for folder in ["criterion-torch/main", "criterion-torch/often@1", "earlier"] {
+        std::fs::create_dir_all(here.join(folder)).expect("created");
+    }
+    std::fs::write(here.join("main.json"), "{}").expect("written");
+    for (with, found) in [
+        ("main", true),
+        ("often", true),
+        ("often@1", true),
+        ("often@2", false),
+        ("earlier", true),
+        ("main.json", true),
+        ("./main", false),
+        ("absent", false),
+    ] {
+        let options = parsed(&format!("--compare-to {with}")).expect("fine");
+        assert_eq!(options.look(&here, &records).is_ok(), found, "{with}");
+    }
+    std::fs::remove_dir_all(here).expect("removed");
+}
