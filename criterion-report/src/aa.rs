@@ -44,16 +44,14 @@ impl Options {
         let (side, remarks) = Side::read(&self.name, location, of_folder, selection)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.context("the clock stands before 1970")?.as_secs();
-        let found = aa(&side, &units::rfc3339(now), &Thresholds::default(), self.allow_dirty)?;
+        let file = file.unwrap_or_else(|| location.records.join(FILE));
+        let known = Profile::read(&file)?.unwrap_or_default();
+        let thresholds = Thresholds::default();
+        let found = aa(&side, known, &units::rfc3339(now), &thresholds, self.allow_dirty)?;
         let saved = if self.no_save {
             None
         } else {
-            let file = file.unwrap_or_else(|| location.records.join(FILE));
-            let mut profile = Profile::read(&file)?.unwrap_or_default();
-            for (host, noise) in &found.hosts {
-                profile.add(host, noise.clone());
-            }
-            output::put(&profile.json()?, Some(&file))?;
+            output::put(&found.profile.json()?, Some(&file))?;
             Some(file)
         };
         Ok(Outcome { aa: found, remarks, saved })

@@ -5,6 +5,8 @@
 pub enum Schema {
     /// What `export json` writes; `export jsonl` writes the same in lines
     Report,
+    /// What `compare --format json` writes
+    Compare,
     /// What `dashboard` writes, and what `validate` checks
     PytorchOssBenchmarkV3,
 }
@@ -14,6 +16,7 @@ impl Schema {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Report => include_str!("../../docs/schema/report-v1.schema.json"),
+            Self::Compare => include_str!("../../docs/schema/comparison-v1.schema.json"),
             Self::PytorchOssBenchmarkV3 => {
                 include_str!("../../docs/schema/pytorch-oss-benchmark-v3.schema.json")
             }

@@ -101,13 +101,13 @@ impl Source {
         write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
-        let kernels::Ended { failed, unreadable } =
+        let kernels::Ended { failed, remarks } =
             options.run(&report, &self.location()?, selection)?;
-        unreadable.iter().for_each(|line| eprintln!("error: {line}"));
+        say_remarks(&remarks);
         failed.iter().for_each(|gate| eprintln!("{gate}"));
         let end = self.end(&report);
         // What is compared with what could not be read has not passed, nor has it failed.
-        let read = report.unreadable.is_empty() && unreadable.is_empty();
+        let read = report.unreadable.is_empty() && remarks.unreadable.is_empty();
         Ok(match (read, failed.is_empty()) {
             (false, _) => ExitCode::from(UNUSABLE),
             (true, true) => end,
@@ -129,7 +129,8 @@ impl Source {
         say_remarks(&remarks);
         let file = self.output.as_deref();
         let look = write::compare::Look {
-            all: options.shows_all(),
+            all: options.all,
+            details: options.details,
             colour: self.colour(options.color),
             width: file.map_or_else(output::terminal_width, |_| None),
         };

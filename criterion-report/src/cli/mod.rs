@@ -114,8 +114,9 @@ enum Command {
     /// them, all of one clean git revision and one machine. Per case: `σ`, the standard deviation of
     /// ln(median) between launches; `spread`, the slowest median over the fastest; and in how many of
     /// all pairs of single launches `compare` would call the case regressed or improved, by the noise
-    /// within launches alone (`changed`), and widened by the floor (`widened`). Below stands the
-    /// pooled σ, the 90 % quantile over the cases, which is for cases that the profile does not know.
+    /// within launches alone (`changed`), and widened by the floor of the profile that these launches
+    /// and earlier ones make (`widened`). Below stands the pooled σ, the 90 % quantile over the cases,
+    /// which is for cases that the profile does not know.
     ///
     /// The profile is written to `noise.json` beside the records, or to --output. Cases of earlier
     /// profiles stay in it until they are measured again.

@@ -1,6 +1,6 @@
 //! What a comparison may be refused for.
 
-use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict};
+use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict, reasons};
 use crate::units;
 
 /// Words of `--fail-on`.
@@ -51,11 +51,12 @@ impl Gate {
                 case.verdict == Verdict::Inconclusive && finding.verdict == Verdict::Inconclusive
             }
         };
-        let reasons: Vec<String> = case
-            .findings
-            .iter()
-            .filter(fails)
-            .map(|it| format!("{}: {}", it.measure.word(), it.reason))
+        let reasons = reasons(case.findings.iter().filter(fails)).into_iter();
+        let reasons: Vec<String> = reasons
+            .map(|(measures, reason)| {
+                let words: Vec<&str> = measures.into_iter().map(Measure::word).collect();
+                format!("{}: {reason}", words.join(" and "))
+            })
             .collect();
         (!reasons.is_empty()).then(|| format!("{}: {}", case.full_id, reasons.join("; ")))
     }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::ColorChoice;
 
 use crate::model::compare::{
-    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Settings, Side, SideError,
+    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideError,
     Thresholds, Words, compare, threshold,
 };
 use crate::model::{Location, Selection};
@@ -34,6 +34,7 @@ pub struct Options {
     /// Keys `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of the same with a
     /// `filter`, a regular expression on the id; of the rules that match a case the last one that
     /// names a measure decides. Shares but for `accuracy`, which is a difference of relative errors.
+    /// The flags below come before the file's general values, not before its rules.
     #[arg(long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
     /// Relative difference from which on a time is another [default: 0.1]
@@ -56,7 +57,11 @@ pub struct Options {
     across_hosts: bool,
     /// Show the cases that are equivalent, too; without it they are counted
     #[arg(long)]
-    all: bool,
+    pub all: bool,
+    /// Show the cautions of all cases that are shown; without it those of regressed and improved ones,
+    /// and how many others have some
+    #[arg(long)]
+    pub details: bool,
     /// A table for people, Markdown for a comment on a pull request, or JSON with everything
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
@@ -83,6 +88,13 @@ impl Options {
         of_folder: &str,
         selection: Selection<'_>,
     ) -> Result<Outcome> {
+        if self.a == self.b {
+            bail!(
+                "A and B are both `{}`: what is compared with itself is equivalent; name what is \
+                 compared with first, and what is judged second",
+                self.a
+            );
+        }
         let thresholds = self.limits()?;
         let profile = self.profile(location)?;
         let mut remarks = Remarks::default();
@@ -91,18 +103,9 @@ impl Options {
         let mut side = |read: Result<(Side, Remarks), SideError>| -> Result<Side> {
             let (side, said) = read?;
             remarks.extend(said);
-            remarks.warnings.extend(of_several_revisions(&side));
             Ok(side)
         };
         let (a, b) = (side(a)?, side(b)?);
-        let several = [&a, &b].into_iter().find(|side| side.launches.len() > 1);
-        if let (Policy::Within, Some(Side { name, launches })) = (self.policy, several) {
-            bail!(
-                "--policy within is for one launch per side, and `{name}` has {}: leave it out, or \
-                 name one of them",
-                launches.len()
-            );
-        }
         let settings = Settings {
             policy: self.policy,
             thresholds: &thresholds,
@@ -122,13 +125,30 @@ impl Options {
             }
         }
         remarks.warnings.extend(of_one_measurement(&comparison));
-        let failed = self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
+        if selection.filter.is_none() {
+            remarks.warnings.extend(self.idle_rules(&comparison));
+        }
+        let failed: Vec<String> =
+            self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
+        if failed.is_empty() && !self.fail_on.is_empty() && !comparison.compares() {
+            let nothing = "--fail-on: not one case could be compared, so that no gate was put to the \
+                           test; see why in the output";
+            remarks.unreadable.push(nothing.to_owned());
+        }
         Ok(Outcome { comparison, remarks, failed })
     }
 
-    /// Whether equivalent cases are shown.
-    pub const fn shows_all(&self) -> bool {
-        self.all
+    /// Rules of --thresholds that no case is touched by: a filter with a slip would be of no effect.
+    fn idle_rules(&self, comparison: &Comparison) -> Vec<String> {
+        let Some(file) = &self.thresholds else { return Vec::new() };
+        let idle =
+            |rule: &&Rule| !comparison.cases.iter().any(|it| rule.filter.is_match(&it.full_id));
+        let idle = comparison.thresholds.rules.iter().filter(idle);
+        idle.map(|rule| {
+            let (file, filter) = (file.display(), &rule.filter);
+            format!("--thresholds {file}: the filter `{filter}` matches no case of either side")
+        })
+        .collect()
     }
 
     fn limits(&self) -> Result<Thresholds> {
@@ -175,20 +195,6 @@ fn of_one_measurement(comparison: &Comparison) -> Option<String> {
             "A and B hold the same measurement of {}, which says nothing about a change: criterion \
              keeps what is saved under a name as `new`, too, until the next run",
             units::count(comparison.same, "case")
-        )
-    })
-}
-
-/// That what differs between launches may be the code.
-fn of_several_revisions(side: &Side) -> Option<String> {
-    let revisions: Vec<&str> = side.revisions().into_iter().collect();
-    let differ = side.launches.len() > 1 && revisions.len() > 1;
-    differ.then(|| {
-        format!(
-            "the launches of `{}` are of {} revisions ({}): what they differ in may be the code",
-            side.name,
-            revisions.len(),
-            revisions.join(", ")
         )
     })
 }

@@ -1,6 +1,5 @@
 //! `kernels`: the tree of reports, what it is compared with, and the gates.
 
-mod baseline;
 mod gate;
 mod tree;
 
@@ -9,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use plan::Mode;
 
-use crate::model::compare::{Limits, threshold};
+use crate::model::compare::{Limits, Point, Remarks, Side, threshold};
 use crate::model::kernels::{
-    Changes, KernelResult, Past, PastError, Point, Trend, compare, history, trends,
+    Changes, KernelResult, Past, PastError, Trend, compare, history, trends,
 };
 use crate::model::{Location, Report, Selection};
 use crate::output;
@@ -23,6 +22,8 @@ use gate::Gate;
 pub const MODES: &[Mode] = &[Mode::Kernels];
 /// Modes whose cases say what the machine can do.
 pub const BESIDE: &[Mode] = &[Mode::Calibration];
+/// The baseline of a folder that is compared with.
+const OF_FOLDER: &str = "new";
 
 /// What `kernels` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,13 +33,14 @@ pub struct Options {
     output_dir: PathBuf,
     /// Compare with the results of another time
     ///
-    /// The name that was given to `--save-baseline`, or a folder: an earlier --output-dir, or
-    /// criterion's folder of another checkout (target/criterion, or its target). A name that has
-    /// records comes before a folder called so. Cases are the same where their ids are and the
-    /// machine is: processor, number of CPUs, GiB of memory and, of CUDA cases, the GPU. The
-    /// interval is of the noise within the two measurements: what the machine did otherwise between
-    /// them is not in it.
-    #[arg(long, value_name = "BASELINE_OR_DIR")]
+    /// What `compare` takes as a side: the name that was given to `--save-baseline`, with all its
+    /// launches `NAME@1`, `NAME@2` and so on; a folder, which is an earlier --output-dir, or
+    /// criterion's of another checkout (target/criterion, or its target); or a file of `export json`,
+    /// `export jsonl` or `critcmp --export`. A name that has records comes before a path. Cases are
+    /// the same where their ids are and the machine is: processor, number of CPUs, GiB of memory and,
+    /// of CUDA cases, the GPU. The interval is of the noise within the two measurements: what the
+    /// machine did otherwise between them is in it only where the baseline has several launches.
+    #[arg(long, value_name = "SIDE")]
     compare_to: Option<String>,
     /// Show how times went over earlier runs: each *.json of the folder is the summary.json of one
     #[arg(long, value_name = "DIR")]
@@ -93,20 +95,22 @@ impl Options {
             );
         }
         let now: Vec<Point> = results.iter().map(KernelResult::point).collect();
-        let (changes, mut unreadable) = match &self.compare_to {
+        let (changes, mut remarks) = match &self.compare_to {
             Some(name) => {
-                let (changes, unreadable) =
-                    self.changes(name, &now, report, location, selection)?;
-                (Some(changes), unreadable)
+                let (side, remarks) =
+                    Side::read(name, location, OF_FOLDER, selection).context("--compare-to")?;
+                (Some(self.changes(&side, &now, report)?), remarks)
             }
-            None => (None, Vec::new()),
+            None => (None, Remarks::default()),
         };
         // What lies beside both sides is said once.
-        unreadable.retain(|line| !report.unreadable.contains(line));
+        remarks.unreadable.retain(|line| !report.unreadable.contains(line));
+        remarks.warnings.retain(|line| !report.warnings.contains(line));
         let trends = match &self.history {
             Some(folder) => {
                 let (trends, unusable) = trends_of(folder, &results, &now)?;
-                unreadable.extend(unusable.iter().map(|error| format!("--history: {error}")));
+                let unusable = unusable.iter().map(|error| format!("--history: {error}"));
+                remarks.unreadable.extend(unusable);
                 Some(trends)
             }
             None => None,
@@ -121,7 +125,7 @@ impl Options {
         output::put(&self.written(&results), None)?;
         let gates = self.fail_on.iter();
         let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
-        Ok(Ended { failed, unreadable })
+        Ok(Ended { failed, remarks })
     }
 
     /// One line for standard output.
@@ -138,23 +142,14 @@ impl Options {
         )
     }
 
-    fn changes(
-        &self,
-        name: &str,
-        now: &[Point],
-        report: &Report,
-        location: &Location,
-        selection: Selection<'_>,
-    ) -> Result<(Changes, Vec<String>)> {
-        let (before, unreadable) = baseline::read(name, location, selection)
-            .with_context(|| format!("--compare-to {name}"))?;
+    fn changes(&self, before: &Side, now: &[Point], report: &Report) -> Result<Changes> {
         let limits = Limits {
             latency: self.latency_threshold,
             accuracy: self.accuracy_threshold,
             ..Limits::default()
         };
         let latest = report.latest_run(Mode::Kernels.as_str());
-        Ok((compare(name, before, now.to_vec(), latest, limits)?, unreadable))
+        Ok(compare(before, now.to_vec(), latest, limits)?)
     }
 }
 
@@ -173,6 +168,6 @@ fn trends_of(
 pub struct Ended {
     /// The gates that failed, each with its cases.
     pub failed: Vec<String>,
-    /// What of the other runs cannot be used, each with its file.
-    pub unreadable: Vec<String>,
+    /// What reading the other runs has to say.
+    pub remarks: Remarks,
 }

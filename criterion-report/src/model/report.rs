@@ -72,6 +72,13 @@ impl Selection<'_> {
     fn has_mode(&self, mode: &str) -> bool {
         self.modes.is_none_or(|modes| is_among(mode, modes))
     }
+
+    /// Whether the case of this id is asked for, as far as an id tells: its mode is the bench target,
+    /// which it starts with.
+    pub fn names(&self, full_id: &str) -> bool {
+        self.has_mode(plan::target_of(full_id))
+            && self.filter.is_none_or(|filter| filter.is_match(full_id))
+    }
 }
 
 fn is_among(mode: &str, modes: &[Mode]) -> bool {
@@ -160,11 +167,7 @@ impl Report {
         let mut missing = runs.unreached(&mut rows, &older);
         let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
-            selection.filter.is_none_or(|filter| filter.is_match(id))
-                && !left_out.contains(id)
-                && !(selection.latest && earlier(id))
-                // The mode is the bench target, which an id starts with.
-                && selection.has_mode(plan::target_of(id))
+            selection.names(id) && !left_out.contains(id) && !(selection.latest && earlier(id))
         };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
         let ids = rows.iter().map(Row::full_id).chain(missing.iter().map(|case| &*case.full_id));

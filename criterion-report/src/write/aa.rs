@@ -47,7 +47,8 @@ fn summary(aa: &Aa) -> String {
          were called\nregressed or improved by the noise within launches alone, {after} with the floor \
          of this profile.\n"
     );
-    for (host, noise) in &aa.hosts {
+    for host in &aa.hosts {
+        let noise = &aa.profile.hosts[host];
         let Some(pooled) = noise.pooled.time else { continue };
         let cases = units::count(noise.cases.len(), "case");
         text.push_str(&format!("{host}: pooled σ {} over {cases}\n", units::percent(pooled)));

@@ -46,7 +46,7 @@ fn many_regressions(count: usize) -> Comparison {
 
 #[test]
 fn a_comment_has_room_for_so_much_and_counts_the_rest() {
-    let look = Look { all: false, colour: false, width: None };
+    let look = Look { all: false, details: false, colour: false, width: None };
     for count in [3, 300, 3000] {
         let mut text = Vec::new();
         write(&many_regressions(count), Format::Markdown, look, &mut text).expect("written");
@@ -64,12 +64,31 @@ fn a_comment_has_room_for_so_much_and_counts_the_rest() {
 }
 
 #[test]
+fn a_narrow_terminal_has_the_values_below_the_id() {
+    let text = |width: Option<usize>| {
+        let look = Look { all: true, details: true, colour: false, width };
+        let mut text = Vec::new();
+        write(&many_regressions(3), Format::Table, look, &mut text).expect("written");
+        String::from_utf8(text).expect("UTF-8")
+    };
+    let id = "inference/default/linear/cpu/int8wo-1/bf16-4096x4096x4096";
+    for (width, below) in [(Some(80), true), (Some(200), false), (None, false)] {
+        let text = text(width);
+        let line = text.lines().position(|line| line.contains(id)).expect("its line");
+        let line = text.lines().nth(line + usize::from(below)).expect("a line");
+        assert!(line.contains("time") && line.contains("2.00×"), "{width:?}: {text}");
+        let room = width.unwrap_or(usize::MAX);
+        assert!(text.lines().all(|line| line.chars().count() <= room), "{width:?}: {text}");
+    }
+}
+
+#[test]
 fn what_reasons_quote_breaks_no_table() {
     let error = "a | b `c`\n<img src=x>";
     let failed = Point { reason: Some(error.to_owned()), ..ended("failed") };
     let found = comparison(side("a", [point(100.0)]), side("b", [failed]), Floors::Ignored);
     let mut text = Vec::new();
-    let look = Look { all: false, colour: false, width: None };
+    let look = Look { all: false, details: false, colour: false, width: None };
     write(&found, Format::Markdown, look, &mut text).expect("written");
     let text = String::from_utf8(text).expect("UTF-8");
     let line = text.lines().find(|line| line.contains("regressed**")).expect("its line");

@@ -121,12 +121,9 @@ fn of_fifty_comparisons_of_a_revision_with_itself_at_most_one_sees_a_regression(
 /// The noise as so many launches of one revision show it.
 fn profile(launches: usize, cases: &[Case], random: &mut Random) -> Profile {
     let seen = side("aa", launches, cases, |_| 1.0, random);
-    let found = aa(&seen, "2026-11-20T13:40:00Z", &Thresholds::default(), false);
-    let mut profile = Profile::default();
-    for (host, noise) in found.expect("launches of one clean revision").hosts {
-        profile.add(&host, noise);
-    }
-    profile
+    let found =
+        aa(&seen, Profile::default(), "2026-11-20T13:40:00Z", &Thresholds::default(), false);
+    found.expect("launches of one clean revision").profile
 }
 
 #[test]
@@ -164,4 +161,28 @@ fn a_regression_as_large_as_the_threshold_is_found_every_other_time() {
     }
     let share = found as f64 / planted as f64;
     assert!((0.4..=0.6).contains(&share), "{share}");
+}
+
+/// A machine that others share: three launches of ten take 15 % longer, whatever is measured. The
+/// medians are far from normal, which the rank-sum test does not mind.
+#[test]
+fn neighbours_cost_power_and_make_no_regressions() {
+    let mut cases = cases();
+    cases.iter_mut().for_each(|case| case.disturbed = 0.3);
+    let mut random = Random(13);
+    let mut tried = |launches: usize, slower: f64| {
+        let mut found = 0;
+        for _ in 0..10 {
+            let a = side("main", launches, &cases, |_| 1.0, &mut random);
+            let slower = |place: usize| if place.is_multiple_of(5) { slower } else { 1.0 };
+            let b = side("pr", launches, &cases, slower, &mut random);
+            found += compared(&a, &b, &at(0.03), Floors::Profile(None)).count(Verdict::Regressed);
+        }
+        found
+    };
+    let imagined = [8, 12].map(|launches| tried(launches, 1.0));
+    let found = [8, 12].map(|launches| tried(launches, 1.10));
+    println!("imagined {imagined:?} of 500, found {found:?} of 100 slower by 10 %");
+    assert!(imagined.iter().all(|imagined| *imagined <= 1), "{imagined:?}");
+    assert!(found[0] < found[1], "{found:?}");
 }

@@ -1,8 +1,8 @@
 //! Sides that are made here.
 
 use criterion_report::model::compare::{
-    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Launch, Point, Policy, Settings, Side,
-    Thresholds, Words, compare,
+    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Launch, Limits, Point, Policy, Settings,
+    Side, Thresholds, Words, compare,
 };
 
 pub const ID: &str = "kernels/default/gemv/cpu/kernel/f32-4096";
@@ -38,7 +38,11 @@ pub fn side(name: &str, points: impl IntoIterator<Item = Point>) -> Side {
 }
 
 pub fn comparison(a: Side, b: Side, floors: Floors<'_>) -> Comparison {
-    let thresholds = Thresholds::default();
+    comparison_at(Limits::default(), a, b, floors)
+}
+
+fn comparison_at(limits: Limits, a: Side, b: Side, floors: Floors<'_>) -> Comparison {
+    let thresholds = Thresholds { limits, rules: Vec::new() };
     let settings = Settings {
         policy: Policy::Default,
         thresholds: &thresholds,
@@ -55,7 +59,15 @@ pub fn compared(
     b: impl IntoIterator<Item = Point>,
     floors: Floors<'_>,
 ) -> Compared {
-    let mut comparison = comparison(side("a", a), side("b", b), floors);
+    only(comparison(side("a", a), side("b", b), floors))
+}
+
+/// The same at these thresholds, without a floor.
+pub fn compared_at(limits: Limits, a: Vec<Point>, b: Vec<Point>) -> Compared {
+    only(comparison_at(limits, side("a", a), side("b", b), Floors::Ignored))
+}
+
+fn only(mut comparison: Comparison) -> Compared {
     assert_eq!(comparison.cases.len(), 1);
     comparison.cases.remove(0)
 }

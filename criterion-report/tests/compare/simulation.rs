@@ -39,6 +39,8 @@ pub struct Case {
     pub within: f64,
     /// What else samples do.
     pub kind: Kind,
+    /// Share of launches that others disturb all the while: they take 15 % longer.
+    pub disturbed: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +70,7 @@ pub fn cases() -> Vec<Case> {
                 _ if place % 9 == 5 => Kind::Drifting,
                 _ => Kind::Steady,
             },
+            disturbed: 0.0,
         })
         .collect()
 }
@@ -94,7 +97,9 @@ pub fn side(
 }
 
 fn point(place: usize, case: &Case, slower: f64, random: &mut Random) -> Point {
-    let shift = case.between * random.normal();
+    let disturbed = case.disturbed > 0.0 && random.uniform() < case.disturbed;
+    let others = if disturbed { 1.15_f64.ln() } else { 0.0 };
+    let shift = case.between * random.normal() + others;
     let sample = |index: usize, random: &mut Random| {
         let of_kind = match case.kind {
             Kind::Steady => 0.0,

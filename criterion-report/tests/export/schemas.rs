@@ -149,14 +149,17 @@ fn our_dashboards_are_as_the_databases_schema_says() {
 
 #[test]
 fn the_program_prints_them() {
-    for name in ["report", "pytorch-oss-benchmark-v3"] {
+    for (name, file) in [
+        ("report", "report-v1"),
+        ("compare", "comparison-v1"),
+        ("pytorch-oss-benchmark-v3", "pytorch-oss-benchmark-v3"),
+    ] {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_criterion-report"))
             .args(["schema", name])
             .output()
             .expect("the program starts");
         assert!(output.status.success(), "{name}");
-        let published =
-            format!("../docs/schema/{}.schema.json", name.replace("report", "report-v1"));
+        let published = format!("../docs/schema/{file}.schema.json");
         assert_eq!(output.stdout, fs::read(published).expect("readable"), "{name}");
     }
 }

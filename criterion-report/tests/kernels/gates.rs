@@ -168,6 +168,71 @@ fn another_report_or_another_checkout_is_a_baseline_too() {
     }
 }
 
+#[test]
+fn whatever_compare_takes_is_a_baseline_too() {
+    let folder = compared();
+    folder.written(&["--compare-to", "main"]);
+    let expected = folder.json("reports/regressions.json");
+    for (format, file) in
+        [("json", "main.json"), ("jsonl", "main.jsonl"), ("critcmp", "critcmp.json")]
+    {
+        let args = ["export", format, "--baseline", "main", "--output", file];
+        let output = Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+            .args(args)
+            .args(["--criterion-dir", "criterion"])
+            .current_dir(folder.0.path())
+            .output()
+            .expect("the program starts");
+        assert!(output.status.success(), "{}", err(&output));
+        folder.written(&["--compare-to", file]);
+        let mut found = folder.json("reports/regressions.json");
+        if format == "critcmp" {
+            // It has times alone: no error, and no machine.
+            let slower = format!("\"{POISSON}/kernel/f64-64x64x64-1e-6\" \"latency\"");
+            assert!(ids(&found["regressions"]).contains(&slower), "{found}");
+            continue;
+        }
+        found["baseline"] = "main".into();
+        assert_eq!(found, expected, "{format}");
+    }
+}
+
+#[test]
+fn the_launches_of_a_baseline_say_what_one_does_not_show() {
+    let folder = Folder::of(&now().without("fft"));
+    // Five launches 4 % apart, but for two cases: there they agree.
+    for launch in 1..=5_u64 {
+        let ns = 800_000 + 32_000 * launch;
+        let main = main_branch().without("fft").without("stencil").takes("gemv", ns);
+        let main = main.edit("gemv", |it| it.half_width = 0.005).edit("scan", |it| {
+            let accuracy = it.record.accuracy.as_mut().expect("measured");
+            accuracy.relative_error = plan::Stat(0.004 * (launch - 1) as f64);
+        });
+        main.write(folder.0.path(), &format!("main@{launch}"));
+    }
+    folder.written(&["--compare-to", "main@2"]);
+    let one = folder.json("reports/regressions.json");
+    folder.written(&["--compare-to", "main"]);
+    let all = folder.json("reports/regressions.json");
+    let gemv = |file: &Value| -> (Vec<String>, Vec<String>) {
+        let of = |list: &str| {
+            let ids = ids(&file[list]).into_iter();
+            ids.filter(|id| id.contains("gemv/cpu/kernel/f32")).collect()
+        };
+        (of("regressions"), of("inconclusive"))
+    };
+    assert_eq!((gemv(&one).0.len(), gemv(&one).1.len()), (1, 0), "{one}");
+    assert_eq!((gemv(&all).0.len(), gemv(&all).1.len()), (0, 1), "{all}");
+    // What is far from all of them is one.
+    let poisson = format!("\"{POISSON}/kernel/f64-64x64x64-1e-6\" \"latency\"");
+    assert!(ids(&all["regressions"]).contains(&poisson), "{all}");
+    assert_eq!(all["regressions"][0]["interval"]["confidence_level"], 0.95);
+    // Their errors reach from 0 to 0.016, and that of now is among them.
+    let scan = "\"kernels/default/scan/cpu/kernel/f32-4096\" \"accuracy\"".to_owned();
+    assert!(ids(&all["inconclusive"]).contains(&scan), "{all}");
+    assert!(folder.text("reports/regressions.md").contains("or launches disagree as much"));
+}
+
 fn ids(list: &Value) -> Vec<String> {
     let entries = list.as_array().expect("an array").iter();
     entries.map(|entry| format!("{} {}", entry["full_id"], entry["kind"])).collect()
@@ -196,11 +261,11 @@ fn what_cannot_be_used_is_said() {
         err(&output).to_owned()
     };
     insta::assert_snapshot!(said(&["--compare-to", "absent"]), @r"
-    error: --compare-to absent: no records: looked for criterion-torch/absent/*.jsonl
-      measure first with `cargo bench`, or say where the results are with --criterion-dir
-      baselines that have records: main, new (choose with --baseline)
+    error: --compare-to: `absent` is no side of a comparison: neither a baseline in criterion-torch, nor criterion's folder with a `criterion-torch` beside it, nor a folder with a summary.json, nor an exported file
+      use one of: main, new
     ");
-    insta::assert_snapshot!(said(&["--compare-to", "./absent"]), @"error: --compare-to ./absent: neither a baseline in criterion-torch, nor a folder with a summary.json, nor criterion's folder with a `criterion-torch` beside it");
+    let slip = said(&["--compare-to", "mian"]);
+    assert!(slip.ends_with("did you mean `main`?\n"), "{slip}");
     insta::assert_snapshot!(said(&["--fail-on", "failure,missing"]), @"error: --fail-on missing needs --compare-to: nothing is compared");
     insta::assert_snapshot!(said(&["--output", "x.json"]), @"error: `kernels` writes a folder: use --output-dir instead of --output");
     insta::assert_snapshot!(said(&["--history", "absent"]), @"error: --history: absent: No such file or directory (os error 2)");

@@ -8,10 +8,11 @@ use thiserror::Error;
 use super::comparison::{Comparison, Hosts, HostsDiffer, Settings, compare};
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::launch::Launch;
+use super::noisy::energies_of;
 use super::outcomes::Words;
 use super::point::Point;
 use super::policy::Policy;
-use super::side::Side;
+use super::side::{Side, all_launches};
 use super::thresholds::Thresholds;
 use super::verdict::Verdict;
 
@@ -24,8 +25,10 @@ pub struct Aa {
     pub launches: usize,
     /// Cases that at least two of them measured, in their order.
     pub cases: Vec<AaCase>,
-    /// The noise by machine.
-    pub hosts: BTreeMap<String, HostNoise>,
+    /// The machines that they are of.
+    pub hosts: BTreeSet<String>,
+    /// What was known, and what they add to it.
+    pub profile: Profile,
     /// Pairs of two single launches.
     pub pairs: usize,
 }
@@ -45,7 +48,7 @@ pub struct AaCase {
     pub pairs: usize,
     /// Those of them that are called regressed or improved by the noise within launches alone.
     pub before: usize,
-    /// The same with the floor that follows from these launches.
+    /// The same with the floor that is known now.
     pub after: usize,
 }
 
@@ -58,6 +61,25 @@ pub enum AaRefused {
          xtask bench --repeat 8 -- --save-baseline {0}`"
     )]
     OneLaunch(String),
+    /// One of several was named.
+    #[error(
+        "`{launch}` is one launch, which shows no spread: say `{name}`, which is all of its launches; \
+         if there is no other, measure several of one revision with `cargo xtask bench --repeat 8 -- \
+         --save-baseline {name}`"
+    )]
+    OneOfSeveral {
+        /// As it was asked for.
+        launch: String,
+        /// What all launches have in common.
+        name: String,
+    },
+    /// A folder or a file, which is one launch.
+    #[error(
+        "`{0}` is a file or a folder, and so one launch, which shows no spread: give the name of \
+         launches in --criterion-dir, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` saves \
+         them"
+    )]
+    NoName(String),
     /// Of several revisions, or of none that is known.
     #[error(
         "the launches of `{name}` are of {}: what they differ in may be the code; measure all of them \
@@ -98,22 +120,26 @@ fn text(revisions: &[String]) -> String {
     format!("{} revisions ({})", revisions.len(), revisions.join(", "))
 }
 
-/// Compares the launches of a side with each other; `date` is of now.
+/// Compares the launches of a side with each other, and adds what they show to what is `known`; `date`
+/// is of now.
 ///
 /// # Errors
 /// When they are not of one clean revision and machine, or one is alone.
 pub fn aa(
     side: &Side,
+    known: Profile,
     date: &str,
     thresholds: &Thresholds,
     allow_dirty: bool,
 ) -> Result<Aa, AaRefused> {
     if side.launches.len() < 2 {
-        return Err(AaRefused::OneLaunch(side.name.clone()));
+        return Err(one_launch(side));
     }
     of_one_revision(side, allow_dirty)?;
-    let mut profile = Profile::default();
-    for (host, noise) in hosts(side, date) {
+    let mut profile = known;
+    let found = hosts(side, date);
+    let hosts = found.keys().cloned().collect();
+    for (host, noise) in found {
         profile.add(&host, noise);
     }
     let before = changed(side, thresholds, Floors::Ignored)?;
@@ -142,9 +168,23 @@ pub fn aa(
         name: side.name.clone(),
         launches,
         cases,
-        hosts: profile.hosts,
+        hosts,
+        profile,
         pairs: launches * (launches - 1) / 2,
     })
+}
+
+/// What to do about a side of one launch.
+fn one_launch(side: &Side) -> AaRefused {
+    let name = side.name.clone();
+    match all_launches(&name) {
+        // A baseline's only launch has its name, or is `NAME@1`.
+        _ if !side.launches.iter().any(|launch| launch.name.starts_with(&name)) => {
+            AaRefused::NoName(name)
+        }
+        Some(all) => AaRefused::OneOfSeveral { name: all.to_owned(), launch: name },
+        None => AaRefused::OneLaunch(name),
+    }
 }
 
 fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<(), AaRefused> {
@@ -189,15 +229,17 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
     for id in ids(side) {
         let points = measured(side, id);
         let Some(host) = points.iter().find_map(|point| point.host.clone()) else { continue };
-        let joules = points.iter().filter_map(|point| point.joules).filter(|it| *it > 0.0);
-        let energies: Vec<Median> =
-            joules.map(|joules| Median { ln_median: joules.ln(), variance: 0.0 }).collect();
-        let medians = medians(side, id);
+        let (medians, energies) = (medians(side, id), energies_of(&points));
         let sigma =
             |launches: &[Median]| (launches.len() > 1).then(|| between_variance(launches).sqrt());
         let sigmas = Sigmas { time: sigma(&medians), energy: sigma(&energies) };
         if medians.len() > 1 {
-            let noise = CaseNoise { launches: medians.len(), sigmas };
+            let others = sigmas.energy.is_some() && energies.len() != medians.len();
+            let noise = CaseNoise {
+                launches: medians.len(),
+                energy_launches: others.then_some(energies.len()),
+                sigmas,
+            };
             cases.entry(host).or_default().insert(id.to_owned(), noise);
         }
     }

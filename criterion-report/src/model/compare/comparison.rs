@@ -148,6 +148,13 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
 }
 
 impl Comparison {
+    /// Whether anything was compared at all: that a case is of one side alone says nothing about a
+    /// change.
+    pub fn compares(&self) -> bool {
+        let nothing = [Verdict::NotCompared, Verdict::New, Verdict::Missing];
+        self.cases.iter().any(|case| case.findings.iter().any(|it| !nothing.contains(&it.verdict)))
+    }
+
     /// Number of cases with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()

@@ -25,13 +25,7 @@ pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
     }
     let (before, after) = (median(&a), median(&b));
     let limit = 1.0 + pairing.limits.memory;
-    let verdict = if after > before * limit {
-        Verdict::Regressed
-    } else if after * limit < before {
-        Verdict::Improved
-    } else {
-        Verdict::Equivalent
-    };
+    let verdict = verdict(exceeds(after, before * limit), exceeds(before, after * limit));
     let bytes = |value: f64| units::bytes(value.round() as u64);
     let reason = format!("{} to {}{}", bytes(before), bytes(after), part(pairing));
     let known = Finding {
@@ -41,6 +35,21 @@ pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
         ..Finding::new(Measure::Memory, verdict, "")
     };
     Some(agreed(known, &a, &b, reason))
+}
+
+/// Whether a value is above a limit that rounding may have left a little below it: what differs by just
+/// the threshold is not beyond it.
+pub(super) fn exceeds(value: f64, limit: f64) -> bool {
+    const ROUNDING: f64 = 1e-12;
+    value > limit * (1.0 + ROUNDING)
+}
+
+const fn verdict(worse: bool, better: bool) -> Verdict {
+    match (worse, better) {
+        (true, _) => Verdict::Regressed,
+        (false, true) => Verdict::Improved,
+        (false, false) => Verdict::Equivalent,
+    }
 }
 
 /// Which part of the memory changed most, of one launch each.
@@ -60,10 +69,10 @@ fn part(pairing: &Pairing<'_>) -> String {
     }
 }
 
-/// Error against the reference. The relative error is the RMSE over the reference's own root mean
-/// square, so that a drift of one is a drift of the other and needs no unit; where the reference is
-/// zero all over it is no number, and the RMSE itself is compared.
-pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
+/// Errors against the reference, of A and of B, with their name. The relative error is the RMSE over
+/// the reference's own root mean square, so that a drift of one is a drift of the other and needs no
+/// unit; where the reference is zero all over it is no number, and the RMSE itself is compared.
+pub(super) fn errors(pairing: &Pairing<'_>) -> (&'static str, [Vec<f64>; 2]) {
     let errors = |side: &[&Point], of: fn(&Point) -> Option<f64>| -> Vec<f64> {
         side.iter().filter_map(|point| of(point)).collect()
     };
@@ -72,11 +81,12 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
     let no_scale = relative.iter().all(|side| side.iter().all(|error| !error.is_finite()));
     let has_rmse = rmse.iter().all(|side| !side.is_empty());
     let measured = relative.iter().all(|side| !side.is_empty());
-    let (name, [a, b]) = if measured && no_scale && has_rmse {
-        ("rmse", rmse)
-    } else {
-        ("relative_error", relative)
-    };
+    if measured && no_scale && has_rmse { ("rmse", rmse) } else { ("relative_error", relative) }
+}
+
+/// Error against the reference; none where A has none.
+pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
+    let (name, [a, b]) = errors(pairing);
     // Without one in A it is a proof that was not there, which takes nothing away.
     if a.is_empty() {
         return None;
@@ -91,13 +101,10 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
     let (before, after) = (middle(&a, rank), middle(&b, rank));
     let (a, b) = (ranks(&a), ranks(&b));
     let threshold = pairing.limits.accuracy;
-    let verdict = if rank(after) > rank(before) + threshold {
-        Verdict::Regressed
-    } else if rank(before) > rank(after) + threshold {
-        Verdict::Improved
-    } else {
-        Verdict::Equivalent
-    };
+    let verdict = verdict(
+        exceeds(rank(after), rank(before) + threshold),
+        exceeds(rank(before), rank(after) + threshold),
+    );
     let reason = format!("{name} {} to {}", units::error(before), units::error(after));
     let known = Finding {
         name,

@@ -18,8 +18,10 @@ pub struct Finding {
     pub b: Option<f64>,
     /// B over A.
     pub ratio: Option<f64>,
-    /// Interval of the ratio, at 95 %; by the policy `within` at criterion's level.
+    /// Interval of the ratio.
     pub interval: Option<Interval>,
+    /// Its level: 95 %, or of single launches by the policy `within` criterion's.
+    pub confidence_level: Option<f64>,
     /// Two-sided p of no difference.
     pub p: Option<f64>,
     /// The same for all cases at once, by Holm's method.
@@ -40,6 +42,7 @@ impl Finding {
             b: None,
             ratio: None,
             interval: None,
+            confidence_level: None,
             p: None,
             adjusted_p: None,
             verdict,
@@ -55,6 +58,18 @@ impl Finding {
             _ => 0.0,
         }
     }
+}
+
+/// The reasons of these, each once, with the measures that give it.
+pub fn reasons<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<(Vec<Measure>, &'a str)> {
+    let mut reasons: Vec<(Vec<Measure>, &str)> = Vec::new();
+    for finding in findings {
+        match reasons.iter_mut().find(|(_, reason)| *reason == finding.reason) {
+            Some((measures, _)) => measures.push(finding.measure),
+            None => reasons.push((vec![finding.measure], &finding.reason)),
+        }
+    }
+    reasons
 }
 
 const NOTHING: &str = "nothing was measured on both sides";
@@ -119,14 +134,14 @@ impl Compared {
     fn why(verdict: Verdict, findings: &[&Finding]) -> String {
         // Of what is all within its threshold, the first says enough.
         let most = if verdict == Verdict::Equivalent { 1 } else { usize::MAX };
-        let reasons = findings.iter().filter(|finding| finding.verdict == verdict).take(most);
-        let reasons: Vec<String> = reasons
-            .map(|finding| match finding.measure {
-                Measure::Outcome | Measure::Time => finding.reason.clone(),
-                _ if findings.len() == 1 => finding.reason.clone(),
-                measure => format!("{}: {}", measure.word(), finding.reason),
-            })
-            .collect();
+        let deciding = findings.iter().copied().filter(|finding| finding.verdict == verdict);
+        let reasons =
+            reasons(deciding.take(most)).into_iter().map(|(measures, reason)| match measures[0] {
+                Measure::Outcome | Measure::Time => reason.to_owned(),
+                _ if findings.len() == 1 => reason.to_owned(),
+                first => format!("{}: {reason}", first.word()),
+            });
+        let reasons: Vec<String> = reasons.collect();
         if reasons.is_empty() { NOTHING.to_owned() } else { reasons.join("; ") }
     }
 

@@ -66,11 +66,30 @@ pub struct HostNoise {
 /// The noise of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseNoise {
-    /// Launches that measured it.
+    /// Launches that timed it.
     pub launches: usize,
+    /// Launches with an energy, where these are not as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_launches: Option<usize>,
     /// Its σ.
     #[serde(flatten)]
     pub sigmas: Sigmas,
+}
+
+impl CaseNoise {
+    /// Launches that the σ of a measure is of.
+    fn launches_of(&self, measure: Measure) -> usize {
+        match measure {
+            Measure::Energy => self.energy_launches.unwrap_or(self.launches),
+            _ => self.launches,
+        }
+    }
+
+    fn too_few(&self) -> Option<String> {
+        let counts = [("launches", Some(self.launches)), ("energy_launches", self.energy_launches)];
+        let (key, few) = counts.into_iter().find(|(_, count)| count.is_some_and(|it| it < 2))?;
+        Some(format!("{key} is {}, and one launch shows no spread", few.unwrap_or_default()))
+    }
 }
 
 /// σ of each measure that has one.
@@ -85,6 +104,13 @@ pub struct Sigmas {
 }
 
 impl Sigmas {
+    fn impossible(&self) -> Option<String> {
+        let known = [("time", self.time), ("energy", self.energy)];
+        let known = known.into_iter().filter_map(|(key, sigma)| Some((key, sigma?)));
+        let mut wrong = known.filter(|(_, sigma)| !(sigma.is_finite() && *sigma >= 0.0));
+        wrong.next().map(|(key, sigma)| format!("{key} is {sigma}, which is no deviation"))
+    }
+
     fn of(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Time => self.time,
@@ -106,7 +132,7 @@ pub enum ProfileError {
         cause: io::Error,
     },
     /// It is something else.
-    #[error("{}: not a noise profile of `criterion-report aa`: {cause}", .path.display())]
+    #[error("{}: not a noise profile of `criterion-report aa`: {cause}; {ANEW}", .path.display())]
     Foreign {
         /// File.
         path: PathBuf,
@@ -114,7 +140,7 @@ pub enum ProfileError {
         cause: serde_json::Error,
     },
     /// Of another schema or version, or with a σ that is none.
-    #[error("{}: {reason}; make it anew with `criterion-report aa`", .path.display())]
+    #[error("{}: {reason}; {ANEW}", .path.display())]
     Unusable {
         /// File.
         path: PathBuf,
@@ -122,6 +148,9 @@ pub enum ProfileError {
         reason: String,
     },
 }
+
+/// `aa` reads the file, too: it keeps the cases of earlier launches.
+const ANEW: &str = "delete it, and make it anew with `criterion-report aa NAME`";
 
 impl Default for Profile {
     fn default() -> Self {
@@ -162,17 +191,19 @@ impl Profile {
         }
     }
 
-    /// A σ that there cannot be.
+    /// What there cannot be, with its key and value.
     fn impossible(&self) -> Option<String> {
-        let cases = self.hosts.values().flat_map(|host| {
-            let all = [("pooled", host.pooled, usize::MAX), ("typical", host.typical, usize::MAX)];
-            host.cases.iter().map(|(id, case)| (id.as_str(), case.sigmas, case.launches)).chain(all)
-        });
-        let is_wrong = |sigma: f64| !(sigma.is_finite() && sigma >= 0.0);
-        let mut wrong = cases.filter(|(_, sigmas, launches)| {
-            [sigmas.time, sigmas.energy].into_iter().flatten().any(is_wrong) || *launches < 2
-        });
-        wrong.next().map(|(id, _, _)| format!("the noise of `{id}` is no deviation of launches"))
+        self.hosts.iter().find_map(|(host, noise)| {
+            let of_case = |(id, case): (&String, &CaseNoise)| {
+                let why = case.sigmas.impossible().or_else(|| case.too_few())?;
+                Some(format!("cases.{id}.{why}"))
+            };
+            let of_all = |key, sigmas: Sigmas| Some(format!("{key}.{}", sigmas.impossible()?));
+            let why = of_all("pooled", noise.pooled)
+                .or_else(|| of_all("typical", noise.typical))
+                .or_else(|| noise.cases.iter().find_map(of_case))?;
+            Some(format!("of `{host}`, {why}"))
+        })
     }
 
     /// Adds what was found of a machine. Cases that were measured again are replaced; others stay.
@@ -261,9 +292,9 @@ impl Floors<'_> {
         let Some(noise) = noise else { return floor(ASSUMED, certain, FloorSource::Assumed) };
         let case = noise.cases.get(full_id);
         if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.of(measure)?))) {
-            let source = FloorSource::Case { launches: case.launches };
+            let launches = case.launches_of(measure);
             let sigma = sigma.max(noise.typical.of(measure).unwrap_or(0.0));
-            return floor(sigma, (case.launches - 1) as f64, source);
+            return floor(sigma, (launches - 1) as f64, FloorSource::Case { launches });
         }
         match noise.pooled.of(measure) {
             Some(sigma) => {

@@ -42,11 +42,11 @@ impl Launch {
     }
 
     /// One of an export of critcmp, which holds times alone.
-    pub fn of_critcmp(baseline: CritcmpBaseline, name: &str, selection: Selection<'_>) -> Self {
+    pub fn of_critcmp(baseline: CritcmpBaseline, selection: Selection<'_>) -> Self {
         let points = baseline.benchmarks.iter();
         let points = points.map(|it| Point::of_estimates(&it.benchmark, &it.estimates));
-        let passes = |id: &str| selection.filter.is_none_or(|filter| filter.is_match(id));
-        Self::new(name, points.filter(|point| passes(&point.full_id)).collect())
+        let points = points.filter(|point| selection.names(&point.full_id));
+        Self::new(&baseline.name, points.collect())
     }
 
     fn of_report(report: &Report, name: &str) -> Self {

@@ -22,7 +22,7 @@ mod within;
 
 pub use aa::{Aa, AaCase, AaRefused, aa};
 pub use comparison::{Comparison, Hosts, HostsDiffer, Settings, SideFacts, compare};
-pub use finding::{Compared, Finding};
+pub use finding::{Compared, Finding, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, ProfileError,
     Sigmas,

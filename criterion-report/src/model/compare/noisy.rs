@@ -5,7 +5,7 @@ use statistics::Launch;
 
 use super::finding::Finding;
 use super::floor::{Floors, KnownFloor};
-use super::pairing::{Doubts, Pairing};
+use super::pairing::{Doubts, Pairing, some_times};
 use super::point::Point;
 use super::ratio_test::{Noisy, judge};
 use super::verdict::Measure;
@@ -31,19 +31,20 @@ pub fn energies(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Option<Find
     found
 }
 
+/// The times of a side's launches.
+///
+/// # Errors
+/// Says why there is none.
+pub fn launches(name: &str, side: &[&Point]) -> Result<Vec<Launch>, String> {
+    let times = some_times(&format!("in {name}"), side)?;
+    let launches: Vec<Launch> = times.iter().filter_map(|time| time.launch).collect();
+    if launches.is_empty() {
+        return Err(format!("its time in {name} has no noise: it was measured in quick mode"));
+    }
+    Ok(launches)
+}
+
 fn time(pairing: &Pairing<'_>, floors: Floors<'_>) -> Result<Noisy, String> {
-    let launches = |name: &str, side: &[&Point]| -> Result<Vec<Launch>, String> {
-        let times = || side.iter().filter_map(|point| point.time);
-        let launches: Vec<Launch> = times().filter_map(|time| time.launch).collect();
-        if !launches.is_empty() {
-            return Ok(launches);
-        }
-        if times().next().is_some() {
-            return Err(format!("its time in {name} has no noise: it was measured in quick mode"));
-        }
-        let reason = side.iter().find_map(|point| point.reason.as_deref());
-        Err(format!("no time in {name}: {}", reason.unwrap_or("the record does not say why")))
-    };
     Ok(Noisy {
         a: launches("A", &pairing.a)?,
         b: launches("B", &pairing.b)?,
@@ -54,13 +55,7 @@ fn time(pairing: &Pairing<'_>, floors: Floors<'_>) -> Result<Noisy, String> {
 }
 
 fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, String>> {
-    // What is no more than the idle machine's has no logarithm.
-    let launches = |side: &[&Point]| -> Vec<Launch> {
-        let joules = side.iter().filter_map(|point| point.joules);
-        let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());
-        positive.map(|joules| Launch { ln_median: joules.ln(), variance: 0.0 }).collect()
-    };
-    let (a, b) = (launches(&pairing.a), launches(&pairing.b));
+    let (a, b) = (energies_of(&pairing.a), energies_of(&pairing.b));
     let side = match (a.is_empty(), b.is_empty()) {
         (true, true) => return None,
         (true, false) => "A",
@@ -76,6 +71,13 @@ fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, Str
         }
     };
     Some(Err(format!("it was not measured in {side}")))
+}
+
+/// Energies as launches have them. What is no more than the idle machine's has no logarithm.
+pub fn energies_of(side: &[&Point]) -> Vec<Launch> {
+    let joules = side.iter().filter_map(|point| point.joules);
+    let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());
+    positive.map(|joules| Launch { ln_median: joules.ln(), variance: 0.0 }).collect()
 }
 
 /// Of two machines the larger floor counts.

@@ -116,7 +116,20 @@ fn of(some: usize, all: usize) -> String {
     if all == 1 { String::new() } else { format!(" (in {some} of {all} launches)") }
 }
 
-/// The times of a side, and how many of its points have none.
+/// The times of a side; points without one are left out.
 pub fn times(side: &[&Point]) -> Vec<Estimate> {
     side.iter().filter_map(|point| point.time).collect()
+}
+
+/// The same where there is any.
+///
+/// # Errors
+/// Says why there is none; `place` is where, e.g. `in A`.
+pub fn some_times(place: &str, side: &[&Point]) -> Result<Vec<Estimate>, String> {
+    let times = times(side);
+    if !times.is_empty() {
+        return Ok(times);
+    }
+    let reason = side.iter().find_map(|point| point.reason.as_deref());
+    Err(format!("no time {place}: {}", reason.unwrap_or("the record does not say why")))
 }

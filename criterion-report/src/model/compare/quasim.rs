@@ -4,6 +4,7 @@
 
 use statistics::median;
 
+use super::counted::{errors, exceeds};
 use super::finding::Finding;
 use super::pairing::{Pairing, times};
 use super::point::Point;
@@ -14,14 +15,11 @@ use crate::units;
 pub fn judge(pairing: &Pairing<'_>) -> Vec<Finding> {
     let medians =
         |side: &[&Point]| times(side).iter().map(|time| time.median_ns).collect::<Vec<f64>>();
-    let errors = |side: &[&Point]| {
-        side.iter().filter_map(|point| point.relative_error).collect::<Vec<f64>>()
-    };
     let mut findings =
         vec![time(&medians(&pairing.a), &medians(&pairing.b), pairing.limits.latency)];
-    let (a, b) = (errors(&pairing.a), errors(&pairing.b));
+    let (name, [a, b]) = errors(pairing);
     if !a.is_empty() && !b.is_empty() {
-        findings.push(accuracy(median(&a), median(&b), pairing.limits.accuracy));
+        findings.push(accuracy(name, median(&a), median(&b), pairing.limits.accuracy));
     }
     findings
 }
@@ -47,13 +45,18 @@ fn time(a: &[f64], b: &[f64], threshold: f64) -> Finding {
     }
 }
 
-fn accuracy(before: f64, after: f64, threshold: f64) -> Finding {
-    // Not a number is not within anything.
-    let same = (after - before).abs() <= threshold || before.to_bits() == after.to_bits();
-    let verdict = if same { Verdict::Equivalent } else { Verdict::Regressed };
-    let reason = format!("relative_error {} to {}", units::error(before), units::error(after));
+fn accuracy(name: &'static str, before: f64, after: f64, threshold: f64) -> Finding {
+    // Two that are no numbers do not differ; a number and none always do.
+    let drift = (after - before).abs();
+    let differ = if before.is_finite() && after.is_finite() {
+        exceeds(drift, threshold)
+    } else {
+        before.is_finite() != after.is_finite()
+    };
+    let verdict = if differ { Verdict::Regressed } else { Verdict::Equivalent };
+    let reason = format!("{name} {} to {}", units::error(before), units::error(after));
     Finding {
-        name: "relative_error",
+        name,
         a: Some(before),
         b: Some(after),
         ..Finding::new(Measure::Accuracy, verdict, reason)

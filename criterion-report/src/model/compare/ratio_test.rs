@@ -8,7 +8,7 @@
 //! nothing about their distribution. Where a side has one launch, interval and p rest on a floor from
 //! other launches and on a normal distribution: p has to be smaller there.
 
-use statistics::{Launch, Ratio, holm, least_p, mann_whitney, sides_ratio};
+use statistics::{CONFIDENCE_LEVEL, Launch, Ratio, holm, least_p, mann_whitney, sides_ratio};
 
 use super::finding::Finding;
 use super::floor::{FloorSource, KnownFloor};
@@ -85,15 +85,12 @@ impl Judged<'_> {
     fn finding(&self) -> Finding {
         let (verdict, reason) = self.verdict();
         let Ratio { ratio, low, high } = self.test.ratio;
-        let centre = |side: &[Launch]| {
-            let sum: f64 = side.iter().map(|launch| launch.ln_median).sum();
-            (sum / side.len() as f64).exp()
-        };
         Finding {
             a: Some(centre(&self.noisy.a)),
             b: Some(centre(&self.noisy.b)),
             ratio: Some(ratio),
             interval: Some(Interval { low, high }),
+            confidence_level: Some(CONFIDENCE_LEVEL),
             p: Some(self.test.p),
             adjusted_p: Some(self.adjusted_p),
             ..Finding::new(self.measure, verdict, reason)
@@ -224,6 +221,12 @@ impl Judged<'_> {
             self.remedy()
         )
     }
+}
+
+/// The value of a side: the geometric mean of its launches' medians.
+pub(super) fn centre(side: &[Launch]) -> f64 {
+    let sum: f64 = side.iter().map(|launch| launch.ln_median).sum();
+    (sum / side.len() as f64).exp()
 }
 
 /// Launches per side from which on the rank-sum test can show a difference among so many cases.

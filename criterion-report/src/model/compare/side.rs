@@ -45,7 +45,7 @@ pub enum SideError {
     #[error(
         "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with a \
          `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}", .records.display(), Location::RECORDS,
-        known(.names)
+        known(.name, .names)
     )]
     Unknown {
         /// What was asked for.
@@ -57,12 +57,15 @@ pub enum SideError {
     },
 }
 
-fn known(names: &[String]) -> String {
+fn known(name: &str, names: &[String]) -> String {
     if names.is_empty() {
         return "; there is no baseline at all: save one with `cargo bench -- --save-baseline NAME`"
             .to_owned();
     }
-    format!("\n  baselines that have records: {}", names.join(", "))
+    // Launches go by the name that they have in common.
+    let names: BTreeSet<&str> =
+        names.iter().map(|name| all_launches(name).unwrap_or(name)).collect();
+    format!("\n  {}", plan::UnknownWord::new("baseline", name, names).remedy)
 }
 
 impl Side {
@@ -134,7 +137,22 @@ impl Side {
             remarks.extend(said);
             side.launches.push(launch);
         }
+        remarks.warnings.extend(side.of_several_revisions());
         Ok((side, remarks))
+    }
+
+    /// That what differs between launches may be the code.
+    fn of_several_revisions(&self) -> Option<String> {
+        let revisions: Vec<&str> = self.revisions().into_iter().collect();
+        let differ = self.launches.len() > 1 && revisions.len() > 1;
+        differ.then(|| {
+            format!(
+                "the launches of `{}` are of {} revisions ({}): what they differ in may be the code",
+                self.name,
+                revisions.len(),
+                revisions.join(", ")
+            )
+        })
     }
 
     /// An export of ours, or of critcmp.
@@ -151,7 +169,7 @@ impl Side {
             Exported::Critcmp(baseline) => {
                 let unreadable = baseline.unreadable.clone();
                 let remarks = Remarks { unreadable, ..Remarks::default() };
-                (Launch::of_critcmp(baseline, name, selection), remarks)
+                (Launch::of_critcmp(baseline, selection), remarks)
             }
         };
         Ok((Self { name: name.to_owned(), launches: vec![launch] }, remarks))
@@ -163,8 +181,8 @@ impl Side {
         selection: Selection<'_>,
     ) -> Result<(Self, Remarks), SideError> {
         let mut points = Past::read(summary)?.points;
-        points.retain(|it| selection.filter.is_none_or(|filter| filter.is_match(&it.full_id)));
-        let launches = vec![Launch::new(name, points)];
+        points.retain(|point| selection.names(&point.full_id));
+        let launches = vec![Launch::new(SUMMARY, points)];
         Ok((Self { name: name.to_owned(), launches }, Remarks::default()))
     }
 
@@ -208,6 +226,12 @@ fn launch_number(text: &str) -> Option<u64> {
     (number > 0 && number.to_string() == text).then_some(number)
 }
 
+/// `main` of `main@3`; nothing of a name that is not that of a launch.
+pub(super) fn all_launches(launch: &str) -> Option<&str> {
+    let (name, number) = launch.rsplit_once('@')?;
+    launch_number(number).filter(|_| !name.is_empty()).map(|_| name)
+}
+
 /// `main@1` to `main@8`.
 fn range(launches: &[(u64, String)]) -> String {
     match launches {
@@ -242,6 +266,20 @@ mod tests {
             [("1", Some(1)), ("12", Some(12)), ("0", None), ("01", None), ("+1", None), ("", None)]
         {
             assert_eq!(launch_number(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_launch_is_one_of_a_name() {
+        for (launch, name) in [
+            ("main@3", Some("main")),
+            ("a@1@2", Some("a@1")),
+            ("main", None),
+            ("main@", None),
+            ("main@0", None),
+            ("@1", None),
+        ] {
+            assert_eq!(all_launches(launch), name, "{launch}");
         }
     }
 }

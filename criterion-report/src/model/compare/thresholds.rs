@@ -168,7 +168,13 @@ fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::E
 }
 
 fn regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
-    Regex::new(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    let text = String::deserialize(deserializer)?;
+    Regex::new(&text).map_err(|error| {
+        // What is wrong stands in the last line, below the text with a mark.
+        let error = error.to_string();
+        let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        D::Error::custom(format!("the filter `{text}` is no regular expression: {why}"))
+    })
 }
 
 #[cfg(test)]

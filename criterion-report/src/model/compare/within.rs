@@ -1,16 +1,21 @@
-//! The rule of `kernels --compare-to`: one launch per side, and the noise within both of them.
+//! The rule of `kernels --compare-to`: the noise within two launches, and between them where a side has
+//! several.
 //!
 //! A time is worse where the ratio of criterion's medians is above 1 + threshold and its whole interval
 //! above 1, and better where the inverse ratio is; beyond the threshold with an interval that includes 1
 //! it is inconclusive, and within the threshold as it was, however wide the interval. Errors are judged
-//! as the default rule does. What the machine does otherwise from launch to launch is in no interval
-//! here, and no case is judged more strictly because there are others: a difference that matters is to
-//! be measured again.
+//! as the default rule does. With one launch on both sides, what the machine does otherwise from launch
+//! to launch is in no interval; the spread of several is, and a single one on the other side is taken to
+//! be one of as many. No case is judged more strictly because there are others: a difference that
+//! matters is to be measured again.
+
+use statistics::{CONFIDENCE_LEVEL, Floor, Launch, Ratio, between_variance, sides_ratio};
 
 use super::counted;
 use super::finding::Finding;
-use super::pairing::Pairing;
-use super::point::{Estimate, Point};
+use super::noisy::launches;
+use super::pairing::{Pairing, some_times};
+use super::ratio_test::centre;
 use super::verdict::{Measure, Verdict};
 use crate::model::Interval;
 use crate::units;
@@ -18,48 +23,71 @@ use crate::units;
 /// Time, and the error where both sides have one.
 pub fn judge(pairing: &Pairing<'_>) -> Vec<Finding> {
     let not_compared = |why: String| Finding::new(Measure::Time, Verdict::NotCompared, why);
-    let (&[a], &[b]) = (pairing.a.as_slice(), pairing.b.as_slice()) else {
-        return vec![not_compared("the rule `within` is for one launch per side".to_owned())];
-    };
-    let time = times(a, b)
-        .and_then(|(earlier, now)| time(&earlier, &now, pairing.limits.latency))
+    let time = Times::of(pairing)
+        .map(|times| times.finding(pairing.limits.latency))
         .unwrap_or_else(not_compared);
     std::iter::once(time).chain(counted::accuracy(pairing)).collect()
 }
 
-/// Of A and of B.
-fn times(a: &Point, b: &Point) -> Result<(Estimate, Estimate), String> {
-    let without = |when: &str, point: &Point| {
-        let reason = point.reason.as_deref().unwrap_or("the record does not say why");
-        format!("no time {when}: {reason}")
-    };
-    let now = b.time.ok_or_else(|| without("now", b))?;
-    let earlier = a.time.ok_or_else(|| without("in the baseline", a))?;
-    Ok((earlier, now))
+/// The times of both sides.
+struct Times {
+    a_ns: f64,
+    b_ns: f64,
+    ratio: Ratio,
+    confidence_level: f64,
 }
 
-fn time(earlier: &Estimate, now: &Estimate, threshold: f64) -> Result<Finding, String> {
-    let ratio = now.over(earlier)?;
-    let limit = 1.0 + threshold;
-    let beyond = ratio.ratio > limit || ratio.ratio < 1.0 / limit;
-    let verdict = match beyond {
-        false => Verdict::Equivalent,
-        true if ratio.low > 1.0 => Verdict::Regressed,
-        true if ratio.high < 1.0 => Verdict::Improved,
-        true => Verdict::Inconclusive,
-    };
-    let interval = Interval { low: ratio.low, high: ratio.high };
-    let reason = format!(
-        "{} to {}, {}",
-        units::time(earlier.median_ns),
-        units::time(now.median_ns),
-        units::ratio(ratio.ratio, Some(interval))
-    );
-    Ok(Finding {
-        a: Some(earlier.median_ns),
-        b: Some(now.median_ns),
-        ratio: Some(ratio.ratio),
-        interval: Some(interval),
-        ..Finding::new(Measure::Time, verdict, reason)
-    })
+impl Times {
+    fn of(pairing: &Pairing<'_>) -> Result<Self, String> {
+        let now = some_times("now", &pairing.b)?;
+        let earlier = some_times("in the baseline", &pairing.a)?;
+        if let ([earlier], [now]) = (earlier.as_slice(), now.as_slice()) {
+            return Ok(Self {
+                a_ns: earlier.median_ns,
+                b_ns: now.median_ns,
+                ratio: now.over(earlier)?,
+                confidence_level: now.confidence_level,
+            });
+        }
+        let (a, b) = (launches("A", &pairing.a)?, launches("B", &pairing.b)?);
+        let ratio = sides_ratio(&b, &a, floor(&a, &b)).expect("both sides have a launch").ratio;
+        let [a_ns, b_ns] = [a, b].map(|side| centre(&side));
+        Ok(Self { a_ns, b_ns, ratio, confidence_level: CONFIDENCE_LEVEL })
+    }
+
+    fn finding(&self, threshold: f64) -> Finding {
+        let Self { a_ns, b_ns, ratio, confidence_level } = self;
+        let limit = 1.0 + threshold;
+        let beyond = ratio.ratio > limit || ratio.ratio < 1.0 / limit;
+        let verdict = match beyond {
+            false => Verdict::Equivalent,
+            true if ratio.low > 1.0 => Verdict::Regressed,
+            true if ratio.high < 1.0 => Verdict::Improved,
+            true => Verdict::Inconclusive,
+        };
+        let interval = Interval { low: ratio.low, high: ratio.high };
+        let reason = format!(
+            "{} to {}, {}",
+            units::time(*a_ns),
+            units::time(*b_ns),
+            units::ratio(ratio.ratio, Some(interval))
+        );
+        Finding {
+            a: Some(*a_ns),
+            b: Some(*b_ns),
+            ratio: Some(ratio.ratio),
+            interval: Some(interval),
+            confidence_level: Some(*confidence_level),
+            ..Finding::new(Measure::Time, verdict, reason)
+        }
+    }
+}
+
+/// What a single launch does not show, as the launches of the other side do.
+fn floor(a: &[Launch], b: &[Launch]) -> Floor {
+    let several = if a.len() > b.len() { a } else { b };
+    if several.len() == 1 {
+        return Floor { sigma: 0.0, freedom: f64::INFINITY };
+    }
+    Floor { sigma: between_variance(several).sqrt(), freedom: (several.len() - 1) as f64 }
 }

@@ -10,7 +10,7 @@ use crate::model::compare::{
     Side, Thresholds, Verdict, Words,
 };
 
-/// Compares what there is now with what there was `before`, each id once, by [`Policy::Within`].
+/// Compares what there is now, each id once, with what there was `before`, by [`Policy::Within`].
 ///
 /// `latest` is the latest run: what it was kept from, and what it would have selected if it were still
 /// there. Cases of another machine are not compared.
@@ -18,17 +18,14 @@ use crate::model::compare::{
 /// # Errors
 /// When a case of two machines is refused.
 pub fn compare(
-    baseline: &str,
-    before: Vec<Point>,
+    before: &Side,
     now: Vec<Point>,
     latest: Option<&RunManifest>,
     limits: Limits,
 ) -> Result<Changes, HostsDiffer> {
     let mut now = Launch::new("now", now);
     now.runs.extend(latest.map(|run| (run.target.clone(), run.clone())));
-    let side = |name: &str, launch| Side { name: name.to_owned(), launches: vec![launch] };
-    let a = side(baseline, Launch::new(baseline, before));
-    let b = side("now", now);
+    let now = Side { name: "now".to_owned(), launches: vec![now] };
     let settings = Settings {
         policy: Policy::Within,
         thresholds: &Thresholds { limits, rules: Vec::new() },
@@ -36,13 +33,13 @@ pub fn compare(
         hosts: Hosts::Apart,
         words: Words::NOW,
     };
-    let comparison = compare::compare(&a, &b, settings)?;
+    let comparison = compare::compare(before, &now, settings)?;
     let mut changes =
-        Changes { baseline: baseline.to_owned(), thresholds: limits, ..Changes::default() };
+        Changes { baseline: before.name.clone(), thresholds: limits, ..Changes::default() };
     changes.revisions = comparison.a.revisions.into_iter().collect();
     for case in &comparison.cases {
-        let [before, now] = [&a, &b].map(|side| side.launches[0].get(&case.full_id));
-        case.findings.iter().for_each(|found| changes.add(&case.full_id, found, before, now));
+        let sides = [before, &now].map(|side| deciding(side, &case.full_id));
+        case.findings.iter().for_each(|found| changes.add(&case.full_id, found, sides));
         let same = case.findings.iter().all(|found| found.verdict == Verdict::Equivalent);
         changes.unchanged += usize::from(same);
     }
@@ -55,12 +52,19 @@ pub fn compare(
     Ok(changes)
 }
 
+/// Of the launches of a side, the one that says how a case ended: if any measured it, it was measured,
+/// and a defect of the case comes before another reason.
+fn deciding<'a>(side: &'a Side, id: &str) -> Option<&'a Point> {
+    let points = side.launches.iter().filter_map(|launch| launch.get(id));
+    points.rev().max_by_key(|point| (point.is_measured(), point.is_broken()))
+}
+
 impl Changes {
-    fn add(&mut self, id: &str, found: &Finding, before: Option<&Point>, now: Option<&Point>) {
+    fn add(&mut self, id: &str, found: &Finding, sides: [Option<&Point>; 2]) {
         let uncompared = || Uncompared { full_id: id.to_owned(), reason: found.reason.clone() };
         let changed = || Changed {
             full_id: id.to_owned(),
-            change: change(found, before, now).expect("a difference is of two times"),
+            change: change(found, sides).expect("a difference is of two times"),
         };
         match found.verdict {
             Verdict::Regressed => self.regressions.push(changed()),
@@ -74,7 +78,7 @@ impl Changes {
     }
 }
 
-fn change(found: &Finding, before: Option<&Point>, now: Option<&Point>) -> Option<Change> {
+fn change(found: &Finding, [before, now]: [Option<&Point>; 2]) -> Option<Change> {
     Some(match found.measure {
         Measure::Outcome => Change::Failure { before: before?.ended(), after: now?.ended() },
         Measure::Accuracy => {
@@ -86,7 +90,7 @@ fn change(found: &Finding, before: Option<&Point>, now: Option<&Point>) -> Optio
                 before_ns: found.a?,
                 after_ns: found.b?,
                 ratio: Ratio { ratio: found.ratio?, low: interval.low, high: interval.high },
-                confidence_level: now?.time?.confidence_level,
+                confidence_level: found.confidence_level?,
             }
         }
     })

@@ -28,7 +28,13 @@ fn of(before: Point, now: Point) -> Changes {
 }
 
 fn compared(before: Vec<Point>, now: Vec<Point>) -> Changes {
-    compare("main", before, now, None, Limits::default()).expect("machines are kept apart")
+    of_launches(vec![before], now)
+}
+
+fn of_launches(before: Vec<Vec<Point>>, now: Vec<Point>) -> Changes {
+    let launches = before.into_iter().map(|points| Launch::new("main", points)).collect();
+    let before = Side { name: "main".to_owned(), launches };
+    compare(&before, now, None, Limits::default()).expect("machines are kept apart")
 }
 
 /// Which of the lists the comparison is in.
@@ -186,4 +192,14 @@ fn failures_come_first_and_then_the_worst() {
     let changes = compared(before, now);
     let ids: Vec<&str> = changes.regressions.iter().map(|it| it.full_id.as_str()).collect();
     assert_eq!(ids, ["c", "b", "d", "a"]);
+}
+
+#[test]
+fn of_several_launches_the_one_that_measured_it_says_how_it_ended() {
+    let failed = || vec![ended("x", "failed")];
+    let changes = of_launches(vec![failed(), vec![point("x", 100.0, 0.01)]], failed());
+    let Change::Failure { before, after } = &changes.regressions[0].change else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((before.as_str(), after.as_str()), ("measured", "failed"));
 }

@@ -1,4 +1,5 @@
 //! The comparison for programs: one document, versioned, with every case and measure.
+//! `docs/schema/comparison-v1.schema.json` describes it.
 
 use std::io::Write;
 
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use crate::model::Interval;
 use crate::model::compare::{
-    ASSUMED, Compared, Comparison, Finding, FloorSource, Limits, Rule, SideFacts, Verdict,
+    ASSUMED, Compared, Comparison, Finding, FloorSource, Limits, Policy, Rule, SideFacts, Verdict,
 };
 
 /// Schema of the document.
@@ -88,8 +89,9 @@ struct Measure<'a> {
     a: Option<Stat>,
     b: Option<Stat>,
     ratio: Option<Stat>,
-    low: Option<f64>,
-    high: Option<f64>,
+    low: Option<Stat>,
+    high: Option<Stat>,
+    confidence_level: Option<f64>,
     threshold: Option<f64>,
     p: Option<f64>,
     adjusted_p: Option<f64>,
@@ -111,11 +113,15 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> serde_json::Result
         rules: comparison.thresholds.rules.iter().map(rule).collect(),
         a: side(&comparison.a),
         b: side(&comparison.b),
-        floors: comparison.floors.iter().map(|(source, cases)| floor(*source, *cases)).collect(),
+        floors: comparison
+            .floors
+            .iter()
+            .filter_map(|(source, cases)| floor(*source, *cases))
+            .collect(),
         counts: counts
             .map(|it| Count { verdict: it.word(), cases: comparison.count(it) })
             .collect(),
-        cases: comparison.cases.iter().map(case).collect(),
+        cases: comparison.cases.iter().map(|it| case(it, comparison.policy)).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n").map_err(serde_json::Error::io)
@@ -141,7 +147,8 @@ fn side(side: &SideFacts) -> Side<'_> {
     }
 }
 
-fn floor(source: FloorSource, cases: usize) -> Floor {
+/// None where nothing was widened.
+fn floor(source: FloorSource, cases: usize) -> Option<Floor> {
     let of = |source, launches, known_cases, sigma| Floor {
         source,
         launches,
@@ -149,15 +156,15 @@ fn floor(source: FloorSource, cases: usize) -> Floor {
         sigma,
         cases,
     };
-    match source {
+    Some(match source {
         FloorSource::Case { launches } => of("case", Some(launches), None, None),
         FloorSource::Pooled { cases } => of("pooled", None, Some(cases), None),
         FloorSource::Assumed => of("assumed", None, None, Some(ASSUMED)),
-        FloorSource::Ignored => of("ignored", None, None, Some(0.0)),
-    }
+        FloorSource::Ignored => return None,
+    })
 }
 
-fn case(case: &Compared) -> Case<'_> {
+fn case(case: &Compared, policy: Policy) -> Case<'_> {
     Case {
         full_id: &case.full_id,
         verdict: case.verdict.word(),
@@ -165,11 +172,11 @@ fn case(case: &Compared) -> Case<'_> {
         launches_a: case.launches_a,
         launches_b: case.launches_b,
         cautions: &case.cautions,
-        measures: case.findings.iter().map(|it| measure(it, case.limits)).collect(),
+        measures: case.findings.iter().map(|it| measure(it, case.limits, policy)).collect(),
     }
 }
 
-fn measure(finding: &Finding, limits: Limits) -> Measure<'_> {
+fn measure(finding: &Finding, limits: Limits, policy: Policy) -> Measure<'_> {
     use crate::model::compare::Measure as Of;
     let stat = |value: Option<f64>| value.map(Stat);
     Measure {
@@ -184,9 +191,11 @@ fn measure(finding: &Finding, limits: Limits) -> Measure<'_> {
         a: stat(finding.a),
         b: stat(finding.b),
         ratio: stat(finding.ratio),
-        low: finding.interval.map(|Interval { low, .. }| low),
-        high: finding.interval.map(|Interval { high, .. }| high),
+        low: stat(finding.interval.map(|Interval { low, .. }| low)),
+        high: stat(finding.interval.map(|Interval { high, .. }| high)),
+        confidence_level: finding.confidence_level,
         threshold: match finding.measure {
+            _ if policy == Policy::Hud => None,
             Of::Time => Some(limits.latency),
             Of::Memory => Some(limits.memory),
             Of::Accuracy => Some(limits.accuracy),

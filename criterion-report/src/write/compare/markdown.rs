@@ -16,8 +16,8 @@ const OPEN: [Verdict; 4] =
 const FOLDED: [Verdict; 3] = [Verdict::New, Verdict::Equivalent, Verdict::NotCompared];
 
 /// The whole text.
-pub fn write(comparison: &Comparison) -> String {
-    let mut text = Text::default();
+pub fn write(comparison: &Comparison, details: bool) -> String {
+    let mut text = Text { details, ..Text::default() };
     text.add(&head(comparison));
     text.table(OPEN.iter().flat_map(|verdict| comparison.of_verdict(*verdict)).collect());
     for verdict in FOLDED {
@@ -33,6 +33,9 @@ pub fn write(comparison: &Comparison) -> String {
             text.left_out += cases.len();
         }
     }
+    if let Some(hidden) = text::hidden_cautions(comparison.cases.iter(), details) {
+        text.close(&format!("\n{hidden}.\n"));
+    }
     text.end()
 }
 
@@ -41,7 +44,7 @@ fn head(comparison: &Comparison) -> String {
     let (a, b) = (text::side(&comparison.a), text::side(&comparison.b));
     let mut head = format!("### {cases}: {}\n\n{b} against {a}", text::counts(comparison));
     head.push_str(&format!("; {}.\n", text::rule(comparison)));
-    for line in text::floors(comparison) {
+    for line in text::hosts(comparison).into_iter().chain(text::floors(comparison)) {
         head.push_str(&format!("\n> {line}\n"));
     }
     head
@@ -53,6 +56,8 @@ struct Text {
     text: String,
     characters: usize,
     left_out: usize,
+    /// All cautions, not only of what differs.
+    details: bool,
 }
 
 impl Text {
@@ -80,7 +85,7 @@ impl Text {
         let begun = self.add(HEAD);
         for case in cases {
             // Once one does not fit, none is shown: a shorter one behind it would seem the next.
-            if !begun || self.left_out > 0 || !self.add(&line(case)) {
+            if !begun || self.left_out > 0 || !self.add(&line(case, self.details)) {
                 self.left_out += 1;
             }
         }
@@ -95,7 +100,7 @@ impl Text {
     }
 }
 
-fn line(case: &Compared) -> String {
+fn line(case: &Compared, details: bool) -> String {
     let [a, b, ratio] = match case.worst().filter(|it| it.a.is_some() || it.b.is_some()) {
         Some(finding) => [
             text::value(finding.measure, finding.a),
@@ -104,7 +109,8 @@ fn line(case: &Compared) -> String {
         ],
         None => Default::default(),
     };
-    let cautions = case.cautions.iter().map(|caution| format!("<br>caution: {}", escaped(caution)));
+    let cautions = text::cautions(case, details).iter();
+    let cautions = cautions.map(|caution| format!("<br>caution: {}", escaped(caution)));
     format!(
         "| {} | `{}` | {a} | {b} | {ratio} | {}{} |\n",
         mark(case.verdict),

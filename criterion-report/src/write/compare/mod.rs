@@ -27,6 +27,8 @@ pub enum Format {
 pub struct Look {
     /// Show equivalent cases, too.
     pub all: bool,
+    /// Show the cautions of all cases that are shown, not only of those that differ.
+    pub details: bool,
     /// In colour.
     pub colour: bool,
     /// Columns of the terminal, if it is one.
@@ -45,7 +47,7 @@ pub fn write(
 ) -> Result<()> {
     match format {
         Format::Table => out.write_all(table::write(comparison, look).as_bytes())?,
-        Format::Markdown => out.write_all(markdown::write(comparison).as_bytes())?,
+        Format::Markdown => out.write_all(markdown::write(comparison, look.details).as_bytes())?,
         Format::Json => json::write(comparison, out)?,
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::Look;
 use super::text;
 use crate::model::compare::{Compared, Comparison, Finding, Verdict};
 use crate::units;
-use crate::write::{Align, Cell, Line, Paint, render, wrap};
+use crate::write::{Align, Cell, Line, Paint, render, table_width, wrap};
 
 const COLUMNS: &[(&str, Align)] = &[
     ("case", Align::Left),
@@ -16,30 +16,73 @@ const COLUMNS: &[(&str, Align)] = &[
     ("B / A", Align::Left),
 ];
 const INDENT: usize = 2;
+/// What reasons and cautions stand behind.
+const REMARK: &str = "      ";
 /// Columns of what is no terminal.
 const WIDTH: usize = 100;
 
 /// The whole text.
 pub fn write(comparison: &Comparison, look: Look) -> String {
     let width = look.width.unwrap_or(WIDTH);
-    let mut out = header(comparison, width, look.colour);
-    for verdict in Verdict::ALL {
-        let cases = comparison.of_verdict(verdict);
-        if cases.is_empty() || (verdict == Verdict::Equivalent && !look.all) {
-            continue;
-        }
-        let title = format!("{} ({})", verdict.word(), cases.len());
+    let mut out = header(comparison, look, width);
+    let sections: Vec<(Verdict, usize, Vec<Line>)> = Verdict::ALL
+        .into_iter()
+        .filter(|verdict| shows(*verdict, look))
+        .map(|verdict| {
+            let cases = comparison.of_verdict(verdict);
+            let lines = cases.par_iter().flat_map_iter(|case| lines(case, width, look.details));
+            (verdict, cases.len(), lines.collect())
+        })
+        .filter(|(_, cases, _)| *cases > 0)
+        .collect();
+    // One layout for all sections. What is no terminal has room.
+    let fits = |lines: &[Line], room: usize| table_width(COLUMNS, lines, INDENT) <= room;
+    let narrow =
+        look.width.is_some_and(|room| !sections.iter().all(|(_, _, lines)| fits(lines, room)));
+    for (verdict, cases, lines) in sections {
+        let title = format!("{} ({cases})", verdict.word());
         out.push_str(&format!("\n{}\n", paint(verdict).on(&title, look.colour)));
-        let lines: Vec<Line> = cases.par_iter().flat_map_iter(|case| lines(case, width)).collect();
-        out.push_str(&render(COLUMNS, &lines, INDENT, width, look.colour));
+        out.push_str(&if narrow {
+            let lines: Vec<Line> = lines.into_iter().flat_map(below_id).collect();
+            render(&COLUMNS[1..], &lines, REMARK.len(), width, look.colour)
+        } else {
+            render(COLUMNS, &lines, INDENT, width, look.colour)
+        });
     }
     out.push_str(&summary(comparison, look));
     out
 }
 
-fn header(comparison: &Comparison, width: usize, colour: bool) -> String {
+/// Whether cases with the verdict are shown.
+fn shows(verdict: Verdict, look: Look) -> bool {
+    verdict != Verdict::Equivalent || look.all
+}
+
+/// For a terminal on which the id leaves no room: the id in a line of its own, its values below.
+fn below_id(line: Line) -> Vec<Line> {
+    match line {
+        Line::Cells(mut cells) => {
+            let values = cells.split_off(1);
+            let id = cells.remove(0);
+            let id = Cell { text: format!("{}{}", " ".repeat(INDENT), id.text), ..id };
+            let id = (!id.text.trim().is_empty()).then_some(Line::Text(id));
+            let values = (!values.is_empty()).then_some(Line::Cells(values));
+            id.into_iter().chain(values).collect()
+        }
+        other => vec![other],
+    }
+}
+
+fn header(comparison: &Comparison, look: Look, width: usize) -> String {
+    let colour = look.colour;
     let title = format!("A {} against B {}", text::side(&comparison.a), text::side(&comparison.b));
-    let mut out = format!("{}\n", Paint::Bold.on(&title, colour));
+    let mut out = String::new();
+    for part in wrap(&title, look.width.unwrap_or(usize::MAX)) {
+        out.push_str(&format!("{}\n", Paint::Bold.on(&part, colour)));
+    }
+    for part in text::hosts(comparison).iter().flat_map(|line| wrap(line, width)) {
+        out.push_str(&format!("{}\n", Paint::Warn.on(&part, colour)));
+    }
     let remarks = text::floors(comparison);
     for line in std::iter::once(text::rule(comparison)).chain(remarks) {
         for part in wrap(&line, width) {
@@ -49,7 +92,7 @@ fn header(comparison: &Comparison, width: usize, colour: bool) -> String {
     out
 }
 
-fn lines(case: &Compared, width: usize) -> Vec<Line> {
+fn lines(case: &Compared, width: usize, details: bool) -> Vec<Line> {
     let decisive: Vec<&Finding> =
         case.findings.iter().filter(|finding| finding.verdict == case.verdict).collect();
     let with_values: Vec<&&Finding> =
@@ -71,24 +114,27 @@ fn lines(case: &Compared, width: usize) -> Vec<Line> {
     if case.verdict != Verdict::Equivalent {
         lines.extend(remark(&case.reason, Paint::Dim, width));
     }
-    lines.extend(
-        case.cautions.iter().flat_map(|it| remark(&format!("caution: {it}"), Paint::Warn, width)),
-    );
+    let cautions = text::cautions(case, details).iter();
+    lines.extend(cautions.flat_map(|it| remark(&format!("caution: {it}"), Paint::Warn, width)));
     lines
 }
 
 fn remark(text: &str, paint: Paint, width: usize) -> Vec<Line> {
-    const INDENT: &str = "      ";
-    let parts = wrap(text, width.saturating_sub(INDENT.len()));
-    let line = |part: String| Line::Text(Cell::new(format!("{INDENT}{part}"), paint));
+    let parts = wrap(text, width.saturating_sub(REMARK.len()));
+    let line = |part: String| Line::Text(Cell::new(format!("{REMARK}{part}"), paint));
     parts.into_iter().map(line).collect()
 }
 
 fn summary(comparison: &Comparison, look: Look) -> String {
+    let width = look.width.unwrap_or(usize::MAX);
     let hidden = comparison.count(Verdict::Equivalent) > 0 && !look.all;
     let hint = if hidden { " (--all shows those)" } else { "" };
     let cases = units::count(comparison.cases.len(), "case");
-    format!("\n{cases}: {}{hint}\n", text::counts(comparison))
+    let counts = format!("{cases}: {}{hint}", text::counts(comparison));
+    let shown = comparison.cases.iter().filter(|case| shows(case.verdict, look));
+    let cautions = text::hidden_cautions(shown, look.details);
+    let lines = std::iter::once(counts).chain(cautions).flat_map(|line| wrap(&line, width));
+    lines.fold("\n".to_owned(), |out, line| out + &line + "\n")
 }
 
 const fn paint(verdict: Verdict) -> Paint {

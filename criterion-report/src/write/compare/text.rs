@@ -1,7 +1,7 @@
 //! Words that the formats share.
 
 use crate::model::compare::{
-    Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
+    Compared, Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
 };
 use crate::units;
 
@@ -45,6 +45,31 @@ pub fn side(side: &SideFacts) -> String {
     }
 }
 
+/// The cautions of a case that are shown. On a noisy machine nearly every case has some; of what does
+/// not differ, or is left open, they decide nothing that its reason does not say.
+pub fn cautions(case: &Compared, details: bool) -> &[String] {
+    let differs = matches!(case.verdict, Verdict::Regressed | Verdict::Improved);
+    if details || differs { &case.cautions } else { &[] }
+}
+
+/// How many of these cases have cautions that are not shown.
+pub fn hidden_cautions<'a>(
+    cases: impl Iterator<Item = &'a Compared>,
+    details: bool,
+) -> Option<String> {
+    let hidden = |case: &&Compared| cautions(case, details).len() < case.cautions.len();
+    let hidden = cases.filter(hidden).count();
+    let cases = units::count(hidden, "other case");
+    (hidden > 0).then(|| format!("{cases} with cautions on the measurement (--details shows them)"))
+}
+
+/// That the sides were measured on different machines.
+pub fn hosts(comparison: &Comparison) -> Option<String> {
+    let [a, b] = [&comparison.a.hosts, &comparison.b.hosts];
+    let differ = a != b && !a.is_empty() && !b.is_empty();
+    differ.then(|| format!("caution: of two machines: {} against {}", a.join(", "), b.join(", ")))
+}
+
 /// The rule and its thresholds.
 pub fn rule(comparison: &Comparison) -> String {
     let limits = comparison.thresholds.limits;
@@ -62,8 +87,8 @@ pub fn rule(comparison: &Comparison) -> String {
             units::percent(limits.energy),
         ),
         Policy::Within => format!(
-            "policy {policy}: time {time}, accuracy {}{rules}; one launch per side, the noise within \
-             both",
+            "policy {policy}: time {time}, accuracy {}{rules}; the noise within launches, and between \
+             those of a side",
             units::error(limits.accuracy),
         ),
         Policy::Hud => format!("policy {policy}: no statistics"),

@@ -47,10 +47,16 @@ fn baseline(changes: &Changes) -> String {
 /// Words are chosen so that a comparison without a finding names none.
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
+    let is_error = |changed: &Changed| matches!(changed.change, Change::Accuracy { .. });
+    let inconclusive = if changes.inconclusive.iter().any(is_error) {
+        "Inconclusive: beyond the threshold, but the interval includes 1×, or launches disagree as much"
+    } else {
+        "Inconclusive: beyond the threshold, but the interval includes 1×"
+    };
     for (title, changed) in [
         ("Regressions", &changes.regressions),
         ("Improvements", &changes.improvements),
-        ("Inconclusive: beyond the threshold, but the interval includes 1×", &changes.inconclusive),
+        (inconclusive, &changes.inconclusive),
     ] {
         out.push_str(&titled(level, title, table(COLUMNS, &rows(changed)), changed.len()));
     }

@@ -1,0 +1,155 @@
+//! `aa`, and the noise profile that `compare` reads.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+use crate::folder::*;
+
+#[test]
+fn one_launch_per_side_is_widened_by_what_is_known_of_the_machine() {
+    let folder = Folder::new();
+    let slower = |_| main_branch(0).takes("reduction", 1_250_000);
+    folder.save("main", 0, main_branch).save("pr", 0, slower);
+    let text = one_line(&folder.out(0, &["compare", "main", "pr"]));
+    assert!(text.contains("widened by an assumed floor of ±25 %"), "{text}");
+    let of = |folder: &Folder, id: &str| {
+        let document = folder.json(&["compare", "main", "pr"]);
+        let cases = document["cases"].as_array().expect("cases").clone();
+        cases.into_iter().find(|it| it["full_id"].as_str().expect("an id").contains(id)).expect(id)
+    };
+    let open = of(&folder, "reduction");
+    assert_eq!(open["verdict"], "inconclusive");
+    assert!(open["reason"].as_str().expect("text").contains("cargo xtask bench --repeat 8"));
+    // With the launches of one revision it is decided.
+    folder.save("quiet", 8, main_branch);
+    let table = folder.out(0, &["aa", "quiet"]);
+    insta::assert_snapshot!("aa", table);
+    let text = one_line(&folder.out(0, &["compare", "main", "pr"]));
+    assert!(text.contains("widened by the case's own noise floor, from 8 launches"), "{text}");
+    assert_eq!(of(&folder, "reduction")["verdict"], "regressed");
+    assert_eq!(of(&folder, "stencil")["verdict"], "equivalent");
+}
+
+#[test]
+fn a_noise_profile_is_versioned_and_kept_whole() {
+    let folder = Folder::new();
+    folder.save("quiet", 3, main_branch);
+    folder.out(0, &["aa", "quiet", "--no-save"]);
+    let file = folder.path("criterion-torch/noise.json");
+    assert!(!file.exists(), "--no-save");
+    folder.out(0, &["aa", "quiet", "--filter", "gemv"]);
+    folder.out(0, &["aa", "quiet", "--filter", "scan"]);
+    let text = fs::read_to_string(&file).expect("written");
+    let profile: Value = serde_json::from_str(&text).expect("JSON");
+    let hosts = profile["hosts"].as_object().expect("hosts");
+    let cases = hosts.values().next().expect("a host")["cases"].as_object().expect("cases");
+    assert_eq!(cases.len(), 2, "earlier cases stay");
+    for (text, says) in [
+        (text.replace("\"version\": 1", "\"version\": 2"), "reads `criterion-torch/noise`"),
+        (
+            text.replace("\"launches\": 3", "\"launches\": 1"),
+            "of `AMD EPYC 7763 64-Core Processor, 2 CPUs, 8 GiB`, cases.kernels/default/gemv/cpu/kernel/f32-4096.launches is 1, and one launch shows no spread",
+        ),
+        (text.replace("\"time\": ", "\"time\": -"), "which is no deviation"),
+        (text.replace("\"time\": ", "\"time\": NaN, \"x\": "), "not a noise profile"),
+        (text.replace("\"time\": ", "\"time\": 1e999, \"x\": "), "number out of range"),
+        ("{".to_owned(), "not a noise profile"),
+    ] {
+        fs::write(&file, text).expect("written");
+        for args in [&["compare", "quiet@1", "quiet@2"][..], &["aa", "quiet"]] {
+            let said = folder.says(2, args);
+            assert!(said.contains("noise.json") && said.contains(says), "{said}");
+            // `aa` keeps what it does not measure, and so reads it, too.
+            assert!(said.contains("delete it, and make it anew with"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+    let said = folder.says(2, &["compare", "quiet@1", "quiet@2", "--noise", "none.json"]);
+    assert!(said.contains("--noise none.json: there is no such file"), "{said}");
+}
+
+#[test]
+fn aa_takes_launches_of_one_clean_revision_and_machine() {
+    let revision = |revision: &'static str| {
+        move |fixture: Fixture| {
+            fixture.edit("kernels/", |it| {
+                it.record.environment.git_revision = Some(revision.to_owned());
+            })
+        }
+    };
+    let (dirty, other) = (revision("1f0c2ab34d56-dirty"), revision("0a1b2c3d4e5f"));
+    let folder = Folder::new();
+    folder
+        .save("alone", 1, main_branch)
+        .save("dirty", 3, |launch| dirty(main_branch(launch)))
+        .save("mixed", 3, |launch| {
+            if launch == 2 { other(main_branch(launch)) } else { main_branch(launch) }
+        })
+        .save("moved", 3, |launch| {
+            main_branch(launch).edit("scan", |it| {
+                it.record.environment.host.cpus = if launch == 3 { 64 } else { 2 };
+            })
+        });
+    let said = folder.says(0, &["compare", "mixed", "dirty"]);
+    assert!(said.contains("the launches of `mixed` are of 2 revisions"), "{said}");
+    folder.out(0, &["export", "json", "--baseline", "alone@1", "--output", "alone.json"]);
+    for (name, says) in [
+        ("alone", "`alone` has one launch, which shows no spread: measure several"),
+        ("dirty@2", "`dirty@2` is one launch, which shows no spread: say `dirty`, which is all of"),
+        ("alone.json", "`alone.json` is a file or a folder, and so one launch"),
+        ("dirty", "are of 1f0c2ab34d56-dirty: uncommitted changes may differ"),
+        ("mixed", "are of 2 revisions (0a1b2c3d4e5f, 1f0c2ab34d56)"),
+        ("moved", "launches are of two machines: `kernels/default/scan"),
+    ] {
+        let said = folder.says(2, &["aa", name]);
+        assert!(said.contains(says), "{name}: {said}");
+    }
+    folder.out(0, &["aa", "dirty", "--allow-dirty", "--no-save"]);
+}
+
+#[test]
+fn another_aa_widens_by_what_both_show() {
+    let folder = Folder::new();
+    // Of the first, all cases are noisy; of the second, one, and it is quiet.
+    let noisy =
+        |launch| clean(main_branch(launch)).edit("kernels/", |it| wobble(it, launch, 1_000_000));
+    folder.save("noisy", 6, noisy);
+    let few = |launch| {
+        let mut fixture = main_branch(launch);
+        fixture.cases.retain(|it| it.record.full_id.contains("scan"));
+        fixture
+    };
+    let differs = |launch: u64| few(launch).takes("scan", 1_000_000 + 120_000 * (launch % 2));
+    folder.save("few", 4, differs);
+    folder.out(0, &["aa", "noisy"]);
+    let kept = folder.out(0, &["aa", "few", "--no-save"]);
+    // The profile is the machine's: nine cases, of which this is one.
+    assert!(kept.contains("over 9 cases"), "{kept}");
+    let file = fs::read_to_string(folder.path("criterion-torch/noise.json")).expect("written");
+    assert!(!file.contains("\"launches\": 4"), "--no-save");
+    assert_eq!(folder.out(0, &["aa", "few"]), kept, "what is printed is of what is saved");
+}
+
+#[test]
+fn an_energy_s_deviation_is_of_the_launches_that_have_one() {
+    let folder = Folder::new();
+    let some = |launch: u64| {
+        main_branch(launch).edit("scan", |it| match &mut it.record.measures.energy {
+            energy if launch < 3 => *energy = None,
+            energy => energy.as_mut().expect("measured").joules *= 1.0 + 0.1 * launch as f64,
+        })
+    };
+    folder.save("quiet", 5, some);
+    folder.out(0, &["aa", "quiet"]);
+    let text = fs::read_to_string(folder.path("criterion-torch/noise.json")).expect("written");
+    let profile: Value = serde_json::from_str(&text).expect("JSON");
+    let hosts = profile["hosts"].as_object().expect("hosts");
+    let cases = &hosts.values().next().expect("a host")["cases"];
+    let scan = &cases["kernels/default/scan/cpu/kernel/f32-4096"];
+    assert_eq!((&scan["launches"], &scan["energy_launches"]), (&5.into(), &3.into()));
+    assert!(scan["energy"].as_f64().is_some_and(|sigma| sigma > 0.0), "{scan}");
+    // Where all launches have it, one number says it.
+    assert_eq!(cases["kernels/default/gemv/cpu/kernel/f32-4096"].get("energy_launches"), None);
+}

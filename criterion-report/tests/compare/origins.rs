@@ -1,0 +1,105 @@
+//! What a side can be, and what is refused.
+
+use std::fs;
+
+use plan::Device::Cuda;
+use plan::Dtype::Float32;
+
+use crate::fixture::{Fixture, Make};
+use crate::folder::*;
+
+#[test]
+fn machines_are_refused_unless_asked_for() {
+    let folder = Folder::new();
+    let elsewhere = |_| {
+        main_branch(0).edit("kernels/", |it| {
+            it.record.environment.host.cpu_model = "Another CPU".to_owned();
+        })
+    };
+    folder.save("main", 0, main_branch).save("pr", 0, elsewhere);
+    let said = folder.says(2, &["compare", "main", "pr"]);
+    assert!(
+        said.contains("was measured on two machines") && said.contains("Another CPU"),
+        "{said}"
+    );
+    let document = folder.json(&["compare", "main", "pr", "--across-hosts"]);
+    let text = folder.out(0, &["compare", "main", "pr", "--across-hosts"]);
+    assert!(one_line(&text).contains("caution: of two machines: AMD EPYC"), "{text}");
+    for case in document["cases"].as_array().expect("cases") {
+        let caution = case["cautions"][0].as_str().expect("a caution");
+        assert!(caution.starts_with("of two machines: "), "{caution}");
+    }
+}
+
+#[test]
+fn sides_are_names_folders_and_earlier_reports() {
+    let folder = Folder::new();
+    folder.save("main", 0, main_branch).save("new", 0, main_branch).save("both", 2, main_branch);
+    folder.save("both", 0, main_branch);
+    folder.out(0, &["kernels", "--output-dir", "earlier"]);
+    for side in ["new", ".", "./criterion", "earlier"] {
+        let document = folder.json(&["compare", "main", side]);
+        let cases = document["cases"].as_array().expect("cases");
+        assert_eq!(cases.len(), KERNELS.len(), "{side}");
+        assert_ne!(cases[0]["verdict"], "missing", "{side}");
+    }
+    // What files hold of it: all, or times alone.
+    for (format, measures) in [("json", 4), ("jsonl", 4), ("critcmp", 1)] {
+        let file = format!("main.{format}");
+        folder.out(0, &["export", format, "--baseline", "main", "--output", &file]);
+        let document = folder.json(&["compare", "main", &file]);
+        let cases = document["cases"].as_array().expect("cases");
+        assert_eq!(cases.len(), KERNELS.len(), "{file}");
+        for case in cases {
+            let found = case["measures"].as_array().expect("measures");
+            let both = found.iter().filter(|it| !it["b"].is_null()).count();
+            assert_eq!(both, measures, "{file}: {case}");
+            assert_eq!(found[0]["ratio"], 1.0, "{file}");
+        }
+    }
+    let said = folder.says(0, &["compare", "both", "main"]);
+    let note = "`both` is left out: its launches `both@1` to `both@2` are compared";
+    assert!(said.contains(note), "{said}");
+    let said = folder.says(2, &["compare", "main", "elsewhere"]);
+    let names = "use one of: both, main, new";
+    assert!(said.contains("`elsewhere` is no side") && said.contains(names), "{said}");
+    for slip in ["mian", "mains", "main@1"] {
+        let said = folder.says(2, &["compare", slip, "new"]);
+        assert!(said.contains("did you mean `main`?"), "{said}");
+    }
+    fs::write(folder.path("notes.txt"), "no export").expect("written");
+    let said = folder.says(2, &["compare", "main", "notes.txt"]);
+    assert!(said.contains("notes.txt: not an export of results"), "{said}");
+}
+
+#[test]
+fn a_cuda_case_is_of_its_gpu() {
+    let folder = Folder::new();
+    let on = |gpu: &'static str| {
+        move |_| {
+            clean(Fixture::of(&[Make("gemv", "kernel", Float32, Cuda, 1_000_000)])).edit(
+                "gemv",
+                |it| {
+                    it.record.environment.torch.cuda_device = Some(gpu.to_owned());
+                },
+            )
+        }
+    };
+    folder.save("main", 0, on("NVIDIA H200")).save("pr", 0, on("NVIDIA A100"));
+    let said = folder.says(2, &["compare", "main", "pr"]);
+    assert!(said.contains("NVIDIA H200") && said.contains("NVIDIA A100"), "{said}");
+}
+
+#[test]
+fn a_measurement_is_not_taken_for_another_one() {
+    let folder = Folder::new();
+    let slower = |_| main_branch(0).takes("reduction", 1_250_000);
+    folder.save("main", 0, main_branch).save("new", 0, main_branch).save("pr", 0, slower);
+    let said = folder.says(2, &["compare", "main", "main"]);
+    assert!(said.contains("A and B are both `main`"), "{said}");
+    for (b, cases) in [("new", "9 cases"), ("pr", "8 cases")] {
+        let said = folder.says(0, &["compare", "main", b]);
+        let says = format!("A and B hold the same measurement of {cases}, which says nothing");
+        assert!(said.contains(&says), "{b}: {said}");
+    }
+}
