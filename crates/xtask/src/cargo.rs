@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::error::{Error, Result};
+use crate::json::Json;
+use crate::results::{HOME, Results};
 use crate::setup;
 use crate::workspace::Workspace;
 use ::libtorch::{COMPILER_PYTHON, PYTHON};
@@ -12,7 +14,9 @@ use ::libtorch::{COMPILER_PYTHON, PYTHON};
 /// `cargo xtask bench`: measures, then prints the report.
 pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
     setup::before(workspace)?;
-    let status = cargo(workspace, &["bench"], arguments)?;
+    let home = results(workspace)?.criterion;
+    let with_home = |words, arguments| status(at_home(command(workspace, words, arguments), &home));
+    let status = with_home(&["bench"], arguments)?;
     if !measures(arguments) {
         return Ok(exit_code(status));
     }
@@ -24,7 +28,7 @@ pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> 
         );
         return Ok(exit_code(status));
     }
-    let reported = cargo(workspace, PROGRAM, &["show".into()])?;
+    let reported = with_home(PROGRAM, &["show".into()])?;
     Ok(exit_code(if status.success() { reported } else { status }))
 }
 
@@ -39,6 +43,8 @@ pub struct Kernels {
     pub shows_plan: bool,
     pub filter: Option<OsString>,
     pub save_baseline: Option<OsString>,
+    /// Where the results go, criterion's.
+    pub home: PathBuf,
     /// The arguments of the report.
     pub report: Vec<OsString>,
 }
@@ -56,7 +62,8 @@ pub fn kernels(workspace: &Workspace, run: &Kernels) -> Result<ExitCode> {
     if !planned.success() {
         return Ok(exit_code(planned));
     }
-    let mut bench = command(workspace, &["bench", "--bench", "kernels", "--"], &[]);
+    let bench = command(workspace, &["bench", "--bench", "kernels", "--"], &[]);
+    let mut bench = at_home(bench, &run.home);
     bench
         .args(run.save_baseline.iter().flat_map(|it| ["--save-baseline".as_ref(), it.as_os_str()]));
     bench.args(&run.filter);
@@ -77,7 +84,7 @@ pub fn kernels(workspace: &Workspace, run: &Kernels) -> Result<ExitCode> {
         eprintln!("cargo bench failed ({measured}), so no report");
         return Ok(exit_code(measured));
     }
-    let reported = cargo(workspace, PROGRAM, &run.report)?;
+    let reported = status(at_home(command(workspace, PROGRAM, &run.report), &run.home))?;
     if died {
         eprintln!(
             "error: the run died before its end ({measured}); the report is of the cases before \
@@ -104,7 +111,7 @@ const MISTAKE: i32 = 2;
 /// `cargo xtask test`: every test of the workspace.
 pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
     setup::before(workspace)?;
-    Ok(exit_code(cargo(workspace, &["test", "--workspace"], arguments)?))
+    Ok(exit_code(status(command(workspace, &["test", "--workspace"], arguments))?))
 }
 
 /// `compare-torchao`, on a libtorch that is there: the `self_test` bench, which holds the loop.
@@ -150,14 +157,40 @@ fn measures(arguments: &[OsString]) -> bool {
 
 /// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the
 /// very value that cargo would set again.
-fn cargo(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Result<ExitStatus> {
-    status(command(workspace, words, arguments))
-}
-
 fn command(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Command {
     let mut cargo = in_folder(workspace.root());
     cargo.args(words).args(arguments);
     cargo
+}
+
+/// A benchmark or the report, told where the results are: by itself the report knows no configuration
+/// of cargo's.
+pub fn at_home(mut cargo: Command, home: &Path) -> Command {
+    cargo.env(HOME, home);
+    cargo
+}
+
+/// Of the clone, where its benchmarks run.
+pub fn results(workspace: &Workspace) -> Result<Results> {
+    let root = workspace.root();
+    Ok(Results::of_environment(root, &target(root)?))
+}
+
+/// Where cargo builds the clone at `root`: variables and its configuration have a say in that.
+pub fn target(root: &Path) -> Result<PathBuf> {
+    let mut cargo = in_folder(root);
+    cargo.args(["metadata", "--no-deps", "--format-version=1"]).stdin(Stdio::null());
+    let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
+    let metadata = Json::parse(&String::from_utf8_lossy(&output.stdout));
+    let target = metadata.as_ref().and_then(|it| it.get("target_directory")?.text());
+    target.map(PathBuf::from).ok_or_else(|| {
+        Error::new(format!(
+            "cargo metadata in {} does not say where cargo builds ({}): {}",
+            root.display(),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))
+    })
 }
 
 /// The cargo that runs this, in a folder.
@@ -168,9 +201,11 @@ pub fn in_folder(folder: &Path) -> Command {
 }
 
 pub fn status(mut cargo: Command) -> Result<ExitStatus> {
-    cargo.status().map_err(|error| {
-        Error::new(format!("cannot run {}: {error}", cargo.get_program().display()))
-    })
+    cargo.status().map_err(|error| not_run(&cargo, &error))
+}
+
+pub fn not_run(command: &Command, error: &std::io::Error) -> Error {
+    Error::new(format!("cannot run {}: {error}", command.get_program().display()))
 }
 
 fn exit_code(status: ExitStatus) -> ExitCode {

@@ -105,20 +105,23 @@ launches of their own, then compared: cargo criterion-report compare A B.
   cargo xtask compare-branches main main --launches 10     A/A: how noisy is it here?
   cargo xtask compare-branches --clean                     remove all worktrees
 
-It takes 16 times as long as one `cargo bench` with that filter, and a build of
-everything for each commit that is new here: for the default suites, two hours and
+It takes 16 times as long as one `cargo bench` with that filter, and a build for each
+commit that is new here, of everything for the first: for the default suites, two hours and
 more; for a dozen small cases, some minutes. So filter. stderr says how much is left;
 stdout has the comparison alone.
 
 Commits are checked out and built in target/compare/<commit>, which is kept for the
-next time, some 2 GB each. The dot is built where it lies: leave its sources alone
+next time, some 2 GB each. A new one takes its dependencies over from the one that was
+built last, so that only this project's own crates are compiled. The dot is built where it lies: leave its sources alone
 until the end; changes are found out, and end the comparison. Launches are kept as A@1,
 B@1, B@2 and so on in this clone's target/criterion, under the names of the revisions
 (feature/x as feature-x), and replace earlier ones of these names. Both sides use this
 toolchain and this clone's libtorch. A relative path in BENCH_CONFIG is each side's own
-file. Failed cases are kept as such; any other failure ends the comparison.
+file. Failed cases are kept as such; any other failure ends the comparison, and so does
+Ctrl-C: launches until then are kept, and the next comparison replaces them. One at a
+time: a second one is told who measures, and ends.
 Exit codes: that of the comparison: 0 fine, 1 what --fail-on names was found, 2 a
-mistake; or that of the cargo command that failed, which is named with its folder.
+mistake, or somebody else measures here; or that of the cargo command that failed, which is named with its folder.
 ";
 
 pub const KERNELS: &str = "\

@@ -1,9 +1,10 @@
 //! Several launches of one or more sides: everything is built first, then all is measured.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::bench_arguments::BenchArguments;
+use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::order;
 use crate::progress;
@@ -11,13 +12,14 @@ use crate::results::{self, Results};
 use crate::side::Side;
 
 /// Measures each of `sides` in `launches` launches. Earlier launches under the same names go, and not
-/// before there is something to measure. `stdout` is where criterion's words go. Returns whether any
-/// cases failed.
+/// before there is something to measure. `claim` is that of `results`, `stdout` is where criterion's
+/// words go. Returns whether any cases failed.
 pub fn run(
     sides: &[Side],
     launches: u64,
     arguments: &BenchArguments,
     results: &Results,
+    claim: &Claim,
     stdout: impl Fn() -> Stdio,
 ) -> Result<bool> {
     let built = sides.iter().map(|side| side.build(arguments)).collect::<Result<Vec<_>>>()?;
@@ -25,7 +27,7 @@ pub fn run(
     sides.iter().try_for_each(|side| replace(results, &side.name))?;
 
     let order = order::alternating(sides.len(), launches);
-    let (mut elapsed, mut cases_failed) = (Duration::ZERO, false);
+    let (start, mut cases_failed) = (Instant::now(), false);
     for (done, launch) in order.iter().enumerate() {
         let (side, built) = (&sides[launch.side], &built[launch.side]);
         let kept_as = results::kept_as(&side.name, launch.number);
@@ -33,11 +35,9 @@ pub fn run(
             let what = format!("launch {} of {} ({kept_as})", done + 1, order.len());
             error.during(&what).remedy("what was measured until then is kept")
         };
+        eprintln!("{}", progress::line(done, order.len(), &kept_as, start.elapsed()));
         side.unchanged(arguments, built).map_err(stopped)?;
-        eprintln!("{}", progress::line(done, order.len(), &kept_as, elapsed));
-        let start = Instant::now();
-        let status = side.launch(arguments, &kept_as, stdout()).map_err(stopped)?;
-        elapsed += start.elapsed();
+        let status = side.launch(arguments, &kept_as, claim, stdout()).map_err(stopped)?;
         if !status.success() {
             cases_failed = true;
             let rest = "; cargo runs no benchmarks after those in which cases failed";

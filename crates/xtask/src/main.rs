@@ -6,6 +6,8 @@
 mod age;
 mod error;
 mod json;
+
+mod claim;
 mod order;
 mod progress;
 mod results;
@@ -40,6 +42,7 @@ mod kernels;
 mod bench_arguments;
 mod git;
 mod launches;
+mod seed;
 mod side;
 
 mod compare_branches;

@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::process::{ExitCode, Stdio};
 
 use crate::bench_arguments::BenchArguments;
+use crate::cargo;
 use crate::error::{Error, Result};
 use crate::launches;
-use crate::results::{self, Results};
+use crate::results::{self, HOME};
 use crate::setup;
 use crate::side::Side;
 use crate::workspace::Workspace;
@@ -71,16 +72,21 @@ pub fn count(option: &str, value: Option<&OsStr>) -> Result<u64> {
 /// Provisions, builds, measures, and says what can be done with it.
 pub fn command(workspace: &Workspace, repeat: &Repeat) -> Result<ExitCode> {
     let Repeat { launches, name, arguments } = repeat;
-    setup::before(workspace)?;
     let root = workspace.root();
-    let side = Side { name: name.clone(), folder: root.to_path_buf(), environment: Vec::new() };
-    let results = Results::of_environment(root);
-    let failed = launches::run(&[side], *launches, arguments, &results, Stdio::inherit)?;
+    let results = cargo::results(workspace)?;
+    let claim = results.claim()?;
+    setup::before(workspace)?;
+    let environment = vec![(HOME, results.criterion.clone())];
+    let folder = root.to_path_buf();
+    let side = Side { name: name.clone(), folder, worktree: false, environment };
+    let failed = launches::run(&[side], *launches, arguments, &results, &claim, Stdio::inherit)?;
     let (first, last) = (results::kept_as(name, 1), results::kept_as(name, *launches));
+    let option = results.option(root);
     eprintln!(
         "kept as {first} to {last}\n  \
-         how far they are apart among themselves: cargo criterion-report aa {name}\n  \
-         beside launches of another name:         cargo criterion-report compare OTHER {name}"
+         how far they are apart among themselves: cargo criterion-report aa {name}{option}\n  \
+         beside launches of another name:         \
+         cargo criterion-report compare OTHER {name}{option}"
     );
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -6,7 +6,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::claim::Claim;
 use crate::error::{Error, Result};
+
+/// Names criterion's folder to the benchmarks and to the report.
+pub const HOME: &str = "CRITERION_HOME";
 
 /// The results of one clone.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,17 +22,33 @@ pub struct Results {
 }
 
 impl Results {
-    /// Those of the clone at `root`, where its benchmarks run.
-    pub fn of_environment(root: &Path) -> Self {
-        let criterion = match env::var_os("CRITERION_HOME") {
+    /// Those of the clone at `root`, where its benchmarks run, which cargo builds in `target`.
+    pub fn of_environment(root: &Path, target: &Path) -> Self {
+        let criterion = match env::var_os(HOME) {
             Some(home) => root.join(home),
-            None => target(root).join("criterion"),
+            None => target.join("criterion"),
         };
         Self::at(criterion)
     }
 
+    /// What `cargo criterion-report` has to be told at `root` to find them, if anything: it knows the
+    /// variables, but not cargo's configuration.
+    pub fn option(&self, root: &Path) -> String {
+        let variables = [HOME, "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+        let known = variables.iter().any(|name| env::var_os(name).is_some());
+        if known || self.criterion == root.join("target/criterion") {
+            return String::new();
+        }
+        format!(" --criterion-dir {}", self.criterion.display())
+    }
+
     fn at(criterion: PathBuf) -> Self {
         Self { records: criterion.with_file_name("criterion-torch"), criterion }
+    }
+
+    /// Held by whoever has several launches leave their results here.
+    pub fn claim(&self) -> Result<Claim> {
+        Claim::take(&self.records.join("launches.lock"))
     }
 
     /// Removes every launch of the side `name`: the folders `name@1`, `name@2` and so on of every
@@ -39,11 +59,6 @@ impl Results {
         remove_in(&self.records, name, &mut removed)?;
         Ok(removed)
     }
-}
-
-/// Where cargo builds the clone at `root`.
-pub fn target(root: &Path) -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
 /// Under which name a launch of a side is kept.

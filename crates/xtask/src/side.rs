@@ -1,17 +1,18 @@
 //! One side of a comparison: built once, measured in several launches.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 
 use crate::bench_arguments::BenchArguments;
-use crate::cargo;
+use crate::cargo::{self, not_run};
+use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::git;
 use crate::json::Json;
+use crate::seed;
 
 #[derive(Debug)]
 pub struct Side {
@@ -19,8 +20,10 @@ pub struct Side {
     pub name: String,
     /// Where cargo runs.
     pub folder: PathBuf,
-    /// What is set or, without a value, unset for cargo and for the benchmarks.
-    pub environment: Vec<(&'static str, Option<OsString>)>,
+    /// Whether that is a worktree of its own, in whose `target` it builds.
+    pub worktree: bool,
+    /// What is set for cargo and for the benchmarks.
+    pub environment: Vec<(&'static str, PathBuf)>,
 }
 
 /// The benchmarks that were built: the path of each, and a hash of what it holds.
@@ -37,6 +40,9 @@ impl Built {
 impl Side {
     /// Builds the benchmarks; cargo says on stderr how far it is.
     pub fn build(&self, arguments: &BenchArguments) -> Result<Built> {
+        if self.worktree {
+            seed::take_over(&self.folder)?;
+        }
         let mut cargo = self.build_command(arguments);
         cargo.stderr(Stdio::inherit());
         let output = run(&mut cargo)?;
@@ -87,15 +93,17 @@ impl Side {
         Ok(())
     }
 
-    /// One launch, whose results are kept under `kept_as`. What it prints goes to `stdout`.
+    /// One launch, whose results are kept under `kept_as`. What it prints goes to `stdout`, and it
+    /// holds `claim` until it ends.
     pub fn launch(
         &self,
         arguments: &BenchArguments,
         kept_as: &str,
+        claim: &Claim,
         stdout: Stdio,
     ) -> Result<ExitStatus> {
         let mut cargo = self.cargo();
-        cargo.args(arguments.launch(kept_as)).stdout(stdout);
+        cargo.args(arguments.launch(kept_as)).stdin(claim.as_stdin()?).stdout(stdout);
         let status = run_status(&mut cargo)?;
         if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
             return Err(self.failed("could not be measured", status, &cargo));
@@ -114,11 +122,9 @@ impl Side {
         let mut cargo = cargo::in_folder(&self.folder);
         // The records name the commit of the folder that they are measured in.
         git::unset_variables(&mut cargo);
-        for (name, value) in &self.environment {
-            match value {
-                Some(value) => cargo.env(name, value),
-                None => cargo.env_remove(name),
-            };
+        cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if self.worktree {
+            cargo.env("CARGO_TARGET_DIR", self.folder.join("target"));
         }
         cargo
     }
@@ -130,9 +136,11 @@ impl Side {
 
     /// The command as it can be repeated by hand.
     fn line(&self, cargo: &Command) -> String {
+        let set =
+            self.environment.iter().map(|(name, value)| format!("{name}={}", value.display()));
         let words = cargo.get_args().map(|word| word.to_string_lossy().into_owned());
-        let words = words.collect::<Vec<_>>().join(" ");
-        format!("cargo {words}, in {}", self.folder.display())
+        let words: Vec<_> = set.chain(["cargo".to_owned()]).chain(words).collect();
+        format!("{}, in {}", words.join(" "), self.folder.display())
     }
 }
 
@@ -142,10 +150,6 @@ fn run(command: &mut Command) -> Result<Output> {
 
 fn run_status(command: &mut Command) -> Result<ExitStatus> {
     command.status().map_err(|error| not_run(command, &error))
-}
-
-fn not_run(command: &Command, error: &std::io::Error) -> Error {
-    Error::new(format!("cannot run {}: {error}", command.get_program().display()))
 }
 
 /// The benchmarks among cargo's messages, one in JSON per line.

@@ -5,139 +5,9 @@
 #[allow(dead_code, reason = "each test program uses its own part")]
 mod common;
 
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use common::{Outcome, Scratch};
-
-/// A clone with one commit on `main`, and libtorch.
-struct Repository {
-    scratch: Scratch,
-    clone: PathBuf,
-}
-
-impl Repository {
-    fn new() -> Self {
-        let scratch = Scratch::new();
-        let clone = scratch.clone_dir();
-        fs::remove_dir_all(&clone).expect("make place");
-        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/speed"), &clone);
-        scratch.run(&["setup", "--cpu"]).assert_fine();
-        let repository = Self { scratch, clone };
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
-        repository.commit();
-        repository
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let mut git = Command::new("git");
-        git.args(["-c", "user.name=test", "-c", "user.email=test@localhost"]).args(arguments);
-        let output = isolated(&mut git).current_dir(&self.clone).output().expect("run git");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).expect("git prints text").trim().to_owned()
-    }
-
-    /// All that lies here; the first 12 digits.
-    fn commit(&self) -> String {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--message=change"]);
-        self.git(&["rev-parse", "--short=12", "HEAD"])
-    }
-
-    /// A branch whose benchmark has another line, checked out.
-    fn branch(&self, name: &str, from: &str, to: &str) -> String {
-        self.git(&["switch", "--quiet", "--create", name, "main"]);
-        self.edit(from, to);
-        self.commit()
-    }
-
-    fn edit(&self, from: &str, to: &str) {
-        let source = fs::read_to_string(self.source()).expect("read the benchmark");
-        assert!(source.contains(from));
-        fs::write(self.source(), source.replace(from, to)).expect("change the benchmark");
-    }
-
-    fn source(&self) -> PathBuf {
-        self.clone.join("benches/speed.rs")
-    }
-
-    fn xtask(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        let mut xtask = self.scratch.xtask(&line.split_whitespace().collect::<Vec<_>>());
-        let inherited = |name| std::env::var_os(name).unwrap_or_default();
-        // Before the python3 of this machine.
-        let mut path = OsString::from(self.scratch.python().parent().expect("bin"));
-        path.push(":");
-        path.push(inherited("PATH"));
-        xtask
-            .env("PATH", path)
-            .env("HOME", inherited("HOME"))
-            .env("CARGO", env!("CARGO"))
-            // As cargo's alias sets it.
-            .env("LIBTORCH", self.scratch.link())
-            .env("SPEED_LOG", self.scratch.fake("log"))
-            .env_remove("CARGO_BUILD_TARGET_DIR");
-        isolated(&mut xtask).envs(variables.iter().copied());
-        Outcome::of(xtask)
-    }
-
-    /// What was launched since the last time, with HERE for the clone.
-    fn launched(&self) -> Vec<String> {
-        let lines = self.scratch.log("log");
-        self.scratch.set("log", "");
-        let here = self.clone.display().to_string();
-        lines.iter().map(|line| line.replace(&here, "HERE").trim_end().to_owned()).collect()
-    }
-
-    /// What is kept, as folders in `target` and the number in each.
-    fn kept(&self) -> Vec<String> {
-        let mut kept = Vec::new();
-        for (folder, file) in
-            [("criterion/speed/some-case", "sample.json"), ("criterion-torch", "speed.jsonl")]
-        {
-            for entry in fs::read_dir(self.clone.join("target").join(folder)).expect("results") {
-                let entry = entry.expect("results").path();
-                let number = fs::read_to_string(entry.join(file)).expect("a number");
-                let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                kept.push(format!(
-                    "{} {name} {number}",
-                    if file == "sample.json" { "time" } else { "record" }
-                ));
-            }
-        }
-        kept.sort();
-        kept
-    }
-}
-
-/// Without the user's configuration and a hook's variables.
-fn isolated(command: &mut Command) -> &mut Command {
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
-        command.env_remove(name);
-    }
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1")
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("make a folder");
-    for entry in fs::read_dir(from).expect("read the fixture") {
-        let path = entry.expect("read the fixture").path();
-        let target = to.join(path.file_name().expect("it has a name"));
-        // What somebody built in the fixture is no part of it.
-        if path.is_dir() && !path.ends_with("target") {
-            copy(&path, &target);
-        } else if path.is_file() {
-            fs::copy(&path, target).expect("copy a file");
-        }
-    }
-}
-
-/// Names with numbers, as `kept` gives them.
-fn both(names: &[(&str, u32)]) -> Vec<String> {
-    let of = |kind| names.iter().map(move |(name, number)| format!("{kind} {name} {number}"));
-    of("record").chain(of("time")).collect()
-}
+use common::repository::{Repository, both};
 
 #[test]
 fn launches_are_kept_under_their_numbers_and_replace_a_longer_set() {
@@ -215,18 +85,15 @@ fn branches_are_measured_in_turn_from_worktrees_and_compared() {
     let table = "main: 100 100 100\nfeature-x: 120 120 120\n";
     assert_eq!(outcome.stdout, format!("{table}fails on regression\n"), "and nothing else");
     let (a, b) = (format!("HERE/target/compare/{main}"), format!("HERE/target/compare/{branch}"));
+    // What the clone's link leads to, for both.
+    let libtorch = fs::read_link(repository.scratch.link()).expect("setup made a link");
     let launch = |name: &str, folder: &str| {
-        format!("{name} in {folder} with {folder}/.libtorch: some --bench")
+        format!("{name} in {folder} with {}: some --bench", libtorch.display())
     };
     let order = [("main@1", &a), ("feature-x@1", &b), ("feature-x@2", &b), ("main@2", &a)];
     let order = order.into_iter().chain([("main@3", &a), ("feature-x@3", &b)]);
     let order: Vec<String> = order.map(|(name, folder)| launch(name, folder)).collect();
     assert_eq!(repository.launched(), order);
-    let libtorch = fs::read_link(repository.scratch.link()).expect("setup made a link");
-    for commit in [&main, &branch] {
-        let link = repository.clone.join("target/compare").join(commit).join(".libtorch");
-        assert_eq!(fs::read_link(link).expect("a link like the clone's"), libtorch);
-    }
 
     // Again, with what is not committed: nothing is checked out or built that is there.
     repository.edit("= 120;", "= 130;");
@@ -264,9 +131,9 @@ fn results_come_together_wherever_cargo_builds() {
         assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 100\n", "{variable}");
     }
     assert!(elsewhere.join("criterion/speed/some-case/main@1").exists(), "as with cargo bench");
-    for place in [elsewhere.join("compare"), repository.clone.join("target/compare")] {
-        assert!(place.join(&main).join("target/release/deps").exists(), "a side has its own");
-    }
+    let place = elsewhere.join("compare").join(&main);
+    assert!(place.join("target/release/deps").exists(), "a side has its own");
+    assert!(!repository.clone.join("target").exists());
 }
 
 #[test]
@@ -285,7 +152,8 @@ fn what_cannot_be_compared_is_known_before_anything_is_measured() {
     let broken = repository.branch("broken", "fn main", "fn naim");
     let place = repository.clone.join("target/compare").join(broken);
     let said = [
-        "broken could not be built (exit status: 101): cargo bench --no-run",
+        "broken could not be built (exit status: 101): CRITERION_HOME=",
+        "cargo bench --no-run --message-format=json-render-diagnostics, in ",
         &place.display().to_string(),
     ];
     repository.xtask("compare-branches main broken", &[]).assert_refused(101, &said);

@@ -12,18 +12,23 @@ use std::process::{ExitCode, ExitStatus, Stdio};
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::launches;
-use crate::results::Results;
+use crate::link::Link;
+use crate::results::{HOME, Results};
 use crate::setup;
 use crate::side::Side;
 use crate::source::Source;
 use crate::workspace::Workspace;
 pub use options::{Options, Request};
 use revision::Revision;
+use worktree::Worktrees;
 
 pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     match request {
         Request::Compare(options) => compare(workspace, options),
-        Request::Clean => worktree::clean(workspace.root()).map(|()| ExitCode::SUCCESS),
+        Request::Clean => {
+            let root = workspace.root();
+            Worktrees::claim(&cargo::target(root)?)?.clean(root).map(|()| ExitCode::SUCCESS)
+        }
     }
 }
 
@@ -32,21 +37,26 @@ fn compare(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let [a, b] = &options.revisions;
     // Before anything is downloaded or built.
     let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
+    let target = cargo::target(root)?;
+    let results = Results::of_environment(root, &target);
+    // Until the comparison is printed.
+    let claim = results.claim()?;
+    let worktrees = Worktrees::claim(&target)?;
     setup::before(workspace)?;
-    let results = Results::of_environment(root);
     let names = revision::names(&revisions);
     let mut sides = Vec::new();
     for (revision, name) in revisions.iter().zip(&names) {
-        sides.push(side(workspace, revision, name, &results)?);
+        sides.push(side(workspace, revision, name, &worktrees, &results)?);
     }
     announce(&revisions, &sides);
     check_report(root, &results)?;
     // The comparison alone goes to stdout.
     let stdout = || Stdio::from(io::stderr());
-    launches::run(&sides, options.launches, &options.arguments, &results, stdout)?;
+    launches::run(&sides, options.launches, &options.arguments, &results, &claim, stdout)?;
     let [a, b] = &names;
     eprintln!(
-        "kept as {a}@… and {b}@…; to compare them again: cargo criterion-report compare {a} {b}"
+        "kept as {a}@… and {b}@…; to compare them again: cargo criterion-report compare {a} {b}{}",
+        results.option(root)
     );
     let mut arguments: Vec<OsString> = vec!["compare".into(), a.into(), b.into()];
     if let Some(gates) = &options.fail_on {
@@ -57,24 +67,29 @@ fn compare(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 }
 
 /// Where a revision is measured, so that both leave their results in one place.
-fn side(workspace: &Workspace, revision: &Revision, name: &str, results: &Results) -> Result<Side> {
+fn side(
+    workspace: &Workspace,
+    revision: &Revision,
+    name: &str,
+    worktrees: &Worktrees,
+    results: &Results,
+) -> Result<Side> {
     let name = name.to_owned();
-    let home = (HOME, Some(results.criterion.clone().into_os_string()));
+    let mut environment = vec![(HOME, results.criterion.clone())];
     let (Some(commit), Some(short)) = (&revision.commit, revision.short()) else {
         let folder = workspace.root().to_path_buf();
-        return Ok(Side { name, folder, environment: vec![home] });
+        return Ok(Side { name, folder, worktree: false, environment });
     };
-    let folder = worktree::provide(workspace, commit, short)?;
-    let target = ("CARGO_TARGET_DIR", Some(folder.join("target").into_os_string()));
-    let mut environment = vec![home, target];
-    // Else cargo is told of this clone's link, and not of the worktree's own.
-    if Source::of_environment(workspace)? == Source::Link {
-        environment.push(("LIBTORCH", None));
+    let folder = worktrees.provide(workspace.root(), commit, short)?;
+    // By one path for all: what is built with it can be taken over from worktree to worktree. And not
+    // by that of a link: torch-sys has to see that it leads elsewhere now.
+    if Source::of_environment(workspace)? == Source::Link
+        && let Link::To(libtorch) = Link::read(workspace)?
+    {
+        environment.push(("LIBTORCH", libtorch));
     }
-    Ok(Side { name, folder, environment })
+    Ok(Side { name, folder, worktree: true, environment })
 }
-
-const HOME: &str = "CRITERION_HOME";
 
 fn announce(revisions: &[Revision; 2], sides: &[Side]) {
     for (revision, side) in revisions.iter().zip(sides) {
@@ -109,7 +124,7 @@ fn report(
     arguments: &[OsString],
     stdout: Stdio,
 ) -> Result<ExitStatus> {
-    let mut cargo = cargo::in_folder(root);
-    cargo.args(cargo::PROGRAM).args(arguments).env(HOME, &results.criterion).stdout(stdout);
+    let mut cargo = cargo::at_home(cargo::in_folder(root), &results.criterion);
+    cargo.args(cargo::PROGRAM).args(arguments).stdout(stdout);
     cargo::status(cargo)
 }

@@ -31,12 +31,7 @@ impl Revision {
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
         match git::ask(folder, &arguments)? {
             Some(commit) => Ok(Self { said, commit: Some(commit) }),
-            None => Err(Error::usage(format!(
-                "there is no commit \"{said}\" in the repository of {}",
-                folder.display()
-            ))
-            .remedy("nothing is fetched by itself: git fetch")
-            .remedy("a branch that was never checked out here is known as origin/NAME")),
+            None => Err(unknown(folder, &said)?),
         }
     }
 
@@ -56,6 +51,18 @@ impl Revision {
             _ => name.to_owned(),
         }
     }
+}
+
+fn unknown(folder: &Path, said: &str) -> Result<Error> {
+    // Also where there is no repository, or one that git does not trust: it says so.
+    let shallow = git::git(folder, &["rev-parse", "--is-shallow-repository"])? == "true";
+    let what = format!("there is no commit \"{said}\" in the repository of {}", folder.display());
+    let error = Error::usage(what);
+    let error = match shallow {
+        true => error.remedy("this clone has the latest commits only: git fetch --unshallow"),
+        false => error.remedy("nothing is fetched by itself: git fetch"),
+    };
+    Ok(error.remedy("a branch that was never checked out here is known as origin/NAME"))
 }
 
 /// Under which names two revisions are kept: different ones, also where letters have no case.

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::results::Results;
 use crate::setup;
 use crate::workspace::Workspace;
 pub use options::Options;
@@ -18,7 +17,8 @@ pub use options::Options;
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let here = std::env::current_dir()
         .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
-    options.look(&here, &Results::of_environment(workspace.root()).records)?;
+    let results = cargo::results(workspace)?;
+    options.look(&here, &results.records)?;
     let report = options.report(&here);
     let configs = configs::of(workspace, &options.overrides)?;
     setup::before(workspace)?;
@@ -28,6 +28,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         shows_plan: options.verbose,
         filter: options.filter.clone(),
         save_baseline: options.save_baseline.clone(),
+        home: results.criterion,
         report,
     };
     cargo::kernels(workspace, &run)

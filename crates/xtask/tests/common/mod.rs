@@ -1,5 +1,8 @@
 //! A clone, a cache and a python3 of the test's own.
 
+#[allow(dead_code, reason = "each test program uses its own part")]
+pub mod repository;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
