@@ -173,7 +173,7 @@ pub fn at_home(mut cargo: Command, home: &Path) -> Command {
 /// Of the clone, where its benchmarks run.
 pub fn results(workspace: &Workspace) -> Result<Results> {
     let root = workspace.root();
-    Ok(Results::of_environment(root, &target(root)?))
+    Results::of_environment(root, &target(root)?)
 }
 
 /// Where cargo builds the clone at `root`: variables and its configuration have a say in that.

@@ -23,12 +23,13 @@ pub struct Results {
 
 impl Results {
     /// Those of the clone at `root`, where its benchmarks run, which cargo builds in `target`.
-    pub fn of_environment(root: &Path, target: &Path) -> Self {
-        let criterion = match env::var_os(HOME) {
-            Some(home) => root.join(home),
-            None => target.join("criterion"),
-        };
-        Self::at(criterion)
+    pub fn of_environment(root: &Path, target: &Path) -> Result<Self> {
+        match env::var_os(HOME) {
+            Some(home) if home.is_empty() => Err(Error::usage(format!("{HOME} names no folder"))
+                .remedy(format!("unset {HOME}, and results are where cargo builds"))),
+            Some(home) => Ok(Self::at(root.join(home))),
+            None => Ok(Self::at(target.join("criterion"))),
+        }
     }
 
     /// What `cargo criterion-report` has to be told at `root` to find them, if anything: it knows the

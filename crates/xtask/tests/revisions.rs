@@ -35,6 +35,10 @@ fn a_revision_may_be_called_like_a_file_or_have_no_branch() {
     let repository = Repository::new();
     repository.branch("benches", "= 100;", "= 120;");
     repository.git(&["tag", "--annotate", "--message=one", "v1.0", "main"]);
+    repository.git(&["tag", "benches", "main"]);
+    let said = ["a branch and a tag \"benches\"", "heads/benches or tags/benches"];
+    repository.xtask("compare-branches benches main", &[]).assert_refused(2, &said);
+    repository.git(&["tag", "--delete", "benches"]);
     repository.git(&["switch", "--quiet", "--detach", "main"]);
     repository.edit("= 100;", "= 130;");
     let outcome = repository.xtask("compare-branches benches v1.0 --launches 1", &[]);
@@ -80,6 +84,15 @@ fn a_configuration_that_reaches_into_the_other_side_is_noted() {
     fs::write(&path, text).expect("change the configuration");
     let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
     assert!(outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_variable_that_names_no_folder_is_refused() {
+    let repository = Repository::new();
+    for line in ["compare-branches main .", "bench --repeat 2"] {
+        let outcome = repository.xtask(line, &[("CRITERION_HOME", "")]);
+        outcome.assert_refused(2, &["CRITERION_HOME names no folder", "unset CRITERION_HOME"]);
+    }
 }
 
 /// Wherever cargo is told to build, by whatever.

@@ -27,12 +27,17 @@ impl Revision {
         if said == HERE {
             return Ok(Self { said, commit: None });
         }
-        let revision = format!("{said}^{{commit}}");
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
-        match git::ask(folder, &arguments)? {
-            Some(commit) => Ok(Self { said, commit: Some(commit) }),
-            None => Err(unknown(folder, &said)?),
+        let Some(commit) = commit(folder, &said)? else {
+            return Err(unknown(folder, &said)?);
+        };
+        // Git takes the tag, and who is on the branch may not think of it.
+        if let Some(branch) = self::commit(folder, &format!("refs/heads/{said}"))?
+            && branch != commit
+        {
+            return Err(Error::usage(format!("there are a branch and a tag \"{said}\""))
+                .remedy(format!("name the one that you mean: heads/{said} or tags/{said}")));
         }
+        Ok(Self { said, commit: Some(commit) })
     }
 
     /// The first digits of its commit.
@@ -51,6 +56,11 @@ impl Revision {
             _ => name.to_owned(),
         }
     }
+}
+
+fn commit(folder: &Path, revision: &str) -> Result<Option<String>> {
+    let revision = format!("{revision}^{{commit}}");
+    git::ask(folder, &["rev-parse", "--verify", "--quiet", "--end-of-options", &revision])
 }
 
 fn unknown(folder: &Path, said: &str) -> Result<Error> {

@@ -164,7 +164,9 @@ fn note_configuration(root: &Path, place: &Path) -> Result<()> {
             read => read.map(Some).map_err(|error| Error::io("read", &path, &error)),
         }
     };
-    if place.starts_with(root) && configuration(root)? != configuration(place)? {
+    // `target` may be a link to another disk.
+    let real = place.canonicalize().map_err(|error| Error::io("resolve", place, &error))?;
+    if real.starts_with(root) && configuration(root)? != configuration(place)? {
         eprintln!(
             "note: .cargo/config.toml of {} differs from that of {}, and cargo goes by both there: \
              flags that only the latter has are in force for both sides",
