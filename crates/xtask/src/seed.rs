@@ -32,28 +32,35 @@ pub fn take_over(place: &Path) -> Result<()> {
         return Ok(());
     }
     let Some(from) = newest_beside(place)? else { return Ok(()) };
-    let release = from.join(RELEASE);
-    let unreadable = |error| Error::io("copy", &release, &error);
-    // Cargo holds it while it builds, by hand of somebody, and leaves nothing to be copied meanwhile.
-    let lock = File::open(release.join(".cargo-lock")).map_err(unreadable)?;
-    if let Err(why) = lock.try_lock_shared() {
-        eprintln!("note: nothing is taken over from {}: its lock: {why}", from.display());
-        return Ok(());
-    }
-    let units = units(&release, &foreign(&place.join("Cargo.lock"))?).map_err(unreadable)?;
+    let Some(_lock) = lock(&from.join(RELEASE)) else { return Ok(()) };
+    let unreadable = |error| Error::io("copy", &from, &error);
+    let units = units(&from, &foreign(&place.join("Cargo.lock"))?).map_err(unreadable)?;
     if units.is_empty() {
         return Ok(());
     }
     eprintln!("taking over the dependencies that are built in {}", from.display());
     fs::create_dir_all(&target).map_err(|error| Error::io("create", &target, &error))?;
     let partial = Partial::beside(&target.join(RELEASE))?;
+    let wanted = |name: &OsStr| unit(name).is_some_and(|unit| units.contains(unit));
     for folder in [FINGERPRINTS, "build", "deps"] {
-        let wanted = |name: &OsStr| unit(name).is_some_and(|unit| units.contains(unit));
-        copy(&release.join(folder), &partial.dir().join(folder), &wanted).map_err(unreadable)?;
+        let from = from.join(RELEASE).join(folder);
+        copy(&from, &partial.dir().join(folder), &wanted).map_err(unreadable)?;
     }
     copy(&from, &target, &|name| name == TAG).map_err(unreadable)?;
     partial.move_to(&target.join(RELEASE))?;
     Ok(())
+}
+
+/// What cargo holds while it builds, by hand of somebody perhaps: then nothing in there is whole.
+fn lock(release: &Path) -> Option<File> {
+    let path = release.join(".cargo-lock");
+    let why = match File::open(&path).map(|file| file.try_lock_shared().map(|()| file)) {
+        Ok(Ok(file)) => return Some(file),
+        Ok(Err(why)) => why.to_string(),
+        Err(why) => why.to_string(),
+    };
+    eprintln!("note: no dependencies are taken over: cannot lock {}: {why}", path.display());
+    None
 }
 
 /// What was being copied when somebody was killed.
@@ -97,10 +104,10 @@ fn foreign(lock: &Path) -> Result<BTreeSet<String>> {
     Ok(&foreign - &own)
 }
 
-/// The hashes of what was built of `packages` in a profile's folder.
-fn units(release: &Path, packages: &BTreeSet<String>) -> io::Result<BTreeSet<String>> {
+/// The hashes of what was built of `packages` in a folder of cargo's.
+fn units(target: &Path, packages: &BTreeSet<String>) -> io::Result<BTreeSet<String>> {
     let mut units = BTreeSet::new();
-    for path in inside(&release.join(FINGERPRINTS))? {
+    for path in inside(&target.join(RELEASE).join(FINGERPRINTS))? {
         let Some(name) = path.file_name().and_then(OsStr::to_str) else { continue };
         if let Some((package, unit)) = name.rsplit_once('-')
             && packages.contains(package)
