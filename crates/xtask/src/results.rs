@@ -32,10 +32,10 @@ impl Results {
         }
     }
 
-    /// What `cargo criterion-report` has to be told at `root` to find them, if anything: it knows the
-    /// variables, but not cargo's configuration.
+    /// What `cargo criterion-report` has to be told at `root` to find them, if anything: it knows these
+    /// variables, but nothing else by which cargo is configured.
     pub fn option(&self, root: &Path) -> String {
-        let variables = [HOME, "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+        let variables = [HOME, "CARGO_TARGET_DIR"];
         let known = variables.iter().any(|name| env::var_os(name).is_some());
         if known || self.criterion == root.join("target/criterion") {
             return String::new();

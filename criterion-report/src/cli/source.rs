@@ -19,9 +19,8 @@ use crate::{output, units};
 pub(super) struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
     ///
-    /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else
-    /// $CARGO_BUILD_TARGET_DIR/criterion, else target/criterion of the nearest folder upwards that
-    /// has a Cargo.lock or a target folder: cargo's own configuration is not read. It may be a link; links to
+    /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
+    /// nearest folder upwards that has a Cargo.lock or a target folder. It may be a link; links to
     /// folders inside it are not followed, and named as errors.
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) criterion_dir: Option<PathBuf>,

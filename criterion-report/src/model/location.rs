@@ -24,14 +24,13 @@ impl Location {
         Self { records: beside.with_file_name(Self::RECORDS), criterion }
     }
 
-    /// Finds criterion's root as the benchmarks do: `CRITERION_HOME`, else `CARGO_TARGET_DIR`, else
-    /// `CARGO_BUILD_TARGET_DIR`, else `target` of the nearest folder upwards of `cwd` that has a `Cargo.lock` or a `target`.
+    /// Finds criterion's root as the benchmarks do: `CRITERION_HOME`, else `CARGO_TARGET_DIR`,
+    /// else `target` of the nearest folder upwards of `cwd` that has a `Cargo.lock` or a `target`.
     pub fn find(environment: impl Fn(&str) -> Option<OsString>, cwd: &Path) -> Self {
         if let Some(home) = environment("CRITERION_HOME") {
             return Self::at(home.into());
         }
-        let variables = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
-        let target = match variables.into_iter().find_map(environment) {
+        let target = match environment("CARGO_TARGET_DIR") {
             Some(target) => target.into(),
             None => cwd
                 .ancestors()
@@ -70,11 +69,9 @@ mod tests {
             Location::find(get, cwd).criterion
         };
         assert_eq!(find(&[]), cwd.join("target/criterion"));
-        let long = ("CARGO_BUILD_TARGET_DIR", "/b");
-        assert_eq!(find(&[long]), Path::new("/b/criterion"));
-        let target = ("CARGO_TARGET_DIR", "/t");
-        assert_eq!(find(&[long, target]), Path::new("/t/criterion"), "as cargo has it");
-        assert_eq!(find(&[target, ("CRITERION_HOME", "/c/home")]), Path::new("/c/home"));
+        assert_eq!(find(&[("CARGO_TARGET_DIR", "/t")]), Path::new("/t/criterion"));
+        let both = [("CARGO_TARGET_DIR", "/t"), ("CRITERION_HOME", "/c/home")];
+        assert_eq!(find(&both), Path::new("/c/home"));
     }
 
     #[test]
