@@ -34,7 +34,8 @@ pub fn time(ns: f64) -> String {
 
 /// `12.34 ms [12.30, 12.41]`: the bounds in the unit and to the decimals of the value.
 pub fn time_with_interval(ns: f64, interval: Option<Interval>) -> String {
-    let fits = |scale: f64| significant(ns / scale, 4).parse::<f64>().is_ok_and(|v| v < 1e3);
+    // What rounds to 1000 belongs to the next unit.
+    let fits = |scale: f64| ns / scale < 999.95;
     let &(unit, scale) = TIME_UNITS
         .iter()
         .find(|(_, scale)| fits(*scale))
@@ -179,7 +180,20 @@ pub fn fields(fields: &BTreeMap<String, Value>) -> String {
 
 /// A count with its noun: `1 case`, `2 cases`.
 pub fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(&n.to_string())) }
+}
+
+/// A number with its digits in groups of three where more than four stand before its point.
+pub fn grouped(number: &str) -> String {
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    let mut out = String::with_capacity(number.len());
+    for (place, digit) in number.char_indices() {
+        if digits > 4 && (1..digits).contains(&place) && (digits - place) % 3 == 0 {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// A moment in UTC, `2026-11-20T14:03:11Z`, from seconds since the Unix epoch.
@@ -233,12 +247,29 @@ mod tests {
             (999.96, "1.000 µs"),
             (123_456.0, "123.5 µs"),
             (9_999_960.0, "10.00 ms"),
+            (999_949.9, "999.9 µs"),
+            (999_950.0, "1.000 ms"),
             (6_789_000.0, "6.789 ms"),
             (1.5e9, "1.500 s"),
             (4.2e12, "4200 s"),
         ] {
             assert_eq!(time(ns), text, "{ns} ns");
         }
+    }
+
+    #[test]
+    fn long_numbers_are_in_groups() {
+        for (number, text) in [
+            ("999", "999"),
+            ("1234", "1234"),
+            ("12345", "12\u{202f}345"),
+            ("1234567.8910", "1\u{202f}234\u{202f}567.8910"),
+            ("0.123456", "0.123456"),
+            ("inf", "inf"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(count(10_000, "case"), "10\u{202f}000 cases");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Cases as fields of a map: variants by shapes, or of one variant m by n at one k.
+//! Cases as fields of a map: shapes by variants, or of one variant m by n at one k.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::report::Report;
 /// What the fields of a map stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeatmapKind {
-    /// A variant in every row, a dtype with a shape in every column.
+    /// A dtype with a shape in every row, a variant in every column.
     Shapes,
     /// One variant: m in every row, n in every column.
     Sweep {
@@ -47,7 +47,7 @@ struct Field<'a> {
 }
 
 impl Heatmap {
-    /// All maps of a report's candidates that have at least two columns, and of sweeps two rows;
+    /// All maps of a report's candidates that have at least two rows, and of sweeps two columns;
     /// the groups in the report's order. What is not measured has its field, too.
     pub fn all(report: &Report) -> Vec<Self> {
         let mut groups: Vec<(&str, Vec<Field<'_>>)> = Vec::new();
@@ -91,17 +91,17 @@ fn shape(work: &Work) -> Option<Shape> {
     }
 }
 
-/// Variants by parameters, both in the order in which they appear.
+/// Parameters by variants, both in the order in which they appear.
 fn shapes(group: &str, fields: &[Field<'_>]) -> Option<Heatmap> {
     let mut rows: Vec<String> = Vec::new();
     let mut columns: Vec<String> = Vec::new();
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for field in fields {
-        let row = index(&mut rows, &field.variant);
-        let column = index(&mut columns, field.parameter);
+        let row = index(&mut rows, field.parameter);
+        let column = index(&mut columns, &field.variant);
         places.insert((row, column), field.place);
     }
-    (columns.len() > 1).then(|| {
+    (rows.len() > 1).then(|| {
         let cells = cells(rows.len(), columns.len(), |at| places.get(&at).copied());
         Heatmap { group: group.to_owned(), kind: HeatmapKind::Shapes, rows, columns, cells }
     })
@@ -191,12 +191,12 @@ mod tests {
             (&["16".to_owned(), "64".to_owned()][..], &["32".to_owned(), "128".to_owned()][..],)
         );
         assert_eq!(sweep.cells, [Some(3), None, Some(2), Some(1)]);
-        assert_eq!(shapes.columns, ["a", "b", "c", "d"]);
+        assert_eq!(shapes.rows, ["a", "b", "c", "d"]);
         assert_eq!(shapes.cells, [Some(1), Some(2), Some(3), Some(4)]);
     }
 
     #[test]
-    fn variants_by_shapes_keep_their_order() {
+    fn shapes_by_variants_keep_their_order() {
         let fields = [
             field(1, "int8wo", "z", [1, 1, 1]),
             field(2, "float8", "z", [1, 1, 1]),
@@ -204,9 +204,9 @@ mod tests {
         ];
         let [map] = &Heatmap::of_group("g", &fields)[..] else { panic!("one map") };
         assert_eq!(map.kind, HeatmapKind::Shapes);
-        assert_eq!(map.rows, ["int8wo", "float8"]);
-        assert_eq!(map.columns, ["z", "a"]);
-        assert_eq!(map.cells, [Some(1), None, Some(2), Some(3)]);
+        assert_eq!(map.rows, ["z", "a"]);
+        assert_eq!(map.columns, ["int8wo", "float8"]);
+        assert_eq!(map.cells, [Some(1), Some(2), None, Some(3)]);
     }
 
     #[test]

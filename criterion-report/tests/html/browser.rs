@@ -17,6 +17,11 @@ pub mod key {
     pub const ENTER: &str = "\u{e007}";
     pub const ESCAPE: &str = "\u{e00c}";
     pub const END: &str = "\u{e010}";
+    pub const HOME: &str = "\u{e011}";
+    pub const LEFT: &str = "\u{e012}";
+    pub const UP: &str = "\u{e013}";
+    pub const RIGHT: &str = "\u{e014}";
+    pub const DOWN: &str = "\u{e015}";
     pub const SPACE: &str = " ";
 }
 
@@ -119,10 +124,13 @@ impl Browser {
         self.settle();
     }
 
-    /// Waits until what has been asked for is drawn: changes are drawn at the next frame.
+    /// Waits until what has been asked for is drawn: changes are drawn at the next frame, and one
+    /// chart in each of those that follow.
     fn settle(&self) {
-        let frames = "const done = arguments[0]; requestAnimationFrame(() => \
-                      requestAnimationFrame(() => requestAnimationFrame(() => done())));";
+        let frames = "const done = arguments[0]; const quiet = () => \
+                      document.querySelector('[aria-busy]') === null ? requestAnimationFrame(() => \
+                      done()) : requestAnimationFrame(quiet); requestAnimationFrame(() => \
+                      requestAnimationFrame(quiet));";
         self.post("/execute/async", &json!({ "script": frames, "args": [] }));
     }
 

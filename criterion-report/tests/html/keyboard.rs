@@ -23,6 +23,8 @@ fn everything_can_be_done_by_keyboard() {
         keys_sort_the_table,
         keys_filter_table_and_charts,
         a_case_opens_and_closes,
+        arrows_lead_from_mark_to_mark,
+        arrows_lead_through_a_map,
     ] {
         browser.open(&file.path);
         check(&browser);
@@ -154,4 +156,76 @@ fn a_case_opens_and_closes(browser: &Browser) {
     browser.press(&[key::ESCAPE]);
     assert_eq!(browser.get("return document.getElementById('details').open"), Value::Bool(false));
     assert_eq!(focused(browser), "first");
+}
+
+/// The text beside a mark, and what a screen reader is told; none where no text is shown.
+fn said(browser: &Browser) -> Option<(String, String)> {
+    let body = "const tip = document.getElementById('tip'); return tip.hidden ? null : \
+                [tip.textContent, document.activeElement.getAttribute('aria-label')]";
+    let said = browser.get(body);
+    let text = |at: usize| said[at].as_str().map(str::to_owned);
+    text(0).zip(text(1))
+}
+
+/// The place of the mark with the focus among those of its chart.
+fn mark(browser: &Browser, chart: &str) -> Value {
+    let body = format!(
+        "return [...document.querySelectorAll('#{chart} [data-tip]')].indexOf(document.activeElement)"
+    );
+    browser.get(&body)
+}
+
+fn arrows_lead_from_mark_to_mark(browser: &Browser) {
+    browser.act("document.getElementById('memory-order').focus()");
+    browser.press(&[key::TAB]);
+    assert_eq!(mark(browser, "memory-chart"), 0);
+    let (shown, told) = said(browser).expect("a text");
+    assert_eq!(
+        shown.lines().collect::<Vec<_>>(),
+        [
+            "inference/quick/linear/cpu/baseline/bf16-1024x1024x1024",
+            "12.34 ms [12.30, 12.41]",
+            "weights 2.00 MiB, inputs 2.00 MiB, step 2.00 MiB",
+        ]
+    );
+    assert_eq!(told, shown.replace('\n', "; "));
+    browser.press(&[key::DOWN, key::RIGHT]);
+    assert_eq!(mark(browser, "memory-chart"), 2);
+    assert!(said(browser).expect("a text").0.contains("/int8dq/"));
+    browser.press(&[key::END]);
+    let last = browser.count("#memory-chart [data-tip]") - 1;
+    browser.press(&[key::DOWN]);
+    assert_eq!(mark(browser, "memory-chart"), last);
+    browser.press(&[key::UP, key::HOME, key::LEFT]);
+    assert_eq!(mark(browser, "memory-chart"), 0);
+    browser.press(&[key::DOWN, key::ESCAPE]);
+    assert_eq!((mark(browser, "memory-chart"), said(browser)), (json!(1), None));
+    browser.press(&[key::ENTER]);
+    assert!(browser.text("#details-title").contains("/int8wo/"));
+    browser.press(&[key::ESCAPE]);
+    assert_eq!(mark(browser, "memory-chart"), 1);
+    // Tab leaves the chart, and comes back to the mark that was left.
+    browser.press(&[key::TAB]);
+    assert_eq!((mark(browser, "memory-chart"), said(browser)), (json!(-1), None));
+    browser.act("document.getElementById('memory-order').focus()");
+    browser.press(&[key::TAB]);
+    assert_eq!(mark(browser, "memory-chart"), 1);
+}
+
+fn arrows_lead_through_a_map(browser: &Browser) {
+    browser.act("document.querySelector('.map [tabindex=\"0\"]').focus()");
+    let at = || {
+        let body = "const it = document.activeElement; return [it.parentElement.rowIndex, \
+                    it.cellIndex, it.closest('[role=grid]') !== null, it.tabIndex]";
+        browser.get(body)
+    };
+    let start = at();
+    assert_eq!((&start[2], &start[3]), (&json!(true), &json!(0)));
+    browser.press(&[key::RIGHT]);
+    assert_eq!((&at()[0], at()[1].as_u64() > start[1].as_u64()), (&start[0], true));
+    browser.press(&[key::LEFT, key::DOWN]);
+    assert_eq!((&at()[1], at()[0].as_u64() > start[0].as_u64()), (&start[1], true));
+    browser.press(&[key::HOME]);
+    assert_eq!(at(), start);
+    assert!(said(browser).expect("a text").0.contains("/int8wo/"));
 }

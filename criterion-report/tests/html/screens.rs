@@ -53,6 +53,7 @@ fn it_looks_right_everywhere() {
     axes_speak_as_the_figures_do(&browser);
     a_chosen_theme_is_kept(&browser);
     it_prints(&browser);
+    paper_is_light_and_has_no_controls(&browser);
 }
 
 fn nothing_goes_wrong_at_any_width_in_either_theme(browser: &Browser) {
@@ -88,7 +89,7 @@ fn every_section_has_its_marks(browser: &Browser) {
             vec![
                 ("#speedup-chart .bar", 16),
                 ("#heatmap-chart td.field", 10),
-                ("#frontier-chart .point", 21),
+                ("#frontier-chart .point", 9),
                 ("#roofline-chart .point", 21),
                 ("#memory-chart .part", 40),
                 ("#cases-table tbody tr[data-case]", 10),
@@ -103,8 +104,8 @@ fn every_section_has_its_marks(browser: &Browser) {
                 ("#environment .circumstances", 1),
             ],
         ),
-        ("different-runs", vec![("#environment dl", 3), (".mark", 1)]),
-        ("noisy", vec![("#speedup-chart .mark", 1)]),
+        ("different-runs", vec![("#environment dl", 3), (".caution", 1)]),
+        ("noisy", vec![("#speedup-chart .caution", 1)]),
         ("stale-estimate", vec![("#cases-table .status.stale", 1)]),
         ("unreached-cases", vec![("#cases-table .status.not-reached", 1)]),
     ] {
@@ -187,5 +188,39 @@ fn it_prints(browser: &Browser) {
     let page = b"/Type /Page\n";
     let pages = pdf.windows(page.len()).filter(|window| window == page).count();
     assert!((3..20).contains(&pages), "{pages} pages");
+    assert_quiet(browser);
+}
+
+fn paper_is_light_and_has_no_controls(browser: &Browser) {
+    let file = file(&report("fusion"));
+    browser.emulate(768, "dark");
+    browser.open(&file.path);
+    browser.act("document.getElementById('theme').click()");
+    browser.act("document.getElementById('theme').click()");
+    assert_eq!(browser.text("#theme"), "Theme: dark");
+    browser.type_into_filter("cpu");
+    let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
+    browser.cdp("Emulation.setEmulatedMedia", json!({ "media": "print", "features": dark }));
+    browser.act("dispatchEvent(new Event('beforeprint'))");
+    let ground = "return getComputedStyle(document.body).backgroundColor";
+    assert_eq!(browser.get(ground), "rgb(255, 255, 255)");
+    assert_eq!(browser.get(PALE), json!([]));
+    let controls = "return [...document.querySelectorAll('button:not(.case), a, dialog, \
+                    input[type=checkbox]')].filter((it) => it.checkVisibility()).length";
+    assert_eq!(browser.get(controls), 0);
+    // What is shown of all is said.
+    let chosen = "return ['filter-text', 'filter-count', 'frontier-group'].every((id) => \
+                  document.getElementById(id).checkVisibility())";
+    assert_eq!(browser.get(chosen), true);
+    let apart = "const style = (selector) => getComputedStyle(document.querySelector(selector)); \
+                 return [...['.group', '.map', '#roofline', '#cases-table tbody tr'].map((it) => \
+                 style(it).breakInside), style('#cases-table thead').display]";
+    let expected = json!(["avoid", "avoid", "avoid", "avoid", "table-header-group"]);
+    assert_eq!(browser.get(apart), expected);
+    let overflow =
+        "const root = document.documentElement; return root.scrollWidth - root.clientWidth";
+    assert_eq!(browser.get(overflow), 0);
+    browser.act("dispatchEvent(new Event('afterprint'))");
+    browser.cdp("Emulation.setEmulatedMedia", json!({ "media": "" }));
     assert_quiet(browser);
 }

@@ -18,7 +18,7 @@ fn ten_thousand_cases_respond() {
     let Some(browser) = Browser::start() else { return };
     browser.emulate(1280, "light");
     browser.open(&file.path);
-    assert_eq!(browser.text("#filter-count"), "10,000 cases");
+    assert_eq!(browser.text("#filter-count"), "10\u{202f}000 cases");
     let few = |what: &str| {
         let elements = browser.count("*");
         assert!(elements < ELEMENTS, "{what}: {elements} elements");
@@ -26,17 +26,18 @@ fn ten_thousand_cases_respond() {
     few("at first");
     // What is not shown is said.
     assert!(browser.text("#speedup-chart").contains("First 40 of "));
-    assert!(browser.text("#frontier-chart").contains("First 1,200 of "));
+    assert!(browser.text("#frontier-chart").contains("1200 of 9897 cases"));
 
+    marks_are_no_trap(&browser);
     browser.act("document.querySelector('#speedup-chart .limit button').click()");
     assert_eq!(browser.count("#speedup-chart .line[data-case]"), 80);
 
     browser.type_into_filter("int4wo-64 bf16-64x64x");
-    assert_eq!(browser.text("#filter-count"), "10 of 10,000 cases");
+    assert_eq!(browser.text("#filter-count"), "10 of 10\u{202f}000 cases");
     let rows = browser.count("#cases-table tbody tr[data-case]");
     assert_eq!(rows, 10);
     browser.act("document.querySelector('#filter [type=reset]').click()");
-    assert_eq!(browser.text("#filter-count"), "10,000 cases");
+    assert_eq!(browser.text("#filter-count"), "10\u{202f}000 cases");
 
     // To the end of the table, as by its own scroll bar.
     browser.act("document.querySelector('.scroll.cases').focus()");
@@ -56,16 +57,16 @@ fn ten_thousand_cases_respond() {
         "const select = document.getElementById('filter-status'); select.value = 'failed'; \
          select.dispatchEvent(new Event('input', { bubbles: true }))",
     );
-    assert_eq!(browser.text("#filter-count"), format!("{failed} of 10,000 cases"));
+    assert_eq!(browser.text("#filter-count"), format!("{failed} of 10\u{202f}000 cases"));
     few("of failed cases");
-    // Columns of the map of all shapes that are cut off are there once the filter asks for them.
+    // Rows of the map of all shapes that are cut off are there once the filter asks for them.
     let view = "const view = document.getElementById('heatmap-kind'); view.value = 'shapes'; \
                 view.dispatchEvent(new Event('change'))";
     browser.act("document.querySelector('#filter [type=reset]').click()");
     browser.act(view);
-    assert!(browser.text("#heatmap-chart").contains("First 40 of 1000 columns"));
+    assert!(browser.text("#heatmap-chart").contains("First 40 of 1000 rows"));
     browser.type_into_filter("640x640x640");
-    let shape = browser.text("#heatmap-chart thead th");
+    let shape = browser.text("#heatmap-chart tbody th");
     assert_eq!(
         (shape.as_str(), browser.count("#heatmap-chart td.field") > 7),
         ("bf16-640x640x640", true)
@@ -82,8 +83,26 @@ fn ten_thousand_cases_respond() {
     browser.act("dispatchEvent(new Event('beforeprint'))");
     assert_eq!(browser.count(rows), 2_000);
     let limit = browser.text("#table-limit");
-    assert_eq!(limit, "First 2,000 of 10,000 cases; filter to print others.");
+    assert_eq!(limit, "First 2000 of 10\u{202f}000 cases; filter to print others.");
     browser.act("dispatchEvent(new Event('afterprint'))");
     assert!(browser.count(rows) == seen && seen < 100, "{seen} rows on the screen");
     assert_quiet(&browser);
+}
+
+/// However many marks a chart has, Tab leads past it at once.
+fn marks_are_no_trap(browser: &Browser) {
+    let chart = "return document.activeElement.closest('.chart')?.id";
+    browser.act("document.querySelector('#frontier-chart [tabindex=\"0\"]').focus()");
+    assert_eq!(browser.count("#frontier-chart [role=option]"), 1_200);
+    browser.press(&[key::END, key::RIGHT, key::LEFT]);
+    assert_eq!(browser.get(chart), "frontier-chart");
+    browser.press(&[key::TAB]);
+    assert_ne!(browser.get(chart), "frontier-chart");
+    for selector in [".lines", "svg.plot", ".map table"] {
+        let stops = format!(
+            "return [...document.querySelectorAll('{selector}')].every((it) => \
+             it.querySelectorAll('[tabindex=\"0\"]').length === 1)"
+        );
+        assert_eq!(browser.get(&stops), true, "{selector}");
+    }
 }

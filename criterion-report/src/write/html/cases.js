@@ -47,10 +47,8 @@ function distinct(name) {
   return counts;
 }
 
-/** A mark beside a number that is to be read with care; the text says why. */
-function mark(at) {
-  const own = cautions(at);
-  if (own.length === 0) return null;
-  const said = own.join("\n");
-  return element("span", { class: "mark", "data-tip": said, role: "img", "aria-label": said }, "!");
-}
+/** A sign beside a number that is to be read with care; what it stands beside says why. */
+const cautionSign = (at) =>
+  cautions(at).length === 0
+    ? null
+    : element("span", { class: "caution", "aria-hidden": "true" }, "!");

@@ -221,26 +221,28 @@ impl Context<'_> {
         };
         let own = self.skylines.iter().find_map(|skyline| skyline.over(row));
         let headroom = own.and_then(|roof| placement.under(roof));
-        let mut text = format!(
+        let rate = |gflops: f64| units::grouped(&units::significant(gflops, 4));
+        let text = format!(
             "{} GFLOP/s at {} FLOP/B",
-            units::significant(placement.gflop_per_s, 4),
-            units::significant(placement.flop_per_byte, 3),
+            rate(placement.gflop_per_s),
+            units::grouped(&units::significant(placement.flop_per_byte, 3)),
         );
-        match headroom {
-            Some(headroom) => text.push_str(&format!(
-                ", {} of the {} that can be reached: {} is the limit",
+        let under = match headroom {
+            Some(headroom) => format!(
+                "{} of the {} that can be reached: {} is the limit",
                 units::percent(headroom.share),
-                units::significant(headroom.attainable_gflops, 4),
+                rate(headroom.attainable_gflops),
                 if headroom.is_memory_bound { "memory" } else { "arithmetic" },
-            )),
-            None => text.push_str(", no roof was measured for its dtype on as many threads"),
-        }
+            ),
+            None => "no roof was measured for its dtype on as many threads".to_owned(),
+        };
         vec![
             ("place", json!(Place::of(row, self.skylines, places))),
             ("flop_per_byte", json!(Figure(placement.flop_per_byte))),
             ("gflop_per_s", json!(Figure(placement.gflop_per_s))),
             ("under_roof", json!(u8::from(headroom.is_some()))),
             ("roofline_text", json!(text)),
+            ("under_text", json!(strings.text(&under))),
         ]
     }
 }

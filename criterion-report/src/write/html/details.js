@@ -2,7 +2,6 @@
 
 function openDetails(at) {
   const dialog = byId("details");
-  const spread = (name) => value(name, at)?.[1] ?? null;
   const number = value("circumstances", at);
   const facts = [
     ["outcome", text("status", at)],
@@ -16,9 +15,9 @@ function openDetails(at) {
     ["of that", text("memory_text", at)],
     ["against the baseline", text("peak_change", at)],
     ["SQNR", text("sqnr_text", at) === null ? null : `${text("sqnr_text", at)} dB`],
-    ["roofline", value("roofline_text", at) ?? text("no_placement", at)],
-    ["single calls", spread("calls")],
-    ["samples", spread("samples")],
+    ["roofline", placeInWords(at)],
+    ["single calls", spreadInWords("calls", at)],
+    ["samples", spreadInWords("samples", at)],
     ["kernels", text("kernels", at)],
     ["ended", text("ended", at)],
     ["run", text("run", at)],

@@ -29,43 +29,26 @@ const byId = (id) => document.getElementById(id);
 /** Options of a choice; the first is for all where `all` names it. */
 function choices(select, values, all = null) {
   const before = select.value;
-  const options = values.map(([value, text]) => element("option", { value }, text));
-  if (all !== null) options.unshift(element("option", { value: "" }, all));
-  select.replaceChildren(...options);
+  const wanted = all === null ? values : [["", all], ...values];
+  const isThere = ([value, text], i) =>
+    select.options[i]?.value === value && select.options[i].text === text;
+  // Thousands of options take long to make.
+  if (select.options.length === wanted.length && wanted.every(isThere)) return;
+  select.replaceChildren(...wanted.map(([value, text]) => element("option", { value }, text)));
   if ([...select.options].some((option) => option.value === before)) select.value = before;
   select.closest("label").hidden = select.options.length < 2;
 }
 
+/** A number as all texts have it: digits are in groups where there are more than four. */
+const grouped = (number) =>
+  String(number).replace(/^\d{5,}/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
 /** `1 case`, `2 cases`. */
-const count = (n, noun) => `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
+const count = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** `First 40 of 870 cases`: nothing is cut off in silence. */
 const firstOf = (lines, all, noun = "case") =>
-  `First ${lines.toLocaleString("en-US")} of ${count(all, noun)}`;
+  `First ${grouped(lines)} of ${count(all, noun)}`;
 
 /** What is said in the place of a chart that has nothing to show. */
 const nothing = (text) => element("p", { class: "nothing" }, text);
-
-/** A text beside the pointer for whatever has a `data-tip`. */
-function tips() {
-  const tip = byId("tip");
-  const show = (event) => {
-    const of = event.target.closest?.("[data-tip]");
-    tip.hidden = !of;
-    if (!of) return;
-    tip.textContent = of.dataset.tip;
-    const { width, height } = tip.getBoundingClientRect();
-    const left = Math.min(event.clientX + 14, document.documentElement.clientWidth - width - 8);
-    const below = event.clientY + 18;
-    const top = below + height > innerHeight ? event.clientY - height - 12 : below;
-    tip.style.left = `${Math.max(8, left)}px`;
-    tip.style.top = `${Math.max(8, top)}px`;
-  };
-  document.addEventListener("pointermove", show);
-  document.addEventListener("pointerdown", show);
-  document.addEventListener("pointerleave", () => (tip.hidden = true));
-  document.addEventListener("scroll", () => (tip.hidden = true), { passive: true });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") tip.hidden = true;
-  });
-}

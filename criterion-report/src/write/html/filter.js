@@ -16,7 +16,7 @@ function buildFilter() {
     const counts = [...distinct(column)];
     choices(
       byId(id),
-      counts.map(([name, n]) => [name, `${name} (${n})`]),
+      counts.map(([name, n]) => [name, `${name} (${grouped(n)})`]),
       "all",
     );
     byId(id).closest("label").hidden = counts.length < 2;

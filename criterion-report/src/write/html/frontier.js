@@ -1,4 +1,4 @@
-// Speed-up against accuracy.
+// Speed-up against accuracy, of one group at a time: only siblings compete.
 
 function drawFrontier(filtered) {
   const box = byId("frontier-chart");
@@ -7,39 +7,71 @@ function drawFrontier(filtered) {
     box.replaceChildren(nothing("None of these cases has both a speed-up and an accuracy."));
     return;
   }
-  const own = places.slice(0, POINTS);
-  const names = [...new Set(own.map(siblings))];
+  // Where not all have room, those on the front have it first.
+  const own = fromLeft(
+    [...places].sort((a, b) => isOnFront(b) - isOnFront(a)).slice(0, POINTS),
+    ratioOf,
+  );
   const axes = frontierAxes(own);
   const { plot, px, py } = frame(widthOf(box), axes.x, axes.y, frontierInWords(own));
   const point = (at) => [px(ratioOf(at)), py(axes.height(at))];
-  plot.append(...frontierLines(axes, px, py));
-  if (names.length <= 6) plot.append(...names.map((name) => frontOf(own, name, point)));
-  // Colours that repeat tell nothing apart.
-  const hue = names.length === 1 || names.length > 8 ? () => "hue0" : hues(names);
-  plot.append(...own.map((at) => frontierPoint(at, hue(siblings(at)), point, px)));
-  if (own.length <= 24) plot.append(...labels(own, point, px(axes.x.scale.high)));
-  const several = names.length > 1 && names.length <= 8;
+  const areSiblings = new Set(own.map(siblings)).size === 1;
+  const variants = variantsByFront(own);
+  // Siblings are named where they stand; of several shapes each variant has a colour.
+  const hue = areSiblings ? () => "hue0" : hues(variants);
+  const points = new Map(
+    own.map((at) => [at, frontierPoint(at, hue(text("variant", at)), point, px)]),
+  );
+  // What is on the front lies above the others.
+  const drawn = [...own].sort((a, b) => isOnFront(a) - isOnFront(b));
+  plot.append(
+    ...frontierLines(axes, px, py),
+    areSiblings ? frontOf(own, point) : "",
+    ...drawn.map((at) => points.get(at)),
+    ...(areSiblings ? labels(own, point, px(axes.x.scale.high)) : []),
+  );
+  leadThrough([[...points.values()]]);
   box.replaceChildren(
+    areSiblings ? "" : legendOfHues(variants),
     plot,
-    several ? legendOf(names.map((name) => [hue(name), name])) : "",
-    limitOfPoints(own.length, places.length),
+    own.length < places.length
+      ? element(
+          "p",
+          { class: "limit" },
+          `${grouped(own.length)} of ${count(places.length, "case")}, those on the front before ` +
+            "others; choose a shape or filter to see the rest.",
+        )
+      : "",
   );
 }
 
 /** Speed-up over the baseline, which is 1 of that itself. */
 const ratioOf = (at) => figure("speedup", at) ?? 1;
 
-/** Those of the cases that are of the chosen siblings, or all. */
+const isOnFront = (at) => value("front", at) === 1;
+
+/** Those of the cases that are of the chosen group and shape. */
 function chosenSiblings(all) {
-  const names = [...new Set(all.map(siblings))];
-  const select = byId("frontier-group");
-  choices(
-    select,
-    names.map((name) => [name, name]),
-    `all ${names.length}`,
-  );
-  select.closest("label").hidden = names.length < 2;
-  return all.filter((at) => select.value === "" || siblings(at) === select.value);
+  const [group, shape] = [byId("frontier-group"), byId("frontier-shape")];
+  const options = (names) => names.map((name) => [name, name]);
+  // Where only a baseline was measured nothing competes; where most does, there is most to see.
+  const groups = [...Map.groupBy(all, (at) => text("group", at))]
+    .filter(([, places]) => places.some((at) => figure("speedup", at) !== null))
+    .sort(([, a], [, b]) => b.length - a.length);
+  choices(group, options(groups.map(([name]) => name)));
+  const own = all.filter((at) => text("group", at) === group.value);
+  const shapes = [...new Set(own.map((at) => text("parameter", at)))];
+  choices(shape, options(shapes), `all ${grouped(shapes.length)}`);
+  shape.closest("label").hidden = shapes.length < 2;
+  return own.filter((at) => shape.value === "" || text("parameter", at) === shape.value);
+}
+
+/** The variants, those first that are most often on the front. */
+function variantsByFront(own) {
+  const times = new Map(own.map((at) => [text("variant", at), 0]));
+  for (const at of own.filter(isOnFront))
+    times.set(text("variant", at), times.get(text("variant", at)) + 1);
+  return [...times].sort(([, a], [, b]) => b - a).map(([variant]) => variant);
 }
 
 /** Both axes, and where on the second a case stands: what is infinite has a place beyond all. */
@@ -64,13 +96,13 @@ function frontierAxes(own) {
       scale: x,
       ticks: (most) => ratioTicks(x.low, x.high, most),
       name: ratioTick,
-      title: "speed-up over the baseline",
+      title: "speed-up over the baseline, faster →",
     },
     y: {
       scale: linearScale(bottom, top),
       ticks: (most) => linearTicks(bottom, highest, most),
       name: plain,
-      title: "SQNR, dB",
+      title: "↑ more accurate: SQNR, dB",
     },
     exact,
     height: (at) => Math.max(bottom, Math.min(exact ?? top, figure("sqnr", at))),
@@ -78,12 +110,12 @@ function frontierAxes(own) {
 }
 
 function frontierInWords(own) {
-  const front = own.filter((at) => value("front", at) === 1);
+  const front = own.filter(isOnFront);
   const some = front
     .slice(0, 8)
     .map((at) => `${text("variant", at)} ${ratioOf(at)}× at ${text("sqnr_text", at)} dB`);
   return (
-    `Speed-up against accuracy of ${count(own.length, "case")}, ${front.length} of them on the ` +
+    `Speed-up against accuracy of ${count(own.length, "case")}, ${grouped(front.length)} of them on the ` +
     `Pareto front of their siblings: ${some.join("; ")}`
   );
 }
@@ -105,53 +137,61 @@ function frontierLines({ x, y, exact }, px, py) {
 function frontierPoint(at, hue, point, px) {
   const [x, y] = point(at);
   const [low, high] = [figure("speedup_low", at), figure("speedup_high", at)];
-  const onFront = value("front", at) === 1;
-  const said = `SQNR ${text("sqnr_text", at)} dB${onFront ? ", on the front" : ""}`;
+  const said = `SQNR ${text("sqnr_text", at)} dB${isOnFront(at) ? ", on the front" : ""}`;
   return svg(
     "g",
-    { class: `point ${hue} ${onFront ? "on" : "off"}`, "data-tip": `${tipOf(at)}\n${said}` },
+    {
+      class: `point ${hue} ${isOnFront(at) ? "on" : "off"}`,
+      ...marked(`${tipOf(at)}\n${said}`, at),
+    },
     low === null ? null : svg("line", { x1: px(low), x2: px(high), y1: y, y2: y }),
-    svg("circle", { cx: x, cy: y, r: 4.5 }),
+    svg("circle", { cx: x, cy: y, r: isOnFront(at) ? 5 : 4 }),
   );
 }
 
-/** The front of these siblings as steps: beyond them, more of one costs of the other. */
-function frontOf(own, name, point) {
-  const front = own.filter((at) => value("front", at) === 1 && siblings(at) === name);
-  const points = front.map(point).sort(([a], [b]) => a - b);
-  const steps = points.map(([x, y], i) => (i === 0 ? `M${x},${y}` : `H${x}V${y}`));
+/** The front of siblings as steps: beyond them, more of one costs of the other. */
+function frontOf(own, point) {
+  const steps = own
+    .filter(isOnFront)
+    .map(point)
+    .map(([x, y], i) => (i === 0 ? `M${x},${y}` : `H${x}V${y}`));
   return svg("path", { class: "front", d: steps.join("") || "M0,0" });
 }
 
-/** Names of points, where they do not lie on each other. */
+/** Names of points where they lie neither on each other nor on points, the front's first. */
 function labels(own, point, right) {
-  const taken = [];
+  const taken = own.map(point).map(([x, y]) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
+  const isFree = (box) =>
+    box.x > PLOT.left &&
+    box.x + box.width < right &&
+    !taken.some(
+      (it) =>
+        box.x < it.x + it.width &&
+        it.x < box.x + box.width &&
+        box.y < it.y + it.height &&
+        it.y < box.y + box.height,
+    );
   const made = [];
-  const ordered = [...own].sort((a, b) => (value("front", b) ?? 0) - (value("front", a) ?? 0));
-  for (const at of ordered) {
+  for (const at of [...own].sort((a, b) => isOnFront(b) - isOnFront(a))) {
     const name = text("variant", at);
-    const [[x, y], width] = [point(at), name.length * 6.4 + 10];
-    const end = x + width > right;
-    const box = { x: end ? x - width : x + 8, y: y - 16, width, height: 14 };
-    const hits = (it) =>
-      box.x < it.x + it.width &&
-      it.x < box.x + box.width &&
-      box.y < it.y + it.height &&
-      it.y < box.y + box.height;
-    if (taken.some(hits)) continue;
-    taken.push(box);
+    const [[x, y], width] = [point(at), name.length * 6.6 + 2];
+    const corners = [8, -8 - width].flatMap((dx) => [-16, 4].map((dy) => [x + dx, y + dy]));
+    const corner = corners.find(([x, y]) => isFree({ x, y, width, height: 13 }));
+    if (corner === undefined) continue;
+    taken.push({ x: corner[0], y: corner[1], width, height: 13 });
     made.push(
       svg(
         "text",
-        { class: "name", x: end ? x - 8 : x + 8, y: y - 6, "text-anchor": end ? "end" : "start" },
+        {
+          class: `name ${isOnFront(at) ? "on" : ""}`,
+          "aria-hidden": "true",
+          x: corner[0] < x ? x - 8 : x + 8,
+          y: corner[1] + 10,
+          "text-anchor": corner[0] < x ? "end" : "start",
+        },
         name,
       ),
     );
   }
   return made;
-}
-
-function limitOfPoints(lines, all) {
-  if (lines >= all) return "";
-  return element("p", { class: "limit" }, `${firstOf(lines, all)}; filter to see others.`);
 }

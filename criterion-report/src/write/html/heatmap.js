@@ -17,7 +17,7 @@ function drawHeatmap(filtered) {
     names.map((name) => [name, name]),
   );
   const ofGroup = maps.filter((map) => data.texts[map.group] === group.value);
-  const kinds = { sweep: "m × n at each k", shapes: "variant × shape" };
+  const kinds = { sweep: "m × n at each k", shapes: "shape × variant" };
   choices(
     kind,
     Object.entries(kinds).filter(([name]) => ofGroup.some((map) => map.kind === name)),
@@ -91,17 +91,16 @@ function heatmap(map, there, most) {
       element("th", { scope: "col" }, element("span", {}, name(map.columns[column]))),
     ),
   );
-  const body = ownRows.map((row) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, name(map.rows[row])),
-      ownColumns.map((column) => field(cell(row, column), there, most)),
-    ),
+  const fields = ownRows.map((row) =>
+    ownColumns.map((column) => field(cell(row, column), there, most)),
+  );
+  leadThrough(fields.map((row) => row.map((it) => (it.className === "hole" ? null : it))));
+  const body = ownRows.map((row, i) =>
+    element("tr", {}, element("th", { scope: "row" }, name(map.rows[row])), fields[i]),
   );
   const cut = [
-    ownRows.length < rows.length ? `${ownRows.length} of ${rows.length} rows` : "",
-    ownColumns.length < columns.length ? `${ownColumns.length} of ${columns.length} columns` : "",
+    ownRows.length < rows.length ? `${ownRows.length} of ${count(rows.length, "row")}` : "",
+    ownColumns.length < columns.length ? `${ownColumns.length} of ${count(columns.length, "column")}` : "",
   ];
   return element(
     "figure",
@@ -109,10 +108,14 @@ function heatmap(map, there, most) {
     element("figcaption", {}, name(map.title)),
     element(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Heatmap: ${name(map.title)}` },
+      { class: "scroll" },
       element(
         "table",
-        { class: map.kind === "shapes" && ownColumns.length > UPRIGHT ? "turned" : null },
+        {
+          role: "grid",
+          "aria-label": `Speed-ups: ${name(map.title)}`,
+          class: map.kind === "shapes" && ownColumns.length > UPRIGHT ? "turned" : null,
+        },
         element("thead", {}, head),
         element("tbody", {}, body),
       ),
@@ -135,15 +138,18 @@ function field(at, there, most) {
     const why = text("reason", at) ?? text("no_speedup", at) ?? "";
     return element(
       "td",
-      { class: "without", "data-tip": `${fullId(at)}\n${text("status", at)}: ${why}` },
+      {
+        class: "without",
+        ...marked(`${fullId(at)}\n${text("status", at)}: ${why}`, at, "gridcell"),
+      },
       text("status", at) === "measured" ? "no pair" : text("status", at),
     );
   }
   const open = text("verdict", at) === "inconclusive" ? "~" : "";
   const made = element(
     "td",
-    { class: "field", "data-tip": tipOf(at) },
-    open + apart(value("speedup_text", at))[0].replace("×", ""),
+    { class: "field", ...marked(tipOf(at), at, "gridcell") },
+    open + (ratio < 1000 ? ratio.toPrecision(3) : grouped(Math.round(ratio))),
   );
   return coloured(made, Math.log(ratio) / most);
 }

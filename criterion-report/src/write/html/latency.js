@@ -1,5 +1,22 @@
 // How single measurements of a case spread.
 
+const QUANTILES = ["fastest", "quarter", "median", "three quarters", "90 %", "99 %", "slowest"];
+
+function spreadInWords(source, at) {
+  const spread = value(source, at);
+  if (spread === null) return null;
+  const [times, measurements] = spread;
+  const named = times.map((time, i) => (time === null ? null : `${QUANTILES[i]} ${time}`));
+  return `${named.filter((it) => it !== null).join(", ")} of ${grouped(measurements)}`;
+}
+
+/** Nanoseconds of a time to be read; null of none. */
+function nanoseconds(time) {
+  if (time === null) return null;
+  const [number, unit] = time.split(" ");
+  return Number(number) * data.time_units.find(([name]) => name === unit)[1];
+}
+
 function drawLatency(filtered) {
   const source = byId("latency-source").value;
   const relative = byId("latency-scale").value === "relative";
@@ -16,7 +33,7 @@ function drawLatency(filtered) {
   }
   /** Fastest, quartiles around the median, percentiles, slowest; over the median if asked. */
   const spread = (at) => {
-    const [figures] = value(source, at);
+    const figures = value(source, at)[0].map(nanoseconds);
     return relative ? figures.map((it) => (it === null ? null : it / figures[2])) : figures;
   };
   rowChart("latency-chart", {
@@ -46,7 +63,8 @@ function drawLatency(filtered) {
         upright(scale, median, { class: "median", y1: 5, y2: 19 }),
       ];
     },
-    figureOf: (at) => element("small", { "data-tip": value(source, at)[1] }, value(source, at)[2]),
+    figureOf: (at) => element("small", {}, value(source, at)[0][2]),
+    more: (at) => spreadInWords(source, at),
     legend: legendOf([
       ["median", "median"],
       ["box", "middle half"],

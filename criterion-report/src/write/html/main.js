@@ -10,19 +10,42 @@ const CHARTS = {
   "latency-chart": drawLatency,
 };
 
+/** Charts that show other cases than those that pass the filter now. */
+const stale = new Set();
+
 function redraw(id) {
+  stale.delete(id);
+  byId(id).removeAttribute("aria-busy");
   CHARTS[id]([...filteredPlaces()]);
 }
 
 function drawAll() {
   const places = filteredPlaces();
+  byId("filter").classList.toggle("leaves-out", places.length < total);
   byId("filter-count").textContent =
     places.length === total
       ? count(total, "case")
-      : `${places.length.toLocaleString("en-US")} of ${count(total, "case")}`;
-  for (const id of Object.keys(CHARTS)) redraw(id);
+      : `${grouped(places.length)} of ${count(total, "case")}`;
   drawTable(places);
+  for (const id of Object.keys(CHARTS)) {
+    if (stale.size === 0) requestAnimationFrame(drawOneStale);
+    stale.add(id);
+    byId(id).setAttribute("aria-busy", true);
+  }
 }
+
+/** One chart in each frame, those in view first: between them the next key is heard. */
+function drawOneStale() {
+  const inView = (id) => {
+    const { top, bottom } = byId(id).getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+  const next = [...stale].find(inView) ?? [...stale][0];
+  if (next !== undefined) redraw(next);
+  if (stale.size > 0) requestAnimationFrame(drawOneStale);
+}
+
+const drawAllStale = () => [...stale].forEach(redraw);
 
 document.querySelectorAll(".needs-script").forEach((of) => (of.hidden = false));
 buildTheme();
@@ -33,6 +56,7 @@ for (const [select, chart] of [
   ["heatmap-group", "heatmap-chart"],
   ["heatmap-kind", "heatmap-chart"],
   ["frontier-group", "frontier-chart"],
+  ["frontier-shape", "frontier-chart"],
   ["roofline-place", "roofline-chart"],
   ["memory-order", "memory-chart"],
   ["latency-source", "latency-chart"],
@@ -41,6 +65,7 @@ for (const [select, chart] of [
   byId(select).addEventListener("change", () => redraw(chart));
 }
 drawAll();
+drawAllStale();
 tips();
 
 // Plots are as wide as they have room.
@@ -54,5 +79,8 @@ new ResizeObserver(() => {
   drawRows();
 }).observe(byId("frontier-chart"));
 
-addEventListener("beforeprint", () => printTable(true));
+addEventListener("beforeprint", () => {
+  drawAllStale();
+  printTable(true);
+});
 addEventListener("afterprint", () => printTable(false));

@@ -24,7 +24,7 @@ impl Map {
     pub fn of(map: Heatmap, strings: &mut Strings) -> Self {
         let Heatmap { group, kind, rows, columns, cells } = map;
         let (kind, title) = match kind {
-            HeatmapKind::Shapes => ("shapes", "variant × dtype and shape".to_owned()),
+            HeatmapKind::Shapes => ("shapes", "dtype and shape × variant".to_owned()),
             HeatmapKind::Sweep { variant, dtype, k } => {
                 ("sweep", format!("{variant}, {dtype}, k = {k}"))
             }

@@ -44,6 +44,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("dom.js"),
     include_str!("cases.js"),
     include_str!("scale.js"),
+    include_str!("marks.js"),
     include_str!("rows.js"),
     include_str!("plot.js"),
     include_str!("speedup.js"),

@@ -21,6 +21,7 @@ pub fn outcomes(report: &Report) -> String {
     items
         .map(|(name, cases)| {
             let class = name.replace(' ', "-");
+            let cases = units::grouped(&cases.to_string());
             format!("<li class=\"outcome {class}\"><b>{cases}</b> {name}</li>\n")
         })
         .collect()
@@ -50,9 +51,9 @@ pub fn notices(report: &Report) -> String {
     let hidden = report.rows_read() - report.entries().count();
     let hidden = (hidden > 0).then(|| {
         let text = format!(
-            "{} of {} recorded cases left out by --filter or --latest",
-            hidden,
-            report.rows_read()
+            "{} of {} left out by --filter or --latest",
+            units::grouped(&hidden.to_string()),
+            units::count(report.rows_read(), "recorded case"),
         );
         ("note", "rows", text)
     });

@@ -4,7 +4,7 @@
 const POINTS = 1200;
 
 /** Height and margins of a plot, in pixels. */
-const PLOT = { height: 420, left: 62, right: 18, top: 16, bottom: 46 };
+const PLOT = { height: 420, left: 62, right: 18, top: 30, bottom: 46 };
 
 /**
  * The frame of a plot: its elements, and functions that place values in it.
@@ -24,32 +24,57 @@ function frame(width, x, y, description) {
       viewBox: `0 0 ${width} ${height}`,
       width,
       height,
-      role: "img",
+      role: "listbox",
       "aria-label": description,
     },
-    across.map((tick) => [
-      svg("line", { class: "grid", x1: px(tick), x2: px(tick), y1: top, y2: top + tall }),
-      svg("text", { x: px(tick), y: top + tall + 18, "text-anchor": "middle" }, x.name(tick)),
-    ]),
-    up.map((tick) => [
-      svg("line", { class: "grid", x1: left, x2: left + inner, y1: py(tick), y2: py(tick) }),
-      svg("text", { x: left - 8, y: py(tick) + 4, "text-anchor": "end" }, y.name(tick)),
-    ]),
-    svg("text", { class: "title", x: left + inner, y: height - 6, "text-anchor": "end" }, x.title),
     svg(
-      "text",
-      { class: "title", x: 14, y: top, "text-anchor": "end", transform: `rotate(-90 14 ${top})` },
-      y.title,
+      "g",
+      { "aria-hidden": "true" },
+      across.map((tick) => [
+        svg("line", { class: "grid", x1: px(tick), x2: px(tick), y1: top, y2: top + tall }),
+        svg("text", { x: px(tick), y: top + tall + 18, "text-anchor": "middle" }, x.name(tick)),
+      ]),
+      up.map((tick) => [
+        svg("line", { class: "grid", x1: left, x2: left + inner, y1: py(tick), y2: py(tick) }),
+        svg("text", { x: left - 8, y: py(tick) + 4, "text-anchor": "end" }, y.name(tick)),
+      ]),
+      svg("text", { class: "title", x: left, y: 12 }, y.title),
+      svg(
+        "text",
+        { class: "title", x: left + inner, y: height - 6, "text-anchor": "end" },
+        x.title,
+      ),
     ),
   );
   return { plot, px, py, inner, tall };
 }
 
+/** Cases in the order in which arrows lead from point to point. */
+const fromLeft = (places, of) => [...places].sort((a, b) => of(a) - of(b));
+
 /** Width that a chart has. */
 const widthOf = (box) => Math.max(280, Math.floor(box.clientWidth));
 
-/** A colour for each name, in the order of their appearance; they repeat after eight. */
+/** Colours that can be told apart. */
+const HUES = 8;
+
+/** A colour for each name; the last is that of all names for which there is none left. */
 function hues(names) {
   const known = [...new Set(names)];
-  return (name) => `hue${known.indexOf(name) % 8}`;
+  return (name) => `hue${Math.min(known.indexOf(name), HUES - 1)}`;
+}
+
+function legendOfHues(names) {
+  const known = [...new Set(names)];
+  const own = known.length > HUES ? known.slice(0, HUES - 1) : known;
+  const items = own.map((name, i) => [`hue${i}`, name]);
+  if (own.length < known.length)
+    items.push([`hue${HUES - 1}`, count(known.length - own.length, "other")]);
+  return legendOf(items);
+}
+
+/** That a plot does not show all cases. */
+function limitOfPoints(lines, all) {
+  if (lines >= all) return "";
+  return element("p", { class: "limit" }, `${firstOf(lines, all)}; filter to see others.`);
 }

@@ -10,7 +10,7 @@ function drawRoofline(filtered) {
   }
   const { roofs, notes, label } = data.places[place];
   const places = filtered.filter((at) => value("place", at) === place);
-  const own = places.slice(0, POINTS);
+  const own = fromLeft(places.slice(0, POINTS), (at) => figure("flop_per_byte", at));
   const dtypes = [...own.map((at) => text("dtype", at)), ...roofs.map((roof) => roof.dtype)];
   const hue = hues(dtypes);
   const under = own.filter((at) => value("under_roof", at) === 1).length;
@@ -20,10 +20,12 @@ function drawRoofline(filtered) {
     `roof. ${texts.join(". ")}`;
   const { x, y } = rooflineAxes(own, roofs);
   const { plot, px, py } = frame(widthOf(box), x, y, words);
-  plot.append(...roofs.flatMap((roof) => roofOf(roof, hue(roof.dtype), x.scale, y.scale, px, py)));
-  plot.append(...own.map((at) => rooflinePoint(at, hue(text("dtype", at)), px, py)));
+  const lines = roofs.map((roof) => roofOf(roof, hue(roof.dtype), x.scale, y.scale, px, py));
+  const points = own.map((at) => rooflinePoint(at, hue(text("dtype", at)), px, py));
+  plot.append(...lines.flat(), ...points);
+  leadThrough([[...lines.map(([path]) => path), ...points]]);
   box.replaceChildren(
-    legendOf([...new Set(dtypes)].map((dtype) => [hue(dtype), dtype])),
+    legendOfHues(dtypes),
     plot,
     underNone(own.length - under),
     element(
@@ -77,18 +79,24 @@ function roofOf(roof, hue, x, y, px, py) {
   const name = `${roof.dtype} ${plain(roof.peak)} GFLOP/s`;
   const above = { x: right, y: top - 6, "text-anchor": "end" };
   return [
-    svg("path", { class: `roof ${hue}`, "data-tip": roof.text, d: path }),
-    svg("text", { class: "name", ...above }, name),
+    svg("path", { class: `roof ${hue}`, d: path, ...marked(roof.text) }),
+    svg("text", { class: "name", "aria-hidden": "true", ...above }, name),
   ];
 }
 
+/** Where a case stands in a roofline, or why nowhere. */
+const placeInWords = (at) =>
+  value("roofline_text", at) === null
+    ? text("no_placement", at)
+    : `${value("roofline_text", at)}, ${text("under_text", at)}`;
+
 function rooflinePoint(at, hue, px, py) {
   const filled = value("under_roof", at) === 1 ? "on" : "off";
-  const tip = `${tipOf(at)}\n${value("roofline_text", at)}`;
+  const tip = `${tipOf(at)}\n${placeInWords(at)}`;
   const [cx, cy] = [px(figure("flop_per_byte", at)), py(figure("gflop_per_s", at))];
   return svg(
     "g",
-    { class: `point ${hue} ${filled}`, "data-tip": tip },
+    { class: `point ${hue} ${filled}`, ...marked(tip, at) },
     svg("circle", { cx, cy, r: 3.5 }),
   );
 }

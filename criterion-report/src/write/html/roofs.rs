@@ -56,7 +56,7 @@ impl Roof {
             Some(best) => format!(" ({})", best.operation),
             None => String::new(),
         };
-        let number = |value: f64| units::significant(value, 4);
+        let number = |value: f64| units::grouped(&units::significant(value, 4));
         let mut text = format!(
             "{}, {}: {} GFLOP/s{}",
             roof.dtype.short(),

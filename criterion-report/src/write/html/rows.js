@@ -28,9 +28,12 @@ function level(scale, from, to, y, attributes) {
  * `places`: cases in order;
  * `scaleOf(places, most)`: scale, at most so many ticks, their names and the axis's title;
  * `draw(at, scale)`: marks of a strip 24 high; `figureOf(at)`: text behind it;
- * `describe(places)`: the chart in words; `flat`: no headings of groups, longer names.
+ * `describe(places)`: the chart in words; `flat`: no headings of groups, longer names;
+ * `more(at)`: what is said of a case besides.
  */
-function rowChart(id, { places, scaleOf, draw, figureOf, describe, legend = null, flat = false }) {
+function rowChart(id, chart) {
+  const { places, scaleOf, draw, figureOf, describe, legend = null, flat = false } = chart;
+  const { more = () => null } = chart;
   const box = byId(id);
   const lines = Math.min(places.length, shown.get(id) ?? LINES);
   const own = places.slice(0, lines);
@@ -53,42 +56,50 @@ function rowChart(id, { places, scaleOf, draw, figureOf, describe, legend = null
       ),
       element("span", { class: "figure" }),
     );
-  const made = [];
-  let group = null;
-  for (const at of own) {
-    if (!flat && siblings(at) !== group) {
-      group = siblings(at);
-      made.push(
-        element(
-          "h3",
-          { class: "group" },
-          element("span", {}, text("group", at)),
-          " ",
-          element("b", {}, text("parameter", at)),
-        ),
-      );
-    }
-    const label = [
-      breakable(text("variant", at)),
-      flat ? element("small", {}, ` ${siblings(at)}`) : "",
-    ];
-    made.push(
+  const line = (at) =>
+    element(
+      "div",
+      { class: "line", ...marked([tipOf(at), more(at)].filter(Boolean).join("\n"), at) },
       element(
-        "div",
-        { class: "line", "data-case": at, "data-tip": tipOf(at) },
-        element("span", { class: "label" }, label),
-        svg("svg", { class: "strip", "aria-hidden": "true" }, grid(), draw(at, scale)),
-        element("span", { class: "figure" }, figureOf(at), mark(at)),
+        "span",
+        { class: "label" },
+        breakable(text("variant", at)),
+        flat ? element("small", {}, ` ${siblings(at)}`) : "",
       ),
+      svg("svg", { class: "strip", "aria-hidden": "true" }, grid(), draw(at, scale)),
+      element("span", { class: "figure" }, figureOf(at), cautionSign(at)),
     );
-  }
+  const groups = flat ? [own] : [...Map.groupBy(own, siblings).values()];
+  const made = groups.map((of) => ({ first: of[0], lines: of.map(line) }));
+  leadThrough([made.flatMap((it) => it.lines)]);
   box.replaceChildren(
     element("p", { class: "visually-hidden" }, describe(places)),
     legend ?? "",
-    element("div", { class: "lines" }, axis(), made, own.length > 12 ? axis() : null),
+    element(
+      "div",
+      { class: "lines", role: "listbox", "aria-label": title },
+      axis(),
+      flat ? made[0].lines : made.map(groupOfLines),
+      own.length > 12 ? axis() : null,
+    ),
     limit(id, lines, places.length),
   );
 }
+
+/** Lines of siblings under their name. */
+const groupOfLines = ({ first, lines }) =>
+  element(
+    "div",
+    { class: "group", role: "group", "aria-label": siblings(first) },
+    element(
+      "p",
+      { class: "siblings", "aria-hidden": "true" },
+      text("group", first),
+      " ",
+      element("b", {}, text("parameter", first)),
+    ),
+    lines,
+  );
 
 /** A variant that may be broken behind each of its parts. */
 const breakable = (variant) => variant.split(/(?<=[+-])/).flatMap((part) => [element("wbr"), part]);
@@ -99,7 +110,7 @@ function ticksOf(box) {
   return Math.max(3, Math.floor(room / 60));
 }
 
-/** What a pointer on a case is told. */
+/** What is said of a case wherever it is a mark. */
 function tipOf(at) {
   const lines = [
     fullId(at),

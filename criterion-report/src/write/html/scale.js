@@ -24,7 +24,7 @@ function linearTicks(low, high, most) {
   return ticks;
 }
 
-/** 1, 2 and 5 times powers of ten between two bounds, or powers alone where these suffice. */
+/** Round numbers between two bounds by equal factors: as many as there is room for. */
 function logTicks(low, high, most) {
   const within = (factors) => {
     const ticks = [];
@@ -36,35 +36,20 @@ function logTicks(low, high, most) {
     }
     return ticks;
   };
-  const sets = [within([1, 2, 5]), within([1, 3]), within([1])];
+  const sets = [[1, 1.5, 2, 3, 4, 5, 7], [1, 2, 5], [1, 3], [1]].map(within);
   const fitting = sets.find((ticks) => ticks.length <= most && ticks.length > 0);
   if (fitting) return fitting;
-  const powers = sets[2].length ? sets[2] : sets[0];
+  const powers = sets.at(-1).length ? sets.at(-1) : sets[0];
   const every = Math.ceil(powers.length / most);
   return powers.filter((_, i) => i % every === 0);
 }
 
-/** 2 to powers, and the same with 1.5 or 1.25 between where there is room. */
-function ratioTicks(low, high, most) {
-  const within = (steps) => {
-    const ticks = [];
-    for (let power = Math.floor(Math.log2(low)); power <= Math.log2(high); power++) {
-      for (const step of steps) {
-        const tick = step * 2 ** power;
-        if (tick >= low * 0.9999 && tick <= high * 1.0001) ticks.push(tick);
-      }
-    }
-    return ticks;
-  };
-  const sets = [within([1, 1.25, 1.5, 1.75]), within([1, 1.5]), within([1])];
-  const fitting = sets.find((ticks) => ticks.length <= most && ticks.length > 1);
-  if (fitting) return fitting;
-  const every = Math.ceil(sets[2].length / most) || 1;
-  return sets[2].filter((tick) => Math.round(Math.log2(tick)) % every === 0);
-}
+/** The same of ratios, which often lie so near to 1 that equal steps say more. */
+const ratioTicks = (low, high, most) =>
+  high / low < 4 ? linearTicks(low, high, most) : logTicks(low, high, most);
 
-/** A round number without superfluous digits; words of thousands are the axis's affair. */
-const plain = (number) => String(Number(number.toPrecision(3)));
+/** A round number without superfluous digits. */
+const plain = (number) => grouped(Number(number.toPrecision(3)));
 
 /** A round number of a unit that leaves it at least 1: the units are those of all other texts. */
 function withUnit(units, number) {

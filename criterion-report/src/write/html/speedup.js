@@ -52,7 +52,7 @@ function drawSpeedup(filtered) {
       const verdicts = new Map();
       for (const at of all)
         verdicts.set(text("verdict", at), (verdicts.get(text("verdict", at)) ?? 0) + 1);
-      const said = [...verdicts].map(([verdict, n]) => `${n} ${verdict}`).join(", ");
+      const said = [...verdicts].map(([verdict, n]) => `${grouped(n)} ${verdict}`).join(", ");
       return (
         `Speed-ups of ${count(all.length, "candidate")} over the baselines of their groups: ` +
         `${said}. The figures stand behind the bars and in the table of all cases.`

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use super::template::visible;
+
 /// Place of a text among all texts.
 pub type Text = u32;
 
@@ -18,6 +20,7 @@ pub struct Strings {
 impl Strings {
     /// The place of a text, which is added if it is new.
     pub fn text(&mut self, text: &str) -> Text {
+        let text = &*visible(text);
         if let Some(&place) = self.places.get(text) {
             return place;
         }

@@ -86,7 +86,7 @@ function noteOf(at) {
 
 function notesCell(at) {
   const said = noteOf(at);
-  return said === null ? [""] : [element("span", { class: "note", title: said }, mark(at), said)];
+  return said === null ? [""] : [element("span", { class: "note", title: said }, cautionSign(at), said)];
 }
 
 function buildTable() {

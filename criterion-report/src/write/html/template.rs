@@ -1,5 +1,6 @@
 //! Text into a page, so that no text can be taken for markup.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
@@ -23,10 +24,31 @@ pub fn fill(page: &str, parts: &[(&str, String)], out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
+/// Text in which every character can be seen: control characters would vanish, and some turn the
+/// direction in which everything behind them is written.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let stays = |letter: char| match letter {
+        '\n' | '\t' => true,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+        other => !other.is_control(),
+    };
+    if text.chars().all(stays) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |letter: char| match letter {
+        letter if stays(letter) => letter,
+        // Unicode has a picture of each of these.
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)).expect("a picture"),
+        '\u{7f}' => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    Cow::Owned(text.chars().map(shown).collect())
+}
+
 /// Text as the content of an element or of a quoted attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in visible(text).chars() {
         match letter {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -60,6 +82,14 @@ mod tests {
         let parts = [("a", "{{b}}".to_owned()), ("b", "2".to_owned())];
         assert_eq!(filled("<p>{{a}}, {{b}}, {{a}}</p>", &parts), "<p>{{b}}, 2, {{b}}</p>");
         assert_eq!(filled("nothing", &[]), "nothing");
+    }
+
+    #[test]
+    fn nothing_is_invisible() {
+        assert_eq!(visible("größe\t測定\n"), "größe\t測定\n");
+        assert_eq!(visible("a\0\u{7}\u{1b}[31m\u{7f}"), "a␀␇␛[31m␡");
+        assert_eq!(visible("\u{202e}rtl\u{2069}\u{85}"), "\u{fffd}rtl\u{fffd}\u{fffd}");
+        assert_eq!(escape("<\u{7}>"), "&lt;␇&gt;");
     }
 
     #[test]
