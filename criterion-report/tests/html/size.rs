@@ -28,6 +28,7 @@ fn ten_thousand_cases_respond() {
     assert!(browser.text("#speedup-chart").contains("First 40 of "));
     assert!(browser.text("#frontier-chart").contains("1200 of 9897 cases"));
 
+    long_numbers_are_in_groups(&browser);
     marks_are_no_trap(&browser);
     browser.act("document.querySelector('#speedup-chart .limit button').click()");
     assert_eq!(browser.count("#speedup-chart .line[data-case]"), 80);
@@ -105,4 +106,10 @@ fn marks_are_no_trap(browser: &Browser) {
         );
         assert_eq!(browser.get(&stops), true, "{selector}");
     }
+}
+
+/// All numbers that people read are written alike.
+fn long_numbers_are_in_groups(browser: &Browser) {
+    let others = r"return document.body.innerText.match(/\d,\d{3}|\b\d{5,}\b/g)";
+    assert_eq!(browser.get(others), serde_json::Value::Null);
 }

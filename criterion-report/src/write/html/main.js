@@ -14,9 +14,13 @@ const CHARTS = {
 const stale = new Set();
 
 function redraw(id) {
+  const box = byId(id);
+  // A mark that had the focus has it again, whatever the chart is drawn anew for.
+  const focused = box.contains(document.activeElement) ? document.activeElement.dataset.case : null;
   stale.delete(id);
-  byId(id).removeAttribute("aria-busy");
+  box.removeAttribute("aria-busy");
   CHARTS[id]([...filteredPlaces()]);
+  box.querySelector(`[data-tip][data-case="${focused}"]`)?.focus({ preventScroll: true });
 }
 
 function drawAll() {
