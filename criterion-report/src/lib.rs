@@ -1,6 +1,6 @@
 //! The report model and its writers.
 //!
-//! `units` → `model` → `write` → `cli`: each stands on those before it. The model reads criterion's
+//! `units`, `visible` → `model` → `write` → `cli`: each stands on those before it. The model reads criterion's
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes
 //! nothing; the command line chooses.
 
@@ -15,4 +15,5 @@ pub mod planned;
 pub mod schema;
 pub mod units;
 pub mod validate;
+mod visible;
 pub mod write;

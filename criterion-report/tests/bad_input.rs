@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
@@ -104,6 +105,16 @@ fn replace_by_link(path: PathBuf, target: &str) {
     symlink(target, &path).expect("linked");
 }
 
+fn replace_by_pipe(path: PathBuf) {
+    fs::remove_file(&path).or_else(not_there).expect("removed");
+    let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+    assert!(made.success());
+}
+
+fn not_there(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
 /// As root every folder can be read, so that files stand here where folders should, and links that
 /// lead in circles.
 const MADE: &[(&str, Spoil)] = &[
@@ -114,11 +125,15 @@ const MADE: &[(&str, Spoil)] = &[
     ("estimates-link-to-themselves", |it| {
         replace_by_link(it.join(RESULT).join("estimates.json"), "estimates.json");
     }),
-    ("estimates-are-a-pipe", |it| {
-        let file = it.join(RESULT).join("estimates.json");
-        fs::remove_file(&file).expect("removed");
-        let made = Command::new("mkfifo").arg(&file).status().expect("mkfifo");
-        assert!(made.success());
+    ("estimates-are-a-pipe", |it| replace_by_pipe(it.join(RESULT).join("estimates.json"))),
+    ("estimates-are-endless", |it| {
+        replace_by_link(it.join(RESULT).join("estimates.json"), "/dev/zero");
+    }),
+    ("estimates-are-too-large", |it| {
+        fs::remove_file(it.join(RESULT).join("estimates.json")).expect("removed");
+        let file = fs::File::create(it.join(RESULT).join("estimates.json")).expect("created");
+        // A file with a hole, which takes no room.
+        file.set_len(1 << 31).expect("sized");
     }),
     ("benchmark-is-a-folder", |it| replace_by_folder(it.join(RESULT).join("benchmark.json"))),
     ("no-criterion-folder", |it| fs::remove_dir_all(it.join("criterion")).expect("removed")),
@@ -151,6 +166,8 @@ const MADE: &[(&str, Spoil)] = &[
         fs::write(it.join("criterion-torch/new/fusion.jsonl"), "\n \n\r\n").expect("written");
     }),
     ("all-records-cut-off", |it| fs::write(it.join(RECORDS), "{\"version\":2").expect("written")),
+    ("the-run-is-a-pipe", |it| replace_by_pipe(it.join(RUN))),
+    ("the-running-is-a-pipe", |it| replace_by_pipe(it.join(RUN).with_extension("running"))),
     ("the-run-is-a-folder", |it| replace_by_folder(it.join(RUN))),
     ("the-runs-are-a-file", |it| {
         fs::remove_dir_all(it.join("criterion-torch/runs")).expect("removed");
@@ -171,6 +188,61 @@ fn and_for_what_git_cannot_hold() {
         writeln!(text, "--- {name}\n{}", check(name, folder.path())).expect("to memory");
     }
     assert_snapshot!("bad-folders", text);
+}
+
+/// A pipe that nobody writes to would be waited for without end.
+#[test]
+fn no_pipe_is_waited_for() {
+    let folder = good();
+    replace_by_pipe(folder.path().join("pipe"));
+    for arguments in [
+        "show --from pipe",
+        "validate pipe",
+        "calibration --load pipe",
+        "compare new criterion --thresholds pipe --criterion-dir criterion",
+        "compare new criterion --noise pipe --criterion-dir criterion",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
+        command.args(arguments.split(' ')).current_dir(folder.path());
+        let output = command.output().expect("the program starts");
+        let said = stderr(&output, folder.path());
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+        assert!(said.contains("pipe: not a regular file"), "{arguments}: {said}");
+    }
+}
+
+/// The run has not failed to reach what it left half a line of.
+#[test]
+fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
+    let folder = good();
+    let file = folder.path().join(RECORDS);
+    let text = fs::read_to_string(&file).expect("readable");
+    let (first, second) = text.split_once('\n').expect("two records");
+    let cut = format!("{first}\n{}\n", &second[..300]);
+    fs::write(&file, &cut).expect("written");
+    let missing = "! inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024: the record that run \
+                   20261120T134000Z-4242 left of this case is cut off";
+    let shown = |arguments: &[&str]| {
+        let output = run(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(shown(&["show"]).contains(missing), "{}", shown(&["show"]));
+
+    // Exported and read back it is the same.
+    let exported = folder.path().join("exported.json");
+    fs::write(&exported, run(folder.path(), &["export", "json"]).stdout).expect("written");
+    let mut again = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
+    let again = again.args(["show", "--from"]).arg(&exported).output().expect("the program starts");
+    assert_eq!(again.stdout, run(folder.path(), &["show"]).stdout);
+
+    // What an earlier run left is shown as that of the earlier run.
+    let earlier = second.replace("20261120T134000Z-4242", "20261119T000000Z-1");
+    fs::write(&file, format!("{earlier}{cut}")).expect("written");
+    let outdated = "the record that run 20261120T134000Z-4242 left of this case is cut off; this is \
+                    from run 20261119T000000Z-1";
+    assert!(shown(&["show"]).contains(outdated), "{}", shown(&["show"]));
 }
 
 /// Every command that reads results ends so, and says it on standard error.

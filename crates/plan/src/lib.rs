@@ -27,7 +27,7 @@ pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use condition::{Condition, ConditionError, Fact, FactValue, Kind};
 pub use config::{
     CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, KernelSuite, ModelParams,
-    ModelSuite, OperatorParams, Suite,
+    ModelSuite, OperatorParams, Suite, yaml,
 };
 pub use expand::{expand, load};
 pub use fusion::{FusionShape, FusionWork};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use crate::model::file;
 use crate::output;
 use crate::write::kernels::{File, MANIFEST, OF_A_COMPARISON, path_of};
 
@@ -43,7 +44,7 @@ fn stale(folder: &Path, files: &[File]) -> Vec<PathBuf> {
     struct Named {
         name: String,
     }
-    let manifest = fs::read(folder.join(MANIFEST)).unwrap_or_default();
+    let manifest = file::read_all(&folder.join(MANIFEST)).unwrap_or_default();
     let earlier: Vec<Named> = serde_json::from_slice(&manifest).unwrap_or_default();
     let kernels = earlier.iter().filter_map(|kernel| path_of(&kernel.name).ok());
     let mut paths: Vec<String> = kernels.collect();

@@ -4,8 +4,10 @@ use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Beyond this it is none of the files that are read here: a million samples are 40 MB.
-const LARGEST: u64 = 1 << 30;
+/// Beyond this it is no file of one case, one run or one machine: a million samples are 40 MB.
+const OF_ONE: u64 = 1 << 27;
+/// And beyond this none of all cases.
+const OF_ALL: u64 = 1 << 30;
 /// What editors of another system put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -18,27 +20,53 @@ pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     }
 }
 
-/// All bytes of a regular file, without a byte-order mark. A pipe could be waited for without end,
-/// and a device has no end.
+/// A file of one case, one run or one machine, without a byte-order mark.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    exact(path, OF_ONE).map(without_mark)
+}
+
+/// The same as text.
+pub fn text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// A file of all cases, without a byte-order mark.
+pub fn read_all(path: &Path) -> io::Result<Vec<u8>> {
+    exact_all(path).map(without_mark)
+}
+
+/// The same with the mark.
+pub fn exact_all(path: &Path) -> io::Result<Vec<u8>> {
+    exact(path, OF_ALL)
+}
+
+/// All bytes of a regular file. A pipe could be waited for without end, and a device has no end.
+fn exact(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let about = fs::metadata(path)?;
     if about.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !about.is_file() {
-        return Err(io::Error::other("not a regular file"));
+        return Err(io::Error::other(
+            "not a regular file, and only those are known to have an end",
+        ));
     }
-    if about.len() > LARGEST {
+    if about.len() > most {
         return Err(io::Error::other(format!(
-            "{} bytes, and none of these files has more than {LARGEST}",
+            "{} bytes, and no file of its kind has more than {most}",
             about.len()
         )));
     }
     let mut bytes = Vec::with_capacity(about.len() as usize);
     // As long as it was found: its end needs no look of its own.
     File::open(path)?.take(about.len()).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
-    Ok(bytes)
+    bytes
 }

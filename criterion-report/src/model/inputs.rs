@@ -21,6 +21,8 @@ pub struct Inputs {
     pub records: Vec<Record>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
+    /// The runs whose record of a case is cut off, by its `full_id`.
+    pub cut_off: HashMap<String, String>,
     /// The runs that left records, those that were replaced later included.
     pub recorded: HashSet<String>,
     /// All runs, whatever they saved under, the oldest first.
@@ -50,7 +52,7 @@ impl Inputs {
         baseline: &str,
         selection: &Selection<'_>,
     ) -> Result<Self, RecordsError> {
-        let Records { mut records, older, runs: recorded, warnings, mut unreadable } =
+        let Records { mut records, older, cut_off, runs: recorded, warnings, mut unreadable } =
             Records::read(&location.records, baseline)?;
         let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
         records.retain(|record| selection.reads(record.case.mode));
@@ -66,6 +68,7 @@ impl Inputs {
         Ok(Self {
             records,
             older,
+            cut_off,
             recorded,
             runs,
             results,

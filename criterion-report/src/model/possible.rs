@@ -1,7 +1,7 @@
 //! What a number in a file can be. JSON has neither NaN nor infinity; what is left to refuse are
 //! numbers that are no measurement and that would spoil every ratio, sum and axis they come to.
 
-use plan::{Memory, Pair, Record};
+use plan::{CaseId, Memory, Pair, Record};
 
 /// No time, count of iterations or energy is larger: 10¹⁸ ns are 31 years.
 pub const LARGEST: f64 = 1e18;
@@ -30,9 +30,18 @@ pub fn check(record: &Record) -> Result<(), String> {
     if record.timestamp > LAST_MOMENT {
         return Err(format!("`timestamp` is {}, after the year 9999", record.timestamp));
     }
+    let CaseId { group, variant, parameter } = &record.case.id;
+    // Folders and files are named after the parts.
+    if let Some(part) = [group, variant, parameter].into_iter().find(|it| is_no_name(it)) {
+        return Err(format!("`case.id` has the part `{part}`"));
+    }
     record.pairs.iter().try_for_each(pair)?;
     record.measures.memory.iter().try_for_each(memory)?;
     times(record)
+}
+
+fn is_no_name(part: &str) -> bool {
+    ["", ".", ".."].contains(&part)
 }
 
 fn pair(pair: &Pair) -> Result<(), String> {

@@ -7,18 +7,17 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use plan::{Record, RunManifest};
 use rayon::prelude::*;
-use serde::Deserialize;
 use thiserror::Error;
 
+use super::line::{Begun, Line, Stamp, Unusable, parse};
 use super::runs::Run;
 use super::{file, possible};
-use crate::units;
+use crate::{units, visible};
 
 /// Why records could not be read.
 #[derive(Debug, Error)]
@@ -35,7 +34,7 @@ pub enum RecordsError {
         others: Vec<String>,
     },
     /// There are records, none of which can be used.
-    #[error("no record in {} can be used:{}", .folder.display(), indented(.lines))]
+    #[error("no record in {} can be used:{}", .folder.display(), visible::list(.lines))]
     Unreadable {
         /// Folder that holds them.
         folder: PathBuf,
@@ -55,10 +54,6 @@ pub enum RecordsError {
     },
 }
 
-fn indented(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("\n  {line}")).collect()
-}
-
 fn or_from(others: &[String]) -> String {
     if others.is_empty() {
         return String::new();
@@ -73,6 +68,8 @@ pub struct Records {
     pub records: Vec<Record>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
+    /// The runs whose record of a case is cut off, by its `full_id`.
+    pub cut_off: HashMap<String, String>,
     /// The runs that wrote any line, a line that was replaced later included.
     pub runs: HashSet<String>,
     /// What was passed over and can be measured again.
@@ -111,7 +108,7 @@ impl Records {
     /// # Errors
     /// When it is none, of a newer version, or says what cannot be: why, with the remedy.
     pub fn of_line(line: &[u8]) -> Result<Option<Record>, String> {
-        Ok(match parse(line)? {
+        Ok(match parse(line).map_err(|unusable| unusable.why)? {
             Line::Record(record) => Some(*record),
             Line::Older(_) => None,
         })
@@ -119,7 +116,7 @@ impl Records {
 
     /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
-        let text = match file::read(path) {
+        let text = match file::read_all(path) {
             Ok(text) => text,
             Err(error) => {
                 self.unreadable.push(format!("{}: {error}", path.display()));
@@ -138,8 +135,10 @@ impl Records {
             match line {
                 Ok(Line::Record(record)) => self.add(*record, places),
                 Ok(Line::Older(stamp)) => older.push(stamp),
-                Err(why) => {
+                Err(Unusable { why, cut_off }) => {
                     self.unreadable.push(format!("{}:{}: {why}", path.display(), index + 1));
+                    let begun = cut_off.map(|Begun { full_id, run_id }| (full_id, run_id));
+                    self.cut_off.extend(begun);
                 }
             }
         }
@@ -158,67 +157,6 @@ impl Records {
                 self.records.push(record);
             }
         }
-    }
-}
-
-/// What a line is.
-enum Line {
-    Record(Box<Record>),
-    Older(Stamp),
-}
-
-/// What records of every version have.
-#[derive(Deserialize)]
-struct Stamp {
-    version: u32,
-    full_id: String,
-    run_id: String,
-}
-
-/// The record of a line, or why there is none, with the remedy.
-fn parse(line: &[u8]) -> Result<Line, String> {
-    match serde_json::from_slice::<Record>(line) {
-        Ok(record) if record.version == Record::VERSION => {
-            possible::check(&record).map_err(|what| {
-                format!(
-                    "this record cannot be and is passed over: {what}; measure its case again \
-                     with `cargo bench`"
-                )
-            })?;
-            Ok(Line::Record(Box::new(record)))
-        }
-        // Another version may fail in any field: say the version, not the field.
-        outcome => {
-            let stamp = serde_json::from_slice::<Stamp>(line).map_err(|error| no_record(&error))?;
-            match outcome {
-                Err(error) if stamp.version == Record::VERSION => Err(no_record(&error)),
-                _ if stamp.version < Record::VERSION => Ok(Line::Older(stamp)),
-                _ => Err(format!(
-                    "record version {}, but this criterion-report reads version {}: a newer \
-                     criterion-torch wrote it; use the criterion-report of that version",
-                    stamp.version,
-                    Record::VERSION
-                )),
-            }
-        }
-    }
-}
-
-/// Why a line is no record. The others are no worse for it.
-fn no_record(error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        // A process that ends while it writes leaves half a line; later runs write on after it.
-        "this record is cut off and passed over; measure its case again".to_owned()
-    } else if error.is_data() {
-        // A branch with a further recipe or model leaves words that this build does not know.
-        format!(
-            "this record is not understood and passed over: {error}; read it with the \
-             criterion-report of the branch that wrote it"
-        )
-    } else {
-        format!(
-            "not a record: {error}; delete the line and measure its case again with `cargo bench`"
-        )
     }
 }
 
@@ -275,7 +213,7 @@ fn read_run(path: &Path) -> Result<Run, String> {
 /// The case that a run was in when it ended. The file lies beside the run's manifest while a case
 /// runs, so without one the run was in none.
 fn read_running(manifest: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(manifest.with_extension("running")) {
+    match file::text(&manifest.with_extension("running")) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

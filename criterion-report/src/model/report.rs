@@ -103,6 +103,8 @@ pub struct Report {
     pub left_out: HashSet<String>,
     /// The cases whose last record is of an older version.
     pub older: HashSet<String>,
+    /// The runs whose record of a case is cut off, by its `full_id`.
+    pub cut_off: HashMap<String, String>,
     /// Number of shown rows that the latest run of their bench target did not select.
     pub earlier: usize,
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
@@ -137,6 +139,7 @@ impl Report {
         let Inputs {
             records,
             older,
+            cut_off,
             recorded,
             runs,
             mut results,
@@ -164,7 +167,7 @@ impl Report {
             .collect();
         rows = arranged(rows);
         let runs = Runs::of(runs, baseline, &recorded);
-        let mut missing = runs.unreached(&mut rows, &older);
+        let mut missing = runs.unreached(&mut rows, &older, &cut_off);
         let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
             selection.names(id) && !left_out.contains(id) && !(selection.latest && earlier(id))
@@ -192,6 +195,7 @@ impl Report {
             missing,
             left_out,
             older,
+            cut_off,
             foreign,
             warnings,
             unreadable,

@@ -118,8 +118,14 @@ impl Runs {
 
     /// Finds what runs left without a record of their own. Of several runs that selected a case
     /// the last decides: cases without any record are returned, rows of an earlier run are marked
-    /// as outdated. `older` are cases whose record is of an older version.
-    pub fn unreached(&self, rows: &mut [Row], older: &HashSet<String>) -> Vec<Missing> {
+    /// as outdated. `older` are cases whose record is of an older version, `cut_off` the runs whose
+    /// record of a case is cut off.
+    pub fn unreached(
+        &self,
+        rows: &mut [Row],
+        older: &HashSet<String>,
+        cut_off: &HashMap<String, String>,
+    ) -> Vec<Missing> {
         let last: HashMap<&str, &str> = self
             .runs
             .iter()
@@ -139,12 +145,14 @@ impl Runs {
                 if last[id.as_str()] != manifest.run_id {
                     continue;
                 }
-                let ended = if running.as_ref() == Some(id) {
-                    "ended while this case was running"
+                let run_id = &manifest.run_id;
+                let reason = if cut_off.get(id) == Some(run_id) {
+                    format!("the record that run {run_id} left of this case is cut off")
+                } else if running.as_ref() == Some(id) {
+                    format!("run {run_id} ended while this case was running")
                 } else {
-                    "ended before it reached this case"
+                    format!("run {run_id} ended before it reached this case")
                 };
-                let reason = format!("run {} {ended}", manifest.run_id);
                 match places.get(id).map(|&place| &mut rows[place]) {
                     None => {
                         let passed_over = older.contains(id).then(|| OLDER.to_owned());

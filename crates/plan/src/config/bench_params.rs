@@ -12,6 +12,7 @@ use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
 use super::selection::Selection;
+use super::yaml;
 use crate::condition::{Condition, ConditionError, Kind};
 use crate::kernel::field::{Field, FieldType};
 use crate::kernel::{Kernel, SkipCondition};
@@ -106,7 +107,7 @@ pub(super) fn read(
     over: &Override,
 ) -> Result<KernelParams, Diagnostics> {
     let Some(bench) = bench else { return unsaid(kernel, own, over) };
-    let text = std::fs::read_to_string(bench).map_err(|error| {
+    let text = yaml::text(bench).map_err(|error| {
         let remedy = "make it a YAML file that can be read";
         Diagnostic::whole_file(bench, format!("cannot be read: {error}"), remedy)
     })?;

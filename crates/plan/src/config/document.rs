@@ -8,6 +8,7 @@ use serde_yaml::Value;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::node::Node;
 use super::positions::Positions;
+use super::yaml;
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {
@@ -26,7 +27,7 @@ impl Document {
         text: &str,
         read: impl FnOnce(&Node<'_>) -> Option<T>,
     ) -> Result<T, Diagnostics> {
-        let mut value: Value = serde_yaml::from_str(text).map_err(|error| syntax(file, &error))?;
+        let mut value: Value = yaml::parse(text).map_err(|error| syntax(file, &error))?;
         value.apply_merge().map_err(|error| syntax(file, &error))?;
         let document = Self {
             file: file.to_owned(),

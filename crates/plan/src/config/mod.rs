@@ -21,6 +21,7 @@ mod problem_size;
 mod selection;
 pub(crate) mod shape_set;
 mod training_keys;
+pub mod yaml;
 
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,7 @@ impl Config {
 
     /// [`Self::read`]; a config that lies in no package is one of `package`.
     pub(crate) fn read_in(file: &Path, package: &Path) -> Result<Self, Diagnostics> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
+        let text = yaml::text(file).map_err(|error| {
             let remedy = "name a YAML file that exists and can be read";
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
         })?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::node::{Fields, Node};
+use super::yaml;
 use crate::shape::Shape;
 use crate::words::UnknownWord;
 
@@ -151,7 +152,7 @@ fn list(node: &Node<'_>, name: &str, folder: &Path) -> Option<Vec<NamedShape>> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let folders = if plain { folders(folder) } else { Vec::new() };
     for path in folders.iter().map(|shapes| shapes.join(format!("{name}.yml"))) {
-        let text = match std::fs::read_to_string(&path) {
+        let text = match yaml::text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
@@ -177,7 +178,7 @@ pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn parse_list(name: &str, text: &str) -> Result<Vec<NamedShape>, String> {
-    let lines: Vec<Line> = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    let lines: Vec<Line> = yaml::parse(text).map_err(|error| error.to_string())?;
     let named = |Line { label, shape: [m, k, n] }| {
         let range = 1..=LARGEST_DIMENSION;
         if [m, k, n].iter().all(|dimension| range.contains(dimension)) {

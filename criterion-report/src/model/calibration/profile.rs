@@ -1,6 +1,5 @@
 //! A profile read and asked.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use plan::Dtype;
@@ -12,6 +11,7 @@ use super::operation::OperationKey;
 use super::roofline::{PeakSource, Roofline};
 use super::schema::{OperationCalibration, Profile};
 use super::spread::Spread;
+use crate::model::file;
 use crate::units;
 
 /// What products reach.
@@ -87,7 +87,7 @@ impl Profile {
             version: Option<u32>,
         }
         let text =
-            fs::read(path).map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
+            file::read(path).map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
         let malformed = |cause| ProfileError::Malformed { path: path.to_owned(), cause };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(malformed)?;
         let version = version.unwrap_or(0);

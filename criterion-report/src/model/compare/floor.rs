@@ -12,7 +12,6 @@
 //! moved by a few wild cases, as a mean would be.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +20,7 @@ use statistics::quantile;
 use thiserror::Error;
 
 use super::verdict::Measure;
+use crate::model::file;
 use crate::units;
 
 /// Schema of the file.
@@ -165,7 +165,7 @@ impl Profile {
     /// When there is one that cannot be used.
     pub fn read(path: &Path) -> Result<Option<Self>, ProfileError> {
         let at = || path.to_owned();
-        let text = match fs::read(path) {
+        let text = match file::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => return Err(ProfileError::Io { path: at(), cause }),

@@ -1,6 +1,5 @@
 //! From which difference on a case is another, measure by measure and case by case.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,8 @@ use regex::Regex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
+
+use crate::model::file;
 
 /// The thresholds of one case.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,7 +110,7 @@ impl Thresholds {
     /// # Errors
     /// When it cannot be read, or says something else.
     pub fn read(path: &Path) -> Result<Self, ThresholdsError> {
-        let text = fs::read_to_string(path)
+        let text = file::text(path)
             .map_err(|cause| ThresholdsError::Io { path: path.to_owned(), cause })?;
         Self::parse(&text)
             .map_err(|cause| ThresholdsError::Malformed { path: path.to_owned(), cause })
@@ -117,7 +118,7 @@ impl Thresholds {
 
     fn parse(text: &str) -> Result<Self, serde_yaml::Error> {
         // An empty file is null, and says nothing.
-        let file: Option<File> = serde_yaml::from_str(text)?;
+        let file: Option<File> = plan::yaml::parse(text)?;
         let File { latency, memory, accuracy, energy, rules } = file.unwrap_or_default();
         let mut limits = Limits::default();
         limits.set(latency, memory, accuracy, energy);

@@ -1,12 +1,12 @@
 //! A file as the uploader reads it: a list, a single object, or lines of objects and lists.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{Finding, Trap};
+use crate::model::file;
 
 /// Why a file cannot be checked.
 #[derive(Debug, Error)]
@@ -24,7 +24,8 @@ pub struct Read {
 
 pub fn read(path: &Path) -> Result<Read, Unreadable> {
     let unreadable = |why: String| Unreadable { path: path.to_owned(), why };
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let bytes = file::exact_all(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
     let (text, words) = strict(&text);
     let finding = |trap, found| Finding {
         trap,

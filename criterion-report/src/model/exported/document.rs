@@ -1,6 +1,6 @@
 //! Our own document, as far as it is read back. What follows from the rest is passed over.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use plan::Record;
@@ -18,6 +18,8 @@ pub struct Head {
     pub baseline: String,
     pub runs: Vec<Run>,
     pub older: HashSet<String>,
+    #[serde(default)]
+    pub cut_off: HashMap<String, String>,
     pub left_out: HashSet<String>,
     pub foreign: Vec<String>,
     pub warnings: Vec<String>,

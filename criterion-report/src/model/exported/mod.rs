@@ -115,8 +115,8 @@ impl Exported {
 
     /// See [`Inputs::read_file`].
     pub fn read(path: &Path) -> Result<Self, ExportedError> {
-        let text =
-            file::read(path).map_err(|cause| ExportedError::Io { path: path.to_owned(), cause })?;
+        let text = file::read_all(path)
+            .map_err(|cause| ExportedError::Io { path: path.to_owned(), cause })?;
         let malformed = |cause| ExportedError::Malformed { path: path.to_owned(), cause };
         let foreign = |why: String| ExportedError::Foreign { path: path.to_owned(), why };
         let stamp = match Deserializer::from_slice(&text).into_iter::<Stamp>().next() {
@@ -149,6 +149,7 @@ impl Exported {
     fn report(head: Head, cases: Vec<Case>, path: &Path) -> Self {
         let mut inputs = Inputs {
             older: head.older,
+            cut_off: head.cut_off,
             left_out: head.left_out,
             foreign: head.foreign,
             warnings: head.warnings,

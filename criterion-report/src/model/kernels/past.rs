@@ -8,8 +8,8 @@ use plan::Stat;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::model::Interval;
 use crate::model::compare::{Estimate, Point};
+use crate::model::{Interval, file, possible};
 
 /// Name of a summary in its folder.
 pub const SUMMARY: &str = "summary.json";
@@ -46,6 +46,17 @@ pub enum PastError {
         /// What is wrong with it.
         cause: serde_json::Error,
     },
+    /// A case of it has a time that there cannot be.
+    #[error(
+        "{}: the time of `{full_id}` is none: a median and its bounds are positive and in their \
+         order; leave the file out, or write it anew with `criterion-report kernels`", .path.display()
+    )]
+    Impossible {
+        /// File.
+        path: PathBuf,
+        /// The case.
+        full_id: String,
+    },
     /// Of another schema or a newer version.
     #[error(
         "{}: schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
@@ -68,13 +79,18 @@ impl Past {
     /// When it is none.
     pub fn read(path: &Path) -> Result<Self, PastError> {
         let path = || path.to_owned();
-        let text = fs::read(path()).map_err(|cause| PastError::Io { path: path(), cause })?;
+        let text =
+            file::read_all(&path()).map_err(|cause| PastError::Io { path: path(), cause })?;
         let foreign = |cause| PastError::Foreign { path: path(), cause };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
             return Err(PastError::Other { path: path(), schema, version });
         }
         let Summary { timestamp, results } = serde_json::from_slice(&text).map_err(foreign)?;
+        if let Some(result) = results.iter().find(|result| !result.is_possible()) {
+            let full_id = result.full_id.clone();
+            return Err(PastError::Impossible { path: path(), full_id });
+        }
         Ok(Self { timestamp, points: results.into_iter().map(Point::from).collect() })
     }
 }
@@ -141,6 +157,19 @@ struct PastTime {
 struct PastAccuracy {
     rmse: Option<Stat>,
     relative_error: Option<Stat>,
+}
+
+impl PastResult {
+    fn is_possible(&self) -> bool {
+        self.criterion.as_ref().is_none_or(|time| {
+            let bounds = [time.low_ms, Some(time.median_ms), time.high_ms];
+            let given: Vec<f64> = bounds.into_iter().flatten().collect();
+            // In nanoseconds they have to be possible, too.
+            given.iter().all(|ms| possible::positive(*ms) && possible::positive(ms * 1e6))
+                && time.low_ms.zip(time.high_ms).is_none_or(|(low, high)| low <= high)
+                && possible::level(time.confidence_level)
+        })
+    }
 }
 
 impl From<PastResult> for Point {

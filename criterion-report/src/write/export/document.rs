@@ -1,7 +1,7 @@
 //! What our own document says, key by key. `docs/schema/report-v1.schema.json` describes it, and
 //! `model::Exported` reads it back: a key more here is a key more there, and in the schema.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plan::{Check, Environment, Record, Stat};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -37,6 +37,8 @@ pub struct Head<'a> {
     unreadable: &'a [String],
     foreign: &'a [String],
     older: BTreeSet<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    cut_off: BTreeMap<&'a str, &'a str>,
     left_out: BTreeSet<&'a str>,
 }
 
@@ -63,6 +65,7 @@ impl<'a> Head<'a> {
             unreadable: &report.unreadable,
             foreign: &report.foreign,
             older: report.older.iter().map(String::as_str).collect(),
+            cut_off: report.cut_off.iter().map(|(id, run)| (id.as_str(), run.as_str())).collect(),
             left_out: report.left_out.iter().map(String::as_str).collect(),
         }
     }

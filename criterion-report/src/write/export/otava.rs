@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::figures;
-use crate::model::{Better, Entry, Measure, Report};
+use crate::model::{Better, Entry, Measure, Report, file};
 use crate::write::Notes;
 use crate::{output, units};
 
@@ -55,7 +55,7 @@ struct History {
 
 impl History {
     fn read(path: &Path) -> Result<Self> {
-        let text = match fs::read(path) {
+        let text = match file::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error).context(path.display().to_string()),
@@ -70,7 +70,7 @@ impl History {
             return Ok(Self::default());
         }
         let heading = rows.remove(0);
-        if !heading.iter().zip(ATTRIBUTES).all(|(found, expected)| found == expected) {
+        if !heading.iter().map(String::as_str).take(ATTRIBUTES.len()).eq(ATTRIBUTES) {
             anyhow::bail!(
                 "{}: its columns are not those of a history, which start with {}",
                 path.display(),
@@ -229,8 +229,10 @@ mod tests {
         history.add(row("2026-11-21T00:00:00Z"), &[("latency", 1.25e-3)]);
         history.write(&path).expect("written");
         assert_eq!(History::read(&path).expect("a history"), history);
-        fs::write(&path, "name,value\na,1\n").expect("written");
-        let error = History::read(&path).expect_err("another file").to_string();
-        assert!(error.ends_with("which start with time,commit,branch,run"), "{error}");
+        for other in ["name,value\na,1\n", "time\n", "time,commit,branch\n1,2,3\n", "\"\"\n"] {
+            fs::write(&path, other).expect("written");
+            let error = History::read(&path).expect_err(other).to_string();
+            assert!(error.ends_with("which start with time,commit,branch,run"), "{error}");
+        }
     }
 }

@@ -1,0 +1,154 @@
+//! A line of a file of records: a record, one of an older version, or why it is neither.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use plan::Record;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::possible;
+
+/// What a line is.
+pub enum Line {
+    /// A record of today.
+    Record(Box<Record>),
+    /// One that an earlier version wrote.
+    Older(Stamp),
+}
+
+/// What records of every version have.
+#[derive(Deserialize)]
+pub struct Stamp {
+    pub version: u32,
+    pub full_id: String,
+    pub run_id: String,
+}
+
+/// Why a line is no record that can be used.
+pub struct Unusable {
+    /// In words, with the remedy. The other lines are no worse for it.
+    pub why: String,
+    /// Of a record that is cut off, the case and the run, as far as they are still there.
+    pub cut_off: Option<Begun>,
+}
+
+/// The beginning of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    pub full_id: String,
+    pub run_id: String,
+}
+
+impl From<String> for Unusable {
+    fn from(why: String) -> Self {
+        Self { why, cut_off: None }
+    }
+}
+
+/// The record of a line, or why there is none, with the remedy.
+pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
+    match serde_json::from_slice::<Record>(line) {
+        Ok(record) if record.version == Record::VERSION => {
+            possible::check(&record).map_err(|what| {
+                format!(
+                    "this record cannot be and is passed over: {what}; measure its case again \
+                     with `cargo bench`"
+                )
+            })?;
+            Ok(Line::Record(Box::new(record)))
+        }
+        // Another version may fail in any field: say the version, not the field.
+        outcome => {
+            let unusable = |error| no_record(line, &error);
+            let stamp = serde_json::from_slice::<Stamp>(line).map_err(unusable)?;
+            match outcome {
+                Err(error) if stamp.version == Record::VERSION => Err(unusable(error)),
+                _ if stamp.version < Record::VERSION => Ok(Line::Older(stamp)),
+                _ => Err(format!(
+                    "record version {}, but this criterion-report reads version {}: a newer \
+                     criterion-torch wrote it; use the criterion-report of that version",
+                    stamp.version,
+                    Record::VERSION
+                )
+                .into()),
+            }
+        }
+    }
+}
+
+fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
+    if error.is_eof() {
+        // A process that ends while it writes leaves half a line; later runs write on after it.
+        let why = "this record is cut off and passed over; measure its case again".to_owned();
+        return Unusable { why, cut_off: begun(line) };
+    }
+    let why = if error.is_data() {
+        // A branch with a further recipe or model leaves words that this build does not know.
+        format!(
+            "this record is not understood and passed over: {error}; read it with the \
+             criterion-report of the branch that wrote it"
+        )
+    } else {
+        format!(
+            "not a record: {error}; delete the line and measure its case again with `cargo bench`"
+        )
+    };
+    why.into()
+}
+
+/// What a record that is cut off begins with, if both its case and its run stand there whole.
+fn begun(line: &[u8]) -> Option<Begun> {
+    #[derive(Default)]
+    struct Beginning {
+        full_id: Option<String>,
+        run_id: Option<String>,
+    }
+    /// Keeps what it has read when the rest fails.
+    struct Keep<'a>(&'a RefCell<Beginning>);
+    impl<'de> Visitor<'de> for Keep<'_> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a record")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "full_id" => self.0.borrow_mut().full_id = map.next_value()?,
+                    "run_id" => self.0.borrow_mut().run_id = map.next_value()?,
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(())
+        }
+    }
+    let beginning = RefCell::default();
+    let mut text = serde_json::Deserializer::from_slice(line);
+    // That it fails is known: it is cut off.
+    text.deserialize_map(Keep(&beginning)).ok();
+    let Beginning { full_id, run_id } = beginning.into_inner();
+    full_id.zip(run_id).map(|(full_id, run_id)| Begun { full_id, run_id })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(line: &str) -> Option<Begun> {
+        parse(line.as_bytes()).err().expect("no record").cut_off
+    }
+
+    #[test]
+    fn of_a_record_that_is_cut_off_case_and_run_are_known_if_they_are_there() {
+        let begun = Some(Begun { full_id: "a/b".to_owned(), run_id: "r1".to_owned() });
+        let whole = r#"{"version":2,"full_id":"a/b","run_id":"r1","timestamp":1,"case":{"id":"#;
+        let known = whole.find(",\"timestamp").expect("it is there");
+        for end in 1..whole.len() {
+            let expected = begun.clone().filter(|_| end >= known);
+            assert_eq!(cut(&whole[..end]), expected, "{}", &whole[..end]);
+        }
+        // What is whole and wrong is not cut off.
+        assert_eq!(cut(r#"{"version":2,"full_id":"a/b","run_id":"r1"}"#), None);
+        assert_eq!(cut(r#"{"full_id":3,"run_id":"r1","case":["#), None);
+    }
+}
