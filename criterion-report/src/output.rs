@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::visible;
+
 /// Writes `text` to the file, or to standard output without one.
 pub fn put(text: &str, file: Option<&Path>) -> Result<()> {
     stream(file, |out| Ok(out.write_all(text.as_bytes())?)).map(|_| ())
@@ -32,6 +34,17 @@ pub fn stream<T>(
         Some(_) => error.context(format!("cannot write {}", file.display())),
         None => error,
     })
+}
+
+/// Says something to people, on standard error. Whoever has closed it, or has no room for it, cannot be
+/// told that either: the exit code says how it ended.
+pub fn tell(text: &str) {
+    writeln!(io::stderr(), "{}", visible::lines(text)).ok();
+}
+
+/// The same of what is one line, whatever names it quotes.
+pub fn tell_line(kind: &str, text: &str) {
+    tell(&format!("{kind}: {}", visible::line(text)));
 }
 
 /// The file itself where the path is a link to one; none where it is there and no file.

@@ -6,7 +6,7 @@ use plan::{Case, FusionWork, ModelWork, OperatorWork, ProbeWork, Shape, Variant,
 use serde::Serialize;
 
 use crate::units;
-use crate::write::{Align, Cell, Line, Paint, render};
+use crate::write::{Align, Cell, Line, Paint, render, screen};
 
 /// How `plan` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -163,7 +163,7 @@ fn table(cases: &[&Case], colour: bool) -> String {
         out.push('\n');
     }
     out.push_str(&totals(cases, groups.len()));
-    out
+    screen(&out, colour)
 }
 
 fn line(case: &Case) -> Line {

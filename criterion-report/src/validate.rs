@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::model::database::{Finding, Severity, Trap, Unreadable, validate};
-use crate::units;
+use crate::{units, visible};
 
 /// What `validate` can be told.
 #[derive(Debug, clap::Args)]
@@ -62,7 +62,7 @@ impl Checked {
             units::count(errors, "error"),
             units::count(warnings, "warning"),
         ));
-        out
+        visible::lines(&out).into_owned()
     }
 }
 
@@ -71,13 +71,15 @@ fn group(file: &Path, trap: Trap, findings: &[&Finding]) -> String {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let mut out = format!("{word}[{}]: {}\n", trap.code(), file.display());
+    let name = file.display().to_string();
+    let mut out = format!("{word}[{}]: {}\n", trap.code(), visible::line(&name));
     for finding in findings.iter().take(PLACES) {
         let place = finding.record.map(|record| match finding.path.as_str() {
             "" => format!("record {record}: "),
             path => format!("record {record} {path}: "),
         });
-        out.push_str(&format!("  {}{}\n", place.unwrap_or_default(), finding.found));
+        let place = place.unwrap_or_default();
+        out.push_str(&format!("  {}\n", visible::line(&(place + &finding.found))));
     }
     let more = findings.len().saturating_sub(PLACES);
     if more > 0 {

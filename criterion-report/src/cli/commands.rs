@@ -25,7 +25,7 @@ impl Source {
         let plan = match plan::load(configs) {
             Ok(plan) => plan,
             Err(diagnostics) => {
-                eprintln!("{diagnostics}");
+                output::tell(&diagnostics.to_string());
                 return Ok(ExitCode::from(UNUSABLE));
             }
         };
@@ -49,7 +49,7 @@ impl Source {
         of_results.nothing_of_results("`validate` checks the files that are given", false)?;
         let checked = options.run();
         output::put(&checked.text(), self.output.as_deref())?;
-        checked.unreadable.iter().for_each(|why| eprintln!("error: {why}"));
+        checked.unreadable.iter().for_each(|why| output::tell_line("error", &why.to_string()));
         let fails = |severity| severity == Severity::Error || self.strict;
         let failed = checked.findings.iter().any(|finding| fails(finding.trap.severity()));
         Ok(if !checked.unreadable.is_empty() {
@@ -98,13 +98,13 @@ impl Source {
         options.check()?;
         let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
         say(&report);
-        write::earlier(&report).iter().for_each(|note| eprintln!("note: {note}"));
+        write::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
         let kernels::Ended { failed, remarks } =
             options.run(&report, &self.location()?, selection)?;
         say_remarks(&remarks);
-        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        failed.iter().for_each(|gate| output::tell(gate));
         let end = self.end(&report);
         // What is compared with what could not be read has not passed, nor has it failed.
         let read = report.unreadable.is_empty() && remarks.unreadable.is_empty();
@@ -135,7 +135,7 @@ impl Source {
             width: file.map_or_else(output::terminal_width, |_| None),
         };
         output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
-        failed.iter().for_each(|gate| eprintln!("{gate}"));
+        failed.iter().for_each(|gate| output::tell(gate));
         Ok(match (remarks.unreadable.is_empty(), failed.is_empty()) {
             (false, _) => ExitCode::from(UNUSABLE),
             (true, false) => ExitCode::from(GATE_FAILED),
@@ -158,7 +158,7 @@ impl Source {
         let colour = output::colour_terminal();
         output::put(&write::aa::write(&found.aa, output::terminal_width(), colour), None)?;
         if let Some(file) = found.saved {
-            eprintln!("note: the noise profile is {}", file.display());
+            output::tell_line("note", &format!("the noise profile is {}", file.display()));
         }
         let readable = found.remarks.unreadable.is_empty();
         Ok(if readable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })

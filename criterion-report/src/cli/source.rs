@@ -11,7 +11,7 @@ use super::{GATE_FAILED, NEW, UNUSABLE};
 use crate::model::compare::Remarks;
 use crate::model::{Exported, Inputs, Location, Report, Selection};
 use crate::write::{Target, Writer};
-use crate::{output, units};
+use crate::{output, units, visible};
 
 /// Arguments of every command.
 #[derive(Debug, Clone, clap::Args)]
@@ -144,9 +144,9 @@ impl Source {
         let notes = written?;
         if writer.says_warnings() && !report.unreadable.is_empty() {
             let inputs = units::count(report.unreadable.len(), "input");
-            eprintln!("error: {inputs} cannot be used: see below the tables");
+            output::tell(&format!("error: {inputs} cannot be used: see below the tables"));
         }
-        notes.iter().flatten().for_each(|note| eprintln!("note: {note}"));
+        notes.iter().flatten().for_each(|note| output::tell_line("note", note));
         let end = self.end(&report);
         // The process ends here: the system frees thousands of rows at once.
         std::mem::forget(report);
@@ -170,14 +170,14 @@ fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
 
 /// What was passed over, on standard error.
 pub(super) fn say(report: &Report) {
-    report.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
-    report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    report.unreadable.iter().for_each(|line| output::tell_line("error", line));
+    report.warnings.iter().for_each(|warning| output::tell_line("warning", warning));
 }
 
 /// The same of the sides of a comparison.
 pub(super) fn say_remarks(remarks: &Remarks) {
-    remarks.unreadable.iter().for_each(|line| eprintln!("error: {line}"));
-    remarks.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    remarks.unreadable.iter().for_each(|line| output::tell_line("error", line));
+    remarks.warnings.iter().for_each(|warning| output::tell_line("warning", warning));
 }
 
 /// Every selected case must have a time of its own.
@@ -187,9 +187,9 @@ pub(super) fn strict(report: &Report) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let verb = if unmeasured.len() == 1 { "has" } else { "have" };
-    eprintln!("--strict: {} {verb} no time:", units::count(unmeasured.len(), "case"));
+    output::tell(&format!("--strict: {} {verb} no time:", units::count(unmeasured.len(), "case")));
     for (id, reason) in unmeasured {
-        eprintln!("  {id}: {reason}");
+        output::tell(&format!("  {}", visible::line(&format!("{id}: {reason}"))));
     }
     ExitCode::from(GATE_FAILED)
 }

@@ -1,7 +1,7 @@
 //! What a comparison may be refused for.
 
 use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict, reasons};
-use crate::units;
+use crate::{units, visible};
 
 /// Words of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -34,7 +34,7 @@ impl Gate {
             return None;
         }
         let cases = units::count(lines.len(), "case");
-        Some(format!("--fail-on {}: {cases}:\n  {}", self.word(), lines.join("\n  ")))
+        Some(format!("--fail-on {}: {cases}:{}", self.word(), visible::list(&lines)))
     }
 
     fn failed_by(self, case: &Compared) -> Option<String> {

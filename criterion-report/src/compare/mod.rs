@@ -12,8 +12,8 @@ use crate::model::compare::{
     Thresholds, Words, compare, threshold,
 };
 use crate::model::{Location, Selection};
-use crate::units;
 use crate::write::compare::Format;
+use crate::{units, visible};
 use gate::Gate;
 
 /// What `compare` can be told.
@@ -115,8 +115,7 @@ impl Options {
         };
         let comparison = compare(&a, &b, settings)?;
         if comparison.cases.is_empty() {
-            let unreadable: String =
-                remarks.unreadable.iter().map(|line| format!("\n  {line}")).collect();
+            let unreadable = visible::list(&remarks.unreadable);
             match selection.filter {
                 Some(filter) => {
                     bail!("--filter {filter} matches no case of either side{unreadable}")

@@ -2,7 +2,7 @@
 
 use crate::model::Interval;
 use crate::model::kernels::{Change, Changed, Changes, KernelResult, Uncompared};
-use crate::units;
+use crate::{units, visible};
 
 /// Words of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -53,7 +53,7 @@ impl Gate {
             return None;
         }
         let cases = units::count(lines.len(), "case");
-        Some(format!("--fail-on {}: {cases}:\n  {}", self.word(), lines.join("\n  ")))
+        Some(format!("--fail-on {}: {cases}:{}", self.word(), visible::list(&lines)))
     }
 }
 

@@ -13,9 +13,8 @@ use crate::model::kernels::{
     Changes, KernelResult, Past, PastError, Trend, compare, history, trends,
 };
 use crate::model::{Location, Report, Selection};
-use crate::output;
-use crate::units;
 use crate::write::kernels::{self as write, Document};
+use crate::{output, units, visible};
 use gate::Gate;
 
 /// Modes of the cases that the tree is made of.
@@ -122,7 +121,7 @@ impl Options {
             trends: trends.as_deref(),
         };
         tree::put(&self.output_dir, &write::tree(&document)?)?;
-        output::put(&self.written(&results), None)?;
+        output::put(&visible::lines(&self.written(&results)), None)?;
         let gates = self.fail_on.iter();
         let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
         Ok(Ended { failed, remarks })

@@ -2,7 +2,7 @@
 
 use crate::model::compare::{Aa, AaCase};
 use crate::units;
-use crate::write::{Align, Line, Paint, render};
+use crate::write::{Align, Line, Paint, render, screen};
 
 const COLUMNS: &[(&str, Align)] = &[
     ("case", Align::Left),
@@ -20,7 +20,7 @@ pub fn write(aa: &Aa, width: Option<usize>, colour: bool) -> String {
     let lines: Vec<Line> = aa.cases.iter().map(line).collect();
     let table = render(COLUMNS, &lines, 0, width.unwrap_or(WIDTH), colour);
     let (title, summary) = (Paint::Bold.on(&title, colour), summary(aa));
-    format!("{title}\n\n{table}\n{summary}")
+    screen(&format!("{title}\n\n{table}\n{summary}"), colour)
 }
 
 fn line(case: &AaCase) -> Line {

@@ -1,5 +1,6 @@
 //! The few things that Markdown is made of.
 
+use crate::visible;
 use crate::write::Align;
 
 /// What stands in the place of an absent value.
@@ -28,8 +29,9 @@ fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+pub fn one_line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    visible::line(&text).into_owned()
 }
 
 /// Somebody else's text on one line, which is no markup and calls nobody; code in it stays code.
@@ -66,7 +68,7 @@ pub fn reason(text: &str) -> String {
 
 /// Text as code.
 pub fn code(text: &str) -> String {
-    format!("`{}`", text.replace('`', "'"))
+    format!("`{}`", visible::line(text).replace('`', "'"))
 }
 
 /// ` and 2 more`; nothing of none.

@@ -30,7 +30,7 @@ use crate::model::Report;
 use crate::units;
 
 use in_order::in_order;
-pub(crate) use table::{Align, Cell, Line, Paint, render, table_width, wrap};
+pub(crate) use table::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
 
 /// Every format that a report can be written in; its name is the subcommand.
 #[derive(Debug, Clone, clap::Subcommand)]

@@ -1,7 +1,10 @@
 //! Aligned columns for a terminal. Widths are counted in characters: nothing wide or combining
 //! is ever printed here.
 
+use std::borrow::Cow;
+
 use super::show::ABSENT;
+use crate::visible;
 
 /// How a piece of text stands out, where colour is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,13 +36,32 @@ impl Paint {
         }
     }
 
-    /// `text` between this paint's escape codes, or as it is without `colour`.
+    /// A line of text between this paint's escape codes, or as it is without `colour`.
     pub fn on(self, text: &str, colour: bool) -> String {
+        let text = visible::line(text);
         match self.code() {
             Some(code) if colour && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
-            _ => text.to_owned(),
+            _ => text.into_owned(),
         }
     }
+}
+
+/// What a screen gets of a whole text: the codes of [`Paint`] steer it, and nothing else does.
+pub fn screen(text: &str, colour: bool) -> String {
+    const CODES: [&str; 6] = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m"];
+    if !colour {
+        return visible::lines(text).into_owned();
+    }
+    let mut parts = text.split('\x1b');
+    let mut out = visible::lines(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        match CODES.iter().find(|code| part.starts_with(**code)) {
+            Some(_) => out.push('\x1b'),
+            None => out.push_str(&visible::line("\x1b")),
+        }
+        out.push_str(&visible::lines(part));
+    }
+    out
 }
 
 /// One cell.
@@ -55,6 +77,11 @@ impl Cell {
     /// A cell with a paint.
     pub fn new(text: impl Into<String>, paint: Paint) -> Self {
         Self { text: text.into(), paint }
+    }
+
+    /// Its text, as long as it will be.
+    fn line(&self) -> Cow<'_, str> {
+        visible::line(&self.text)
     }
 }
 
@@ -110,10 +137,11 @@ pub fn render(
             Line::Spanning(first, rest) => {
                 let first_width = widths[0];
                 let room = width.saturating_sub(indent + first_width + GAP).max(30);
-                for (index, part) in wrap(&rest.text, room).iter().enumerate() {
-                    let text = if index == 0 { first.text.as_str() } else { "" };
+                for (index, part) in wrap(&visible::lines(&rest.text), room).iter().enumerate() {
+                    let text = if index == 0 { first.line() } else { "".into() };
                     let padding = " ".repeat(first_width + GAP - text.chars().count());
-                    let (first, part) = (first.paint.on(text, colour), rest.paint.on(part, colour));
+                    let (first, part) =
+                        (first.paint.on(&text, colour), rest.paint.on(part, colour));
                     put(format!("{margin}{first}{padding}{part}"));
                 }
             }
@@ -177,7 +205,7 @@ fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
         Line::Spanning(first, _) if column == 0 => Some(first),
         Line::Spanning(..) | Line::Text(_) => None,
     });
-    match cells.map(|cell| cell.text.chars().count()).max().unwrap_or(0) {
+    match cells.map(|cell| cell.line().chars().count()).max().unwrap_or(0) {
         0 => 0,
         widest => widest.max(heading.chars().count()),
     }
@@ -191,7 +219,7 @@ fn cells(row: &[Cell], columns: &[(&str, Align)], widths: &[usize], colour: bool
             continue;
         }
         let cell = row.get(column).cloned().unwrap_or_default();
-        let padding = " ".repeat(width.saturating_sub(cell.text.chars().count()));
+        let padding = " ".repeat(width.saturating_sub(cell.line().chars().count()));
         let text = cell.paint.on(&cell.text, colour);
         if !out.is_empty() {
             out.push_str(&" ".repeat(GAP));

@@ -9,7 +9,7 @@ use plan::CheckStatus;
 use serde_json::{Map, Value};
 
 use super::show::NARROWEST;
-use super::table::{Align, Cell, Line, Paint, table_width, wrap};
+use super::table::{Align, Cell, Line, Paint, screen, table_width, wrap};
 use crate::model::calibration::{Finding, Profile};
 use crate::units;
 
@@ -35,7 +35,7 @@ pub fn write(profile: &Profile, columns: Option<usize>, colour: bool) -> String 
         notes(profile, width, colour),
     ];
     let blocks: Vec<String> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
-    blocks.join("\n")
+    screen(&blocks.join("\n"), colour)
 }
 
 fn title(profile: &Profile, width: usize, colour: bool) -> String {

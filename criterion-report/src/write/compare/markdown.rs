@@ -3,7 +3,8 @@
 
 use super::text;
 use crate::model::compare::{Compared, Comparison, Verdict};
-use crate::units;
+use crate::write::markdown::one_line;
+use crate::{units, visible};
 
 /// Most characters of the whole.
 const MOST: usize = 65_000;
@@ -122,14 +123,13 @@ fn line(case: &Compared, details: bool) -> String {
 
 /// An id between backticks, on one line.
 fn code(id: &str) -> String {
-    let id: String = id.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    id.replace('|', "\\|").replace('`', "'")
+    visible::line(id).replace('|', "\\|").replace('`', "'")
 }
 
 /// What reasons quote may hold anything.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;");
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&text)
 }
 
 /// The word, bold where it asks for something.

@@ -6,7 +6,7 @@ use super::Look;
 use super::text;
 use crate::model::compare::{Compared, Comparison, Finding, Verdict};
 use crate::units;
-use crate::write::{Align, Cell, Line, Paint, render, table_width, wrap};
+use crate::write::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
 
 const COLUMNS: &[(&str, Align)] = &[
     ("case", Align::Left),
@@ -50,7 +50,7 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
         });
     }
     out.push_str(&summary(comparison, look));
-    out
+    screen(&out, look.colour)
 }
 
 /// Whether cases with the verdict are shown.

@@ -3,7 +3,7 @@
 use crate::model::compare::{
     Compared, Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
 };
-use crate::units;
+use crate::{units, visible};
 
 /// A value of a measure, in its unit.
 pub fn value(measure: Measure, value: Option<f64>) -> String {
@@ -39,10 +39,11 @@ pub fn side(side: &SideFacts) -> String {
         1 => "1 launch".to_owned(),
         several => format!("{several} launches"),
     };
-    match side.revisions.as_slice() {
+    let text = match side.revisions.as_slice() {
         [] => format!("`{}` ({launches})", side.name),
         revisions => format!("`{}` ({launches}, {})", side.name, revisions.join(" and ")),
-    }
+    };
+    visible::line(&text).into_owned()
 }
 
 /// The cautions of a case that are shown. On a noisy machine nearly every case has some; of what does

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 
-use super::Target;
 use super::show::{NARROWEST, WIDTH, footer, header};
+use super::{Target, screen};
 use crate::model::{FusionResult, PatternAdvice, Report};
 use crate::units;
 
@@ -69,7 +69,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
             };
             let terminal = target.width.map(|columns| columns.max(NARROWEST));
             let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
-            tables(report, &results, &advice, room)
+            screen(&tables(report, &results, &advice, room), colour)
         }
     })
 }

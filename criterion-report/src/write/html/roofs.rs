@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::strings::Figure;
 use crate::model::calibration::{Limit, Roofline, Skyline};
 use crate::model::{Row, fingerprint};
-use crate::units;
+use crate::{units, visible};
 
 /// Where cases can be drawn together: a device of a machine and a number of threads.
 #[derive(Debug, Serialize)]
@@ -38,12 +38,14 @@ impl Place {
             units::count(threads as usize, "thread"),
             fingerprint(record)
         );
+        let label = visible::line(&label).into_owned();
         if let Some(place) = places.iter().position(|known| known.label == label) {
             return place;
         }
         let skyline = skylines.iter().find(|skyline| skyline.is_of(row));
         let roofs = skyline.map(|skyline| skyline.on(threads)).unwrap_or_default();
-        let notes = skyline.map(|skyline| skyline.notes.clone()).unwrap_or_default();
+        let notes = skyline.map(|skyline| skyline.notes.as_slice()).unwrap_or_default();
+        let notes = notes.iter().map(|note| visible::lines(note).into_owned()).collect();
         let roofs = roofs.into_iter().map(Roof::of).collect();
         places.push(Self { label, roofs, notes });
         places.len() - 1
@@ -74,6 +76,7 @@ impl Roof {
         } else {
             text.push_str("; no bandwidth of memory was measured on so many threads");
         }
+        let text = visible::lines(&text).into_owned();
         Self {
             dtype: roof.dtype.short(),
             peak: Figure(roof.peak_gflops.value),

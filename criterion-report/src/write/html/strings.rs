@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::template::visible;
+use crate::visible;
 
 /// Place of a text among all texts.
 pub type Text = u32;
@@ -20,7 +20,7 @@ pub struct Strings {
 impl Strings {
     /// The place of a text, which is added if it is new.
     pub fn text(&mut self, text: &str) -> Text {
-        let text = &*visible(text);
+        let text = &*visible::lines(text);
         if let Some(&place) = self.places.get(text) {
             return place;
         }

@@ -1,10 +1,11 @@
 //! Text into a page, so that no text can be taken for markup.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+
+use crate::visible;
 
 /// Puts each part where the page names it as `{{name}}`, in one pass: what looks like a name inside
 /// a part stays as it is.
@@ -24,31 +25,10 @@ pub fn fill(page: &str, parts: &[(&str, String)], out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// Text in which every character can be seen: control characters would vanish, and some turn the
-/// direction in which everything behind them is written.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    let stays = |letter: char| match letter {
-        '\n' | '\t' => true,
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        other => !other.is_control(),
-    };
-    if text.chars().all(stays) {
-        return Cow::Borrowed(text);
-    }
-    let shown = |letter: char| match letter {
-        letter if stays(letter) => letter,
-        // Unicode has a picture of each of these.
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)).expect("a picture"),
-        '\u{7f}' => '\u{2421}',
-        _ => char::REPLACEMENT_CHARACTER,
-    };
-    Cow::Owned(text.chars().map(shown).collect())
-}
-
 /// Text as the content of an element or of a quoted attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in visible(text).chars() {
+    for letter in visible::lines(text).chars() {
         match letter {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -85,15 +65,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_invisible() {
-        assert_eq!(visible("größe\t測定\n"), "größe\t測定\n");
-        assert_eq!(visible("a\0\u{7}\u{1b}[31m\u{7f}"), "a␀␇␛[31m␡");
-        assert_eq!(visible("\u{202e}rtl\u{2069}\u{85}"), "\u{fffd}rtl\u{fffd}\u{fffd}");
-        assert_eq!(escape("<\u{7}>"), "&lt;␇&gt;");
-    }
-
-    #[test]
     fn text_is_no_markup() {
+        assert_eq!(escape("<\u{7}>"), "&lt;\\u{7}&gt;");
         assert_eq!(
             escape(r#"</script><a href='x' title="y">&amp;"#),
             "&lt;/script&gt;&lt;a href=&#39;x&#39; title=&quot;y&quot;&gt;&amp;amp;"

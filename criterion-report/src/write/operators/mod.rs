@@ -14,7 +14,7 @@ use clap::ColorChoice;
 use plan::Outcome;
 
 use super::show::{NARROWEST, WIDTH, footer, header};
-use super::{Notes, Target, print};
+use super::{Notes, Target, print, screen};
 use crate::model::{Axis, NoEfficiency, OperatorResult, Report};
 use crate::units;
 use crate::write::failures;
@@ -102,7 +102,7 @@ pub fn write(
     };
     let terminal = target.width.map(|columns| columns.max(NARROWEST));
     let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
-    print(out, &tables(report, &results, options.by, room))
+    print(out, &screen(&tables(report, &results, options.by, room), colour))
 }
 
 /// What there is to write on.

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use clap::ColorChoice;
 use rayon::prelude::*;
 
-use super::Target;
+use super::{Target, screen};
 use crate::model::{Entry, Report};
 pub use chosen::{Column, Sorting};
 
@@ -90,7 +90,7 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
     out.push('\n');
     out.push_str(&footer::footer(report, width, colour));
     out.push_str(&footer::more(report));
-    out
+    screen(&out, colour)
 }
 
 /// Entries of one criterion group, in the order in which groups and cases first appear.

@@ -11,6 +11,7 @@ mod totals;
 mod trends;
 
 use super::Document;
+use crate::visible;
 
 pub use regressions::file as regressions;
 
@@ -31,5 +32,5 @@ pub fn summary(document: &Document<'_>) -> String {
     for (title, text) in sections {
         out.push_str(&format!("\n## {title}\n\n{}\n", text.trim_end()));
     }
-    out
+    visible::lines(&out).into_owned()
 }

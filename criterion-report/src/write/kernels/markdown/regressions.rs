@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::model::Interval;
 use crate::model::kernels::{Change, Changed, Changes, Uncompared};
-use crate::units;
 use crate::write::Align;
 use crate::write::markdown::{and_more, code, or_absent, reason, revision, table};
+use crate::{units, visible};
 
 /// Lines of one table.
 const LINES: usize = 20;
@@ -22,7 +22,8 @@ const COLUMNS: &[(&str, Align)] = &[
 
 /// `regressions.md`.
 pub fn file(changes: &Changes) -> String {
-    format!("# Comparison with {}\n\n{}", baseline(changes), body(changes, "##"))
+    let text = format!("# Comparison with {}\n\n{}", baseline(changes), body(changes, "##"));
+    visible::lines(&text).into_owned()
 }
 
 /// The same in `summary.md`.
