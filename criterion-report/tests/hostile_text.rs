@@ -115,6 +115,7 @@ const CRITERION: [&str; 2] = ["--criterion-dir", "criterion"];
 
 #[test]
 fn people_see_what_would_steer_a_terminal() {
+    let ours = Regex::new("\x1b\\[([012]|3[123])m").expect("a pattern");
     for (fixture, commands) in [
         (
             "every-outcome",
@@ -133,7 +134,6 @@ fn people_see_what_would_steer_a_terminal() {
             let output = folder.run(&arguments);
             let what = format!("{command} of {fixture}");
             assert!(output.status.success(), "{what}: {}", text(&output.stderr));
-            let ours = Regex::new("\x1b\\[([012]|3[123])m").expect("a pattern");
             let seen = text(&output.stdout);
             let plain = match command.contains("always") {
                 true => ours.replace_all(&seen, "").into_owned(),

@@ -68,7 +68,7 @@ fn what_an_id_holds_does_not_break_a_table_of_markdown() {
     fs::write(&file, text.replace("kernels/default/gemv", "a|b`c\\nd/default/gemv"))
         .expect("written");
     let text = folder.out(0, &["compare", "main", "pr.json", "--format", "markdown"]);
-    let line = text.lines().find(|line| line.contains("a\\|b'c d/default/gemv"));
+    let line = text.lines().find(|line| line.contains("a\\|b'c\\nd/default/gemv"));
     assert!(line.is_some_and(|line| line.starts_with("| new |")), "{text}");
 }
 
