@@ -1,4 +1,5 @@
-//! A report in every format; JSON is parsed again.
+//! A report in every format; JSON is parsed again, and what people read steers no terminal.
+#![allow(dead_code, reason = "each target uses its own part of this module")]
 
 use std::sync::LazyLock;
 
@@ -33,13 +34,23 @@ const LINES: &[&str] = &[
     "export critcmp",
 ];
 
+const FOR_PEOPLE: &[&str] = &["show", "fusion", "operators", "export markdown"];
+
 static WRITERS: LazyLock<Vec<(&str, Writer)>> = LazyLock::new(|| {
-    let parse = |line: &&'static str| {
-        let words = ["criterion-report"].into_iter().chain(line.split(' '));
-        (*line, Line::parse_from(words).writer)
-    };
-    LINES.iter().map(parse).collect()
+    LINES.iter().map(|line| (*line, parse(&line.split(' ').collect::<Vec<_>>()))).collect()
 });
+
+fn parse(words: &[&str]) -> Writer {
+    Line::parse_from(["criterion-report"].iter().chain(words)).writer
+}
+
+/// What one writer writes.
+pub fn one(words: &[&str], report: &Report) -> anyhow::Result<Vec<u8>> {
+    let target = Target { colour_terminal: true, width: None, file: None };
+    let mut out = Vec::new();
+    parse(words).write(report, target, &mut out)?;
+    Ok(out)
+}
 
 /// A writer may refuse a report, and must not panic.
 pub fn all(inputs: Inputs) {
@@ -50,6 +61,13 @@ pub fn all(inputs: Inputs) {
             let mut out = Vec::new();
             if writer.write(&report, target, &mut out).is_ok() {
                 let text = String::from_utf8(out).expect("text");
+                let for_people = FOR_PEOPLE.iter().any(|begin| line.starts_with(begin));
+                // Our own colours begin with an escape.
+                let steers = |c: char| c.is_control() && !['\n', '\t', '\x1b'].contains(&c);
+                assert!(
+                    !(for_people && !line.ends_with("json") && text.contains(steers)),
+                    "{line}"
+                );
                 let is_json = line.ends_with("json") || line.starts_with("dashboard");
                 if is_json && *line != "dashboard --jsonl" {
                     serde_json::from_str::<serde_json::Value>(&text).expect("JSON");
