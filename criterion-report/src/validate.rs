@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::model::database::{Finding, Severity, Trap, Unreadable, validate};
+use crate::model::database::{Checked, Finding, Severity, Trap, validate};
 use crate::{units, visible};
 
 /// What `validate` can be told.
@@ -14,24 +14,13 @@ pub struct Options {
     pub files: Vec<PathBuf>,
 }
 
-/// What was found.
-#[derive(Debug)]
-pub struct Checked {
-    /// In the order of the files and of what happens to them.
-    pub findings: Vec<Finding>,
-    /// Files that could not be read.
-    pub unreadable: Vec<Unreadable>,
-    files: usize,
-}
-
 /// Places of one trap in one file that are named; the others are counted.
 const PLACES: usize = 3;
 
 impl Options {
     /// Reads the files and checks them.
     pub fn run(&self) -> Checked {
-        let (findings, unreadable) = validate(&self.files);
-        Checked { findings, unreadable, files: self.files.len() }
+        validate(&self.files)
     }
 }
 
@@ -55,10 +44,9 @@ impl Checked {
             out.push_str(&group(file, trap, &findings));
         }
         let [errors, warnings] = [Severity::Error, Severity::Warning].map(|it| self.count(it));
-        let read = self.files - self.unreadable.len();
         out.push_str(&format!(
             "{} checked: {}, {}\n",
-            units::count(read, "file"),
+            units::count(self.files, "file"),
             units::count(errors, "error"),
             units::count(warnings, "warning"),
         ));

@@ -1,7 +1,7 @@
 //! Reading a file that someone else wrote.
 
 use std::fs::{self, DirEntry, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Take};
 use std::path::Path;
 
 /// Beyond this it is no file of one case, one run or one machine: a million samples are 40 MB.
@@ -22,7 +22,7 @@ pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
 
 /// A file of one case, one run or one machine, without a byte-order mark.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    exact(path, OF_ONE).map(without_mark)
+    whole(open(path, OF_ONE)?)
 }
 
 /// The same as text.
@@ -33,16 +33,16 @@ pub fn text(path: &Path) -> io::Result<String> {
 
 /// A file of all cases, without a byte-order mark.
 pub fn read_all(path: &Path) -> io::Result<Vec<u8>> {
-    exact_all(path).map(without_mark)
+    whole(open_all(path)?)
 }
 
-/// The same with the mark.
-pub fn exact_all(path: &Path) -> io::Result<Vec<u8>> {
-    exact(path, OF_ALL)
+/// The same to be read in pieces, with the mark.
+pub fn open_all(path: &Path) -> io::Result<Take<File>> {
+    open(path, OF_ALL)
 }
 
-/// All bytes of a regular file. A pipe could be waited for without end, and a device has no end.
-fn exact(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// A regular file. A pipe could be waited for without end, and a device has no end.
+fn open(path: &Path, most: u64) -> io::Result<Take<File>> {
     let about = fs::metadata(path)?;
     if about.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -58,15 +58,15 @@ fn exact(path: &Path, most: u64) -> io::Result<Vec<u8>> {
             about.len()
         )));
     }
-    let mut bytes = Vec::with_capacity(about.len() as usize);
-    // As long as it was found: its end needs no look of its own.
-    File::open(path)?.take(about.len()).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(File::open(path)?.take(about.len()))
 }
 
-fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
+/// As long as it was found: its end needs no look of its own.
+fn whole(mut file: Take<File>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(file.limit() as usize);
+    file.read_to_end(&mut bytes)?;
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
-    bytes
+    Ok(bytes)
 }

@@ -43,17 +43,48 @@ pub fn plain(text: &str) -> String {
     }
     let parts: Vec<&str> = text.split('`').collect();
     let last = parts.len() - 1;
-    let is_code = |i: usize| i % 2 == 1 && i < last;
-    let parts = parts.iter().enumerate();
-    let parts = parts.map(|(i, part)| if is_code(i) { (*part).to_owned() } else { escape(part) });
-    parts.collect::<Vec<_>>().join("`")
+    let (paired, open) = if last % 2 == 0 { (&parts[..], "") } else { (&parts[..last], parts[last]) };
+    let paired = paired.iter().enumerate();
+    let paired = paired.map(|(i, part)| if i % 2 == 1 { (*part).to_owned() } else { escape(part) });
+    let mut out = paired.collect::<Vec<_>>().join("`");
+    if last % 2 == 1 {
+        out.push_str(&escape(&format!("`{open}")));
+    }
+    // A line of these would be a heading, or an item of a list.
+    if out.starts_with(['#', '-', '+', '=']) { format!("\\{out}") } else { out }
 }
 
-/// An entity is no help against a mention, which is looked for in the text that it stands for; an
-/// empty space is.
+/// An entity is no help against a mention, which is looked for in the text that it stands for, nor a
+/// backslash against the number of an issue; an empty space is.
 fn escape(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('@', "@\u{200b}")
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let behind = letters.peek().copied().unwrap_or(' ');
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("@\u{200b}"),
+            '#' if behind.is_ascii_digit() => out.push_str("#\u{200b}"),
+            _ => {
+                let is_markup = match letter {
+                    '\\' | '`' => true,
+                    '*' | '~' => before != ' ' || behind != ' ',
+                    '_' => !(before.is_alphanumeric() && behind.is_alphanumeric()),
+                    ']' => ['(', '[', ':'].contains(&behind),
+                    _ => false,
+                };
+                if is_markup {
+                    out.push('\\');
+                }
+                out.push(letter);
+            }
+        }
+        before = letter;
+    }
+    out
 }
 
 /// The same of a reason, which may be a compiler's whole output: its beginning.
@@ -120,10 +151,15 @@ mod tests {
     fn text_is_no_markup_and_calls_nobody() {
         assert_eq!(plain("a <b> & @c"), "a &lt;b&gt; &amp; @\u{200b}c");
         assert_eq!(plain("run `x <y> @z` or <w>"), "run `x <y> @z` or &lt;w&gt;");
-        assert_eq!(plain("open ` <b>"), "open ` &lt;b&gt;");
-        assert_eq!(plain("``<b>``"), "``&lt;b&gt;``");
+        assert_eq!(plain("open ` <b>"), "open \\` &lt;b&gt;");
+        assert_eq!(plain("`a` open ` <b>"), "`a` open \\` &lt;b&gt;");
+        assert_eq!(plain("``<b>``"), "\\`\\`&lt;b&gt;\\`\\`");
+        assert_eq!(plain("__global__ f(x_1, *p) a * b"), "\\_\\_global\\_\\_ f(x_1, \\*p) a * b");
+        assert_eq!(plain(r"[a](b) [0, 1] C:\x ~~c~~"), r"[a\](b) [0, 1] C:\\x \~\~c\~\~");
+        assert_eq!(plain("see #12 or #x"), "see #\u{200b}12 or #x");
+        assert_eq!(plain("# error"), "\\# error");
         let cut = reason(&format!("`{}<b>` {}", "x".repeat(198), "y".repeat(9)));
-        assert!(cut.ends_with("x&lt;…"), "{cut}");
+        assert!(cut.starts_with("\\`x") && cut.ends_with("x&lt;…"), "{cut}");
         let text = table(&[("x", Align::Left)], &[vec![reason("a|b <c>")]]);
         assert_eq!(text, "| x |\n| --- |\n| a\\|b &lt;c&gt; |\n");
     }

@@ -48,8 +48,18 @@ fn files_of_every_kind() {
     assert_eq!(run(&["--strict", "torchao-empty-runners.json"]).1, 1, "warnings are errors");
     let (text, code) = run(&["list.json", "below/list.json"]);
     assert!(code == 1 && text.contains("error[same-name]"), "{text}");
+    let (text, code) = run(&["list.json", "below/single-object.json"]);
+    assert!(code == 0 && text.contains("warning[folder]"), "{text}");
     let (text, code) = run(&["no-json.json", "list.json"]);
     assert!(code == 2 && text.starts_with("1 file checked: 0 errors"), "{text}");
+}
+
+/// Of lines a bad one costs itself: the others are checked, and the exit code says that one was.
+#[test]
+fn a_line_that_is_no_json_is_named_and_the_rest_is_checked() {
+    let (text, code) = run(&["torn-line.json"]);
+    assert_eq!(code, 2, "{text}");
+    assert_snapshot!("validate-torn-line.json", text);
 }
 
 fn record() -> Value {
@@ -65,12 +75,17 @@ fn record() -> Value {
 
 /// `code at` each place that is found in records of one file.
 fn found(records: &Value) -> Vec<String> {
+    found_in(&records.to_string())
+}
+
+/// The same of a file's text.
+fn found_in(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("records.json");
-    fs::write(&path, records.to_string()).expect("written");
-    let (findings, unreadable) = validate(&[path]);
-    assert!(unreadable.is_empty(), "{unreadable:?}");
-    findings.iter().map(|it| format!("{} {}", it.trap.code(), it.path)).collect()
+    fs::write(&path, text).expect("written");
+    let checked = validate(&[path]);
+    assert!(checked.unreadable.is_empty(), "{checked:?}");
+    checked.findings.iter().map(|it| format!("{} {}", it.trap.code(), it.path)).collect()
 }
 
 #[test]
@@ -83,6 +98,19 @@ fn each_trap_by_itself() {
         ("/run_attempt", json!(4_294_967_296_u64), "wrong-type /run_attempt"),
         ("/runners", json!([]), "empty-runners /runners"),
         ("/runners", json!([{"cpu_count": 1.5}]), "wrong-type /runners/0/cpu_count"),
+        ("/runners", json!(["cpu"]), "wrong-type /runners/0"),
+        ("/runners", json!([{"cpus": 4, "name": "cpu"}]), "unknown-key /runners/0/cpus"),
+        ("/repo", json!(""), "no-job /repo"),
+        ("/workflow_id", json!(0), "no-job /workflow_id"),
+        ("/job_id", json!(0), "no-job /job_id"),
+        ("/inputs", json!({"x": "f32"}), "wrong-type /inputs/x"),
+        ("/inputs", json!({"a/b": {"dtype": 1}}), "wrong-type /inputs/a~1b/dtype"),
+        ("/dependencies", json!({"torch": "2.11.0"}), "wrong-type /dependencies/torch"),
+        (
+            "/dependencies",
+            json!({"torch": {"version": 2.11}}),
+            "wrong-type /dependencies/torch/version",
+        ),
         ("/dependencies", json!({}), "empty-dependencies /dependencies"),
         (
             "/dependencies",
@@ -93,6 +121,9 @@ fn each_trap_by_itself() {
         ("/model/name", json!(null), "no-name /model/name"),
         ("/model/origins", json!("torchao"), "wrong-type /model/origins"),
         ("/model/extra_info", json!({"a": [1]}), "nested-value /model/extra_info/a"),
+        ("/model/extra_info", json!({"a/~b": 1}), "not-a-string /model/extra_info/a~1~0b"),
+        ("/model/extra_info", json!("m=1"), "wrong-type /model/extra_info"),
+        ("/metric/unit", json!("ms"), "unknown-key /metric/unit"),
         ("/benchmark/extra_info/a", json!(true), "not-a-string /benchmark/extra_info/a"),
         ("/metric/name", json!(""), "no-name /metric/name"),
         ("/metric/benchmark_values", json!([]), "no-values /metric/benchmark_values"),
@@ -106,7 +137,7 @@ fn each_trap_by_itself() {
         ),
         ("/metric/benchmark_values/0", json!(0.0), "not-positive /metric/benchmark_values/0"),
         ("/metric/benchmark_values/0", json!(-0.3), "not-positive /metric/benchmark_values/0"),
-        ("/metric/benchmark_values/0", json!(0.129), "two-decimals /metric/benchmark_values/0"),
+        ("/metric/benchmark_values/0", json!(0.129), "two-decimals /metric/benchmark_values"),
         ("/metric/target_value", json!("0"), "wrong-type /metric/target_value"),
         (
             "/benchmark/extra_info/failure_type",
@@ -132,8 +163,54 @@ fn each_trap_by_itself() {
         record.pointer_mut(parent).expect("it is there").as_object_mut().expect("it").remove(key);
         assert_eq!(found(&json!([record])), [expected], "{path}");
     }
+    let mut record = record();
+    record["a/~b"] = json!(1);
+    assert_eq!(found(&json!([record])), ["unknown-key /a~1~0b"]);
     assert_eq!(found(&json!([])), ["no-record "]);
+    assert_eq!(found_in(""), ["no-record "]);
     assert_eq!(found(&json!(["x"])), ["not-a-record "]);
+}
+
+/// What Python writes of numbers that are none is said where it stands, and once.
+#[test]
+fn a_number_that_is_none_is_said_once() {
+    for (path, value) in [
+        ("/metric/benchmark_values/0", "NaN"),
+        ("/metric/benchmark_values/0", "-Infinity"),
+        ("/metric/benchmark_values/0", "1e999"),
+        ("/metric/target_value", "NaN"),
+        ("/benchmark/extra_info/arch", "Infinity"),
+        ("/model/name", "NaN"),
+    ] {
+        let mut record = record();
+        *record.pointer_mut(path).expect("it is there") = json!("HERE");
+        let text = record.to_string().replace("\"HERE\"", value);
+        assert_eq!(found_in(&text), [format!("not-finite {path}")], "{value}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_a_trap_of_its_own() {
+    let list = json!([record()]).to_string();
+    assert_eq!(found_in(&format!("\u{feff}{list}")), ["byte-order-mark "]);
+}
+
+/// The mean is what dashboards cut.
+#[test]
+fn of_several_values_the_mean_keeps_its_digits_or_does_not() {
+    let mut record = record();
+    record["metric"]["benchmark_values"] = json!([0.011, 20.0]);
+    assert_eq!(found(&json!([record])), Vec::<String>::new());
+    record["metric"]["benchmark_values"] = json!([0.011, 0.02]);
+    assert_eq!(found(&json!([record])), ["two-decimals /metric/benchmark_values"]);
+}
+
+#[test]
+fn a_stand_in_of_the_service_lab_is_a_job() {
+    let mut record = record();
+    record["workflow_id"] = json!(0);
+    record["servicelab_experiment_id"] = json!(7);
+    assert_eq!(found(&json!([record])), Vec::<String>::new());
 }
 
 /// Without a device of its own a record has that of its runner, or of the uploader's where it has none.
@@ -154,9 +231,14 @@ fn only_what_dashboards_group_by_keeps_series_apart() {
     assert_eq!(found(&json!([first, second])), ["same-series /metric/name"]);
     second["benchmark"]["extra_info"]["group_size"] = json!("64");
     assert_eq!(found(&json!([first, second])), ["same-series /metric/name"]);
-    for path in
-        ["/model/name", "/model/backend", "/benchmark/dtype", "/benchmark/mode", "/metric/name"]
-    {
+    for path in [
+        "/model/name",
+        "/model/backend",
+        "/benchmark/dtype",
+        "/benchmark/mode",
+        "/benchmark/name",
+        "/metric/name",
+    ] {
         let mut other = first.clone();
         *other.pointer_mut(path).expect("it is there") = json!("another");
         assert_eq!(found(&json!([first, other])), Vec::<String>::new(), "{path}");
@@ -164,6 +246,15 @@ fn only_what_dashboards_group_by_keeps_series_apart() {
     let mut other = first.clone();
     other["benchmark"]["extra_info"]["use_compile"] = json!("false");
     assert_eq!(found(&json!([first, other])), Vec::<String>::new());
+    // A runner's name and type hide what the benchmark says of both.
+    let with = |arch: &str, kind: &str| {
+        let mut record = first.clone();
+        record["benchmark"]["extra_info"]["arch"] = json!(arch);
+        record["runners"] = json!([{"name": "cpu", "type": kind}]);
+        record
+    };
+    assert_eq!(found(&json!([with("a", "t"), with("b", "t")])), ["same-series /metric/name"]);
+    assert_eq!(found(&json!([with("a", "t"), with("a", "u")])), Vec::<String>::new());
 }
 
 /// A time in ms loses nothing where it is there in µs, too.
@@ -172,7 +263,7 @@ fn a_time_in_two_units_is_not_cut() {
     let (mut ms, mut us) = (record(), record());
     ms["metric"]["name"] = json!("time (ms)");
     ms["metric"]["benchmark_values"] = json!([0.0125]);
-    assert_eq!(found(&json!([ms])), ["two-decimals /metric/benchmark_values/0"]);
+    assert_eq!(found(&json!([ms])), ["two-decimals /metric/benchmark_values"]);
     assert_eq!(found(&json!([ms, us])), Vec::<String>::new());
     us["model"]["name"] = json!("another");
     assert_eq!(found(&json!([ms, us])).len(), 1);
@@ -186,7 +277,7 @@ fn our_own_dashboards_have_no_error_and_upstreams_form_its_known_ones() {
         let (text, _) = text_and_notes(&writer(command), &report(fixture), TARGET).ok()?;
         let path: PathBuf = folder.path().join("records.json");
         fs::write(&path, text).expect("written");
-        Some(validate(&[path]).0)
+        Some(validate(&[path]).findings)
     };
     for name in READABLE {
         for command in ["dashboard", "dashboard --jsonl"] {

@@ -1,113 +1,113 @@
 //! A file as the uploader reads it: a list, a single object, or lines of objects and lists.
 
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 
 use serde_json::Value;
-use thiserror::Error;
 
-use super::{Finding, Trap};
+use super::text;
 use crate::model::file;
 
-/// Why a file cannot be checked.
-#[derive(Debug, Error)]
-#[error("{}: {why}", .path.display())]
-pub struct Unreadable {
-    path: PathBuf,
-    why: String,
-}
-
-/// What a file holds.
+/// How reading a file went.
+#[derive(Debug, Default)]
 pub struct Read {
-    pub records: Vec<Value>,
-    pub findings: Vec<Finding>,
+    /// How many records it has.
+    pub records: usize,
+    /// Whether it starts with a byte-order mark.
+    pub byte_order_mark: bool,
+    /// What is no JSON: lines of it, or the whole file.
+    pub unreadable: Vec<String>,
 }
 
-pub fn read(path: &Path) -> Result<Read, Unreadable> {
-    let unreadable = |why: String| Unreadable { path: path.to_owned(), why };
-    let bytes = file::exact_all(path).map_err(|error| unreadable(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
-    let (text, words) = strict(&text);
-    let finding = |trap, found| Finding {
-        trap,
-        file: path.to_owned(),
-        record: None,
-        path: String::new(),
-        found,
-    };
-    let mut findings: Vec<Finding> = words
-        .into_iter()
-        .map(|(line, word)| finding(Trap::NotFinite, format!("{word} in line {line}")))
-        .collect();
-    let records = records(&text).map_err(|error| unreadable(format!("not JSON: {error}")))?;
-    if records.is_empty() {
-        findings.push(finding(Trap::NoRecord, "it holds no record".to_owned()));
+/// Hands every record to `visit`. Of a file of lines one line is held at a time.
+pub fn read(path: &Path, mut visit: impl FnMut(Value)) -> Read {
+    let mut read = Read::default();
+    let whole = file::open_all(path).and_then(|file| read.file(BufReader::new(file), &mut visit));
+    read.unreadable.extend(whole.err().map(|error| error.to_string()));
+    read
+}
+
+impl Read {
+    fn file(&mut self, mut file: impl BufRead, visit: &mut dyn FnMut(Value)) -> io::Result<()> {
+        let (mut text, mut number) = (String::new(), 0);
+        while text.trim().is_empty() {
+            if file.read_line(&mut text)? == 0 {
+                return Ok(());
+            }
+            number += 1;
+            if text.starts_with('\u{feff}') {
+                self.byte_order_mark = true;
+                text.remove(0);
+            }
+        }
+        if let Ok(value) = text::parse(&text) {
+            self.add(value, visit);
+            for line in file.lines() {
+                number += 1;
+                self.line(number, &line?, visit);
+            }
+            return Ok(());
+        }
+        file.read_to_string(&mut text)?;
+        match text::parse(&text) {
+            Ok(value) => self.add(value, visit),
+            // Of lines the first may be a bad one.
+            Err(_) if text.lines().any(holds_records) => {
+                for (index, line) in text.lines().enumerate() {
+                    self.line(index + 1, line, visit);
+                }
+            }
+            Err(error) => self.unreadable.push(why(&error)),
+        }
+        Ok(())
     }
-    Ok(Read { records, findings })
-}
 
-/// One JSON value, or one on each line; lists are of records.
-fn records(text: &str) -> Result<Vec<Value>, String> {
-    let whole = match serde_json::from_str(text) {
-        Ok(value) => return Ok(flat(value)),
-        Err(error) => error,
-    };
-    let mut records = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
-            Ok(value) => records.extend(flat(value)),
-            Err(_) if index == 0 => return Err(whole.to_string()),
-            Err(error) => return Err(format!("line {}: {error}", index + 1)),
+    fn line(&mut self, number: usize, line: &str, visit: &mut dyn FnMut(Value)) {
+        if line.trim().is_empty() {
+            return;
+        }
+        match text::parse(line) {
+            Ok(value) => self.add(value, visit),
+            Err(error) => {
+                let why = why(&error).replace("at line 1 column", "at column");
+                self.unreadable.push(format!("line {number}: {why}"));
+            }
         }
     }
-    Ok(records)
-}
 
-fn flat(value: Value) -> Vec<Value> {
-    match value {
-        Value::Array(records) => records,
-        record => vec![record],
+    fn add(&mut self, value: Value, visit: &mut dyn FnMut(Value)) {
+        let records = match value {
+            Value::Array(records) => records,
+            record => vec![record],
+        };
+        self.records += records.len();
+        records.into_iter().for_each(visit);
     }
 }
 
-/// What Python writes of numbers that are none. The longer words come first.
-const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
+fn holds_records(line: &str) -> bool {
+    text::parse(line).is_ok_and(|value| value.is_object() || value.is_array())
+}
 
-/// The text with null in their places, and where they stood.
-fn strict(text: &str) -> (String, Vec<(usize, &'static str)>) {
-    let (mut out, mut words) = (String::with_capacity(text.len()), Vec::new());
-    let (mut rest, mut line, mut in_string) = (text, 1, false);
-    while let Some(first) = rest.chars().next() {
-        let word = WORDS.into_iter().find(|word| !in_string && rest.starts_with(word));
-        if let Some(word) = word {
-            words.push((line, word));
-            out.push_str("null");
-            rest = &rest[word.len()..];
-            continue;
+fn why(error: &serde_json::Error) -> String {
+    match error.to_string() {
+        text if text.starts_with("recursion limit exceeded") => {
+            format!("nested more than 100 levels deep, and a record is not: {text}")
         }
-        let mut taken = first.len_utf8();
-        match first {
-            '"' => in_string = !in_string,
-            '\n' => line += 1,
-            // What is escaped ends no string.
-            '\\' if in_string => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
-            _ => {}
-        }
-        out.push_str(&rest[..taken]);
-        rest = &rest[taken..];
+        text => format!("not JSON: {text}"),
     }
-    (out, words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn words_outside_strings_are_found_and_those_inside_stay() {
-        let text = "[1, NaN,\n\"NaN \\\" -Infinity\", -Infinity, Infinity, \"é\"]";
-        let (out, words) = strict(text);
-        assert_eq!(out, "[1, null,\n\"NaN \\\" -Infinity\", null, null, \"é\"]");
-        assert_eq!(words, [(1, "NaN"), (2, "-Infinity"), (2, "Infinity")]);
+    /// How many records a text has, and what is said of it.
+    fn reading(text: &str) -> (usize, Vec<String>) {
+        let (mut read, mut seen) = (Read::default(), 0);
+        read.file(text.as_bytes(), &mut |_| seen += 1).expect("it is all there");
+        assert_eq!(read.records, seen);
+        (seen, read.unreadable)
     }
 
     #[test]
@@ -116,17 +116,61 @@ mod tests {
             ("[{}, {}]", 2),
             ("{}", 1),
             ("{\n}", 1),
-            ("{}\n\n[{}, {}]\n{}\n", 4),
+            ("\n\n[{},\n{}]\n", 2),
+            ("{}\n\n[{}, {}]\r\n{}\n", 4),
+            ("\u{feff}{}\n{}", 2),
             ("[]", 0),
+            ("\n \n", 0),
             ("", 0),
         ] {
-            assert_eq!(records(text).map(|records| records.len()), Ok(count), "{text}");
+            assert_eq!(reading(text), (count, Vec::new()), "{text}");
         }
-        for (text, error) in [
-            ("{", "EOF while parsing an object at line 1 column 1"),
-            ("{}\n{\n}", "line 2: EOF while parsing an object at line 1 column 1"),
+    }
+
+    #[test]
+    fn a_bad_line_costs_itself_alone() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        for (text, count, expected) in [
+            ("{", 0, "not JSON: EOF while parsing an object at line 1 column 1"),
+            ("[{},\n{},\n", 0, "not JSON: EOF while parsing a value at line 3 column 0"),
+            ("{}\n{\n{}", 2, "line 2: not JSON: EOF while parsing an object at column 1"),
+            ("{]\n{}\n[{}]", 2, "line 1: not JSON: key must be a string at column 2"),
+            (
+                &deep,
+                0,
+                "nested more than 100 levels deep, and a record is not: recursion limit exceeded \
+                 at line 1 column 128",
+            ),
         ] {
-            assert_eq!(records(text).map(|_| ()), Err(error.to_owned()), "{text}");
+            assert_eq!(reading(text), (count, vec![expected.to_owned()]), "{text}");
         }
+    }
+
+    /// Gives a line with each call, and checks what became of those before.
+    struct Lines<'a> {
+        given: usize,
+        seen: &'a std::cell::Cell<usize>,
+    }
+
+    impl io::Read for Lines<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            const LINE: &[u8] = b"{}\n";
+            assert_eq!(self.seen.get(), self.given, "a line is read before the one above is done");
+            if self.given == 5 {
+                return Ok(0);
+            }
+            self.given += 1;
+            out[..LINE.len()].copy_from_slice(LINE);
+            Ok(LINE.len())
+        }
+    }
+
+    #[test]
+    fn lines_are_not_held() {
+        let seen = std::cell::Cell::new(0);
+        let lines = BufReader::new(Lines { given: 0, seen: &seen });
+        let mut read = Read::default();
+        read.file(lines, &mut |_| seen.set(seen.get() + 1)).expect("it is all there");
+        assert_eq!(seen.get(), 5);
     }
 }

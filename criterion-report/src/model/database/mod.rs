@@ -1,15 +1,18 @@
 //! Files for the PyTorch OSS benchmark database, anyone's: what its uploader, its columns and its
 //! dashboards do in silence. The rules that `dashboard` writes by are those that `validate` checks.
 
+mod columns;
 mod file;
 mod record;
 mod rules;
+mod text;
 mod trap;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
-pub use file::Unreadable;
+use serde_json::Value;
+
 pub use rules::{Series, has_upload_name, is_storable};
 pub use trap::{Severity, Trap};
 
@@ -28,21 +31,95 @@ pub struct Finding {
     pub found: String,
 }
 
-/// What is found in files that are to be uploaded together, in their order, and the files that cannot
-/// be read at all.
-pub fn validate(files: &[PathBuf]) -> (Vec<Finding>, Vec<Unreadable>) {
-    let (mut findings, mut unreadable) = (names(files), Vec::new());
-    let mut series = HashMap::new();
-    for path in files {
-        match file::read(path) {
-            Ok(read) => {
-                findings.extend(read.findings);
-                findings.extend(records(path, &read.records, &mut series));
-            }
-            Err(why) => unreadable.push(why),
+/// What is found in files that are to be uploaded together.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// In the order of the files and of what happens to them.
+    pub findings: Vec<Finding>,
+    /// Files, or lines of them, that cannot be read, each with its place.
+    pub unreadable: Vec<String>,
+    /// How many files have something that could be checked.
+    pub files: usize,
+}
+
+/// Checks files that are to be uploaded together.
+pub fn validate(files: &[PathBuf]) -> Checked {
+    let mut checked = Checked { findings: names(files), ..Checked::default() };
+    let mut known = Known { files, series: HashMap::new(), cut: Vec::new() };
+    for (index, path) in files.iter().enumerate() {
+        let mut number = 0;
+        let read = file::read(path, |record| {
+            checked.findings.extend(known.record([index, number], &record));
+            number += 1;
+        });
+        let is_empty = read.records == 0 && read.unreadable.is_empty();
+        let whole = |trap, found: &str| Finding {
+            trap,
+            file: path.clone(),
+            record: None,
+            path: String::new(),
+            found: found.to_owned(),
+        };
+        if read.byte_order_mark {
+            checked.findings.push(whole(Trap::ByteOrderMark, "it starts with one"));
         }
+        if is_empty {
+            checked.findings.push(whole(Trap::NoRecord, "it holds no record"));
+        }
+        checked.files += usize::from(is_empty || read.records > 0);
+        let place = path.display();
+        checked.unreadable.extend(read.unreadable.iter().map(|why| format!("{place}: {why}")));
     }
-    (findings, unreadable)
+    checked.findings.extend(known.cut());
+    checked
+}
+
+/// What the records so far have to do with those that follow.
+struct Known<'a> {
+    files: &'a [PathBuf],
+    /// Where each series was met last: file and record.
+    series: HashMap<Series<'static>, [usize; 2]>,
+    /// Times of which too little is left, and the series that would have them in a finer unit.
+    cut: Vec<(Finding, Series<'static>)>,
+}
+
+impl Known<'_> {
+    /// What happens to a record.
+    fn record(&mut self, place: [usize; 2], record: &Value) -> Vec<Finding> {
+        let [file, number] = place;
+        let finding = |(trap, path, found)| Finding {
+            trap,
+            file: self.files[file].clone(),
+            record: Some(number),
+            path,
+            found,
+        };
+        let series = record::series(record);
+        let finer = series.as_ref().and_then(Series::in_microseconds).map(Series::into_owned);
+        let mut findings: Vec<Finding> = record::check(record).into_iter().map(finding).collect();
+        if let Some(finer) = finer {
+            let cut = findings.extract_if(.., |it| it.trap == Trap::TwoDecimals);
+            self.cut.extend(cut.map(|finding| (finding, finer.clone())));
+        }
+        let Some(series) = series else { return findings };
+        let found = format!("`{}` of `{}`", series.metric(), series.model());
+        if let Some([file, number]) = self.series.insert(series.into_owned(), place) {
+            let found = format!("{found}, as {} record {number}", self.files[file].display());
+            findings.push(finding((Trap::SameSeries, "/metric/name".to_owned(), found)));
+        }
+        findings
+    }
+
+    /// The times that are not there in a finer unit, too: those lose nothing by what is cut of them.
+    fn cut(self) -> impl Iterator<Item = Finding> {
+        let Self { cut, series, .. } = self;
+        cut.into_iter().filter(move |(_, finer)| !series.contains_key(finer)).map(|(it, _)| it)
+    }
+}
+
+/// A JSON pointer to what is under a key.
+fn pointer(parent: &str, key: &str) -> String {
+    format!("{parent}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 /// What the uploader does with names.
@@ -62,49 +139,6 @@ fn names(files: &[PathBuf]) -> Vec<Finding> {
             add(Trap::SameName, format!("so is {}", other.display()));
         } else if file.parent() != folder {
             add(Trap::Folder, format!("{} is in another folder", files[0].display()));
-        }
-    }
-    findings
-}
-
-/// What happens to records one by one, and to those of one series.
-fn records(
-    path: &Path,
-    records: &[serde_json::Value],
-    known: &mut HashMap<Series<'static>, String>,
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut series = Vec::new();
-    for (index, value) in records.iter().enumerate() {
-        let found = record::check(value);
-        findings.extend(found.into_iter().map(|(trap, pointer, found)| Finding {
-            trap,
-            file: path.to_owned(),
-            record: Some(index),
-            path: pointer,
-            found,
-        }));
-        series.push(record::series(value));
-    }
-    let present: HashSet<&Series> = series.iter().flatten().collect();
-    // A time that is there in µs, too, loses nothing by what is cut of it in ms.
-    findings.retain(|finding| {
-        let own = finding.record.and_then(|index| series[index].as_ref());
-        let finer = own.and_then(Series::in_microseconds);
-        finding.trap != Trap::TwoDecimals || finer.is_none_or(|finer| !present.contains(&finer))
-    });
-    for (index, own) in series.into_iter().enumerate() {
-        let Some(own) = own else { continue };
-        let place = format!("{} record {index}", path.display());
-        let found = format!("`{}` of `{}`", own.metric(), own.model());
-        if let Some(first) = known.insert(own.into_owned(), place) {
-            findings.push(Finding {
-                trap: Trap::SameSeries,
-                file: path.to_owned(),
-                record: Some(index),
-                path: "/metric/name".to_owned(),
-                found: format!("{found}, as {first}"),
-            });
         }
     }
     findings

@@ -1,147 +1,72 @@
 //! One record, key by key.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Series, Trap, is_storable};
+use super::text::{brief, not_finite};
+use super::{Series, Trap, columns, is_storable, pointer};
 
 /// A trap, the JSON pointer of its place, and what stands there.
-type Found = (Trap, String, String);
-
-/// Columns of the table.
-const COLUMNS: [&str; 17] = [
-    "timestamp",
-    "schema_version",
-    "name",
-    "repo",
-    "head_branch",
-    "head_sha",
-    "workflow_id",
-    "run_attempt",
-    "job_id",
-    "servicelab_experiment_id",
-    "servicelab_trial_id",
-    "runners",
-    "benchmark",
-    "model",
-    "inputs",
-    "dependencies",
-    "metric",
-];
-
-/// What a column takes.
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Texts,
-    Number,
-    /// A whole number of so many bits, without a sign.
-    Unsigned(u32),
-    Object,
-    List,
-}
-
-/// Single values of a record, where they are given.
-const TYPES: &[(&str, Kind)] = &[
-    ("/timestamp", Kind::Unsigned(64)),
-    ("/schema_version", Kind::Text),
-    ("/name", Kind::Text),
-    ("/repo", Kind::Text),
-    ("/head_branch", Kind::Text),
-    ("/head_sha", Kind::Text),
-    ("/workflow_id", Kind::Unsigned(64)),
-    ("/run_attempt", Kind::Unsigned(32)),
-    ("/job_id", Kind::Unsigned(64)),
-    ("/servicelab_experiment_id", Kind::Unsigned(64)),
-    ("/servicelab_trial_id", Kind::Unsigned(64)),
-    ("/runners", Kind::List),
-    ("/benchmark", Kind::Object),
-    ("/benchmark/mode", Kind::Text),
-    ("/benchmark/dtype", Kind::Text),
-    ("/benchmark/extra_info", Kind::Object),
-    ("/model", Kind::Object),
-    ("/model/type", Kind::Text),
-    ("/model/backend", Kind::Text),
-    ("/model/origins", Kind::Texts),
-    ("/model/extra_info", Kind::Object),
-    ("/inputs", Kind::Object),
-    ("/dependencies", Kind::Object),
-    ("/metric/target_value", Kind::Number),
-    ("/metric/extra_info", Kind::Object),
-];
-
-/// Those of a runner.
-const RUNNER: &[(&str, Kind)] = &[
-    ("/name", Kind::Text),
-    ("/type", Kind::Text),
-    ("/cpu_info", Kind::Text),
-    ("/cpu_count", Kind::Unsigned(32)),
-    ("/mem_info", Kind::Text),
-    ("/avail_mem_in_gb", Kind::Unsigned(32)),
-    ("/gpu_info", Kind::Text),
-    ("/gpu_count", Kind::Unsigned(32)),
-    ("/gpu_mem_info", Kind::Text),
-    ("/avail_gpu_mem_in_gb", Kind::Unsigned(32)),
-    ("/extra_info", Kind::Object),
-];
+pub type Found = (Trap, String, String);
 
 /// Seconds of the year 5138; milliseconds of 1973.
 const LATEST: u64 = 100_000_000_000;
 /// The largest number up to which 32-bit floats hold every whole number.
 const WHOLE: f64 = 16_777_216.0;
 
-/// By what dashboards know the record; none of what they do not draw.
+/// By what dashboards know the record; none of what they do not draw. What a runner says comes before
+/// what the benchmark says.
 pub fn series(record: &Value) -> Option<Series<'_>> {
-    let text = |path: &str| record.pointer(path).and_then(Value::as_str);
-    text("/metric/name").filter(|name| !name.is_empty())?;
+    let text = |path: &str| given(record, path);
+    text("/metric/name")?;
     Some(Series::new([
         text("/benchmark/dtype"),
-        text("/benchmark/extra_info/arch").or_else(|| text("/runners/0/type")),
-        text("/benchmark/extra_info/device").or_else(|| text("/runners/0/name")),
+        text("/runners/0/type").or_else(|| text("/benchmark/extra_info/arch")),
+        text("/runners/0/name").or_else(|| text("/benchmark/extra_info/device")),
         text("/model/backend"),
         text("/metric/name"),
         text("/benchmark/mode"),
         text("/model/name"),
         text("/benchmark/extra_info/use_compile"),
+        text("/benchmark/name"),
     ]))
 }
 
+/// A text that says something.
+fn given<'a>(record: &'a Value, path: &str) -> Option<&'a str> {
+    record.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
 pub fn check(record: &Value) -> Vec<Found> {
-    let Some(fields) = record.as_object() else {
+    if !record.is_object() {
         return vec![(Trap::NotARecord, String::new(), brief(record))];
-    };
-    let mut found = Vec::new();
-    let unknown = fields.keys().filter(|key| !COLUMNS.contains(&key.as_str()));
-    found.extend(unknown.map(|key| (Trap::UnknownKey, format!("/{key}"), format!("`{key}`"))));
-    found.extend(types(record, "", TYPES));
-    let runners = record.get("runners").and_then(Value::as_array);
-    for (index, runner) in runners.into_iter().flatten().enumerate() {
-        found.extend(types(runner, &format!("/runners/{index}"), RUNNER));
     }
+    let mut found = Vec::new();
+    words(record, "", &mut found);
+    columns::check(record, &mut found);
     found.extend(names(record));
     found.extend(metric(record));
     found.extend(filled_in(record));
+    found.extend(upload(record));
     found.extend(circumstances(record));
-    maps(record, "", &mut found);
     found
 }
 
-fn types(value: &Value, prefix: &str, types: &[(&str, Kind)]) -> Vec<Found> {
-    let mut found = Vec::new();
-    for (path, kind) in types {
-        let Some(value) = value.pointer(path) else { continue };
-        let fits = match kind {
-            Kind::Text => value.is_string(),
-            Kind::Texts => value.as_array().is_some_and(|it| it.iter().all(Value::is_string)),
-            Kind::Number => value.is_number(),
-            Kind::Unsigned(bits) => value.as_u64().is_some_and(|it| it <= u64::MAX >> (64 - bits)),
-            Kind::Object => value.is_object(),
-            Kind::List => value.is_array(),
-        };
-        if !fits {
-            found.push((Trap::WrongType, format!("{prefix}{path}"), brief(value)));
-        }
+/// Numbers that are none, wherever they stand.
+fn words(value: &Value, path: &str, found: &mut Vec<Found>) {
+    if let Some(word) = not_finite(value) {
+        found.push((Trap::NotFinite, path.to_owned(), word.to_owned()));
     }
-    found
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| words(value, &pointer(path, key), found));
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                words(item, &format!("{path}/{index}"), found);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn names(record: &Value) -> Vec<Found> {
@@ -172,6 +97,7 @@ fn metric(record: &Value) -> Vec<Found> {
     for (index, value) in values.iter().enumerate() {
         let place = format!("{path}/{index}");
         match value.as_f64() {
+            None if not_finite(value).is_some() => {}
             None => found.push((Trap::WrongType, place, brief(value))),
             Some(_) if failed && !counted => {
                 found.push((Trap::FailedWithValue, place, value.to_string()));
@@ -181,6 +107,13 @@ fn metric(record: &Value) -> Vec<Found> {
             }
         }
     }
+    // Dashboards show the mean alone.
+    let numbers: Vec<f64> = values.iter().filter_map(Value::as_f64).collect();
+    let mean = numbers.iter().sum::<f64>() / values.len() as f64;
+    if found.is_empty() && numbers.len() == values.len() && loses_digits(mean) {
+        let shown = if let [value] = &values[..] { value.to_string() } else { format!("mean {mean}") };
+        found.push((Trap::TwoDecimals, path.to_owned(), shown));
+    }
     found
 }
 
@@ -188,16 +121,20 @@ fn metric(record: &Value) -> Vec<Found> {
 const FAILURE_REPORT: &str = "FAILURE_REPORT";
 
 fn number_trap(value: f64) -> Option<Trap> {
-    let shown = (value * 100.0).floor() / 100.0;
     if !is_storable(value) {
         Some(Trap::Float32)
     } else if value <= 0.0 {
         Some(Trap::NotPositive)
-    } else if value > WHOLE && value.fract() == 0.0 && f64::from(value as f32) != value {
-        Some(Trap::RoundedInteger)
     } else {
-        ((value - shown) / value > 0.01).then_some(Trap::TwoDecimals)
+        let rounded = value > WHOLE && value.fract() == 0.0 && f64::from(value as f32) != value;
+        rounded.then_some(Trap::RoundedInteger)
     }
+}
+
+/// Whether less than three digits are left of what dashboards show.
+fn loses_digits(value: f64) -> bool {
+    let shown = (value * 100.0).floor() / 100.0;
+    (value - shown) / value > 0.01
 }
 
 /// What the uploader fills in only where it is absent.
@@ -214,13 +151,25 @@ fn filled_in(record: &Value) -> Vec<Found> {
         .collect()
 }
 
+/// What comes before the upload's own, and is nothing.
+fn upload(record: &Value) -> Vec<Found> {
+    let is_nothing = |key: &str| record.get(key).is_some_and(|it| it == "" || *it == 0);
+    let stands_in = |key: &str| record.get(key).and_then(Value::as_u64).is_some_and(|it| it > 0);
+    let job = [
+        ("repo", None),
+        ("workflow_id", Some("servicelab_experiment_id")),
+        ("job_id", Some("servicelab_trial_id")),
+    ];
+    let nothing = job.into_iter().filter(|(key, other)| is_nothing(key) && !other.is_some_and(stands_in));
+    nothing.map(|(key, _)| (Trap::NoJob, format!("/{key}"), brief(&record[key]))).collect()
+}
+
 /// What dashboards filter and group by.
 fn circumstances(record: &Value) -> Vec<Found> {
     let mut found = Vec::new();
-    let text = |path: &str| record.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let by_hand = !text("/benchmark/extra_info/device").is_empty();
+    let by_hand = given(record, "/benchmark/extra_info/device").is_some();
     // Where the key is absent, the uploader knows the device.
-    let by_runner = record.get("runners").is_none() || !text("/runners/0/name").is_empty();
+    let by_runner = record.get("runners").is_none() || given(record, "/runners/0/name").is_some();
     if !by_hand && !by_runner {
         found.push((Trap::NoDevice, "/benchmark/extra_info/device".to_owned(), absent()));
     }
@@ -238,48 +187,6 @@ fn circumstances(record: &Value) -> Vec<Found> {
     found
 }
 
-/// Every `extra_info`, wherever it stands.
-fn maps(value: &Value, path: &str, found: &mut Vec<Found>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                let place = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
-                match value {
-                    Value::Object(map) if key == "extra_info" => strings(map, &place, found),
-                    other => maps(other, &place, found),
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                maps(item, &format!("{path}/{index}"), found);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn strings(map: &Map<String, Value>, path: &str, found: &mut Vec<Found>) {
-    for (key, value) in map {
-        let trap = match value {
-            Value::String(_) => continue,
-            Value::Object(_) | Value::Array(_) => Trap::NestedValue,
-            Value::Null | Value::Bool(_) | Value::Number(_) => Trap::NotAString,
-        };
-        found.push((trap, format!("{path}/{key}"), brief(value)));
-    }
-}
-
 fn absent() -> String {
     "absent".to_owned()
-}
-
-/// A value on part of a line.
-fn brief(value: &Value) -> String {
-    const MOST: usize = 40;
-    let text = value.to_string();
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }

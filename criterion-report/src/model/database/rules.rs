@@ -15,12 +15,12 @@ pub fn is_storable(value: f64) -> bool {
 
 /// By what dashboards know a series; the branch is the upload's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Series<'a>([Cow<'a, str>; 8]);
+pub struct Series<'a>([Cow<'a, str>; 9]);
 
 impl<'a> Series<'a> {
-    /// In this order: dtype, arch, device, backend, metric, mode, model, use_compile. Without the
-    /// last one dashboards of torchao take `false`.
-    pub fn new(parts: [Option<&'a str>; 8]) -> Self {
+    /// In this order: dtype, arch, device, backend, metric, mode, model, use_compile, without which
+    /// dashboards of torchao take `false`, and the benchmark, by which each dashboard has its own.
+    pub fn new(parts: [Option<&'a str>; 9]) -> Self {
         let mut parts = parts.map(|part| Cow::Borrowed(part.unwrap_or_default()));
         if parts[7].is_empty() {
             parts[7] = "false".into();

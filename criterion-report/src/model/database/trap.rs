@@ -18,7 +18,9 @@ pub enum Trap {
     SameName,
     /// Files of several folders.
     Folder,
-    /// A bare NaN or infinity.
+    /// A byte-order mark.
+    ByteOrderMark,
+    /// A NaN or infinity.
     NotFinite,
     /// Nothing in it.
     NoRecord,
@@ -52,6 +54,8 @@ pub enum Trap {
     EmptyRunners,
     /// `dependencies: {}`.
     EmptyDependencies,
+    /// A repository, workflow or job that is none.
+    NoJob,
     /// No device.
     NoDevice,
     /// `use_compile` or `compile` absent.
@@ -105,6 +109,13 @@ impl Trap {
                 "the uploader reads one folder and none below it",
                 "put all files of a job into one folder",
             ),
+            Self::ByteOrderMark => (
+                "byte-order-mark",
+                Error,
+                "Python's reader of JSON refuses it: a list is skipped as a whole, of lines the \
+                 first, with a warning in the log of the job",
+                "write UTF-8 without a byte-order mark",
+            ),
             Self::NotFinite => (
                 "not-finite",
                 Error,
@@ -121,7 +132,7 @@ impl Trap {
             Self::NotARecord => (
                 "not-a-record",
                 Error,
-                "it is skipped with a warning in the log of the job",
+                "it is skipped with a warning in the log of the job; a number ends the upload",
                 "write an object for each record",
             ),
             Self::UnknownKey => (
@@ -210,10 +221,18 @@ impl Trap {
                 "the uploader fills `dependencies` in only where the key is absent",
                 "leave the key out, or fill it with torch's version at least",
             ),
+            Self::NoJob => (
+                "no-job",
+                Error,
+                "it takes the place of the upload's own: the record is nobody's, and a file of such \
+                 records is not uploaded",
+                "leave the key out",
+            ),
             Self::NoDevice => (
                 "no-device",
                 Error,
-                "dashboards leave out what has no device, in runners or in benchmark.extra_info",
+                "without a device, in runners or in benchmark.extra_info, dashboards leave the record \
+                 out or take it for one of a CPU",
                 "write benchmark.extra_info.device and .arch",
             ),
             Self::NoUseCompile => (

@@ -100,5 +100,6 @@ fn series(case: &DbCase) -> Series<'_> {
         Some(&case.benchmark.mode),
         Some(&case.model.name),
         info.get("use_compile"),
+        Some(case.benchmark.name),
     ])
 }

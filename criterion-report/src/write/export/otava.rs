@@ -3,7 +3,7 @@
 //! empty cell in a column that a test reads, and no run measures every case.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -132,7 +132,9 @@ impl History {
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<Notes> {
     let mut notes = super::without_figures(report);
     let mut tests = BTreeMap::new();
+    let mut gaps = Gaps::default();
     let mut known = 0;
+    let _alone = alone(&options.history)?;
     for entry in report.entries() {
         let values: Vec<_> = figures(&entry).map(|it| (it.measure.slug, it.value)).collect();
         if values.is_empty() {
@@ -147,22 +149,58 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<
         } else {
             known += 1;
         }
-        let (full, gaps) = history.metrics();
-        if !gaps.is_empty() {
-            let slugs: Vec<&str> = gaps.iter().map(|measure| measure.slug).collect();
-            notes.push(format!(
-                "{}: not in its test, for rows that lack it: {}",
-                path.display(),
-                slugs.join(", ")
-            ));
+        let (full, lacking) = history.metrics();
+        gaps.add(lacking, &path);
+        if !full.is_empty() {
+            tests.insert(entry.row.full_id().to_owned(), test(path, full));
         }
-        tests.insert(entry.row.full_id().to_owned(), test(path, full));
     }
+    notes.extend(gaps.notes());
     if known > 0 {
         notes.push(format!("{} in the histories already", units::count(known, "measurement")));
     }
     out.write_all(serde_yaml::to_string(&Config { tests })?.as_bytes())?;
     Ok(notes)
+}
+
+/// Lets one export at a time read and write the histories of a folder: of two at once each would
+/// lose what the other adds.
+fn alone(folder: &Path) -> Result<File> {
+    let path = folder.join(".lock");
+    let lock = || {
+        fs::create_dir_all(folder)?;
+        let file = File::create(&path)?;
+        file.lock()?;
+        io::Result::Ok(file)
+    };
+    lock().with_context(|| path.display().to_string())
+}
+
+/// Measures that are in no test, for rows that lack them, and the histories that it is so in: the
+/// first, and how many.
+#[derive(Default)]
+struct Gaps(BTreeMap<&'static str, (PathBuf, usize)>);
+
+impl Gaps {
+    fn add(&mut self, measures: Vec<&'static Measure>, path: &Path) {
+        for measure in measures {
+            self.0.entry(measure.slug).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
+        }
+    }
+
+    fn notes(self) -> impl Iterator<Item = String> {
+        self.0.into_iter().map(|(slug, (path, histories))| {
+            let more = match histories - 1 {
+                0 => String::new(),
+                others => format!(" and {others} more"),
+            };
+            format!(
+                "`{slug}` is not in the test of {}{more}: some row lacks it; move the file away to \
+                 begin a history that has it",
+                path.display()
+            )
+        })
+    }
 }
 
 fn file(entry: &Entry<'_>, history: &Path) -> PathBuf {
@@ -177,7 +215,8 @@ fn attributes(entry: &Entry<'_>) -> [String; 4] {
     [
         units::rfc3339(record.timestamp),
         environment.git_revision.clone().unwrap_or_default(),
-        environment.git_branch.clone().unwrap_or_default(),
+        // Of a history of several branches an empty one could not be asked for.
+        environment.git_branch.clone().unwrap_or_else(|| "none".to_owned()),
         record.run_id.clone(),
     ]
 }
