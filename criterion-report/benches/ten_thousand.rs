@@ -57,6 +57,13 @@ const FORMATS: &[(&str, &[&str])] = &[
     ("fusion, json", &["fusion", "--format", "json"]),
     ("operators", &["operators"]),
     ("operators, json", &["operators", "--format", "json"]),
+    ("export json", &["export", "json"]),
+    ("export jsonl", &["export", "jsonl"]),
+    ("export critcmp", &["export", "critcmp"]),
+    ("export markdown", &["export", "markdown"]),
+    ("export bmf", &["export", "bmf"]),
+    ("export github, smaller", &["export", "github-action-benchmark", "--better", "smaller"]),
+    ("export github, bigger", &["export", "github-action-benchmark", "--better", "bigger"]),
 ];
 
 struct Subject {
@@ -101,6 +108,9 @@ fn subjects(criterion: &Path, temporary: &Path) -> Vec<Subject> {
     let kernels = text(&temporary.join("kernels"));
     let arguments = [&["kernels", "--output-dir", &kernels], &from[..]].concat();
     subjects.push(subject("kernels", REPORT, &arguments));
+    let history = text(&temporary.join("history"));
+    let arguments = [&["export", "otava", "--history", &history], &from[..]].concat();
+    subjects.push(subject("export otava", REPORT, &arguments));
     subjects.push(subject("nothing but --help", REPORT, &["--help"]));
     if critcmp_is_there() {
         let target = text(criterion.parent().expect("a parent"));

@@ -30,7 +30,7 @@ pub fn stream<T>(
             .and_then(|device| flushed(BufWriter::new(device), write)),
         Err(error) => Err(error.into()),
     };
-    written.map(Some).map_err(|error| match io_error(&error) {
+    written.map(Some).map_err(|error| match failed_output(&error) {
         Some(_) => error.context(format!("cannot write {}", file.display())),
         None => error,
     })
@@ -97,12 +97,16 @@ fn print<T>(write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<Option<T>
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    io_error(error).is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    failed_output(error) == Some(io::ErrorKind::BrokenPipe)
 }
 
-/// Whether it is the output that failed, and not what was to be written.
-fn io_error(error: &anyhow::Error) -> Option<&io::Error> {
-    error.chain().find_map(|cause| cause.downcast_ref())
+/// How the output failed, if it is that and not what was to be written. serde_json's errors do not
+/// name the system's as their cause.
+fn failed_output(error: &anyhow::Error) -> Option<io::ErrorKind> {
+    error.chain().find_map(|cause| match cause.downcast_ref::<io::Error>() {
+        Some(error) => Some(error.kind()),
+        None => cause.downcast_ref::<serde_json::Error>()?.io_error_kind(),
+    })
 }
 
 /// Whether standard output is a terminal whose user has not asked for plain text.

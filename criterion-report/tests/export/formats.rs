@@ -92,6 +92,18 @@ fn each_value_is_in_the_file_of_its_direction() {
     }
 }
 
+/// The action ends with an error where its file has no value.
+#[test]
+fn an_empty_list_is_announced() {
+    let bigger = writer("export github-action-benchmark --better bigger");
+    let failed = try_report("every-outcome", "new", "float8dq").expect("a readable fixture");
+    let (text, notes) = text_and_notes(&bigger, &failed, TARGET).expect("written");
+    assert_eq!(text, "[]\n");
+    assert!(notes.iter().any(|note| note.contains("refuses an empty list")), "{notes:?}");
+    let (_, notes) = text_and_notes(&bigger, &report("two-siblings"), TARGET).expect("written");
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
 #[test]
 fn no_number_of_the_document_is_a_bare_word() {
     for name in READABLE {

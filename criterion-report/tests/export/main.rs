@@ -1,6 +1,7 @@
 //! `export`, what it writes and what is read back of it; `validate`; `schema`.
 
 mod columns;
+mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod formats;

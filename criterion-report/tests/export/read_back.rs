@@ -202,3 +202,37 @@ fn critcmps_own_export_is_read_and_ours_is_the_same() {
     assert!(ids.is_sorted(), "{ids:?}");
     assert!(theirs.benchmarks.iter().all(|it| it.estimates.median.point_estimate > 0.0));
 }
+
+/// Whatever criterion counts stands there as criterion wrote it; critcmp shows bytes and elements.
+#[test]
+fn every_throughput_of_criterion_comes_through_critcmps_format() {
+    let kinds = [
+        json!({"Bytes": 8192}),
+        json!({"BytesDecimal": 8000}),
+        json!({"Elements": 7}),
+        json!({"ElementsAndBytes": {"elements": 7, "bytes": 28}}),
+        json!({"Bits": 65536}),
+        json!(null),
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = exported(&report("two-siblings"), Format::Json, folder.path());
+    let whole: Value = serde_json::from_slice(&fs::read(&path).expect("written")).expect("JSON");
+    for throughput in kinds {
+        let mut whole = whole.clone();
+        for case in whole["cases"].as_array_mut().expect("a list") {
+            case["criterion"]["benchmark"]["throughput"] = throughput.clone();
+        }
+        fs::write(&path, whole.to_string()).expect("written");
+        let text = write(&writer("export critcmp"), &back(&path, Selection::default()));
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        let Ok(Exported::Critcmp(read)) = read(&text) else { panic!("it is critcmp's: {text}") };
+        assert_eq!(read.benchmarks.len(), 2, "{throughput}");
+        for case in read.benchmarks {
+            let found = case.benchmark.throughput.unwrap_or_default();
+            assert_eq!(found, throughput);
+            let pointer = case.benchmark.full_id.replace('/', "~1");
+            let pointer = format!("/benchmarks/{pointer}/criterion_benchmark_v1/throughput");
+            assert_eq!(value.pointer(&pointer), Some(&throughput), "{text}");
+        }
+    }
+}

@@ -64,5 +64,10 @@ impl Bench {
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
     serde_json::to_writer_pretty(&mut *out, &List(report, options.better))?;
     writeln!(out)?;
-    Ok(super::without_figures(report))
+    let mut notes = super::without_figures(report);
+    let has_values = |entry| figures(&entry).any(|it| it.measure.better == options.better);
+    if !report.entries().any(has_values) {
+        notes.push("it is empty, and github-action-benchmark refuses an empty list".to_owned());
+    }
+    Ok(notes)
 }
