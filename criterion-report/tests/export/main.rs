@@ -5,6 +5,7 @@ mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod formats;
+mod otava;
 mod read_back;
 mod schemas;
 mod validate;
