@@ -43,6 +43,46 @@ fn every_file_is_whole() {
     assert_snapshot!("summary-md", folder.text("reports/summary.md"));
 }
 
+/// Each number from what it is of, by hand.
+#[test]
+fn every_formula_by_hand() {
+    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
+    let fixture = fixture.edit("", |it| {
+        let calls = (0..100).map(|i| (i % 4 + 1) * 1_000_000).collect();
+        fixture::latency(&mut it.record, calls);
+        let energy = it.record.measures.energy.as_mut().expect("measured");
+        (energy.joules, energy.watts, energy.window_s, energy.iters) = (0.24, 30.0, 2.0, 250);
+        let memory = it.record.measures.memory.as_mut().expect("measured");
+        (memory.weights_bytes, memory.step.peak_bytes) = (1 << 19, 3 << 19);
+    });
+    let folder = Folder::of(&fixture);
+    folder.written(&[]);
+    let entry = &folder.json("reports/kernels/gemv.json")[0];
+    for (path, expected) in [
+        // 25 calls each of 1, 2, 3 and 4 ms.
+        ("/timing/latency_ms_p50", 2.5),
+        ("/timing/latency_ms_p90", 4.0),
+        ("/timing/latency_ms_mean", 2.5),
+        ("/timing/latency_ms_max", 4.0),
+        // √((1.5² + 0.5² + 0.5² + 1.5²) / 4)
+        ("/timing/latency_ms_std", 1.25_f64.sqrt()),
+        // 1000 ms / 2.5 ms
+        ("/timing/throughput_ops_per_sec", 400.0),
+        // Weights 0.5, inputs 2, output 1, step 1.5 MiB.
+        ("/memory/peak_mb", 5.0),
+        ("/memory/allocated_mb", 3.5),
+        // 2 s / 250, of 30 W.
+        ("/energy/duration_s", 0.008),
+        ("/energy/energy_j", 0.008 * 30.0),
+        // 2·10⁶ operations and 4·10⁶ bytes in 2 ms.
+        ("/gflop_per_s", 1.0),
+        ("/gb_per_s", 2.0),
+    ] {
+        let found = entry.pointer(path).and_then(Value::as_f64).expect(path);
+        assert!((found - expected).abs() < 1e-12 * expected, "{path}: {found}, not {expected}");
+    }
+}
+
 /// A hundred numbers per case say little in a snapshot.
 fn without_raw(mut entries: Value) -> String {
     for entry in entries.as_array_mut().expect("an array") {
