@@ -129,7 +129,8 @@ enum Command {
     /// read, as the uploader does. All files are taken as those of one upload: their names and
     /// series must not repeat. With --strict warnings count as errors.
     ///
-    /// Exit codes: 0 fine; 1 a file has an error; 2 a file cannot be read, or is no JSON.
+    /// Exit codes: 0 fine; 1 a file has an error; 2 a file cannot be read, or it or a line of it is no
+    /// JSON; the rest is checked.
     Validate(validate::Options),
     /// Print the JSON Schema of a file that is written
     Schema {

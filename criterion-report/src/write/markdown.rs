@@ -43,11 +43,12 @@ pub fn plain(text: &str) -> String {
     }
     let parts: Vec<&str> = text.split('`').collect();
     let last = parts.len() - 1;
-    let (paired, open) = if last % 2 == 0 { (&parts[..], "") } else { (&parts[..last], parts[last]) };
+    let (paired, open) =
+        if last.is_multiple_of(2) { (&parts[..], "") } else { (&parts[..last], parts[last]) };
     let paired = paired.iter().enumerate();
     let paired = paired.map(|(i, part)| if i % 2 == 1 { (*part).to_owned() } else { escape(part) });
     let mut out = paired.collect::<Vec<_>>().join("`");
-    if last % 2 == 1 {
+    if !last.is_multiple_of(2) {
         out.push_str(&escape(&format!("`{open}")));
     }
     // A line of these would be a heading, or an item of a list.

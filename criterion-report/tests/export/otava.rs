@@ -71,7 +71,10 @@ fn a_gap_takes_its_measure_out_of_the_test_and_is_said_once() {
     let [config, said] = ended(export(folder.path()));
     assert!(config.contains("latency:") && !config.contains("sqnr"), "{config}");
     let notes: Vec<&str> = said.lines().filter(|line| line.contains("`sqnr` is not in")).collect();
-    assert!(matches!(&notes[..], [note] if note.contains("and 1 more: some row lacks it")), "{said}");
+    assert!(
+        matches!(&notes[..], [note] if note.contains("and 1 more: some row lacks it")),
+        "{said}"
+    );
 }
 
 /// A test without a metric would be one that finds nothing for ever.

@@ -138,6 +138,7 @@ fn each_trap_by_itself() {
         ("/metric/benchmark_values/0", json!(0.0), "not-positive /metric/benchmark_values/0"),
         ("/metric/benchmark_values/0", json!(-0.3), "not-positive /metric/benchmark_values/0"),
         ("/metric/benchmark_values/0", json!(0.129), "two-decimals /metric/benchmark_values"),
+        ("/metric/target_value", json!(1e39), "float32 /metric/target_value"),
         ("/metric/target_value", json!("0"), "wrong-type /metric/target_value"),
         (
             "/benchmark/extra_info/failure_type",

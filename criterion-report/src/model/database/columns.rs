@@ -103,7 +103,9 @@ impl Column {
             (Self::Text, _) => value.is_string(),
             (Self::Texts, Value::Array(items)) => items.iter().all(Value::is_string),
             (Self::Number, _) => value.is_number(),
-            (Self::Unsigned(bits), _) => value.as_u64().is_some_and(|it| it <= u64::MAX >> (64 - bits)),
+            (Self::Unsigned(bits), _) => {
+                value.as_u64().is_some_and(|it| it <= u64::MAX >> (64 - bits))
+            }
             (Self::Strings, Value::Object(map)) => {
                 strings(map, path, found);
                 true

@@ -91,28 +91,20 @@ fn metric(record: &Value) -> Vec<Found> {
     let Some(values) = value.and_then(Value::as_array).filter(|values| !values.is_empty()) else {
         return vec![(Trap::NoValues, path.to_owned(), value.map_or_else(absent, brief))];
     };
-    let failed = record.pointer("/benchmark/extra_info/failure_type").is_some();
     let counted = record.pointer("/metric/name").and_then(Value::as_str) == Some(FAILURE_REPORT);
+    let failed = !counted && record.pointer("/benchmark/extra_info/failure_type").is_some();
     let mut found = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let place = format!("{path}/{index}");
-        match value.as_f64() {
-            None if not_finite(value).is_some() => {}
-            None => found.push((Trap::WrongType, place, brief(value))),
-            Some(_) if failed && !counted => {
-                found.push((Trap::FailedWithValue, place, value.to_string()));
-            }
-            Some(number) => {
-                found.extend(number_trap(number).map(|it| (it, place, value.to_string())))
-            }
-        }
+        let trap = number_trap(value, failed);
+        found.extend(trap.map(|trap| (trap, format!("{path}/{index}"), brief(value))));
     }
-    // Dashboards show the mean alone.
-    let numbers: Vec<f64> = values.iter().filter_map(Value::as_f64).collect();
-    let mean = numbers.iter().sum::<f64>() / values.len() as f64;
-    if found.is_empty() && numbers.len() == values.len() && loses_digits(mean) {
-        let shown = if let [value] = &values[..] { value.to_string() } else { format!("mean {mean}") };
-        found.push((Trap::TwoDecimals, path.to_owned(), shown));
+    if found.is_empty() {
+        let cut = loses_digits(values).map(|shown| (Trap::TwoDecimals, path.to_owned(), shown));
+        found.extend(cut);
+    }
+    let target = record.pointer("/metric/target_value").and_then(Value::as_f64);
+    if let Some(target) = target.filter(|target| !is_storable(*target)) {
+        found.push((Trap::Float32, "/metric/target_value".to_owned(), target.to_string()));
     }
     found
 }
@@ -120,21 +112,29 @@ fn metric(record: &Value) -> Vec<Found> {
 /// The metric that counts failures.
 const FAILURE_REPORT: &str = "FAILURE_REPORT";
 
-fn number_trap(value: f64) -> Option<Trap> {
-    if !is_storable(value) {
+fn number_trap(value: &Value, failed: bool) -> Option<Trap> {
+    let Some(number) = value.as_f64() else {
+        return not_finite(value).is_none().then_some(Trap::WrongType);
+    };
+    if failed {
+        Some(Trap::FailedWithValue)
+    } else if !is_storable(number) {
         Some(Trap::Float32)
-    } else if value <= 0.0 {
+    } else if number <= 0.0 {
         Some(Trap::NotPositive)
     } else {
-        let rounded = value > WHOLE && value.fract() == 0.0 && f64::from(value as f32) != value;
-        rounded.then_some(Trap::RoundedInteger)
+        let is_rounded = number.fract() == 0.0 && f64::from(number as f32) != number;
+        (number > WHOLE && is_rounded).then_some(Trap::RoundedInteger)
     }
 }
 
-/// Whether less than three digits are left of what dashboards show.
-fn loses_digits(value: f64) -> bool {
-    let shown = (value * 100.0).floor() / 100.0;
-    (value - shown) / value > 0.01
+/// The mean, which is what dashboards show, if less than three digits are left of it.
+fn loses_digits(values: &[Value]) -> Option<String> {
+    let numbers: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
+    let mean = numbers?.iter().sum::<f64>() / values.len() as f64;
+    let shown = (mean * 100.0).floor() / 100.0;
+    let loses = (mean - shown) / mean > 0.01;
+    loses.then(|| if values.len() == 1 { mean.to_string() } else { format!("mean {mean}") })
 }
 
 /// What the uploader fills in only where it is absent.
@@ -160,7 +160,8 @@ fn upload(record: &Value) -> Vec<Found> {
         ("workflow_id", Some("servicelab_experiment_id")),
         ("job_id", Some("servicelab_trial_id")),
     ];
-    let nothing = job.into_iter().filter(|(key, other)| is_nothing(key) && !other.is_some_and(stands_in));
+    let nothing =
+        job.into_iter().filter(|(key, other)| is_nothing(key) && !other.is_some_and(stands_in));
     nothing.map(|(key, _)| (Trap::NoJob, format!("/{key}"), brief(&record[key]))).collect()
 }
 

@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn numbers_that_are_none_are_marked_and_what_stands_in_strings_stays() {
-        let text = "[1, NaN,\n\"NaN \\\" -Infinity\", -Infinity, Infinity, 1e999, -1.5e3, \"é\\\\\", NaN]";
+        let text =
+            "[1, NaN,\n\"NaN \\\" -Infinity\", -Infinity, Infinity, 1e999, -1.5e3, \"é\\\\\", NaN]";
         let value = parse(text).expect("JSON");
         let items = value.as_array().expect("a list");
         let words: Vec<_> = items.iter().map(not_finite).collect();

@@ -50,14 +50,16 @@ pub enum Format {
     /// github-action-benchmark's `customSmallerIsBetter` or `customBiggerIsBetter`
     ///
     /// A file has one direction there, so this writes the measures of one: run it twice. `range` is
-    /// the distance to the further bound of the confidence interval.
+    /// the distance to the further bound of the confidence interval. The action's own comments have no
+    /// room for more than some hundred values: choose them with `--filter`.
     GithubActionBenchmark(github_action::Options),
     /// Add the results to histories for Apache Otava, and write the otava.yaml that reads them
     ///
     /// `--history DIR` holds a CSV file for each case: `time,commit,branch,run` and its measures.
     /// A measurement that is there already is not added again, so it may be run after each bench;
-    /// a measure that is new is empty in earlier rows. Then `otava analyze --config-file otava.yaml
-    /// ID`, with `--branch` where a history is of several. Paths in otava.yaml are as given.
+    /// a measure that is new is empty in earlier rows, and in no test until the history begins anew.
+    /// Then `otava analyze --config-file otava.yaml ID`, with `--branch` where a history is of several
+    /// (`none` is a detached head). Paths in otava.yaml are as given.
     Otava(otava::Options),
 }
 
