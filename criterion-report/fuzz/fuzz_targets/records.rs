@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let lines = data.split(|byte| *byte == b'\n');
     let records = lines.filter_map(|line| Records::of_line(line).ok().flatten());
     let mut ids = HashSet::new();
-    let records: Vec<Record> =
+    let records: Vec<Box<Record>> =
         records.filter(|record| ids.insert(record.full_id.clone())).take(8).collect();
     if records.is_empty() {
         return;

@@ -18,7 +18,7 @@ use super::runs::Run;
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// One per `full_id`, in the order of the targets' names and of the lines.
-    pub records: Vec<Record>,
+    pub records: Vec<Box<Record>>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
     /// The runs whose record of a case is cut off, by its `full_id`.

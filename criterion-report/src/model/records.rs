@@ -65,7 +65,7 @@ fn or_from(others: &[String]) -> String {
 #[derive(Debug, Default)]
 pub struct Records {
     /// One per `full_id`; of several the last wins, as it does for the writer.
-    pub records: Vec<Record>,
+    pub records: Vec<Box<Record>>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
     /// The runs whose record of a case is cut off, by its `full_id`.
@@ -107,9 +107,9 @@ impl Records {
     ///
     /// # Errors
     /// When it is none, of a newer version, or says what cannot be: why, with the remedy.
-    pub fn of_line(line: &[u8]) -> Result<Option<Record>, String> {
+    pub fn of_line(line: &[u8]) -> Result<Option<Box<Record>>, String> {
         Ok(match parse(line).map_err(|unusable| unusable.why)? {
-            Line::Record(record) => Some(*record),
+            Line::Record(record) => Some(record),
             Line::Older(_) => None,
         })
     }
@@ -133,7 +133,7 @@ impl Records {
             .collect();
         for (index, line) in parsed {
             match line {
-                Ok(Line::Record(record)) => self.add(*record, places),
+                Ok(Line::Record(record)) => self.add(record, places),
                 Ok(Line::Older(stamp)) => older.push(stamp),
                 Err(Unusable { why, cut_off }) => {
                     self.unreadable.push(format!("{}:{}: {why}", path.display(), index + 1));
@@ -148,7 +148,7 @@ impl Records {
         older
     }
 
-    fn add(&mut self, record: Record, places: &mut HashMap<String, usize>) {
+    fn add(&mut self, record: Box<Record>, places: &mut HashMap<String, usize>) {
         self.runs.insert(record.run_id.clone());
         match places.get(&record.full_id) {
             Some(&place) => self.records[place] = record,

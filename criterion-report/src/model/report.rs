@@ -149,7 +149,7 @@ impl Report {
             warnings,
             unreadable,
         } = inputs;
-        let parts: Vec<(Record, Vec<CriterionResult>, Option<NoTime>)> = records
+        let parts: Vec<(Box<Record>, Vec<CriterionResult>, Option<NoTime>)> = records
             .into_iter()
             .map(|record| {
                 let results = results.remove(&record.full_id).unwrap_or_default();
@@ -185,7 +185,7 @@ impl Report {
             earlier: shown.iter().filter(|&&i| runs.is_earlier(rows[i].full_id())).count(),
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
-            circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i].record)),
+            circumstances: Circumstances::of(shown.iter().map(|&i| &*rows[i].record)),
             read: rows
                 .iter()
                 .filter(|row| selection.has_mode(row.record.case.mode.as_str()))

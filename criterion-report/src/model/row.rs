@@ -15,8 +15,8 @@ use crate::units;
 /// One case as it went, with its time where there is one that can be trusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The record.
-    pub record: Record,
+    /// The record; it is large, and rows are put in order.
+    pub record: Box<Record>,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
     /// All that criterion holds of that measurement; there exactly where there is a time.
@@ -89,7 +89,7 @@ impl fmt::Display for NoTime {
 
 impl Row {
     /// Joins a record with those results of criterion that bear its id.
-    pub fn join(record: Record, results: Vec<CriterionResult>) -> Self {
+    pub fn join(record: Box<Record>, results: Vec<CriterionResult>) -> Self {
         let (time, criterion) = match own_result(&record, results) {
             Ok(result) => (Ok(result.time()), Some(result)),
             Err(no_time) => (Err(no_time), None),

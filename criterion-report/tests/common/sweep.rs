@@ -85,7 +85,7 @@ fn add(inputs: &mut Inputs, template: &Record, shape: Shape, recipe: usize) {
     }
     inputs.results.insert(record.full_id.clone(), vec![result(&record.full_id, ns)]);
     inputs.recorded.insert(record.run_id.clone());
-    inputs.records.push(record);
+    inputs.records.push(Box::new(record));
 }
 
 /// Criterion's result of 31 samples around `ns`.

@@ -1,9 +1,6 @@
 //! From a `bench.yaml` to cases.
 
-use plan::{
-    Case, Device, Dtype, KernelTolerances, KernelWork, LatencyPass, MAX_ID, MAX_PART, Plan, Role,
-    Threads,
-};
+use plan::{Case, Device, Dtype, KernelTolerances, KernelWork, LatencyPass, Plan, Role, Threads};
 use serde_json::json;
 
 use crate::package::{KERNEL, Package, with_fields};

@@ -255,7 +255,7 @@ fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&
 
 /// That the rows were measured under circumstances that differ.
 fn circumstances(rows: &[&Row]) -> Option<String> {
-    let several = Circumstances::of(rows.iter().map(|row| &row.record)).len();
+    let several = Circumstances::of(rows.iter().map(|row| &*row.record)).len();
     (several > 1).then(|| {
         format!(
             "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \

@@ -170,7 +170,7 @@ impl Exported {
             }
             inputs.no_times.extend(no_time.map(|why| (id(), why)));
             inputs.results.extend(criterion.map(|result| (id(), vec![result])));
-            inputs.records.push(*record);
+            inputs.records.push(record);
         }
         Self::Report { inputs: Box::new(inputs), baseline: head.baseline }
     }

@@ -102,7 +102,7 @@ impl<'a> KernelResult<'a> {
 
     /// Its record, of the last run that selected it.
     pub fn record(&self) -> Option<&'a Record> {
-        self.entry.map(|entry| &entry.row.record)
+        self.entry.map(|entry| &*entry.row.record)
     }
 
     /// The same if it was measured.
