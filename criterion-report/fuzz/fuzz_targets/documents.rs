@@ -9,7 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use criterion_report::model::compare::{Floors, Limits, Measure, Profile, Thresholds};
+use criterion_report::model::compare::{
+    Floors, Launch, Limits, Measure, Profile, Side, Thresholds,
+};
 use criterion_report::model::kernels::{Past, compare, trends};
 use criterion_report::model::{Inputs, Location, Report, Selection, calibration};
 use criterion_report::validate::Options;
@@ -124,7 +126,9 @@ fn summary(text: &[u8]) {
     for trend in trends(&[past.clone()], &now) {
         assert!(trend.change().is_finite() && trend.best() > 0.0);
     }
-    drop(compare("past", past.points, now.points, None, Limits::default()));
+    let launches = vec![Launch::new("past", past.points)];
+    let before = Side { name: "past".to_owned(), launches };
+    drop(compare(&before, now.points, None, Limits::default()));
 }
 
 fn thresholds(text: &[u8]) {
