@@ -92,7 +92,7 @@ fn compared() -> Result<Vec<Finding>, String> {
         walls[1].push(calls.trim().parse::<f64>().map_err(|error| format!("{calls}: {error}"))?);
     }
     let [ours, theirs] = walls.map(|walls| statistics::median(&walls));
-    let records = records(home.path())?;
+    let records = child::records(home.path())?;
     let mut findings = vec![Finding::new(
         format!("wall time of {} rows", records.len()),
         format!("{ours:.1} s, torchao's calls {theirs:.1} s: {:.0} %", 100.0 * ours / theirs),
@@ -137,11 +137,4 @@ fn pairs(records: &[Record]) -> Finding {
         "one for every candidate",
         paired.len() == candidates().count(),
     )
-}
-
-fn records(home: &Path) -> Result<Vec<Record>, String> {
-    let path = home.join("criterion-torch/new/inference.jsonl");
-    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let record = |line| serde_json::from_str(line).map_err(|error| error.to_string());
-    text.lines().map(record).collect()
 }

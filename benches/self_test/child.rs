@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use plan::Record;
+
 /// Says which part a child is to run.
 const PART: &str = "CRITERION_TORCH_SELF_TEST_PART";
 
@@ -64,4 +66,15 @@ pub fn median(folder: &Path) -> Result<[f64; 3], String> {
         ])
     };
     read().ok_or_else(|| format!("{} holds no estimate of criterion's", path.display()))
+}
+
+/// The records that a child left under `home`.
+///
+/// # Errors
+/// When there are none, or when one cannot be read.
+pub fn records(home: &Path) -> Result<Vec<Record>, String> {
+    let path = home.join("criterion-torch/new/inference.jsonl");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let record = |line| serde_json::from_str(line).map_err(|error| error.to_string());
+    text.lines().map(record).collect()
 }

@@ -4,6 +4,7 @@
 //! ```text
 //! cargo bench --bench self_test               # all checks, about two minutes
 //! cargo bench --bench self_test -- planted    # those whose name holds the text
+//! cargo bench --bench self_test -- repeat     # eight runs of the default suite, about six minutes
 //! cargo bench --bench self_test -- --list
 //! ```
 //!
@@ -15,11 +16,13 @@ mod budget;
 mod check;
 mod child;
 mod decode;
+
 mod device;
 mod faults;
 mod known;
 mod overhead;
 mod planted;
+mod repeat;
 mod same;
 mod sides;
 mod torchao;
@@ -41,6 +44,9 @@ const CHECKS: &[Check] = &[
     device::CHECK,
 ];
 
+/// Those that take minutes run only when they are named.
+const NAMED: &[Check] = &[repeat::CHECK];
+
 /// What checks run in processes of their own.
 const PARTS: &[child::Part] = &[
     (overhead::PART, overhead::child),
@@ -48,6 +54,7 @@ const PARTS: &[child::Part] = &[
     (budget::UPSTREAM, budget::upstream),
     (faults::RETAINED, faults::retained),
     (faults::SYSTEM, faults::system),
+    (repeat::RUN, repeat::one_run),
 ];
 
 fn main() -> ExitCode {
@@ -68,7 +75,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let selected = || CHECKS.iter().filter(|check| check.name.contains(&filter.text));
+    let named = if filter.text.is_empty() && !filter.lists { &[] } else { NAMED };
+    let selected = || CHECKS.iter().chain(named).filter(|check| check.name.contains(&filter.text));
     if filter.lists {
         for check in selected() {
             println!("{:12} {}", check.name, check.what);

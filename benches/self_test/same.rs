@@ -56,19 +56,30 @@ fn run() -> Vec<Finding> {
         };
         let mut a = || step(first.as_ref());
         let mut b = || step(second.as_ref());
-        match pair(&mut a, &mut b, BUDGET_S) {
+        let mut old = Vec::new();
+        let mut rebuild = || {
+            for side in [&first, &second] {
+                old.extend(side.rebuild()?);
+            }
+            Ok(())
+        };
+        match pair(&mut a, &mut b, &mut rebuild, BUDGET_S) {
             Ok(paired) => {
-                let Some(ratio) = paired.ratio else {
-                    findings.push(Finding::error(case.full_id(), "too few blocks"));
-                    continue;
+                let ratio = match paired.ratio {
+                    Ok(found) => found.ratio,
+                    Err(none) => {
+                        findings.push(Finding::error(case.full_id(), format!("{none:?}")));
+                        continue;
+                    }
                 };
                 eprintln!(
-                    "  {}: {:.4} [{:.4}, {:.4}], {} blocks in {:.2} s",
+                    "  {}: {:.4} [{:.4}, {:.4}], {} builds of {} blocks in {:.2} s",
                     case.id,
                     ratio.ratio,
                     ratio.low,
                     ratio.high,
-                    paired.log_ratios.len(),
+                    paired.builds,
+                    paired.log_ratios.len() / paired.builds,
                     paired.seconds
                 );
                 ratios.push(ratio);
@@ -90,10 +101,10 @@ fn run() -> Vec<Finding> {
         "A/A",
         format!(
             "{within} of {groups} groups within ±2 %, {alarms} called different; {hold} intervals \
-             hold 1 (where a weight came to lie is in none of them)"
+             hold 1"
         ),
-        "19 of 20 within ±2 %",
-        within * 20 >= groups * 19,
+        "19 of 20 within ±2 %, at most 1 of 20 called different",
+        within * 20 >= groups * 19 && alarms * 20 <= groups.max(20),
     ));
     findings
 }

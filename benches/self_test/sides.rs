@@ -12,6 +12,7 @@ pub type Step<'a> = &'a mut dyn FnMut() -> Result<(), Refusal>;
 struct Two<'a> {
     baseline: Step<'a>,
     candidate: Step<'a>,
+    rebuild: Step<'a>,
     wall: Stopwatch,
 }
 
@@ -24,18 +25,27 @@ impl Sides for Two<'_> {
         time(&mut HostClock, step, None, iters)
     }
 
+    fn rebuild(&mut self) -> Result<(), Refusal> {
+        (self.rebuild)()
+    }
+
     fn wall(&self) -> f64 {
         self.wall.seconds()
     }
 }
 
-/// Pairs two steps as the harness pairs a candidate with its baseline.
+/// Pairs two steps as the harness pairs a candidate with its baseline; `rebuild` builds both anew.
 ///
 /// # Errors
 /// Those of a step.
-pub fn pair(baseline: Step<'_>, candidate: Step<'_>, budget_s: f64) -> Result<Paired, Refusal> {
-    let mut sides = Two { baseline, candidate, wall: Stopwatch::start() };
-    pairs::run(&mut sides, Goal { target: plan::cost::DEFAULT_TARGET, budget_s, pilots: [None; 2] })
+pub fn pair(
+    baseline: Step<'_>,
+    candidate: Step<'_>,
+    rebuild: Step<'_>,
+    budget_s: f64,
+) -> Result<Paired, Refusal> {
+    let mut sides = Two { baseline, candidate, rebuild, wall: Stopwatch::start() };
+    pairs::run(&mut sides, Goal { target: plan::cost::DEFAULT_TARGET, budget_s, known: [None; 2] })
 }
 
 /// Median time of a step in nanoseconds, over 50 samples of at least 2 ms.

@@ -25,6 +25,8 @@ pub struct CaseRun {
     pub memory: Result<Memory, String>,
     /// Its time and noise, once it has been warmed up for sampling.
     pub pilot: Option<Pilot>,
+    /// Median nanoseconds of a step in the samples that criterion took.
+    pub alone_ns: Option<f64>,
 }
 
 /// What is known of a case besides how it ended and criterion's estimate of its time.
@@ -87,7 +89,7 @@ impl CaseRun {
         let memory = count_memory(case.device, subject.workload.as_ref())?;
         timer.pace(&mut subject)?;
         let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None })
+        Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None, alone_ns: None })
     }
 
     /// What preparing has found, for the record.

@@ -38,6 +38,9 @@ pub struct GroupRun<'a> {
     prepare: Prepare,
 }
 
+/// Time of a pair over that of the case alone.
+const PAIRS_SHARE: f64 = 0.8;
+
 /// Unwinds out of criterion's loop when a step fails; never shown.
 struct Stopped;
 
@@ -92,9 +95,9 @@ impl<'a> GroupRun<'a> {
             Role::Baseline if self.wanted => self.partner = Partner::Ready(Box::new(run)),
             Role::Baseline => {}
             Role::Candidate => {
-                // At most as much again as the case itself, unless more is asked for.
+                // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
-                let budget_s = started.seconds().max(asked_s);
+                let budget_s = (PAIRS_SHARE * started.seconds()).max(asked_s);
                 match self.paired(case, &mut run, budget_s, &mut findings.notes) {
                     Ok(pair) => findings.pairs.push(pair),
                     Err(reason) => findings.no_pair = Some(reason),
@@ -134,7 +137,7 @@ impl<'a> GroupRun<'a> {
         findings: &mut Findings,
     ) -> Outcome {
         let (args, timer) = (&*self.args, timer(&mut self.timer));
-        let CaseRun { subject, pilot: found, .. } = run;
+        let CaseRun { subject, pilot: found, alone_ns, .. } = run;
         let measures = args.mode == Mode::Measure;
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
             if measures {
@@ -180,6 +183,7 @@ impl<'a> GroupRun<'a> {
         findings.measures.conditions = Some(conditions).filter(|_| measures);
         findings.notes.extend(taken.throttling.note());
         findings.last_sample = taken.last;
+        *alone_ns = (!taken.steps_ns.is_empty()).then(|| statistics::median(&taken.steps_ns));
         // Criterion has its own view of how many steps a planned sample holds.
         if let (Some(planned), Some(last)) = (&mut findings.planned, taken.last) {
             planned.iters = last.iters;

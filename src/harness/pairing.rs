@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use plan::{Pair, Stop};
-use statistics::CONFIDENCE_LEVEL;
+use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::CaseRun;
 use super::clock::Stopwatch;
-use super::pairs::{self, Goal, Paired, Side, Sides};
+use super::pairs::{self, Goal, Known, NoRatio, Paired, Side, Sides};
 use super::timer::Timer;
 use crate::refusal::Refusal;
+use crate::workload::Displaced;
+
+/// Bytes of old memory that are kept from being handed out again, so that each build lies where none
+/// has been.
+const HELD_BYTES: u64 = 1 << 30;
 
 /// Baseline and candidate under one timer.
 pub struct Pairing<'a> {
@@ -26,6 +31,8 @@ struct Both<'a> {
     wall: Stopwatch,
     /// Whose step failed.
     failed: Option<Side>,
+    /// Where earlier builds lay.
+    old: Vec<Displaced>,
 }
 
 impl Pairing<'_> {
@@ -34,9 +41,13 @@ impl Pairing<'_> {
     /// # Errors
     /// Those of a step, with the side that failed.
     pub fn run(self, target: f64, budget_s: f64) -> Result<Paired, String> {
-        let pilots = [self.baseline.pilot, self.candidate.pilot];
-        let goal = Goal { target, budget_s, pilots };
-        let mut both = Both { pairing: self, wall: Stopwatch::start(), failed: None };
+        let known = [&*self.baseline, &*self.candidate].map(|run| {
+            let (pilot, alone_ns) = (run.pilot?, run.alone_ns?);
+            Some(Known { pilot, alone_ns })
+        });
+        let goal = Goal { target, budget_s, known };
+        let wall = Stopwatch::start();
+        let mut both = Both { pairing: self, wall, failed: None, old: Vec::new() };
         pairs::run(&mut both, goal).map_err(|refusal| match both.failed {
             Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
             _ => format!("in turn with its baseline: {refusal}"),
@@ -56,6 +67,18 @@ impl Sides for Both<'_> {
         taken
     }
 
+    fn rebuild(&mut self) -> Result<(), Refusal> {
+        let Pairing { baseline, candidate, .. } = &self.pairing;
+        for run in [&**baseline, &**candidate] {
+            self.old.extend(run.subject.workload.rebuild()?);
+        }
+        let mut held: u64 = self.old.iter().map(|it| it.bytes).sum();
+        while held > HELD_BYTES {
+            held -= self.old.remove(0).bytes;
+        }
+        Ok(())
+    }
+
     fn wall(&self) -> f64 {
         self.wall.seconds()
     }
@@ -66,12 +89,8 @@ impl Sides for Both<'_> {
 /// # Errors
 /// Why there is no speed-up.
 pub fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
-    let Paired { ratio, log_ratios, batches_per_block, iters, reached, seconds } = paired;
-    let ratio = ratio.ok_or_else(|| {
-        "as long as the case itself took was too short for an interval beside its baseline; a \
-         larger `sampling.measurement_s` gives more time"
-            .to_owned()
-    })?;
+    let Paired { ratio, log_ratios, builds, iters, steps_ns, reached, seconds } = paired;
+    let BuildsRatio { ratio, within, between } = ratio.map_err(absent)?;
     Ok(Pair {
         against,
         speedup: ratio.ratio,
@@ -79,10 +98,36 @@ pub fn record(against: String, paired: Paired, target: f64) -> Result<Pair, Stri
         high: ratio.high,
         confidence_level: CONFIDENCE_LEVEL,
         log_ratios,
+        builds: builds as u64,
+        within: Some(within),
+        between: Some(between),
         iters,
-        batches_per_block,
+        steps_ns: Some(steps_ns),
+        batches_per_block: 4,
         target,
         stopped: if reached { Stop::Target } else { Stop::Budget },
         seconds,
     })
+}
+
+fn absent(why: NoRatio) -> String {
+    match why {
+        NoRatio::TooShort => {
+            "as long as the case itself took was too short for an interval beside \
+            its baseline; a larger `sampling.measurement_s` gives more time"
+                .to_owned()
+        }
+        NoRatio::Displaced { side, beside_ns, alone_ns } => {
+            let (side, other) = match side {
+                Side::Baseline => ("the baseline", "this case"),
+                Side::Candidate => ("this case", "the baseline"),
+            };
+            format!(
+                "in turn with {other}, a step of {side} takes {:.1} µs, alone {:.1} µs: they compete \
+                 for a cache, and {side} does not get back to its own pace; compare the two times",
+                beside_ns / 1e3,
+                alone_ns / 1e3
+            )
+        }
+    }
 }

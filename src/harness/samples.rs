@@ -4,7 +4,8 @@
 //! 1. note how far the device has been throttled;
 //! 2. take the sample;
 //! 3. was the device throttled meanwhile? Throw the sample away, rest, and go back to 1;
-//! 4. remember it: it may be the last, by which a report knows the estimate;
+//! 4. remember it: it may be the last, by which a report knows the estimate, and all of them say how
+//!    fast the case is alone;
 //! 5. read clock and temperature.
 //!
 //! While criterion warms up, only 2 and 4 happen: it estimates a step from the wall time of all this.
@@ -35,6 +36,8 @@ pub struct Samples<'a> {
 pub struct Taken {
     /// The last one.
     pub last: Option<LastSample>,
+    /// Nanoseconds of a step in each, criterion's warm-up left out.
+    pub steps_ns: Vec<f64>,
     /// Those that were thrown away.
     pub throttling: Throttling,
     spent: Duration,
@@ -64,6 +67,7 @@ impl Samples<'_> {
         taken.last = Some(LastSample { iters, ns });
         // 5.
         if is_warm {
+            taken.steps_ns.push(ns as f64 / iters as f64);
             (self.read)();
         }
         Ok(time)

@@ -17,6 +17,7 @@ pub mod parallel;
 pub mod runtime;
 pub mod script;
 pub mod sdpa;
+pub mod storage;
 mod tensor;
 pub mod trace;
 pub mod triad;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, Weights};
 use tch::{TchError, Tensor};
 
-use super::{Refusal, Workload, ahead};
+use super::{Displaced, Refusal, Workload, ahead};
 use crate::compile::{self, Job, Options};
 use crate::native::{self, package::Package};
 use crate::verify::{self, Distance};
@@ -113,6 +113,11 @@ impl Workload for Compiled {
         let output = tch::no_grad(|| step::over_nan(|| self.step()))?;
         let accuracy = self.eager.judge(&output)?;
         Ok(Accuracy { eager: Some(self.agreement(&output)?), ..accuracy })
+    }
+
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        // The package holds the same tensors.
+        self.eager.rebuild()
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -4,7 +4,7 @@ use plan::{Accuracy, Case, LinearShape, ModelWork, Weights};
 use tch::{TchError, Tensor};
 
 use super::compiled::Eager;
-use super::{Refusal, Workload};
+use super::{Displaced, Refusal, Workload, moved};
 use crate::models::{self, Model, Parameters};
 use crate::verify::{self, Reference};
 use crate::{device, inputs, recipes};
@@ -86,6 +86,11 @@ impl Workload for Forward {
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         self.judge(&tch::no_grad(|| self.step())?)
+    }
+
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        let output = self.output.iter().map(Tensor::shallow_clone);
+        moved(&self.tensors().into_iter().chain(output).collect::<Vec<_>>())
     }
 
     fn weights_bytes(&self) -> u64 {

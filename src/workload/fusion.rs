@@ -4,7 +4,7 @@ use plan::{Accuracy, Case, FusionShape, FusionWork};
 use tch::{TchError, Tensor};
 
 use super::compiled::Eager;
-use super::{Refusal, Workload};
+use super::{Displaced, Refusal, Workload, moved};
 use crate::fusion::{self, Site};
 use crate::inputs::Inputs;
 use crate::step::Step;
@@ -13,7 +13,7 @@ use crate::{device, inputs};
 
 pub(super) struct Fusion {
     step: Step,
-    /// What the step reads, kept where the case is compiled: else a variant may free what it folds.
+    /// What the step reads. Of a variant that folds or reorders its weights, the weights as drawn.
     tensors: Vec<Tensor>,
     size: FusionShape,
     inputs_bytes: u64,
@@ -34,9 +34,9 @@ impl Fusion {
         let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = fusion::min_sqnr_db(work.pattern, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
-        let drawn = work.compile.map(|_| inputs.tensors());
+        let drawn = inputs.tensors();
         let mut step = fusion::build(&site, inputs)?;
-        let tensors = drawn.map(|drawn| step.reads.take().unwrap_or(drawn)).unwrap_or_default();
+        let tensors = step.reads.take().unwrap_or(drawn);
         let parameters_bytes = step.parameter_bytes.unwrap_or(drawn_bytes);
         Ok(Self {
             step,
@@ -101,6 +101,10 @@ impl Workload for Fusion {
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         self.judge(&tch::no_grad(|| self.step())?)
+    }
+
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        moved(&self.tensors)
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -30,6 +30,7 @@ use tch::{TchError, Tensor};
 use traffic::Traffic;
 
 use crate::device;
+use crate::native::storage;
 
 /// What is timed.
 pub trait Workload {
@@ -49,6 +50,16 @@ pub trait Workload {
     /// Runs one step and compares its output with the float64 reference. An output below its gate,
     /// or with NaN or infinity anywhere, is [`Refusal::Failed`].
     fn check(&self) -> Result<Accuracy, Refusal>;
+
+    /// Puts everything that a step reads elsewhere in memory, as if the case had been built again.
+    /// While the result lives, nothing else comes to lie in the old place. None where there is
+    /// nothing to move.
+    ///
+    /// # Errors
+    /// When memory does not suffice.
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        Ok(None)
+    }
 
     /// Looks at its output once more, after everything that was timed.
     ///
@@ -96,6 +107,20 @@ pub trait Workload {
     fn notes(&self) -> Vec<String> {
         vec![]
     }
+}
+
+/// The memory that a case was displaced from.
+pub struct Displaced {
+    /// How much of it.
+    pub bytes: u64,
+    _memory: Box<dyn std::any::Any>,
+}
+
+/// Moves the tensors of a workload to new memory.
+fn moved(tensors: &[Tensor]) -> Result<Option<Displaced>, Refusal> {
+    let blocks = storage::relocate(tensors)?;
+    let bytes = blocks.bytes();
+    Ok((bytes > 0).then(|| Displaced { bytes, _memory: Box::new(blocks) }))
 }
 
 /// What makes a case measurable: [`prepare`], or a target's own.

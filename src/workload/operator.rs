@@ -4,7 +4,7 @@ use plan::{Accuracy, Case, Gate, OperatorWork};
 use tch::{TchError, Tensor};
 
 use super::compiled::Eager;
-use super::{Refusal, Workload, trials};
+use super::{Displaced, Refusal, Workload, moved, trials};
 use crate::inputs::Inputs;
 use crate::operators::{self, Site, Tolerance};
 use crate::step::Step;
@@ -13,7 +13,7 @@ use crate::{device, inputs};
 
 pub(super) struct Operator {
     step: Step,
-    /// What the step reads, kept where the case is compiled.
+    /// What the step reads.
     tensors: Vec<Tensor>,
     site: Site,
     seed: i64,
@@ -46,9 +46,9 @@ impl Operator {
         let (inputs_bytes, parameters_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let default = operators::min_sqnr_db(work, case.dtype);
         let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
-        let drawn = work.compile.map(|_| inputs.tensors());
+        let drawn = inputs.tensors();
         let mut step = operators::build(&site, inputs)?;
-        let tensors = drawn.map(|drawn| step.reads.take().unwrap_or(drawn)).unwrap_or_default();
+        let tensors = step.reads.take().unwrap_or(drawn);
         Ok(Self {
             step,
             tensors,
@@ -173,6 +173,10 @@ impl Workload for Operator {
         passed.cover(&self.step.kernels)?;
         accuracy.gates.extend(passed.gates);
         Ok(accuracy)
+    }
+
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        moved(&self.tensors)
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -168,6 +168,14 @@ pub struct Package {
     _not_send: std::marker::PhantomData<*mut u8>,
 }
 
+/// Blocks of memory that storages had before; opaque.
+#[repr(C)]
+pub struct Blocks {
+    _opaque: [u8; 0],
+    /// Allocators of devices free on the thread that allocated.
+    _not_send: std::marker::PhantomData<*mut u8>,
+}
+
 /// A scope that counts allocations; opaque.
 #[repr(C)]
 pub struct MemoryScope {
@@ -342,6 +350,17 @@ unsafe extern "C" {
         work: unsafe extern "C" fn(context: *mut c_void, part: i64),
         context: *mut c_void,
     ) -> Status;
+
+    /// Copies the block of every storage of these tensors to a new one and exchanges the two. `bytes` is how many were
+    /// copied, `out` holds the old blocks; both must be writable. What has no storage stays where it is.
+    pub fn ctn_storage_relocate(
+        tensors: *const *const C_tensor,
+        count: usize,
+        bytes: *mut u64,
+        out: *mut *mut Blocks,
+    ) -> Status;
+    /// Frees old blocks; null is fine.
+    pub fn ctn_storage_free(blocks: *mut Blocks);
 
     /// Writes b + scale · c into the tensor `a`.
     pub fn ctn_triad(

@@ -22,6 +22,7 @@
 //! [`mann_whitney`] the test that assumes nothing, [`holm`] what many tests at once allow.
 
 mod band;
+mod builds;
 mod distribution;
 mod drift;
 mod hierarchical;
@@ -35,6 +36,7 @@ mod stopping;
 mod verdict;
 
 pub use band::{Band, Benefit};
+pub use builds::{BLOCKS_PER_BUILD, BuildsRatio, Run, RunsRatio, builds_ratio, runs_ratio};
 pub use drift::{Drift, drift};
 pub use hierarchical::{Floor, Launch, MIN_SAMPLES, SidesRatio, between_variance, sides_ratio};
 pub use holm::holm;

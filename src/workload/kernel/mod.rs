@@ -12,9 +12,9 @@ use tch::{Kind, TchError, Tensor};
 pub(super) use conditions::check;
 use judge::Judge;
 
-use super::{Refusal, Workload};
+use super::{Displaced, Refusal, Workload};
 use crate::kernel::Site;
-use crate::kernel::generated::{Built, Entry};
+use crate::kernel::generated::{Build, Built, Entry, Fields};
 use crate::{device, inputs, threads};
 
 /// What a record says of an output that nothing is known about.
@@ -26,6 +26,8 @@ const RUNS: usize = 3;
 
 pub(super) struct Kernel {
     built: RefCell<Box<dyn Built>>,
+    build: Build,
+    problem_size: Fields,
     /// What a step returns a handle of, made beforehand: the output stays with the kernel.
     token: Tensor,
     /// How often it has run.
@@ -57,6 +59,8 @@ impl Kernel {
         };
         Ok(Self {
             built: RefCell::new(built),
+            build: entry.build,
+            problem_size: work.problem_size.clone(),
             token: Tensor::f_empty([0], (Kind::Float, tch::Device::Cpu))?,
             runs: Cell::new(0),
             site,
@@ -167,6 +171,13 @@ impl Workload for Kernel {
         tch::no_grad(|| {
             self.judge.later(&self.output()?, self.always.borrow().as_ref(), self.runs.get())
         })
+    }
+
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        let built = (self.build)(&self.problem_size, &self.site)?;
+        let old = self.built.replace(built);
+        let bytes = old.held_bytes().unwrap_or(0);
+        Ok(Some(Displaced { bytes, _memory: Box::new(old) }))
     }
 
     fn weights_bytes(&self) -> u64 {

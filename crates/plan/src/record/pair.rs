@@ -21,7 +21,8 @@ pub struct Pair {
     pub against: String,
     /// The other's time over this case's: above 1 this case is faster.
     pub speedup: f64,
-    /// Lower bound of its interval.
+    /// Lower bound of its interval. With `builds`, another run on the same machine finds its ratio
+    /// inside; without, only more blocks of the same build would.
     pub low: f64,
     /// Upper bound of its interval.
     pub high: f64,
@@ -29,9 +30,23 @@ pub struct Pair {
     pub confidence_level: f64,
     /// ln(speed-up) of every block, in the order in which they were taken.
     pub log_ratios: Vec<f64>,
+    /// Fresh builds of both sides that the blocks are of, each of as many of them, one after the other.
+    /// 0 in records of versions whose interval is that of the blocks of one build.
+    #[serde(default)]
+    pub builds: u64,
+    /// Standard deviation of a block's ln(speed-up) inside a build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
+    /// Standard deviation of a build's ln(speed-up), net of its blocks'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<f64>,
     /// Steps in one timed batch of the other case and of this one.
     pub iters: (u64, u64),
-    /// Timed batches in a block: four (one side, the other twice, the first again), or two.
+    /// Median nanoseconds of a step of the other case and of this one in the timed batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_ns: Option<(f64, f64)>,
+    /// Timed batches in a block: four (one side, the other twice, the first again); two in some records
+    /// of older versions.
     pub batches_per_block: u64,
     /// Half-width of the interval that was asked for, relative to the ratio.
     pub target: f64,
