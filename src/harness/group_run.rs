@@ -231,7 +231,8 @@ impl<'a> GroupRun<'a> {
             probe.begin();
         }
         let target = sampling::target(&case.settings);
-        let pairing = Pairing { timer: timer(&mut self.timer), baseline, candidate };
+        let timer = timer(&mut self.timer);
+        let pairing = Pairing { timer, baseline, candidate, device: case.device };
         let paired = panics::catch(|| pairing.run(target, budget_s));
         if probe.is_some_and(|mut probe| probe.throttled() == Ok(true)) {
             notes.push("the device slowed itself down while it was paired".to_owned());

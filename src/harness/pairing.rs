@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use plan::{Pair, Stop};
+use plan::{Device, Pair, Stop};
 use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::CaseRun;
 use super::clock::Stopwatch;
 use super::pairs::{self, Goal, Known, NoRatio, Paired, Side, Sides};
+use super::release::release;
 use super::timer::Timer;
 use crate::refusal::Refusal;
 use crate::workload::Displaced;
@@ -24,6 +25,8 @@ pub struct Pairing<'a> {
     pub baseline: &'a mut CaseRun,
     /// What is compared.
     pub candidate: &'a mut CaseRun,
+    /// Where both run.
+    pub device: Device,
 }
 
 struct Both<'a> {
@@ -31,6 +34,7 @@ struct Both<'a> {
     wall: Stopwatch,
     /// Whose step failed.
     failed: Option<Side>,
+    device: Device,
     /// Where earlier builds lay.
     old: Vec<Displaced>,
 }
@@ -46,8 +50,8 @@ impl Pairing<'_> {
             Some(Known { pilot, alone_ns })
         });
         let goal = Goal { target, budget_s, known };
-        let wall = Stopwatch::start();
-        let mut both = Both { pairing: self, wall, failed: None, old: Vec::new() };
+        let (wall, device) = (Stopwatch::start(), self.device);
+        let mut both = Both { pairing: self, wall, failed: None, device, old: Vec::new() };
         pairs::run(&mut both, goal).map_err(|refusal| match both.failed {
             Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
             _ => format!("in turn with its baseline: {refusal}"),
@@ -57,7 +61,7 @@ impl Pairing<'_> {
 
 impl Sides for Both<'_> {
     fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
-        let Pairing { timer, baseline, candidate } = &mut self.pairing;
+        let Pairing { timer, baseline, candidate, .. } = &mut self.pairing;
         let run = match side {
             Side::Baseline => &mut **baseline,
             Side::Candidate => &mut **candidate,
@@ -69,6 +73,8 @@ impl Sides for Both<'_> {
 
     fn rebuild(&mut self) -> Result<(), Refusal> {
         let Pairing { baseline, candidate, .. } = &self.pairing;
+        // What a step allocates gets other pages, too.
+        release(self.device);
         for run in [&**baseline, &**candidate] {
             self.old.extend(run.subject.workload.rebuild()?);
         }
