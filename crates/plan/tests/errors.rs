@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::Config;
+use plan::{Config, expand};
 
 fn errors(text: &str) -> String {
     Config::parse(Path::new("configs/inference/mine.yml"), text).unwrap_err().to_string()
@@ -79,6 +79,8 @@ fn one_mistake_one_line() {
         "device: cuda\nmodel_params: {}",
         "model_params: { benchmark_mode: inference }",
         "model_params: { use_torch_compile: \"true\", torch_compile_mode: fast }",
+        "model_params: { use_torch_compile: \"yes\" }",
+        "model_params: { use_torch_compile: y }",
         "quantization_config_recipe_names: int8wo\nmodel_params: {}",
         "1: 2\nmodel_params: {}",
         "model_params: { matrix_shapes: [{ name: llama, min_power: 3 }] }",
@@ -86,6 +88,168 @@ fn one_mistake_one_line() {
     ];
     let text = cases.map(|text| format!("{text}\n  -> {}\n", errors(text))).join("\n");
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn seconds_have_a_range() {
+    let largest = "model_params: { compile_timeout_s: 86400, energy: { window_s: 86400 }, \
+                   sampling: { warm_up_s: 0.001, measurement_s: 86400 } }";
+    assert!(Config::parse(Path::new("mine.yml"), largest).is_ok());
+    for (key, entry, least) in [
+        ("compile_timeout_s", "compile_timeout_s: VALUE", "0.001"),
+        ("sampling.measurement_s", "sampling: { measurement_s: VALUE }", "0.001"),
+        ("sampling.warm_up_s", "sampling: { warm_up_s: VALUE }", "0.001"),
+        ("energy.window_s", "energy: { window_s: VALUE }", "1"),
+    ] {
+        for (value, shown) in
+            [("1e308", "1e308"), ("86400.5", "86400.5"), ("-1", "-1"), ("0", "0"), (".nan", ".nan")]
+        {
+            let text = format!("model_params:\n  {}\n", entry.replace("VALUE", value));
+            let said = errors(&text);
+            let start = "configs/inference/mine.yml:2:";
+            let end = format!(
+                ": model_params.{key}: `{shown}` is not a number from {least} to 86400; write \
+                 seconds, up to a day, e.g. `{}`",
+                if least == "1" { "2" } else { "0.5" }
+            );
+            assert!(said.starts_with(start) && said.ends_with(&end), "{said}");
+        }
+    }
+}
+
+/// As many errors as there are lines, each another one.
+fn many_errors(count: usize) -> [(&'static str, String); 3] {
+    let lines = |line: fn(usize) -> String| (0..count).map(line).collect::<String>();
+    [
+        (
+            "unknown recipe `none-of-these-0`; use one of: ",
+            "model_params: {}\nquantization_config_recipe_names:\n".to_owned()
+                + &lines(|index| format!("  - none-of-these-{index}\n")),
+        ),
+        (
+            "unknown recipe `int8w0`; did you mean `int8wo`?",
+            "model_params: {}\nquantization_config_recipe_names:\n".to_owned()
+                + &lines(|_| "  - int8w0\n".to_owned()),
+        ),
+        (
+            "a shape has 3 dimensions, this one has 1; write [m, k, n]",
+            "model_params:\n  matrix_shapes:\n    - name: custom\n      shapes:\n".to_owned()
+                + &lines(|_| "        - [1]\n".to_owned()),
+        ),
+    ]
+}
+
+#[test]
+fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
+    const COUNT: usize = 5_000;
+    for (first, text) in many_errors(COUNT) {
+        let said = errors(&text);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 1001);
+        assert!(lines[0].contains(first), "{}", lines[0]);
+        let place = |line: &str| -> usize {
+            line.split(':').nth(1).and_then(|line| line.parse().ok()).expect("a line")
+        };
+        let places: Vec<usize> = lines[..1000].iter().map(|line| place(line)).collect();
+        assert!(places.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{places:?}");
+        let last = format!(
+            "configs/inference/mine.yml: {} more errors are not shown; mend those above first",
+            COUNT - 1000
+        );
+        assert_eq!(lines[1000], last);
+    }
+}
+
+#[test]
+fn more_cases_than_a_million_are_refused_before_they_are_made() {
+    let range = "{ name: sweep, min_power: 0, max_power: 24 }";
+    let plan = |text: &str| expand(&[Config::parse(Path::new("mine.yml"), text)?]);
+    let refused = |text: &str| plan(text).unwrap_err().to_string();
+    // 25³ shapes, and as many times as many variants.
+    let sizes = format!("model_params: {{ matrix_shapes: [{}] }}", [range; 65].join(", "));
+    assert_eq!(
+        refused(&sizes),
+        "mine.yml: 1015625 sizes, of which each is a case, are more than 1000000; shorten the lists \
+         and ranges of sizes, which multiply"
+    );
+    let model = format!("  - {{ matrix_shapes: [{range}] }}\n");
+    let entries = format!("model_params:\n{}", model.repeat(2_000));
+    let said = refused(&entries);
+    assert!(said.starts_with("mine.yml: 31250000 sizes, of which each is a case,"), "{said}");
+    let cases = format!(
+        "quantization_config_recipe_names: [int8wo]\nmodel_params: {{ matrix_shapes: [{}] }}",
+        [range; 40].join(", ")
+    );
+    assert_eq!(
+        refused(&cases),
+        "mine.yml: it expands to 1875000 cases, more than 1000000; list fewer sizes, variants, dtypes \
+         or devices, which multiply"
+    );
+    let list = |count: usize| (1..=count).map(|it| it.to_string()).collect::<Vec<_>>().join(", ");
+    let long = list(10_000);
+    let operators = format!(
+        "benchmark_mode: operators\noperator_params: {{ operators: [gelu], batch_sizes: [{long}], \
+         sequence_lengths: [{long}], tensor_dimensions: [{long}] }}"
+    );
+    let said = refused(&operators);
+    assert!(said.starts_with("mine.yml: 1000000000000 sizes, of which each is a case,"), "{said}");
+    let fusion = format!(
+        "benchmark_mode: fusion\nfusion_params: {{ patterns: [attention], heads: [{}], sizes: [{}] }}",
+        list(2_000),
+        ["[1, 2, 3]"; 1_000].join(", ")
+    );
+    let said = refused(&fusion);
+    assert!(said.starts_with("mine.yml: 2000000 sizes, of which each is a case,"), "{said}");
+    let sizes = (10..410).map(|it| format!("{it}KiB")).collect::<Vec<_>>().join(", ");
+    let calibration = format!(
+        "benchmark_mode: calibration\ncalibration_params: {{ probes: [stream], sizes: [{sizes}], \
+         threads: [{}] }}",
+        list(4_000)
+    );
+    let said = refused(&calibration);
+    assert!(said.starts_with("mine.yml: it expands to 6400000 cases, more than"), "{said}");
+}
+
+#[test]
+fn several_configs_are_counted_together() {
+    let ranges = ["{ name: sweep, min_power: 0, max_power: 24 }"; 20].join(", ");
+    let text = format!(
+        "quantization_config_recipe_names: [int8wo]\nmodel_params: {{ matrix_shapes: [{ranges}] }}"
+    );
+    let configs =
+        ["a.yml", "b.yml"].map(|file| Config::parse(Path::new(file), &text).expect("few"));
+    assert_eq!(
+        expand(&configs).unwrap_err().to_string(),
+        "b.yml: it expands to 937500 cases, and the configs before it to 937500, together more than \
+         1000000; list fewer sizes, variants, dtypes or devices, which multiply"
+    );
+}
+
+#[test]
+fn a_file_of_another_encoding_is_named_and_a_byte_order_mark_read_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("mine.yml");
+    let text = "model_params: {}\n";
+    std::fs::write(&file, format!("\u{feff}{text}")).expect("written");
+    assert_eq!(Config::read(&file), Config::parse(&file, text));
+    for (bytes, order) in [
+        (
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+            "(little-endian), which `iconv -f UTF-16LE",
+        ),
+        (
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+            "(big-endian), which `iconv -f UTF-16BE",
+        ),
+    ] {
+        std::fs::write(&file, bytes).expect("written");
+        let said = Config::read(&file).unwrap_err().to_string();
+        let end = format!(
+            "mine.yml: cannot be read: its text is UTF-16 {order} -t UTF-8 OLD > NEW` makes UTF-8; \
+             save it as UTF-8"
+        );
+        assert!(said.ends_with(&end), "{said}");
+    }
 }
 
 #[test]
