@@ -221,7 +221,7 @@ fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
     let cut = format!("{first}\n{}\n", &second[..300]);
     fs::write(&file, &cut).expect("written");
     let missing = "! inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024: the record that run \
-                   20261120T134000Z-4242 left of this case is cut off";
+                   20261120T134000Z-4242 left of this case is cut off or invalid";
     let shown = |arguments: &[&str]| {
         let output = run(folder.path(), arguments);
         assert_eq!(output.status.code(), Some(2));
