@@ -221,7 +221,7 @@ fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
     let cut = format!("{first}\n{}\n", &second[..300]);
     fs::write(&file, &cut).expect("written");
     let missing = "! inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024: the record that run \
-                   20261120T134000Z-4242 left of this case is cut off";
+                   20261120T134000Z-4242 left of this case is cut off or invalid";
     let shown = |arguments: &[&str]| {
         let output = run(folder.path(), arguments);
         assert_eq!(output.status.code(), Some(2));
@@ -240,9 +240,29 @@ fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
     // What an earlier run left is shown as that of the earlier run.
     let earlier = second.replace("20261120T134000Z-4242", "20261119T000000Z-1");
     fs::write(&file, format!("{earlier}{cut}")).expect("written");
-    let outdated = "the record that run 20261120T134000Z-4242 left of this case is cut off; this is \
+    let outdated = "the record that run 20261120T134000Z-4242 left of this case is cut off or invalid; this is \
                     from run 20261119T000000Z-1";
     assert!(shown(&["show"]).contains(outdated), "{}", shown(&["show"]));
+}
+
+/// A name of a config that a spreadsheet would execute.
+#[test]
+fn no_cell_of_a_csv_is_a_formula_unless_it_is_asked_for() {
+    let folder = good();
+    let file = folder.path().join(RECORDS);
+    let text = fs::read_to_string(&file).expect("readable");
+    let formula = text.replace("small_bf16_linear", "=HYPERLINK(0)");
+    fs::write(&file, formula).expect("written");
+    for (arguments, names) in [
+        (&["csv"][..], "'=HYPERLINK(0)"),
+        (&["csv", "--raw"], "=HYPERLINK(0)"),
+        (&["csv", "--layout", "v-final"], "'=HYPERLINK(0)"),
+    ] {
+        let output = String::from_utf8(run(folder.path(), arguments).stdout).expect("UTF-8");
+        let found: Vec<_> =
+            output.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+        assert_eq!(found, [names; 2], "{arguments:?}");
+    }
 }
 
 /// Every command that reads results ends so, and says it on standard error.

@@ -124,7 +124,7 @@ fn csv_of_outcomes_and_missing_values() {
 }
 
 fn v_final() -> Writer {
-    Writer::Csv(csv::Options { layout: csv::Layout::VFinal })
+    Writer::Csv(csv::Options { layout: csv::Layout::VFinal, raw: false })
 }
 
 #[test]

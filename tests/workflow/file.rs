@@ -115,6 +115,11 @@ impl Step {
         title.unwrap_or_else(|| panic!("a step without a name: {self:?}"))
     }
 
+    /// The action that it uses, whichever version of it.
+    pub fn action(&self) -> Option<&str> {
+        self.uses.as_deref().and_then(|action| action.split('@').next())
+    }
+
     /// An input of an action, as text.
     pub fn input(&self, name: &str) -> String {
         match self.with.get(name) {

@@ -44,18 +44,19 @@ fn every_row_is_measured_kept_for_30_days_and_stops_no_other() {
     assert_eq!(matrix["precision"], "${{ fromJSON(needs.precisions.outputs.list) }}");
     assert_eq!(
         bench.runs_on,
-        "${{ matrix.backend == 'cuda' && !github.event.pull_request.head.repo.fork && \
+        "${{ matrix.backend == 'cuda' && (github.event_name != 'pull_request' || \
+         github.event.pull_request.head.repo.full_name == github.repository) && \
          vars.CUDA_RUNNER || 'ubuntu-latest' }}",
-        "code of forks runs on no machine of ours"
+        "code of forks, deleted ones included, runs on no machine of ours"
     );
-    let cache = |step: &&Step| step.uses.as_deref() == Some("actions/cache@v4");
+    let cache = |step: &&Step| step.action() == Some("actions/cache");
     let cache = bench.steps.iter().find(cache).expect("what is built is kept");
     for key in ["key", "restore-keys"] {
         let key = cache.input(key);
         assert!(key.contains("-${{ steps.rust.outputs.version }}-"), "{key}");
     }
     let upload = bench.steps.last().expect("steps");
-    assert_eq!(upload.uses.as_deref(), Some("actions/upload-artifact@v4"));
+    assert_eq!(upload.action(), Some("actions/upload-artifact"));
     assert_eq!(upload.input("retention-days"), "30");
     let name = "benchmark-results-${{ matrix.backend }}-${{ matrix.precision }}";
     assert_eq!(upload.input("name"), name);
@@ -86,8 +87,7 @@ fn each_job_may_do_what_it_has_to_and_no_more() {
             _ => &[],
         };
         assert_eq!(pairs(&job.permissions), expected, "{name}");
-        let checkouts =
-            job.steps.iter().filter(|step| step.uses.as_deref() == Some("actions/checkout@v4"));
+        let checkouts = job.steps.iter().filter(|step| step.action() == Some("actions/checkout"));
         for checkout in checkouts {
             let persists = if name == "history" { "" } else { "false" };
             assert_eq!(checkout.input("persist-credentials"), persists, "{name}");
@@ -95,6 +95,29 @@ fn each_job_may_do_what_it_has_to_and_no_more() {
     }
     let history = workflow.jobs["history"].r#if.as_deref().expect("a condition");
     assert!(history.contains("github.event_name == 'push'") && history.contains("refs/heads/main"));
+}
+
+/// A tag can be moved to other code; a commit cannot.
+#[test]
+fn actions_are_pinned_by_commit_and_say_their_version() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows");
+    let mut actions = 0;
+    for file in std::fs::read_dir(folder).expect("workflows") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("readable");
+        for line in text.lines().filter(|line| line.contains("uses:")) {
+            let (_, pinned) = line.split_once('@').unwrap_or_else(|| panic!("no version: {line}"));
+            let (commit, version) = pinned.split_once(" # v").unwrap_or_else(|| panic!("{line}"));
+            let is_commit = commit.len() == 40 && commit.bytes().all(|it| it.is_ascii_hexdigit());
+            assert!(is_commit, "not a whole commit: {line}");
+            let numbers: Vec<&str> = version.split('.').collect();
+            let are_numbers = numbers.iter().all(|number| number.parse::<u32>().is_ok());
+            assert!(numbers.len() == 3 && are_numbers, "not a version: {line}");
+            actions += 1;
+        }
+    }
+    let workflow = Workflow::read();
+    let steps = workflow.jobs.values().flat_map(|job| &job.steps);
+    assert_eq!(actions, steps.filter(|step| step.uses.is_some()).count());
 }
 
 /// Text of others must not become code, and code of others must not run with our token.

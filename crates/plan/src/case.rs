@@ -113,6 +113,9 @@ impl Group {
     }
 }
 
+/// The most cases of one plan. At a second each they would take more than eleven days.
+pub(crate) const MOST_CASES: usize = 1_000_000;
+
 /// Everything that the given configs expand to, in the order of the files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Plan {

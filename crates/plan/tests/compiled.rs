@@ -45,6 +45,11 @@ fn the_spellings_of_compile_are_one_thing() {
         ("name: x", ""),
         ("use_torch_compile: true", "default"),
         ("use_torch_compile: true, torch_compile_mode: max-autotune", "max-autotune"),
+        ("use_torch_compile: yes", "default"),
+        ("use_torch_compile: On, torch_compile_mode: NO", ""),
+        ("use_torch_compile: off", ""),
+        ("compile: YES", "default"),
+        ("name: yes, use_torch_compile: TRUE", "default"),
         ("use_torch_compile: true, torch_compile_mode: true", "default"),
         // Documented upstream.
         ("use_torch_compile: true, torch_compile_mode: \"false\"", ""),

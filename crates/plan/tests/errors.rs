@@ -79,6 +79,8 @@ fn one_mistake_one_line() {
         "device: cuda\nmodel_params: {}",
         "model_params: { benchmark_mode: inference }",
         "model_params: { use_torch_compile: \"true\", torch_compile_mode: fast }",
+        "model_params: { use_torch_compile: \"yes\" }",
+        "model_params: { use_torch_compile: y }",
         "quantization_config_recipe_names: int8wo\nmodel_params: {}",
         "1: 2\nmodel_params: {}",
         "model_params: { matrix_shapes: [{ name: llama, min_power: 3 }] }",
@@ -86,6 +88,60 @@ fn one_mistake_one_line() {
     ];
     let text = cases.map(|text| format!("{text}\n  -> {}\n", errors(text))).join("\n");
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn seconds_have_a_range() {
+    let largest = "model_params: { compile_timeout_s: 86400, energy: { window_s: 86400 }, \
+                   sampling: { warm_up_s: 0.001, measurement_s: 86400 } }";
+    assert!(Config::parse(Path::new("mine.yml"), largest).is_ok());
+    for (key, entry, least) in [
+        ("compile_timeout_s", "compile_timeout_s: VALUE", "0.001"),
+        ("sampling.measurement_s", "sampling: { measurement_s: VALUE }", "0.001"),
+        ("sampling.warm_up_s", "sampling: { warm_up_s: VALUE }", "0.001"),
+        ("energy.window_s", "energy: { window_s: VALUE }", "1"),
+    ] {
+        for (value, shown) in
+            [("1e308", "1e308"), ("86400.5", "86400.5"), ("-1", "-1"), ("0", "0"), (".nan", ".nan")]
+        {
+            let text = format!("model_params:\n  {}\n", entry.replace("VALUE", value));
+            let said = errors(&text);
+            let start = "configs/inference/mine.yml:2:";
+            let end = format!(
+                ": model_params.{key}: `{shown}` is not a number from {least} to 86400; write \
+                 seconds, up to a day, e.g. `{}`",
+                if least == "1" { "2" } else { "0.5" }
+            );
+            assert!(said.starts_with(start) && said.ends_with(&end), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_encoding_is_named_and_a_byte_order_mark_read_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("mine.yml");
+    let text = "model_params: {}\n";
+    std::fs::write(&file, format!("\u{feff}{text}")).expect("written");
+    assert_eq!(Config::read(&file), Config::parse(&file, text));
+    for (bytes, order) in [
+        (
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+            "(little-endian), which `iconv -f UTF-16LE",
+        ),
+        (
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+            "(big-endian), which `iconv -f UTF-16BE",
+        ),
+    ] {
+        std::fs::write(&file, bytes).expect("written");
+        let said = Config::read(&file).unwrap_err().to_string();
+        let end = format!(
+            "mine.yml: cannot be read: its text is UTF-16 {order} -t UTF-8 OLD > NEW` makes UTF-8; \
+             save it as UTF-8"
+        );
+        assert!(said.ends_with(&end), "{said}");
+    }
 }
 
 #[test]

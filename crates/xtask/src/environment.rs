@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::lock::Lock;
 use crate::partial::{self, Partial};
-use crate::python::Python;
+use crate::python::{Python, Requirement};
 use crate::setup;
 use crate::size;
 use ::libtorch::{
@@ -95,7 +95,8 @@ fn install(python: &Python, place: &Path) -> Result<()> {
     let partial = Partial::beside(place)?;
     let packages = python.environment(partial.dir())?;
     fs::create_dir_all(&packages).map_err(|error| Error::io("create", &packages, &error))?;
-    let requirements = [format!("torch=={VERSION}"), format!("torchao=={TORCHAO}"), "numpy".into()];
+    let requirements = [format!("torch=={VERSION}"), format!("torchao=={TORCHAO}"), "numpy".into()]
+        .map(Requirement::from);
     python.install(&requirements, true, &packages)?;
     check(&interpreter(partial.dir())).map_err(|why| {
         Error::new(format!("pip succeeded, but what it installed cannot be used: {why}"))

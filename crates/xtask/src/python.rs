@@ -8,6 +8,21 @@ use std::process::{Command, Stdio};
 use crate::error::{Error, Result};
 use ::libtorch::VERSION;
 
+/// What pip is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// As pip reads it: `torch==2.11.0`.
+    pub what: String,
+    /// Of its wheel for [`WHEELS_OF`] and this platform, where it is known.
+    pub sha256: Option<&'static str>,
+}
+
+impl From<String> for Requirement {
+    fn from(what: String) -> Self {
+        Self { what, sha256: None }
+    }
+}
+
 /// A python3 that can install wheels.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Python {
@@ -39,10 +54,11 @@ impl Python {
         Ok(Self { version, pip })
     }
 
-    /// Installs into the folder `into`, which need not be empty, showing pip's own progress.
+    /// Installs into the folder `into`, which need not be empty, showing pip's own progress. Where the
+    /// hash of every wheel is known, pip refuses any other; where one is not, this says so.
     pub fn install(
         &self,
-        requirements: &[String],
+        requirements: &[Requirement],
         with_dependencies: bool,
         into: &Path,
     ) -> Result<()> {
@@ -54,12 +70,33 @@ impl Python {
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "install"])
             .args(OPTIONS)
-            .args(self.foreign_wheels())
             .args((!with_dependencies).then_some("--no-deps"))
             .arg("--target")
-            .arg(into)
-            .args(requirements)
-            .envs(SETTINGS)
+            .arg(into);
+        // A requirement that is not written down here has no hash, so that its wheel is not known.
+        match pinned(requirements).filter(|_| !with_dependencies) {
+            Some(text) => {
+                let file = scratch.join("requirements.txt");
+                fs::write(&file, text).map_err(|error| Error::io("write", &file, &error))?;
+                pip.args(["--python-version", WHEELS_OF, "--require-hashes", "-r"]).arg(file);
+            }
+            None => {
+                let words: Vec<&str> = requirements.iter().map(|it| it.what.as_str()).collect();
+                let words = words.join(", ");
+                let what = if with_dependencies {
+                    format!("{words} and what they require")
+                } else {
+                    words
+                };
+                eprintln!(
+                    "note: not pinned by hash: {what}; pip checks these wheels against the package \
+                     index alone"
+                );
+                pip.args(self.foreign_wheels());
+                pip.args(requirements.iter().map(|it| &it.what));
+            }
+        }
+        pip.envs(SETTINGS)
             .env("TMPDIR", &scratch)
             .stdin(Stdio::null())
             .stdout(Stdio::from(io::stderr()));
@@ -122,9 +159,20 @@ impl Python {
     /// there is none for it, take those of a python that has them.
     fn foreign_wheels(&self) -> &'static [&'static str] {
         let has_wheels = self.minor().is_some_and(|version| WHEELS.contains(&version));
-        if has_wheels { &[] } else { &["--python-version", "3.12"] }
+        if has_wheels { &[] } else { &["--python-version", WHEELS_OF] }
     }
 }
+
+/// The lines of a file of requirements, where the hash of every wheel is known.
+fn pinned(requirements: &[Requirement]) -> Option<String> {
+    let line = |Requirement { what, sha256 }: &Requirement| {
+        Some(format!("{what} --hash=sha256:{}\n", (*sha256)?))
+    };
+    requirements.iter().map(line).collect()
+}
+
+/// The python whose wheels are taken where it does not matter whose.
+pub const WHEELS_OF: &str = "3.12";
 
 /// 20.3 is the first to know the manylinux_2_28 tag.
 const OLDEST_PIP: (u32, u32) = (20, 3);
@@ -182,6 +230,14 @@ mod tests {
         for (pip, old) in [("9.0.3", true), ("20.0.2", true), ("20.3", false), ("23.2.1", false)] {
             assert_eq!(two_numbers(pip).expect("two numbers") < OLDEST_PIP, old, "{pip}");
         }
+    }
+
+    #[test]
+    fn one_wheel_without_a_hash_leaves_all_unpinned() {
+        let known = |what: &str| Requirement { what: what.into(), sha256: Some("00ff") };
+        let text = pinned(&[known("a==1"), known("b==2")]);
+        assert_eq!(text.as_deref(), Some("a==1 --hash=sha256:00ff\nb==2 --hash=sha256:00ff\n"));
+        assert_eq!(pinned(&[known("a==1"), Requirement::from("b==2".to_owned())]), None);
     }
 
     #[test]

@@ -142,6 +142,12 @@ fn the_cpu_flavour_drops_what_needs_cuda_and_the_cuda_flavour_keeps_it() {
 
     let [first, second] = &scratch.installs()[..] else { panic!("two installs") };
     assert!(first.contains("--no-deps") && first.contains("nvidia-cuda-cupti==13.0.85"), "{first}");
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        assert!(first.contains("--require-hashes"), "{first}");
+        assert_eq!(first.matches("--hash=sha256:").count(), 3, "{first}");
+    }
+    assert!(!second.contains("--require-hashes"), "{second}");
+    assert!(cuda.stderr.contains("note: not pinned by hash: torch==2.11.0 and what they require"));
     assert!(!second.contains("--no-deps") && second.ends_with(" torch==2.11.0"), "{second}");
 }
 

@@ -21,7 +21,7 @@ pub struct Inputs {
     pub records: Vec<Box<Record>>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
-    /// The runs whose record of a case is cut off, by its `full_id`.
+    /// The runs whose record of a case, the last one, cannot be used, by its `full_id`.
     pub cut_off: HashMap<String, String>,
     /// The runs that left records, those that were replaced later included.
     pub recorded: HashSet<String>,

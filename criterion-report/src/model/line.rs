@@ -29,8 +29,8 @@ pub struct Stamp {
 pub struct Unusable {
     /// In words, with the remedy. The other lines are no worse for it.
     pub why: String,
-    /// Of a record that is cut off, the case and the run, as far as they are still there.
-    pub cut_off: Option<Begun>,
+    /// The case and the run, if both can be read.
+    pub begun: Option<Begun>,
 }
 
 /// The beginning of a record.
@@ -42,7 +42,7 @@ pub struct Begun {
 
 impl From<String> for Unusable {
     fn from(why: String) -> Self {
-        Self { why, cut_off: None }
+        Self { why, begun: None }
     }
 }
 
@@ -51,10 +51,12 @@ pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if record.version == Record::VERSION => {
             possible::check(&record).map_err(|what| {
-                format!(
-                    "this record cannot be and is passed over: {what}; measure its case again \
-                     with `cargo bench`"
-                )
+                let why = format!(
+                    "invalid record skipped: {what}; measure its case again with `cargo bench`"
+                );
+                let Record { full_id, run_id, .. } = &record;
+                let begun = Begun { full_id: full_id.clone(), run_id: run_id.clone() };
+                Unusable { why, begun: Some(begun) }
             })?;
             Ok(Line::Record(Box::new(record)))
         }
@@ -81,7 +83,7 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
     if error.is_eof() {
         // A process that ends while it writes leaves half a line; later runs write on after it.
         let why = "this record is cut off and passed over; measure its case again".to_owned();
-        return Unusable { why, cut_off: begun(line) };
+        return Unusable { why, begun: begun(line) };
     }
     let why = if error.is_data() {
         // A branch with a further recipe or model leaves words that this build does not know.
@@ -94,10 +96,10 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
             "not a record: {error}; delete the line and measure its case again with `cargo bench`"
         )
     };
-    why.into()
+    Unusable { why, begun: begun(line) }
 }
 
-/// What a record that is cut off begins with, if both its case and its run stand there whole.
+/// What a record that cannot be used begins with, if both its case and its run stand there whole.
 fn begun(line: &[u8]) -> Option<Begun> {
     #[derive(Default)]
     struct Beginning {
@@ -124,7 +126,7 @@ fn begun(line: &[u8]) -> Option<Begun> {
     }
     let beginning = RefCell::default();
     let mut text = serde_json::Deserializer::from_slice(line);
-    // That it fails is known: it is cut off.
+    // That it fails is known.
     text.deserialize_map(Keep(&beginning)).ok();
     let Beginning { full_id, run_id } = beginning.into_inner();
     full_id.zip(run_id).map(|(full_id, run_id)| Begun { full_id, run_id })
@@ -135,11 +137,20 @@ mod tests {
     use super::*;
 
     fn cut(line: &str) -> Option<Begun> {
-        parse(line.as_bytes()).err().expect("no record").cut_off
+        parse(line.as_bytes()).err().expect("no record").begun
     }
 
     #[test]
-    fn of_a_record_that_is_cut_off_case_and_run_are_known_if_they_are_there() {
+    fn a_byte_that_is_not_utf_8_hides_neither_case_nor_run_before_it() {
+        let line = b"{\"version\":2,\"full_id\":\"a/b\",\"run_id\":\"r1\",\"case\":\"\xff\"}";
+        let found = parse(line).err().expect("no record");
+        assert!(found.why.starts_with("not a record: invalid unicode"), "{}", found.why);
+        let expected = Begun { full_id: "a/b".to_owned(), run_id: "r1".to_owned() };
+        assert_eq!(found.begun, Some(expected));
+    }
+
+    #[test]
+    fn of_a_record_that_cannot_be_used_case_and_run_are_known_if_they_are_there() {
         let begun = Some(Begun { full_id: "a/b".to_owned(), run_id: "r1".to_owned() });
         let whole = r#"{"version":2,"full_id":"a/b","run_id":"r1","timestamp":1,"case":{"id":"#;
         let known = whole.find(",\"timestamp").expect("it is there");
@@ -147,8 +158,8 @@ mod tests {
             let expected = begun.clone().filter(|_| end >= known);
             assert_eq!(cut(&whole[..end]), expected, "{}", &whole[..end]);
         }
-        // What is whole and wrong is not cut off.
-        assert_eq!(cut(r#"{"version":2,"full_id":"a/b","run_id":"r1"}"#), None);
+        // Nor does another mistake behind them take them away.
+        assert_eq!(cut(r#"{"version":2,"full_id":"a/b","run_id":"r1"}"#), begun);
         assert_eq!(cut(r#"{"full_id":3,"run_id":"r1","case":["#), None);
     }
 }

@@ -4,10 +4,12 @@
 //! <records>/<baseline>/<target>.jsonl   one record per line
 //! <records>/runs/<run-id>.json          what a run was asked for
 //! <records>/runs/<run-id>.running       id of the case that it is in, or ended in
+//! <records>/lock                        locked by the run that is in progress, which it names
 //! ```
 
 use std::collections::{HashMap, HashSet};
-use std::io;
+use std::fs::TryLockError;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use plan::{Record, RunManifest};
@@ -68,7 +70,7 @@ pub struct Records {
     pub records: Vec<Box<Record>>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
-    /// The runs whose record of a case is cut off, by its `full_id`.
+    /// The runs whose record of a case, the last one, cannot be used, by its `full_id`.
     pub cut_off: HashMap<String, String>,
     /// The runs that wrote any line, a line that was replaced later included.
     pub runs: HashSet<String>,
@@ -135,9 +137,9 @@ impl Records {
             match line {
                 Ok(Line::Record(record)) => self.add(record, places),
                 Ok(Line::Older(stamp)) => older.push(stamp),
-                Err(Unusable { why, cut_off }) => {
+                Err(Unusable { why, begun }) => {
                     self.unreadable.push(format!("{}:{}: {why}", path.display(), index + 1));
-                    let begun = cut_off.map(|Begun { full_id, run_id }| (full_id, run_id));
+                    let begun = begun.map(|Begun { full_id, run_id }| (full_id, run_id));
                     self.cut_off.extend(begun);
                 }
             }
@@ -149,6 +151,7 @@ impl Records {
     }
 
     fn add(&mut self, record: Box<Record>, places: &mut HashMap<String, usize>) {
+        self.cut_off.remove(&record.full_id);
         self.runs.insert(record.run_id.clone());
         match places.get(&record.full_id) {
             Some(&place) => self.records[place] = record,
@@ -172,7 +175,7 @@ fn older_file(path: &Path, older: &[Stamp]) -> Option<String> {
     ))
 }
 
-/// All runs, the oldest first, and a line for each whose manifest cannot be used.
+/// All runs, the oldest first as far as clocks tell, and a line for each whose manifest cannot be used.
 pub fn read_runs(root: &Path) -> (Vec<Run>, Vec<String>) {
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
@@ -186,9 +189,48 @@ pub fn read_runs(root: &Path) -> (Vec<Run>, Vec<String>) {
             Err(why) => unreadable.push(format!("{}: {why}", path.display())),
         }
     }
-    runs.sort_by_cached_key(|run| (run.manifest.started, run.manifest.run_id.clone()));
+    runs.sort_by_cached_key(|run: &Run| (run.manifest.started, run.manifest.run_id.clone()));
+    match in_progress(root) {
+        Ok(None) => {}
+        Ok(Some(run_id)) => {
+            let is_it = |run: &&mut Run| run.manifest.run_id == run_id;
+            runs.iter_mut().filter(is_it).for_each(|run| run.in_progress = true);
+        }
+        Err(why) => unreadable.push(format!("{}: {why}", root.join(LOCK).display())),
+    }
     (runs, unreadable)
 }
+
+/// Held by a run from its beginning to its end; the system lets go of it however the run ends.
+const LOCK: &str = "lock";
+
+/// The run that is in progress. Results of before there was a lock have none.
+fn in_progress(root: &Path) -> Result<Option<String>, String> {
+    #[derive(serde::Deserialize)]
+    struct Holder {
+        run_id: String,
+    }
+    let lock = match file::open_all(&root.join(LOCK)) {
+        Ok(lock) => lock.into_inner(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    match lock.try_lock_shared() {
+        // Nobody holds it; this reader lets go of it where the file is closed.
+        Ok(()) => return Ok(None),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(format!("cannot be tested: {error}")),
+    }
+    match serde_json::from_reader(lock.take(MOST_OF_LOCK)) {
+        Ok(Holder { run_id }) => Ok(Some(run_id)),
+        Err(error) => {
+            Err(format!("a run is in progress, and this does not say which: {error}; try again"))
+        }
+    }
+}
+
+/// Bytes of the lock's text that are read.
+const MOST_OF_LOCK: u64 = 1 << 16;
 
 fn read_run(path: &Path) -> Result<Run, String> {
     let text = file::read(path).map_err(|error| error.to_string())?;
@@ -207,7 +249,7 @@ fn read_run(path: &Path) -> Result<Run, String> {
         }
     }
     let running = read_running(path).map_err(|error| format!("the .running beside it: {error}"))?;
-    Ok(Run { manifest, running })
+    Ok(Run { manifest, running, in_progress: false })
 }
 
 /// The case that a run was in when it ended. The file lies beside the run's manifest while a case

@@ -103,7 +103,7 @@ pub struct Report {
     pub left_out: HashSet<String>,
     /// The cases whose last record is of an older version.
     pub older: HashSet<String>,
-    /// The runs whose record of a case is cut off, by its `full_id`.
+    /// The runs whose record of a case, the last one, cannot be used, by its `full_id`.
     pub cut_off: HashMap<String, String>,
     /// Number of shown rows that the latest run of their bench target did not select.
     pub earlier: usize,
@@ -165,8 +165,14 @@ impl Report {
                 row
             })
             .collect();
+        let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
+        let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
+        let runs = Runs::of(runs, baseline, &recorded, &written.chain(lost).collect());
+        let places = runs.places();
+        for row in &mut rows {
+            row.run_place = places.get(row.record.run_id.as_str()).copied().unwrap_or(0);
+        }
         rows = arranged(rows);
-        let runs = Runs::of(runs, baseline, &recorded);
         let mut missing = runs.unreached(&mut rows, &older, &cut_off);
         let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {

@@ -23,6 +23,9 @@ pub struct Row {
     pub criterion: Option<CriterionResult>,
     /// Set when a later run selected the case and ended before it left a new record.
     pub outdated: Option<String>,
+    /// Where the record's run stands among those of the baseline, in the order in which they ran, from
+    /// 1; 0 where there is no such run.
+    pub run_place: usize,
 }
 
 /// Why a row has no time.
@@ -94,7 +97,13 @@ impl Row {
             Ok(result) => (Ok(result.time()), Some(result)),
             Err(no_time) => (Err(no_time), None),
         };
-        Self { record, time, criterion, outdated: None }
+        Self { record, time, criterion, outdated: None, run_place: 0 }
+    }
+
+    /// What is greater for a record that was written later: clocks decide within a run, and where
+    /// nothing is known of the runs.
+    pub fn recency(&self) -> (usize, u64) {
+        (self.run_place, self.record.timestamp)
     }
 
     /// Criterion's id.

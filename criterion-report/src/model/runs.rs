@@ -1,6 +1,6 @@
 //! What runs were asked for: which case is of the latest run, and which one a run did not reach.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use plan::{Check, CheckStatus, RunManifest};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,43 @@ pub struct Run {
     pub manifest: RunManifest,
     /// The case that it was in when it ended, if it did not end in good order.
     pub running: Option<String>,
+    /// Whether it held the lock when its files were read, and so had not ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_progress: bool,
+}
+
+impl Run {
+    /// The cases that it left records of: all, or those before the one that it ended in.
+    fn recorded(&self) -> &[String] {
+        let selected = &self.manifest.selected;
+        if self.manifest.finished.is_some() {
+            return selected;
+        }
+        let reached = self.running.as_ref().and_then(|it| selected.iter().position(|id| id == it));
+        &selected[..reached.unwrap_or(0)]
+    }
+
+    /// Why a case that it selected has no record of it; none where nothing is wrong with that: its own
+    /// record was replaced.
+    fn without(&self, id: &str, cut_off: bool, other_record: bool) -> Option<String> {
+        let RunManifest { run_id, finished, .. } = &self.manifest;
+        let is_running = self.running.as_deref() == Some(id);
+        Some(if cut_off {
+            format!("the record that run {run_id} left of this case is cut off or invalid")
+        } else if self.in_progress && is_running {
+            format!("run {run_id} is in progress, at this case")
+        } else if self.in_progress {
+            format!("run {run_id} is in progress and has not reached this case yet")
+        } else if finished.is_some() && other_record {
+            return None;
+        } else if finished.is_some() {
+            format!("run {run_id} ended, and there is no record of this case any more")
+        } else if is_running {
+            format!("run {run_id} ended while this case was running")
+        } else {
+            format!("run {run_id} ended before it reached this case")
+        })
+    }
 }
 
 /// A case without a record: a run selected it and ended before it had one.
@@ -40,9 +77,14 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Those of `runs`, the oldest first, that concern `baseline`; `recorded` are the ids of the
-    /// runs that left records in it.
-    pub fn of(runs: Vec<Run>, baseline: &str, recorded: &HashSet<String>) -> Self {
+    /// Those of `runs`, the oldest first as far as clocks tell, that concern `baseline`; `recorded` are
+    /// the ids of the runs that left records in it, `written` those that wrote the last one of each case.
+    pub fn of(
+        runs: Vec<Run>,
+        baseline: &str,
+        recorded: &HashSet<String>,
+        written: &HashMap<&str, &str>,
+    ) -> Self {
         let saved = |manifest: &RunManifest| match &manifest.baseline {
             // `new` is whatever ran last, under whichever name criterion saved it besides.
             Some(name) => baseline == "new" || name == baseline,
@@ -50,7 +92,13 @@ impl Runs {
             None => recorded.contains(&manifest.run_id),
         };
         let concerns = |run: &Run| !run.manifest.selected.is_empty() && saved(&run.manifest);
-        Self::from(runs.into_iter().filter(concerns).collect::<Vec<_>>())
+        Self::from(in_order(runs.into_iter().filter(concerns).collect(), written))
+    }
+
+    /// Where each run stands among them, from 1; of no other run is anything known.
+    pub fn places(&self) -> HashMap<&str, usize> {
+        let ids = self.runs.iter().map(|run| run.manifest.run_id.as_str());
+        ids.zip(1..).collect()
     }
 
     fn from(runs: Vec<Run>) -> Self {
@@ -119,7 +167,7 @@ impl Runs {
     /// Finds what runs left without a record of their own. Of several runs that selected a case
     /// the last decides: cases without any record are returned, rows of an earlier run are marked
     /// as outdated. `older` are cases whose record is of an older version, `cut_off` the runs whose
-    /// record of a case is cut off.
+    /// record of a case cannot be used.
     pub fn unreached(
         &self,
         rows: &mut [Row],
@@ -140,35 +188,70 @@ impl Runs {
             .map(|(place, row)| (row.record.full_id.clone(), place))
             .collect();
         let mut missing = Vec::new();
-        for Run { manifest, running } in &self.runs {
-            for id in &manifest.selected {
-                if last[id.as_str()] != manifest.run_id {
+        for run in &self.runs {
+            let run_id = &run.manifest.run_id;
+            for id in run.manifest.selected.iter().filter(|id| last[id.as_str()] == run_id) {
+                let row = places.get(id).map(|&place| &mut rows[place]);
+                if row.as_ref().is_some_and(|row| row.record.run_id == *run_id) {
                     continue;
                 }
-                let run_id = &manifest.run_id;
-                let reason = if cut_off.get(id) == Some(run_id) {
-                    format!("the record that run {run_id} left of this case is cut off")
-                } else if running.as_ref() == Some(id) {
-                    format!("run {run_id} ended while this case was running")
-                } else {
-                    format!("run {run_id} ended before it reached this case")
-                };
-                match places.get(id).map(|&place| &mut rows[place]) {
+                let cut_off = cut_off.get(id) == Some(run_id);
+                let Some(reason) = run.without(id, cut_off, row.is_some()) else { continue };
+                match row {
                     None => {
                         let passed_over = older.contains(id).then(|| OLDER.to_owned());
                         let reason = passed_over.unwrap_or(reason);
                         missing.push(Missing { full_id: id.clone(), reason });
                     }
-                    Some(row) if row.record.run_id != manifest.run_id => {
+                    Some(row) => {
                         let run = &row.record.run_id;
                         row.outdated = Some(format!("{reason}; this is from run {run}"));
                     }
-                    Some(_) => {}
                 }
             }
         }
         missing
     }
+}
+
+/// Puts runs into the order in which they ran, as far as their files show it, whatever the clock said:
+/// where a run left a record of a case and the last one is of another run, that one came later. The run
+/// that is in progress is the last. All others stay as they stand.
+fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
+    let places: HashMap<&str, usize> =
+        runs.iter().enumerate().map(|(place, run)| (&*run.manifest.run_id, place)).collect();
+    let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); runs.len()];
+    // That an ended run has recorded all is certain, and comes first: it is not contradicted.
+    for is_ended in [true, false] {
+        for (place, run) in runs.iter().enumerate() {
+            if run.manifest.finished.is_some() != is_ended {
+                continue;
+            }
+            let replaced = run.recorded().iter().filter_map(|id| written.get(id.as_str()));
+            for &later in replaced.filter_map(|run_id| places.get(run_id)) {
+                if later != place && !before[place].contains(&later) {
+                    before[later].insert(place);
+                }
+            }
+        }
+    }
+    let mut order = Vec::with_capacity(runs.len());
+    let mut seen = vec![false; runs.len()];
+    for place in 0..runs.len() {
+        // A run, and whether all that came before it stand in the order already.
+        let mut open = vec![(place, false)];
+        while let Some((place, is_next)) = open.pop() {
+            if is_next {
+                order.push(place);
+            } else if !std::mem::replace(&mut seen[place], true) {
+                open.push((place, true));
+                open.extend(before[place].iter().rev().map(|&earlier| (earlier, false)));
+            }
+        }
+    }
+    order.sort_by_key(|&place| runs[place].in_progress);
+    let mut runs: Vec<Option<Run>> = runs.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|place| runs[place].take()).collect()
 }
 
 /// How much a finding takes from the numbers; one that could not be made takes less than a warning.
@@ -203,7 +286,60 @@ mod tests {
             selected: Vec::new(),
             outcomes: BTreeMap::new(),
         };
-        Run { manifest, running: None }
+        Run { manifest, running: None, in_progress: false }
+    }
+
+    /// A run of the cases `selected` that is through, or ended in the case `running`.
+    fn run_of(run_id: &str, selected: &[&str], running: Option<&str>) -> Run {
+        let mut run = run(run_id, &[]);
+        run.manifest.selected = selected.iter().map(|&id| id.to_owned()).collect();
+        run.manifest.finished = running.is_none().then_some(0);
+        run.running = running.map(str::to_owned);
+        run
+    }
+
+    fn order(runs: &[Run], written: &[(&str, &str)]) -> Vec<String> {
+        let ordered = in_order(runs.to_vec(), &written.iter().copied().collect());
+        ordered.into_iter().map(|run| run.manifest.run_id).collect()
+    }
+
+    #[test]
+    fn what_was_replaced_came_before_whatever_the_clock_said() {
+        // The clock was set back before 1 and 2.
+        let runs = [
+            run_of("1", &["a", "b"], None),
+            run_of("2", &["b"], None),
+            run_of("9", &["a", "b", "c"], None),
+        ];
+        assert_eq!(order(&runs, &[("a", "1"), ("b", "2"), ("c", "9")]), ["9", "1", "2"]);
+        // Nothing is known, or what is known contradicts itself.
+        assert_eq!(order(&runs, &[]), ["1", "2", "9"]);
+        assert_eq!(order(&runs, &[("a", "9"), ("b", "1")]).len(), 3);
+    }
+
+    #[test]
+    fn a_crashed_run_has_left_records_of_the_cases_before_its_last() {
+        let runs = [run_of("1", &["a", "b"], None), run_of("2", &["a", "b"], Some("b"))];
+        let crashed_last = [("a", "2"), ("b", "1")];
+        assert_eq!(order(&runs, &crashed_last), ["1", "2"]);
+        let [whole, crashed] = runs;
+        assert_eq!(order(&[crashed.clone(), whole.clone()], &crashed_last), ["1", "2"]);
+        assert_eq!(order(&[whole, crashed], &[("a", "1"), ("b", "1")]), ["2", "1"]);
+    }
+
+    #[test]
+    fn the_run_in_progress_is_the_last() {
+        let mut runs = [run_of("1", &["a"], Some("a")), run_of("2", &["a"], None)];
+        assert_eq!(order(&runs, &[("a", "2")]), ["1", "2"]);
+        runs[0].in_progress = true;
+        assert_eq!(order(&runs, &[("a", "2")]), ["2", "1"]);
+        let reason = |cut_off, other| runs[0].without("a", cut_off, other).expect("a reason");
+        assert_eq!(reason(false, true), "run 1 is in progress, at this case");
+        let reason = runs[0].without("b", false, false).expect("a reason");
+        assert_eq!(reason, "run 1 is in progress and has not reached this case yet");
+        assert_eq!(runs[1].without("a", false, true), None);
+        let reason = runs[1].without("a", false, false).expect("a reason");
+        assert_eq!(reason, "run 2 ended, and there is no record of this case any more");
     }
 
     #[test]

@@ -24,12 +24,12 @@ pub fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text that no cell breaks at.
-fn cell(text: &str) -> String {
+/// Text as a cell of a table holds it: on one line, and no `|` in it ends the cell.
+pub fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }
 
-pub fn one_line(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     visible::line(&text).into_owned()
 }

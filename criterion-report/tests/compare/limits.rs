@@ -92,5 +92,5 @@ fn what_reasons_quote_breaks_no_table() {
     write(&found, Format::Markdown, look, &mut text).expect("written");
     let text = String::from_utf8(text).expect("UTF-8");
     let line = text.lines().find(|line| line.contains("regressed**")).expect("its line");
-    assert!(line.ends_with("| now failed: a \\| b `c` &lt;img src=x> |"), "{line}");
+    assert!(line.ends_with("| now failed: a \\| b `c` &lt;img src=x&gt; |"), "{line}");
 }

@@ -154,7 +154,11 @@ fn numbers_that_cannot_be_cost_their_case_alone() {
     for (key, value, says) in [
         ("/cases/0/criterion/samples/times/0", json!(-1.0), "a sample of -1.0 ns"),
         ("/cases/0/criterion/estimates/median/point_estimate", json!(0.0), "the median 0.0"),
-        ("/cases/0/record/timestamp", json!(u64::MAX), "`timestamp` is 18446744073709551615"),
+        (
+            "/cases/0/record/timestamp",
+            json!(u64::MAX),
+            "`timestamp` has the value 18446744073709551615",
+        ),
     ] {
         let mut bad = whole.clone();
         *bad.pointer_mut(key).expect("it is there") = value;

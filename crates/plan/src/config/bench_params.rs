@@ -108,7 +108,7 @@ pub(super) fn read(
 ) -> Result<KernelParams, Diagnostics> {
     let Some(bench) = bench else { return unsaid(kernel, own, over) };
     let text = yaml::text(bench).map_err(|error| {
-        let remedy = "make it a YAML file that can be read";
+        let remedy = yaml::remedy(&error, "make it a YAML file that can be read");
         Diagnostic::whole_file(bench, format!("cannot be read: {error}"), remedy)
     })?;
     Document::read(bench, &text, |node| read_document(node, kernel, own, over))

@@ -65,7 +65,7 @@ fn read_entry(node: &Node<'_>, outer: &Own, threads: &[Threads]) -> Option<Calib
     Some(CalibrationParams {
         name,
         probes: probes?,
-        sizes: sizes?,
+        sizes: sizes.filter(|sizes| node.has_room(sizes.len()))?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
         devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
         threads: threads?,

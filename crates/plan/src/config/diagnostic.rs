@@ -1,10 +1,12 @@
 //! What is wrong with a config, in one line that says where, what, and what to write instead.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
 
 /// One error of one config.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     /// The config, as the user named it; empty when no file is at fault.
     pub file: PathBuf,
@@ -41,6 +43,53 @@ impl fmt::Display for Diagnostic {
             write!(f, "{}: ", self.key)?;
         }
         write!(f, "{}; {}", self.message, self.remedy)
+    }
+}
+
+/// The most errors that are told together: nobody reads more, and a text of some megabytes can have
+/// hundreds of thousands.
+const MOST: usize = 1000;
+
+/// Errors as they are found, each once. Beyond [`MOST`], the first of the file are kept and the others
+/// are counted.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    errors: Vec<Diagnostic>,
+    /// The hashes of all that were found, so that a repetition is no further error.
+    hashes: HashSet<u64>,
+}
+
+impl Found {
+    pub(crate) fn add(&mut self, error: Diagnostic) {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&error);
+        if self.hashes.insert(hash) {
+            self.errors.push(error);
+        }
+        if self.errors.len() >= 2 * MOST {
+            self.sort();
+            self.errors.truncate(MOST);
+        }
+    }
+
+    /// Errors about a whole file come first.
+    fn sort(&mut self) {
+        fn place(error: &Diagnostic) -> (&Path, usize, usize) {
+            (&error.file, error.line, error.column)
+        }
+        self.errors.sort_by(|a, b| place(a).cmp(&place(b)));
+    }
+
+    /// What was found, by its place, `file`'s own errors first; none if there is no error.
+    pub(crate) fn told(mut self, file: &Path) -> Option<Diagnostics> {
+        self.sort();
+        self.errors.truncate(MOST);
+        self.errors.sort_by_key(|error| error.file != file);
+        let more = self.hashes.len() - self.errors.len();
+        if more > 0 {
+            let message = format!("{more} more errors are not shown");
+            self.errors.push(Diagnostic::whole_file(file, message, "mend those above first"));
+        }
+        (!self.errors.is_empty()).then_some(Diagnostics(self.errors))
     }
 }
 

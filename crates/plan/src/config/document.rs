@@ -1,20 +1,23 @@
 //! A document being read: what it says, where, and what is wrong with it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
 
-use super::diagnostic::{Diagnostic, Diagnostics};
+use super::diagnostic::{Diagnostic, Diagnostics, Found};
 use super::node::Node;
 use super::positions::Positions;
 use super::yaml;
+use crate::case::MOST_CASES;
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {
     file: PathBuf,
     pub(super) positions: Positions,
-    errors: RefCell<Vec<Diagnostic>>,
+    errors: RefCell<Found>,
+    /// Sizes that its lists and ranges stand for, so far.
+    sizes: Cell<usize>,
 }
 
 impl Document {
@@ -33,27 +36,32 @@ impl Document {
             file: file.to_owned(),
             positions: Positions::of(text),
             errors: RefCell::default(),
+            sizes: Cell::default(),
         };
         let read = read(&Node::root(&document, &value));
-        let mut errors = document.errors.into_inner();
-        // The document's own errors come first.
-        errors.sort_by_key(|error| {
-            let place = (error.line, error.column);
-            (error.file != file, error.file.clone(), place)
-        });
-        match read {
-            Some(read) if errors.is_empty() => Ok(read),
-            _ => Err(Diagnostics(errors)),
+        let sizes = document.sizes.get();
+        if sizes > MOST_CASES {
+            let message =
+                format!("{sizes} sizes, of which each is a case, are more than {MOST_CASES}");
+            let remedy = "shorten the lists and ranges of sizes, which multiply";
+            document.collect(Diagnostic::whole_file(file, message, remedy));
         }
+        match (read, document.errors.into_inner().told(file)) {
+            (Some(read), None) => Ok(read),
+            (_, errors) => Err(errors.unwrap_or(Diagnostics(Vec::new()))),
+        }
+    }
+
+    /// Counts `sizes` before they are made; false where that would be more than there can be cases.
+    pub(super) fn has_room(&self, sizes: usize) -> bool {
+        self.sizes.set(self.sizes.get().saturating_add(sizes));
+        self.sizes.get() <= MOST_CASES
     }
 
     /// Adds an error of this file, or of one that it names. Several readers may tell one; once is
     /// enough.
     pub(super) fn collect(&self, error: Diagnostic) {
-        let mut errors = self.errors.borrow_mut();
-        if !errors.contains(&error) {
-            errors.push(error);
-        }
+        self.errors.borrow_mut().add(error);
     }
 
     /// Reports an error of this file.

@@ -87,7 +87,7 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<FusionParams> {
     };
     Some(FusionParams {
         name,
-        sizes: axes.spread_all(sizes?),
+        sizes: axes.spread_all(node, sizes?)?,
         patterns: patterns?,
         variants: variants?,
         compile: compile?,
@@ -180,12 +180,24 @@ struct Axes {
 }
 
 impl Axes {
-    /// All of `sizes`, with the names of their sets.
-    fn spread_all(&self, sizes: Vec<(String, FusionShape)>) -> Vec<(String, FusionShape)> {
+    /// All of `sizes`, with the names of their sets; `None` where they are too many.
+    fn spread_all(
+        &self,
+        node: &Node<'_>,
+        sizes: Vec<(String, FusionShape)>,
+    ) -> Option<Vec<(String, FusionShape)>> {
+        let count = |(_, size): &(String, FusionShape)| match size {
+            FusionShape::Linear { .. } => 1,
+            FusionShape::Conv { .. } => self.memory_formats.len(),
+            FusionShape::Attention { .. } => self.heads.len().saturating_mul(self.causal.len()),
+        };
+        if !node.has_room(sizes.iter().map(count).fold(0, usize::saturating_add)) {
+            return None;
+        }
         let spread = |(name, size): (String, FusionShape)| {
             self.spread(size).into_iter().map(move |size| (name.clone(), size))
         };
-        sizes.into_iter().flat_map(spread).collect()
+        Some(sizes.into_iter().flat_map(spread).collect())
     }
 
     /// `size` with every combination that its family has.

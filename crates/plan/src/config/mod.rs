@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
+pub(crate) use diagnostic::Found;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use fusion_params::FusionParams;
 pub use kernel_params::KernelSuite;
@@ -87,7 +88,7 @@ impl Config {
     /// [`Self::read`]; a config that lies in no package is one of `package`.
     pub(crate) fn read_in(file: &Path, package: &Path) -> Result<Self, Diagnostics> {
         let text = yaml::text(file).map_err(|error| {
-            let remedy = "name a YAML file that exists and can be read";
+            let remedy = yaml::remedy(&error, "name a YAML file that exists and can be read");
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
         })?;
         Self::parse_in(file, &text, package)

@@ -134,8 +134,16 @@ fn read_shapes(fields: &Fields<'_>, folder: &Path) -> Option<Vec<(String, Shape)
     let Some(node) = fields.get("matrix_shapes") else {
         return Some(vec![("custom".to_owned(), Shape::new(1024, 1024, 1024))]);
     };
-    let sets: Vec<_> = node.list()?.iter().map(|set| shape_set::read(set, folder)).collect();
-    let shapes = sets.into_iter().collect::<Option<Vec<_>>>()?.concat();
+    let mut shapes = Some(Vec::new());
+    for set in node.list()? {
+        // All are read before any error ends this, so that each error is reported.
+        let set = shape_set::read(&set, folder).filter(|set| node.has_room(set.count));
+        shapes = shapes.zip(set).map(|(mut shapes, set)| {
+            shapes.extend(set.shapes);
+            shapes
+        });
+    }
+    let shapes = shapes?;
     if shapes.is_empty() {
         return node.error("no shape".to_owned(), "list at least one shape set with a shape");
     }

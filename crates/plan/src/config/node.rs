@@ -7,6 +7,7 @@ use serde_yaml::{Number, Value};
 use super::diagnostic::Diagnostic;
 use super::document::Document;
 use super::positions::join;
+use super::yaml;
 use crate::words::{Dtype, UnknownWord, closest};
 
 /// A value of the document and the path that leads to it.
@@ -42,6 +43,11 @@ impl<'d> Node<'d> {
         None
     }
 
+    /// Counts `sizes` of this document before they are made; false where they are too many.
+    pub(super) fn has_room(&self, sizes: usize) -> bool {
+        self.document.has_room(sizes)
+    }
+
     /// Reports errors of a file that this document names.
     pub(super) fn report_of_others(&self, errors: impl IntoIterator<Item = Diagnostic>) {
         errors.into_iter().for_each(|error| self.document.collect(error));
@@ -50,8 +56,10 @@ impl<'d> Node<'d> {
     /// Reports that this value is not `wanted`; `None`, so that a reader can end with it.
     pub(super) fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
         // `"5"` and `"true"` look right and are text.
-        let is_quoted =
-            |text: &str| serde_yaml::from_str::<Value>(text).is_ok_and(|value| !value.is_string());
+        let is_quoted = |text: &str| {
+            self.document.positions.is_quoted(&self.path)
+                || serde_yaml::from_str::<Value>(text).is_ok_and(|value| !value.is_string())
+        };
         let remedy = match self.value {
             Value::String(text) if is_quoted(text) => "write it without quotes".to_owned(),
             _ => format!("write {example}"),
@@ -167,9 +175,14 @@ impl<'d> Node<'d> {
         }
     }
 
-    /// The value if it is true or false; no error otherwise.
+    /// The value if it is true or false, in a word of YAML 1.1 too; no error otherwise.
     pub(super) fn as_boolean(&self) -> Option<bool> {
-        self.value.as_bool()
+        match self.value {
+            Value::String(word) if !self.document.positions.is_quoted(&self.path) => {
+                yaml::boolean(word)
+            }
+            other => other.as_bool(),
+        }
     }
 
     pub(super) fn boolean(&self) -> Option<bool> {
@@ -190,14 +203,6 @@ impl<'d> Node<'d> {
                 let wanted = format!("a whole number from {start} to {end}");
                 self.wrong_type(&wanted, "a number in that range")
             }
-        }
-    }
-
-    /// A finite number above zero.
-    pub(super) fn positive(&self) -> Option<f64> {
-        match self.value.as_f64() {
-            Some(value) if value.is_finite() && value > 0.0 => Some(value),
-            _ => self.wrong_type("a number above zero", "a number above zero, e.g. `0.5`"),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Configs of `benchmark_mode: operators`: which operators, how large, and who computes them.
 
+use std::collections::HashSet;
+
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, top};
@@ -91,7 +93,7 @@ fn read_entry(node: &Node<'_>, outer: &Own) -> Option<OperatorParams> {
     Some(OperatorParams {
         name,
         operators: operators?,
-        sizes: sizes(&batch_sizes?, &sequence_lengths?, &dimensions?),
+        sizes: sizes(node, &batch_sizes?, &sequence_lengths?, &dimensions?)?,
         implementations: implementations?,
         compile: compile?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
@@ -153,18 +155,24 @@ fn upstream_name(text: &str) -> Option<String> {
 /// One of the three lists, without repetition.
 fn read_dimensions(fields: &Fields<'_>, key: &str, default: &[u64]) -> Option<Vec<u64>> {
     let read = fields.items(key, |node| node.integer(1..=LARGEST))?;
-    let mut dimensions: Vec<u64> = Vec::new();
-    for dimension in read.unwrap_or_else(|| default.to_vec()) {
-        if !dimensions.contains(&dimension) {
-            dimensions.push(dimension);
-        }
-    }
+    let mut dimensions = read.unwrap_or_else(|| default.to_vec());
+    let mut seen = HashSet::new();
+    dimensions.retain(|dimension| seen.insert(*dimension));
     Some(dimensions)
 }
 
-/// Every combination, the last dimension changing fastest.
-fn sizes(batches: &[u64], lengths: &[u64], dimensions: &[u64]) -> Vec<OperatorShape> {
-    let mut sizes = Vec::with_capacity(batches.len() * lengths.len() * dimensions.len());
+/// Every combination, the last dimension changing fastest; `None` where they are too many.
+fn sizes(
+    node: &Node<'_>,
+    batches: &[u64],
+    lengths: &[u64],
+    dimensions: &[u64],
+) -> Option<Vec<OperatorShape>> {
+    let count = batches.len().saturating_mul(lengths.len()).saturating_mul(dimensions.len());
+    if !node.has_room(count) {
+        return None;
+    }
+    let mut sizes = Vec::with_capacity(count);
     for &batch_size in batches {
         for &sequence_length in lengths {
             for &tensor_dimension in dimensions {
@@ -172,7 +180,7 @@ fn sizes(batches: &[u64], lengths: &[u64], dimensions: &[u64]) -> Vec<OperatorSh
             }
         }
     }
-    sizes
+    Some(sizes)
 }
 
 /// An implementation that none of the operators has is a mistake.

@@ -70,7 +70,7 @@ pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     if let Some(tolerance) = fields.read("tolerance", read_tolerance) {
         settings.tolerance = tolerance;
     }
-    if let Some(limit) = fields.read("compile_timeout_s", Node::positive) {
+    if let Some(limit) = fields.read("compile_timeout_s", read_seconds) {
         settings.compile_timeout_s = limit;
     }
     if let Some(analysis) = fields.read("analysis", Node::string) {
@@ -83,6 +83,14 @@ pub(super) const SAMPLES: RangeInclusive<u64> = 10..=1_000_000;
 
 /// Calls before them.
 pub(super) const WARM_UPS: RangeInclusive<u64> = 0..=1_000_000;
+
+/// No case may take longer, in seconds. Clocks and timers cannot count to every number.
+const DAY_S: f64 = 86_400.0;
+
+/// Below a millisecond nothing is measured; criterion refuses what it rounds to no time.
+fn read_seconds(node: &Node<'_>) -> Option<f64> {
+    node.number(0.001..=DAY_S, "seconds, up to a day, e.g. `0.5`")
+}
 
 pub(super) fn read_seed(node: &Node<'_>) -> Option<i64> {
     let seed = node.integer(0..=i64::MAX as u64)?;
@@ -119,8 +127,8 @@ fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
     let target = |node: &Node<'_>| node.number(0.001..=0.5, "a fraction, e.g. `0.01` for 1 %");
     Some(Sampling {
         samples: fields.read("samples", |node| node.integer(SAMPLES)).or(outer.samples),
-        warm_up_s: fields.read("warm_up_s", Node::positive).or(outer.warm_up_s),
-        measurement_s: fields.read("measurement_s", Node::positive).or(outer.measurement_s),
+        warm_up_s: fields.read("warm_up_s", read_seconds).or(outer.warm_up_s),
+        measurement_s: fields.read("measurement_s", read_seconds).or(outer.measurement_s),
         target: fields.read("target", target).or(outer.target),
     })
 }
@@ -142,7 +150,7 @@ fn read_energy(node: &Node<'_>, outer: EnergyPass) -> Option<EnergyPass> {
     }
     let fields = node.mapping(&["window_s", "subtract_idle"])?;
     // Counters are updated every few milliseconds, some every 100.
-    let window = |node: &Node<'_>| node.number(1.0..=f64::INFINITY, "seconds, e.g. `2`");
+    let window = |node: &Node<'_>| node.number(1.0..=DAY_S, "seconds, up to a day, e.g. `2`");
     Some(EnergyPass {
         enabled: true,
         window_s: fields.read("window_s", window).unwrap_or(outer.window_s),

@@ -3,9 +3,11 @@
 //! `serde_yaml` says what a document means but not where; this second, event-level reading of the
 //! same text says only where. It is consulted when there is an error to report.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use saphyr_parser::{Event, Parser, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+
+use super::yaml;
 
 /// Line and column, both counted from 1.
 pub(super) type Position = (usize, usize);
@@ -15,6 +17,8 @@ pub(super) type Position = (usize, usize);
 pub(super) struct Positions {
     keys: HashMap<String, Position>,
     values: HashMap<String, Position>,
+    /// Those of the values that are in quotes and would be true or false without.
+    quoted: HashSet<String>,
 }
 
 impl Positions {
@@ -26,6 +30,11 @@ impl Positions {
             walk.event(&event, span);
         }
         walk.positions
+    }
+
+    /// Whether the value at `path` is text for the quotes around it.
+    pub(super) fn is_quoted(&self, path: &str) -> bool {
+        self.quoted.contains(path)
     }
 
     /// Position of the key at `path`, or of its nearest ancestor that has one.
@@ -61,8 +70,13 @@ impl Walk {
     fn event(&mut self, event: &Event<'_>, span: Span) {
         let position = (span.start.line(), span.start.col() + 1);
         match event {
-            Event::Scalar(text, ..) => self.leaf(Some(text), position),
-            Event::Alias(_) => self.leaf(None, position),
+            Event::Scalar(text, style, ..) => {
+                let value = self.leaf(Some(text), position);
+                if *style != ScalarStyle::Plain && yaml::boolean(text).is_some() {
+                    self.positions.quoted.extend(value);
+                }
+            }
+            Event::Alias(_) => drop(self.leaf(None, position)),
             Event::SequenceStart(..) => {
                 let path = self.value_path(position);
                 self.open.push(Open::Sequence { path, next: 0 });
@@ -78,14 +92,15 @@ impl Walk {
         }
     }
 
-    /// A scalar is a key where a mapping waits for one, else a value.
-    fn leaf(&mut self, text: Option<&str>, position: Position) {
+    /// A scalar is a key where a mapping waits for one, else a value, whose path is returned.
+    fn leaf(&mut self, text: Option<&str>, position: Position) -> Option<String> {
         if let Some(Open::Mapping { path, key: key @ None }) = self.open.last_mut() {
             let name = text.unwrap_or_default().to_owned();
             self.positions.keys.insert(join(path, &name), position);
             *key = Some(name);
+            None
         } else {
-            self.value_path(position);
+            Some(self.value_path(position))
         }
     }
 

@@ -26,11 +26,22 @@ pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSi
         return node.error("the list is empty".to_owned(), "list at least one, or delete the key");
     }
     // All are read before any error ends this, so that each error is reported.
-    let read: Vec<_> = nodes.iter().map(|node| sweep(node, kernel)).collect();
-    let mut sizes: Vec<ProblemSize> =
-        read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
-    if sizes.len() > MOST {
-        return too_many(&node, sizes.len());
+    let (mut sizes, mut count, mut is_right) = (Vec::new(), 0, true);
+    for node in &nodes {
+        let swept = sweep(node, kernel);
+        is_right &= swept.is_some();
+        let swept = swept.unwrap_or_default();
+        count += swept.len();
+        // Those beyond are only counted.
+        if count <= MOST {
+            sizes.extend(swept);
+        }
+    }
+    if !is_right {
+        return None;
+    }
+    if count > MOST {
+        return too_many(&node, count);
     }
     let mut seen = BTreeSet::new();
     sizes.retain(|size| seen.insert(json(size)));

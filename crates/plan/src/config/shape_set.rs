@@ -33,6 +33,18 @@ const LISTS: &[(&str, &str)] = &[
 /// A shape and the name it has in its set.
 pub(super) type NamedShape = (String, Shape);
 
+/// The shapes of a set, counted before they are made.
+pub(super) struct ShapeSet {
+    pub(super) count: usize,
+    pub(super) shapes: Box<dyn Iterator<Item = NamedShape>>,
+}
+
+impl From<Vec<NamedShape>> for ShapeSet {
+    fn from(shapes: Vec<NamedShape>) -> Self {
+        Self { count: shapes.len(), shapes: Box::new(shapes.into_iter()) }
+    }
+}
+
 /// One line of a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +54,7 @@ struct Line {
 }
 
 /// Reads one entry of `matrix_shapes`. `folder` is where the config lies.
-pub(super) fn read(node: &Node<'_>, folder: &Path) -> Option<Vec<NamedShape>> {
+pub(super) fn read(node: &Node<'_>, folder: &Path) -> Option<ShapeSet> {
     let name_node = node.get("name");
     let keys: &[&str] = match name_node.as_ref().and_then(Node::as_text) {
         Some("custom") => &["name", "shapes"],
@@ -58,12 +70,12 @@ pub(super) fn read(node: &Node<'_>, folder: &Path) -> Option<Vec<NamedShape>> {
     };
     let name = name_node.string()?;
     match name.as_str() {
-        "custom" => custom(&fields),
+        "custom" => custom(&fields).map(ShapeSet::from),
         "pow2" => Some(pow2(powers(&fields, 10, 14)?)),
         "pow2_extended" => Some(pow2_extended(powers(&fields, 10, 14)?)),
         "small_sweep" => Some(sweep("small_sweep", powers(&fields, 10, 14)?, true)),
         "sweep" => Some(sweep("sweep", powers(&fields, 8, 15)?, false)),
-        _ => list(&name_node, &name, folder),
+        _ => list(&name_node, &name, folder).map(ShapeSet::from),
     }
 }
 
@@ -112,34 +124,41 @@ fn cube(side: u64) -> Shape {
     Shape::new(side, side, side)
 }
 
-fn numbered(name: &str, shapes: impl Iterator<Item = Shape>) -> Vec<NamedShape> {
-    shapes.enumerate().map(|(index, shape)| (format!("{name}_{index}"), shape)).collect()
+fn numbered(
+    name: &'static str,
+    count: usize,
+    shapes: impl Iterator<Item = Shape> + 'static,
+) -> ShapeSet {
+    let named = move |(index, shape)| (format!("{name}_{index}"), shape);
+    ShapeSet { count, shapes: Box::new(shapes.enumerate().map(named)) }
 }
 
-fn pow2(powers: std::ops::RangeInclusive<u64>) -> Vec<NamedShape> {
-    numbered("pow2", powers.map(|power| cube(1 << power)))
+fn pow2(powers: std::ops::RangeInclusive<u64>) -> ShapeSet {
+    numbered("pow2", powers.clone().count(), powers.map(|power| cube(1 << power)))
 }
 
 /// 2^p and 1.5 · 2^p. Half of 1 is no dimension: p = 0 gives 1 and 1, as upstream's integers do.
-fn pow2_extended(powers: std::ops::RangeInclusive<u64>) -> Vec<NamedShape> {
+fn pow2_extended(powers: std::ops::RangeInclusive<u64>) -> ShapeSet {
+    let count = 2 * powers.clone().count();
     let sides = powers.flat_map(|power| [1 << power, (1 << power) + ((1 << power) >> 1)]);
-    numbered("pow2_extended", sides.map(cube))
+    numbered("pow2_extended", count, sides.map(cube))
 }
 
 fn sweep(
-    name: &str,
+    name: &'static str,
     powers: std::ops::RangeInclusive<u64>,
     increasing_only: bool,
-) -> Vec<NamedShape> {
-    let sides: Vec<u64> = powers.map(|power| 1 << power).collect();
-    let all = sides.iter().flat_map(|&m| {
-        let sides = &sides;
-        sides.iter().flat_map(move |&k| sides.iter().map(move |&n| Shape::new(m, k, n)))
+) -> ShapeSet {
+    let sides = powers.clone().count();
+    let count = if increasing_only { sides * (sides + 1) * (sides + 2) / 6 } else { sides.pow(3) };
+    let sides = move || powers.clone().map(|power| 1 << power);
+    let pairs = sides().flat_map({
+        let sides = sides.clone();
+        move |m| sides().map(move |k| (m, k))
     });
-    numbered(
-        name,
-        all.filter(|shape| !increasing_only || (shape.m <= shape.k && shape.k <= shape.n)),
-    )
+    let all = pairs.flat_map(move |(m, k)| sides().map(move |n| Shape::new(m, k, n)));
+    let increases = move |shape: &Shape| shape.m <= shape.k && shape.k <= shape.n;
+    numbered(name, count, all.filter(move |shape| !increasing_only || increases(shape)))
 }
 
 /// A list by name: compiled in, or a file of the user's.
@@ -157,7 +176,8 @@ fn list(node: &Node<'_>, name: &str, folder: &Path) -> Option<Vec<NamedShape>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 let message = format!("{} cannot be read: {error}", path.display());
-                return node.error(message, "make it readable, or delete it");
+                let remedy = yaml::remedy(&error, "make it readable, or delete it");
+                return node.error(message, remedy);
             }
         };
         return match parse_list(name, &text) {
@@ -204,9 +224,15 @@ mod tests {
 
     #[test]
     fn generated_sets_have_upstreams_counts() {
-        assert_eq!(sweep("small_sweep", 10..=14, true).len(), 35);
-        assert_eq!(sweep("small_sweep", 10..=15, true).len(), 56);
-        assert_eq!(sweep("sweep", 8..=15, false).len(), 512);
-        assert_eq!(pow2_extended(10..=14).len(), 10);
+        for (set, count) in [
+            (sweep("small_sweep", 10..=14, true), 35),
+            (sweep("small_sweep", 10..=15, true), 56),
+            (sweep("sweep", 8..=15, false), 512),
+            (sweep("sweep", 0..=LARGEST_POWER, false), 15_625),
+            (pow2(10..=14), 5),
+            (pow2_extended(10..=14), 10),
+        ] {
+            assert_eq!((set.count, set.shapes.count()), (count, count));
+        }
     }
 }

@@ -1,11 +1,18 @@
 //! Calibration: probe × size × dtype × device × threads.
 
-use super::{Common, Expansion};
+use super::{Common, Expansion, product};
 use crate::case::Role;
 use crate::config::{CalibrationParams, Config};
 use crate::probe::ProbeWork;
 use crate::settings::{Profiling, Settings};
 use crate::work::Work;
+
+/// The cases of an entry, equal ones included.
+pub(super) fn count(params: &CalibrationParams) -> usize {
+    let CalibrationParams { name: _, probes, sizes, dtypes, devices, threads, settings: _ } =
+        params;
+    product(&[probes.len(), sizes.len(), dtypes.len(), devices.len(), threads.len()])
+}
 
 pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &CalibrationParams) {
     for &probe in &params.probes {

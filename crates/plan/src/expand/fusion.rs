@@ -1,6 +1,6 @@
 //! Fusion: pattern × size × dtype × device × variant.
 
-use super::{Common, Expansion, with_compiled};
+use super::{Common, Expansion, product, with_compiled};
 use crate::case::Role;
 use crate::config::{Config, FusionParams};
 use crate::fusion::{FusionShape, FusionWork};
@@ -36,6 +36,16 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Fusion
             }
         }
     }
+}
+
+/// The cases of an entry, equal ones included.
+pub(super) fn count(params: &FusionParams) -> usize {
+    let of = |pattern: Pattern| {
+        let sizes = params.sizes.iter().filter(|(_, size)| has(pattern, *size)).count();
+        let variants = params.devices.iter().map(|&device| variants(params, pattern, device).len());
+        product(&[sizes, params.dtypes.len(), variants.sum()])
+    };
+    params.patterns.iter().copied().map(of).fold(0, usize::saturating_add)
 }
 
 /// Whether the size is one of the pattern's.

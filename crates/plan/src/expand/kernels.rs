@@ -1,6 +1,6 @@
 //! Kernels: kernel × device × precision × problem size × implementation.
 
-use super::{Common, Expansion};
+use super::{Common, Expansion, product};
 use crate::case::{Case, Role};
 use crate::config::{Config, Diagnostic, KernelParams};
 use crate::id;
@@ -23,6 +23,12 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Kernel
             }
         }
     }
+}
+
+/// The cases of a kernel.
+pub(super) fn count(params: &KernelParams) -> usize {
+    let (backends, precisions) = (params.backends.left.len(), params.precisions.left.len());
+    product(&[backends, precisions, params.problem_sizes.len(), params.kernel.files.len()])
 }
 
 /// That criterion would cut the group.

@@ -9,8 +9,8 @@ mod operators;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::case::{Case, Group, Plan, Role};
-use crate::config::{Config, Diagnostic, Diagnostics, Suite};
+use crate::case::{Case, Group, MOST_CASES, Plan, Role};
+use crate::config::{Config, Diagnostic, Diagnostics, Found, Suite};
 use crate::id;
 use crate::settings::{Profiling, Settings};
 use crate::words::{CompileMode, Device, Dtype};
@@ -43,8 +43,10 @@ pub(crate) fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Dia
 /// Expands `configs` in their order.
 ///
 /// # Errors
-/// Cases that share an id but not their settings, or that criterion would write into one place.
+/// Cases that share an id but not their settings, or that criterion would write into one place, or
+/// that are too many.
 pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
+    refuse_too_many(configs)?;
     let mut expansion = Expansion::default();
     for config in configs {
         match &config.suite {
@@ -74,9 +76,50 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
         let file = expansion.files.get(&second.id.group).map_or(Path::new(""), PathBuf::as_path);
         let message = format!("`{}` and `{}` are one directory", first.id, second.id);
         let remedy = "rename one of the two configs";
-        expansion.errors.push(Diagnostic::whole_file(file, message, remedy));
+        expansion.errors.add(Diagnostic::whole_file(file, message, remedy));
     }
-    if expansion.errors.is_empty() { Ok(plan) } else { Err(Diagnostics(expansion.errors)) }
+    match expansion.errors.told(Path::new("")) {
+        None => Ok(plan),
+        Some(errors) => Err(errors),
+    }
+}
+
+/// Counts before anything is expanded, as what too many cases take in memory may be more than there is.
+fn refuse_too_many(configs: &[Config]) -> Result<(), Diagnostics> {
+    let mut all = 0_usize;
+    for config in configs {
+        let (before, count) = (all, count(config));
+        all = all.saturating_add(count);
+        if all > MOST_CASES {
+            let beside = match before {
+                0 => String::new(),
+                _ => format!(" and the configs before it to {before}, together"),
+            };
+            let message = format!("it expands to {count} cases,{beside} more than {MOST_CASES}");
+            let remedy = "list fewer sizes, variants, dtypes or devices, which multiply";
+            return Err(Diagnostic::whole_file(&config.file, message, remedy).into());
+        }
+    }
+    Ok(())
+}
+
+/// The cases that a config stands for, equal ones included.
+fn count(config: &Config) -> usize {
+    let counts: Vec<usize> = match &config.suite {
+        Suite::Models(suite) => {
+            suite.models.iter().map(|model| models::count(config, suite, model)).collect()
+        }
+        Suite::Fusion(entries) => entries.iter().map(fusion::count).collect(),
+        Suite::Operators(entries) => entries.iter().map(operators::count).collect(),
+        Suite::Calibration(entries) => entries.iter().map(calibration::count).collect(),
+        Suite::Kernels(suite) => suite.kernels.iter().map(kernels::count).collect(),
+    };
+    counts.into_iter().fold(0, usize::saturating_add)
+}
+
+/// Of lists that multiply.
+fn product(lengths: &[usize]) -> usize {
+    lengths.iter().copied().fold(1, usize::saturating_mul)
 }
 
 #[derive(Default)]
@@ -86,7 +129,7 @@ struct Expansion {
     index: HashMap<(String, String), usize>,
     /// Which file a criterion group came from.
     files: HashMap<String, PathBuf>,
-    errors: Vec<Diagnostic>,
+    errors: Found,
 }
 
 impl Expansion {
@@ -125,15 +168,12 @@ impl Expansion {
                 format!("`{}` is longer than an id can be, {} bytes", case.id, id::MAX_ID);
             let file = self.files.get(&case.id.group).map_or(Path::new(""), PathBuf::as_path);
             let remedy = "give the file a shorter name, or measure at smaller sizes";
-            self.errors.push(Diagnostic::whole_file(file, message, remedy));
+            self.errors.add(Diagnostic::whole_file(file, message, remedy));
         }
     }
 
-    /// Several entries may break one rule in the same words; once is enough.
     fn complain(&mut self, error: Diagnostic) {
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
-        }
+        self.errors.add(error);
     }
 
     /// Adds the case, or lets the identical case that is there already stand for it too.

@@ -1,7 +1,7 @@
 //! Inference and training: model × shape × (recipe × sparsity × output × compilation), in upstream's
 //! order of shapes.
 
-use super::{Common, Expansion};
+use super::{Common, Expansion, product};
 use crate::case::Role;
 use crate::config::{Config, ModelParams, ModelSuite};
 use crate::shape::Shape;
@@ -34,6 +34,11 @@ pub(super) fn expand(
             expansion.add(config, common.case(work, &shape.to_string(), role));
         }
     }
+}
+
+/// The cases of an entry, equal ones included.
+pub(super) fn count(config: &Config, suite: &ModelSuite, params: &ModelParams) -> usize {
+    product(&[params.shapes.len(), variants(config.mode, suite, params).len()])
 }
 
 /// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes

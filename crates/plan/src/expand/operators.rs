@@ -1,6 +1,6 @@
 //! Operators: operator × size × dtype × device × implementation.
 
-use super::{Common, Expansion, with_compiled};
+use super::{Common, Expansion, product, with_compiled};
 use crate::case::Role;
 use crate::config::{Config, OperatorParams};
 use crate::operator::OperatorWork;
@@ -45,6 +45,16 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Operat
             }
         }
     }
+}
+
+/// The cases of an entry, equal ones included.
+pub(super) fn count(params: &OperatorParams) -> usize {
+    let of = |operator| {
+        let devices = params.devices.iter();
+        let ways = devices.map(|&device| implementations(params, operator, device).len());
+        product(&[params.sizes.len(), params.dtypes.len(), ways.sum()])
+    };
+    params.operators.iter().copied().map(of).fold(0, usize::saturating_add)
 }
 
 /// Those that the entry lists, or the operator's usual ones; the baseline always, first. What is listed

@@ -36,12 +36,12 @@ pub(crate) fn closest<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     // Among words of three letters everything is near everything: `gpu` is no slip for `cpu`.
-    let limit = match found.chars().count() {
-        0..=3 => 0,
-        length => length.div_ceil(3),
-    };
+    let length = found.chars().count();
+    let limit = if length > 3 { length.div_ceil(3) } else { 0 };
     candidates
         .into_iter()
+        // So many letters have to be added or left out at the least.
+        .filter(|word| word.chars().count().abs_diff(length) <= limit)
         .map(|word| (edit_distance(&found.to_lowercase(), &word.to_lowercase()), word))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= limit)

@@ -26,7 +26,7 @@ pub fn results<'a>(
     results.retain(|result| {
         result.key.place.device == device && families.contains(&result.key.pattern.family())
     });
-    let rank = |result: &FusionResult<'_>| (result.speedup.is_ok(), result.row.record.timestamp);
+    let rank = |result: &FusionResult<'_>| (result.speedup.is_ok(), result.row.recency());
     let mut kept: Vec<FusionResult<'_>> = Vec::new();
     for result in results {
         let own = key(&result);

@@ -118,7 +118,7 @@ impl Skyline {
     /// measurements of one thing the latest counts.
     pub fn all(rows: &[Row]) -> Vec<Self> {
         let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
-        operations.sort_by_key(|operation| operation.row.record.timestamp);
+        operations.sort_by_key(|operation| operation.row.recency());
         let mut machines: BTreeMap<(String, &str), BTreeMap<OperationKey, Operation<'_>>> =
             BTreeMap::new();
         for operation in operations {

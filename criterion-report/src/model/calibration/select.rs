@@ -97,7 +97,7 @@ pub fn latest<'a>(
         .filter(|operation| operation.key.device == device)
         .filter(|operation| request.has(operation.key.probe))
         .collect();
-    all.sort_by_key(|operation| operation.row.record.timestamp);
+    all.sort_by_key(|operation| operation.row.recency());
     let mut latest: BTreeMap<OperationKey, Operation<'_>> = BTreeMap::new();
     for operation in all {
         if let Some(earlier) = latest.insert(operation.key, operation) {
@@ -150,5 +150,5 @@ pub fn one_machine(rows: &[&Row], device: Device) -> Result<(), CalibrationError
 
 /// The operation that was measured last.
 pub fn newest<'a, 'b>(operations: &'b [Operation<'a>]) -> Option<&'b Operation<'a>> {
-    operations.iter().max_by_key(|operation| operation.row.record.timestamp)
+    operations.iter().max_by_key(|operation| operation.row.recency())
 }

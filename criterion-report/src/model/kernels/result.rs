@@ -110,6 +110,11 @@ impl<'a> KernelResult<'a> {
         self.record().filter(|record| record.outcome == Outcome::Measured)
     }
 
+    /// What is greater for a record that was written later.
+    pub fn recency(&self) -> Option<(usize, u64)> {
+        self.entry.map(|entry| entry.row.recency())
+    }
+
     /// Whether it ended in an error or out of time.
     pub fn is_failure(&self) -> bool {
         self.record().is_some_and(|record| record.outcome.is_failure())

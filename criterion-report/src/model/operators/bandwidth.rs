@@ -49,7 +49,7 @@ impl Bandwidths {
     pub fn of(rows: &[Row]) -> Self {
         let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
         operations.retain(|operation| operation.key.probe.is_stream());
-        operations.sort_by_key(|operation| operation.row.record.timestamp);
+        operations.sort_by_key(|operation| operation.row.recency());
         let mut machines: BTreeMap<Name, BTreeMap<OperationKey, Operation<'_>>> = BTreeMap::new();
         for operation in operations {
             let machine = machines.entry(name(&operation.row.record)).or_default();

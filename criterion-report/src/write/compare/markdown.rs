@@ -3,8 +3,8 @@
 
 use super::text;
 use crate::model::compare::{Compared, Comparison, Verdict};
-use crate::write::markdown::one_line;
-use crate::{units, visible};
+use crate::units;
+use crate::write::markdown::{cell, code, plain};
 
 /// Most characters of the whole.
 const MOST: usize = 65_000;
@@ -111,25 +111,14 @@ fn line(case: &Compared, details: bool) -> String {
         None => Default::default(),
     };
     let cautions = text::cautions(case, details).iter();
-    let cautions = cautions.map(|caution| format!("<br>caution: {}", escaped(caution)));
+    let cautions = cautions.map(|caution| format!("<br>caution: {}", cell(&plain(caution))));
     format!(
-        "| {} | `{}` | {a} | {b} | {ratio} | {}{} |\n",
+        "| {} | {} | {a} | {b} | {ratio} | {}{} |\n",
         mark(case.verdict),
-        code(&case.full_id),
-        escaped(&case.reason),
+        cell(&code(&case.full_id)),
+        cell(&plain(&case.reason)),
         cautions.collect::<String>()
     )
-}
-
-/// An id between backticks, on one line.
-fn code(id: &str) -> String {
-    visible::line(id).replace('|', "\\|").replace('`', "'")
-}
-
-/// What reasons quote may hold anything.
-fn escaped(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;");
-    one_line(&text)
 }
 
 /// The word, bold where it asks for something.

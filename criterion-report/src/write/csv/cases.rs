@@ -9,10 +9,10 @@ use super::table;
 use crate::model::{Missing, Report};
 use crate::write::Notes;
 
-pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
+pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let heading = columns().map(|(name, _)| *name).collect();
     let cases = report.entries().map(Ok).chain(report.missing.iter().map(Err));
-    table(out, heading, &cases.collect::<Vec<_>>(), |case| match case {
+    table(out, raw, heading, &cases.collect::<Vec<_>>(), |case| match case {
         Ok(entry) => columns().map(|(_, fill)| fill(entry).unwrap_or_default()).collect(),
         Err(missing) => columns().map(|(name, _)| missing_cell(missing, name)).collect(),
     })?;

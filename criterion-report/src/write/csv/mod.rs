@@ -25,6 +25,12 @@ pub struct Options {
     /// stderr, and what was not measured is named there.
     #[arg(long, value_enum, default_value = "cases")]
     pub layout: Layout,
+    /// Write every text as it is, for programs
+    ///
+    /// Otherwise a text that a spreadsheet would take for a formula and execute has a `'` before it, as
+    /// OWASP advises: one that begins with `=`, `+`, `-`, `@`, a tab or a line break. Numbers have none.
+    #[arg(long)]
+    pub raw: bool,
 }
 
 /// What a line is.
@@ -44,20 +50,50 @@ pub enum Layout {
 /// When `out` cannot be written.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
     match options.layout {
-        Layout::Cases => cases::write(report, out),
-        Layout::VFinal => v_final::write(report, out),
+        Layout::Cases => cases::write(report, options.raw, out),
+        Layout::VFinal => v_final::write(report, options.raw, out),
     }
 }
 
 /// A heading, and a line of as many cells for each item.
 fn table<T: Sync>(
     out: &mut dyn Write,
+    raw: bool,
     heading: Vec<&str>,
     items: &[T],
     cells: impl Fn(&T) -> Vec<String> + Sync,
 ) -> Result<()> {
+    let cells = |item: &T| {
+        let cells = cells(item);
+        if raw { cells } else { cells.into_iter().map(inert).collect() }
+    };
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(heading)?;
     in_order(items, |item| Ok(cells(item)), |cells| Ok(writer.write_record(cells)?))?;
     Ok(writer.flush()?)
+}
+
+/// A cell that no spreadsheet executes.
+fn inert(cell: String) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    if is_formula && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_become_text_and_numbers_stay_numbers() {
+        for formula in
+            ["=1+1", "+A1", "-A1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-", "+-1"]
+        {
+            assert_eq!(inert(formula.to_owned()), format!("'{formula}"));
+        }
+        for text in
+            ["-1.5", "-1e-9", "+3", "-inf", "int8wo+compile", "a=1", "", " =1", "'=1", "1-2"]
+        {
+            assert_eq!(inert(text.to_owned()), text);
+        }
+    }
 }

@@ -41,7 +41,7 @@ const TIMES: &[Cell] = &[
     ("eager vs compile speedup", |it| ratio(it.entry.compilation)),
 ];
 
-pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
+pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
     let mut fit = Vec::new();
     for entry in report.entries() {
@@ -65,7 +65,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     notes.extend(fit.iter().filter_map(|entry| unmeasured(entry.row)));
     notes.extend(lines.iter().flat_map(Line::missing));
     notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
-    table(out, heading.collect(), &lines, Line::cells)?;
+    table(out, raw, heading.collect(), &lines, Line::cells)?;
     Ok(notes)
 }
 

@@ -119,7 +119,7 @@ impl Clock {
 
 /// The record that was written last.
 pub fn latest<'a>(results: &[KernelResult<'a>]) -> Option<&'a Record> {
-    results.iter().filter_map(KernelResult::record).max_by_key(|record| record.timestamp)
+    results.iter().max_by_key(|result| result.recency())?.record()
 }
 
 impl<'a> Env<'a> {
