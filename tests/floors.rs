@@ -114,8 +114,7 @@ fn only_the_harness_names_criterion_and_only_its_clock_loops() {
         // The probes' clock is one file, too, and times no sample.
         let may_read_a_clock = match module_of(&file).as_str() {
             "harness" => matches!(name, Some("clock.rs" | "progress.rs")),
-            // Time limits of child processes, and of waiting for them, while nothing is timed.
-            "python" => name == Some("child.rs"),
+            // The time limit of waiting for another process, while nothing is timed.
             "compile" => name == Some("lock.rs"),
             "measurement" => name == Some("stopwatch.rs"),
             _ => false,
