@@ -36,12 +36,29 @@ fn rust_files(folder: &str) -> Vec<PathBuf> {
 
 /// The code of a file: without comments, and without its tests.
 fn code(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).expect("readable");
-    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    code.lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .map(|l| l.to_owned() + "\n")
-        .collect()
+    without_tests(&std::fs::read_to_string(path).expect("readable"))
+}
+
+/// `text` without comments and without items that are for tests, wherever they stand. It is laid out
+/// by rustfmt: an item ends in its first line, or with a bracket that is indented as it is.
+fn without_tests(text: &str) -> String {
+    let mut code = String::new();
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    while let Some(line) = lines.next() {
+        if line.trim_start().starts_with("#[cfg(test)]") {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            let last = |line: &&str| {
+                let inside = line.strip_prefix(indent).unwrap_or_default();
+                let begins = !inside.starts_with([' ', '#', ')']);
+                begins && (inside.starts_with('}') || inside.ends_with([';', ',', '}']))
+            };
+            lines.find(last).unwrap_or_else(|| panic!("no end of {line} in:\n{text}"));
+        } else {
+            code += line;
+            code.push('\n');
+        }
+    }
+    code
 }
 
 /// How far up a module stands.
@@ -114,8 +131,7 @@ fn only_the_harness_names_criterion_and_only_its_clock_loops() {
         // The probes' clock is one file, too, and times no sample.
         let may_read_a_clock = match module_of(&file).as_str() {
             "harness" => matches!(name, Some("clock.rs" | "progress.rs")),
-            // Time limits of child processes, and of waiting for them, while nothing is timed.
-            "python" => name == Some("child.rs"),
+            // The time limit of waiting for another process, while nothing is timed.
             "compile" => name == Some("lock.rs"),
             "measurement" => name == Some("stopwatch.rs"),
             _ => false,
@@ -145,4 +161,34 @@ fn the_checks_find_what_they_look_for() {
     let code = "use crate::{harness::Session, models};\nlet x = crate::verify::sqnr();\n";
     assert_eq!(imports(code), ["harness", "models", "verify"]);
     assert!(imports("$crate::harness::main()").is_empty());
+    let code = "\
+use crate::a;
+#[cfg(test)]
+use crate::b;
+#[cfg(test)]
+#[path = \"c_tests.rs\"]
+mod tests;
+#[cfg(test)]
+mod tests {
+    use crate::d;
+}
+/// It stands after its tests.
+fn e() {
+    // crate::f
+    crate::g();
+}
+impl H {
+    #[cfg(test)]
+    fn i(
+        j: u8,
+    ) {
+        if crate::k() {}
+    }
+
+    fn l() {
+        crate::m();
+    }
+}
+";
+    assert_eq!(imports(&without_tests(code)), ["a", "g", "m"]);
 }

@@ -4,12 +4,13 @@
 //! real harness and the real criterion, in a child process: criterion reads the process's
 //! arguments. So it has no libtest `main`; it prints libtest's closing line itself.
 
+mod adversity;
 mod common;
 mod lost_bias;
 
 use std::fs::File;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use criterion_torch::harness::{self, Criterion, GroupFn, Session};
@@ -35,8 +36,10 @@ const PANICS_IN_PREPARE: u64 = 6;
 const FAILS_ITS_CHECK: u64 = 7;
 const IS_UNSUPPORTED: u64 = 8;
 const ABORTS: u64 = 9;
-/// Selects all but the one that takes the process with it.
-const SURVIVABLE: &str = "bf16-[1-8]x1x1";
+/// The id of the one that goes well.
+const FINE_ID: &str = "inference/wrong/linear/cpu/baseline/bf16-1x1x1";
+/// Selects all of them but the one that takes the process with it.
+const SURVIVABLE: &str = "/wrong/.*bf16-[1-8]x1x1";
 
 impl Workload for Saboteur {
     fn step(&self) -> Result<Tensor, TchError> {
@@ -86,6 +89,9 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     }
     let rows = rows_of(case);
     match rows {
+        adversity::AT_ONCE | adversity::SAMPLED | adversity::PAIRED => {
+            Ok(adversity::prepare(case, rows))
+        }
         PANICS_IN_PREPARE => panic!("prepared badly"),
         IS_UNSUPPORTED => Err(Refusal::Unsupported("rows = 8, but 8 is unlucky".to_owned())),
         _ => Ok(Box::new(Saboteur { rows, steps: std::cell::Cell::new(0) })),
@@ -102,7 +108,12 @@ model_params:
 
 fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--bench") {
-        let configs = [("wrong.yml", CONFIG), ("bias.yml", lost_bias::CONFIG)]
+        let configs = [
+            ("wrong.yml", CONFIG),
+            ("bias.yml", lost_bias::CONFIG),
+            ("slow.yml", adversity::CONFIG),
+        ];
+        let configs = configs
             .map(|(name, text)| Config::parse(Path::new(name), text).expect("a valid config"));
         let plan = plan::expand(&configs).expect("a valid plan");
         let json = serde_json::to_string(&plan).expect("a plan is JSON");
@@ -117,6 +128,9 @@ fn main() -> ExitCode {
             |criterion, session| session.group(criterion, 7),
             |criterion, session| session.group(criterion, 8),
             |criterion, session| session.group(criterion, 9),
+            |criterion, session| session.group(criterion, 10),
+            |criterion, session| session.group(criterion, 11),
+            |criterion, session| session.group(criterion, 12),
         ];
         return harness::main("outcomes", &json, GROUPS, prepare);
     }
@@ -132,19 +146,26 @@ fn main() -> ExitCode {
     a_filter_prepares_what_it_selects_and_nothing_else();
     a_crash_has_a_name();
     a_wrong_variant_has_no_time_and_no_speedup();
-    println!("test result: ok. 6 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    adversity::output_that_cannot_be_written_changes_nothing();
+    adversity::output_is_whole_and_in_order();
+    adversity::two_runs_in_one_folder_take_turns();
+    adversity::what_cannot_be_stored_ends_the_run();
+    adversity::a_slow_case_ends_at_its_time_limit();
+    println!("test result: ok. 11 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
-/// Runs this program as a benchmark; its exit status and what it said on stderr.
+/// This program as a benchmark.
+fn command(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    command.args(["--bench", "--color", "never"]).args(arguments);
+    command.env("CRITERION_HOME", home.join("criterion")).env(PREPARED, home.join("prepared"));
+    command
+}
+
+/// Runs it; its exit status and what it said on stderr.
 fn bench(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--bench", "--color", "never"])
-        .args(arguments)
-        .env("CRITERION_HOME", home.join("criterion"))
-        .env(PREPARED, home.join("prepared"))
-        .output()
-        .expect("this program can be started");
+    let output = command(home, arguments).output().expect("this program can be started");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -177,10 +198,7 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert!(fine.last_sample.is_some_and(|sample| sample.iters > 0 && sample.ns > 0));
     assert_eq!(fine.measures.memory.map(|memory| memory.step.peak_bytes), Some(32), "8 floats");
     // Nothing that failed left an estimate.
-    let estimates = |rows: u64| {
-        let folder = "criterion/inference_wrong_linear_cpu/baseline";
-        home.path().join(format!("{folder}/bf16-{rows}x1x1/before/estimates.json")).exists()
-    };
+    let estimates = |rows: u64| estimates(home.path(), rows, "before").exists();
     assert!(estimates(FINE) && !estimates(THROWS_WHILE_TIMED) && !estimates(FAILS_ITS_CHECK));
     // A failure is one line: no trace, no C++ frames.
     assert!(!said.contains("frame #") && !said.contains("RUST_BACKTRACE"), "{said}");
@@ -196,6 +214,17 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert!(lines.iter().all(|line| said.contains(line)), "{said}");
     println!("test every_case_ends_in_one_written_outcome_and_the_run_goes_on ... ok");
     missing_baselines_stop_nothing_and_overwrite_nothing(home.path(), &records);
+}
+
+/// Where criterion writes the estimates of the case with so many rows.
+fn estimates(home: &Path, rows: u64, baseline: &str) -> PathBuf {
+    let folder = "criterion/inference_wrong_linear_cpu/baseline";
+    home.join(format!("{folder}/bf16-{rows}x1x1/{baseline}/estimates.json"))
+}
+
+/// The ids of the cases that were prepared in `home`, a line each.
+fn prepared(home: &Path) -> String {
+    std::fs::read_to_string(home.join("prepared")).unwrap_or_default()
 }
 
 /// The records of `home` under that name; `said` is what the run said.
@@ -321,7 +350,7 @@ fn test_mode_runs_every_case_once_and_saves_nothing() {
 }
 
 fn a_filter_prepares_what_it_selects_and_nothing_else() {
-    let one = "inference/wrong/linear/cpu/baseline/bf16-1x1x1";
+    let one = FINE_ID;
     for (arguments, prepared) in [
         (vec!["--exact", one], format!("{one}\n")),
         (vec!["bf16-1x1x1"], format!("{one}\n")),
@@ -332,8 +361,7 @@ fn a_filter_prepares_what_it_selects_and_nothing_else() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let (status, said) = bench(home.path(), &arguments);
         assert_eq!(status, Some(0), "{arguments:?}: {said}");
-        let log = std::fs::read_to_string(home.path().join("prepared")).unwrap_or_default();
-        assert_eq!(log, prepared, "{arguments:?}");
+        assert_eq!(self::prepared(home.path()), prepared, "{arguments:?}");
     }
     println!("test a_filter_prepares_what_it_selects_and_nothing_else ... ok");
 }

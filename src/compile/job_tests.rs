@@ -1,5 +1,6 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
@@ -110,11 +111,17 @@ fn a_truncated_package_is_compiled_again() {
 
 #[test]
 fn of_several_at_once_one_compiles() {
-    let place = Place::new(&compiles("sleep 0.3"));
+    let place = Place::new(&compiles(""));
     let jobs = [job(1), job(1)];
+    let together = Barrier::new(4);
     let compiled: Vec<Compiled> = thread::scope(|scope| {
-        let place = &place;
-        let run = |job| scope.spawn(move || place.compile(job).unwrap());
+        let (place, together) = (&place, &together);
+        let run = |job| {
+            scope.spawn(move || {
+                together.wait();
+                place.compile(job).unwrap()
+            })
+        };
         let threads = [&jobs[0], &jobs[0], &jobs[1], &jobs[1]].map(run);
         threads.into_iter().map(|it| it.join().unwrap()).collect()
     });
@@ -243,10 +250,12 @@ fn a_process_that_is_killed_leaves_its_turn_and_its_folder_to_the_next() {
         .spawn()
         .unwrap();
     let runs = other.path().join("runs");
-    while !runs.exists() {
+    let compiles = (0..6000).any(|_| {
         assert!(process.try_wait().unwrap().is_none(), "it ended by itself");
         thread::sleep(Duration::from_millis(10));
-    }
+        runs.exists()
+    });
+    assert!(compiles, "it does not begin to compile");
     process.kill().unwrap();
     assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
 

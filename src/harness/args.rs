@@ -4,8 +4,12 @@
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
 //! before anything is built for it.
 
-use clap::{ArgAction, Parser};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
 use regex::Regex;
+
+use super::flags::Flags;
 
 /// What criterion does with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,75 +22,6 @@ pub enum Mode {
     Profile,
     /// Samples.
     Measure,
-}
-
-/// The flags of criterion that matter here; the others are accepted and left to criterion.
-#[derive(Debug, Parser)]
-#[command(ignore_errors = true, disable_help_flag = true, disable_version_flag = true)]
-struct Flags {
-    filter: Option<String>,
-    #[arg(long, action = ArgAction::SetTrue)]
-    exact: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    ignored: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    list: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    test: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    bench: bool,
-    #[arg(long)]
-    profile_time: Option<f64>,
-    #[arg(short = 's', long)]
-    save_baseline: Option<String>,
-    #[arg(short = 'b', long)]
-    baseline: Option<String>,
-    #[arg(long)]
-    baseline_lenient: Option<String>,
-    #[arg(long)]
-    load_baseline: Option<String>,
-    #[arg(long, action = ArgAction::SetTrue)]
-    discard_baseline: bool,
-    #[arg(long)]
-    sample_size: Option<u64>,
-    #[arg(long)]
-    warm_up_time: Option<f64>,
-    #[arg(long)]
-    measurement_time: Option<f64>,
-    #[arg(long, action = ArgAction::SetTrue)]
-    quick: bool,
-    // Flags with a value, so that the value is not taken for the filter.
-    #[arg(short = 'c', long, alias = "colour")]
-    color: Option<String>,
-    #[arg(long)]
-    format: Option<String>,
-    #[arg(long)]
-    nresamples: Option<u64>,
-    #[arg(long)]
-    noise_threshold: Option<f64>,
-    #[arg(long)]
-    confidence_level: Option<f64>,
-    #[arg(long)]
-    significance_level: Option<f64>,
-    #[arg(long)]
-    plotting_backend: Option<String>,
-    #[arg(long)]
-    output_format: Option<String>,
-    // Flags without a value.
-    #[arg(short = 'v', long, action = ArgAction::SetTrue)]
-    verbose: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    quiet: bool,
-    #[arg(short = 'n', long, action = ArgAction::SetTrue)]
-    noplot: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    nocapture: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    show_output: bool,
-    #[arg(long, action = ArgAction::SetTrue)]
-    include_ignored: bool,
-    #[arg(short = 'V', long, action = ArgAction::SetTrue)]
-    version: bool,
 }
 
 /// Which cases are selected; criterion's rules.
@@ -113,8 +48,18 @@ pub struct Args {
     pub quick: bool,
     /// Flags that win over a config's `sampling`.
     pub overrides: Overrides,
+    /// `--wait`: another run in the same folder is waited for.
+    pub waits: bool,
+    /// Whether one of the flags is none of criterion's.
+    has_own_flag: bool,
+    /// `--help`, which criterion answers.
+    helps: bool,
     filter: Filter,
 }
+
+/// Ours, and the variable that stands for it once criterion reads the arguments.
+const WAIT: &str = "--wait";
+const WAITS: &str = "CRITERION_TORCH_WAIT";
 
 /// Saved results without which criterion panics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,13 +85,9 @@ impl Args {
     /// Reads `arguments`, the program's name first.
     ///
     /// # Errors
-    /// A filter that is no regular expression, or too few samples.
+    /// Which flag has which bad value, or why the filter is no regular expression.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        let flags = Flags::parse_from(arguments);
-        if let Some(samples @ 0..10) = flags.sample_size {
-            return Err(format!("--sample-size {samples}: criterion takes 10 samples at least"));
-        }
-        guard(&flags)?;
+        let flags = Flags::read(arguments)?;
         let compares = flags.baseline.is_some() || flags.baseline_lenient.is_some();
         let saves = !flags.discard_baseline && flags.load_baseline.is_none();
         let saved_as = (saves && !compares)
@@ -162,8 +103,33 @@ impl Args {
                 warm_up_s: flags.warm_up_time,
                 measurement_s: flags.measurement_time,
             },
+            waits: flags.wait || std::env::var_os(WAITS).is_some(),
+            has_own_flag: flags.wait,
+            helps: flags.help,
             filter: filter(&flags)?,
         })
+    }
+
+    /// Starts this process anew without the flags that criterion does not know, which reads the
+    /// process's arguments itself and refuses them. Its help does not name them, so they are here.
+    ///
+    /// # Errors
+    /// When it cannot be started anew.
+    pub fn hide_own_flags(&self) -> Result<(), String> {
+        if self.helps {
+            println!(
+                "Beside criterion's options, which follow:\n      {WAIT}  Wait for another run that \
+                 measures in the same target folder, where this one would fail otherwise.\n"
+            );
+        }
+        if !self.has_own_flag {
+            return Ok(());
+        }
+        let program = std::env::current_exe()
+            .map_err(|error| format!("{WAIT}: this executable has no path: {error}"))?;
+        let arguments = std::env::args_os().skip(1).filter(|argument| argument != WAIT);
+        let error = Command::new(&program).args(arguments).env(WAITS, "1").exec();
+        Err(format!("{WAIT}: {}: {error}", program.display()))
     }
 
     /// Whether the samples come from disk: nothing is run.
@@ -179,38 +145,6 @@ impl Args {
             Filter::Exact(id) => id == full_id,
             Filter::Matching(regex) => regex.is_match(full_id),
         }
-    }
-}
-
-/// Refuses what criterion would panic at, or what would write outside its folder.
-fn guard(flags: &Flags) -> Result<(), String> {
-    let seconds = |name: &str, value: Option<f64>| match value {
-        Some(value) if !(value > 0.0 && value.is_finite()) => {
-            Err(format!("--{name} {value}: give a number of seconds above 0"))
-        }
-        _ => Ok(()),
-    };
-    let share = |name: &str, value: Option<f64>| match value {
-        Some(value) if !(value > 0.0 && value < 1.0) => {
-            Err(format!("--{name} {value}: give a share between 0 and 1, such as 0.95"))
-        }
-        _ => Ok(()),
-    };
-    seconds("warm-up-time", flags.warm_up_time)?;
-    seconds("measurement-time", flags.measurement_time)?;
-    share("confidence-level", flags.confidence_level)?;
-    share("significance-level", flags.significance_level)?;
-    if flags.nresamples == Some(0) {
-        return Err("--nresamples 0: criterion takes 1 resample at least".to_owned());
-    }
-    if let Some(value) = flags.noise_threshold.filter(|value| value.is_nan() || *value < 0.0) {
-        return Err(format!("--noise-threshold {value}: give a share of 0 or more"));
-    }
-    match &flags.save_baseline {
-        Some(name) if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') => {
-            Err(format!("--save-baseline {name}: it names a folder; use letters, digits, `-`, `_`"))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -297,29 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn too_few_samples_are_refused_before_criterion_panics() {
-        let words = ["bench", "--bench", "--sample-size", "5"].map(str::to_owned);
-        assert!(Args::read(words).unwrap_err().contains("10 samples at least"));
-    }
-
-    #[test]
-    fn what_criterion_panics_at_is_refused() {
-        for line in [
-            "--measurement-time 0",
-            "--measurement-time nan",
-            "--warm-up-time 0",
-            "--confidence-level 2",
-            "--significance-level 0",
-            "--nresamples 0",
-            "--save-baseline ../x",
-            "--save-baseline a/b",
-        ] {
-            let words = ["bench", "--bench"].into_iter().chain(line.split(' ')).map(str::to_owned);
-            let error = Args::read(words).expect_err(line);
-            let flag = line.split(' ').next().expect("a flag");
-            assert!(error.starts_with(flag), "{error}");
-        }
-        read("--bench --measurement-time 0.1 --confidence-level 0.9 --save-baseline pr-12_a.b");
+    fn an_unknown_flag_is_an_error_and_ours_is_none() {
+        let error = Args::read(["bench", "--wiat"].map(str::to_owned)).unwrap_err();
+        assert!(error.contains("'--wiat'") && error.contains("'--wait'"), "{error}");
+        assert!(read("--bench --wait").waits);
+        assert!(!read("--bench").waits);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use plan::{
 };
 
 use super::pilot::Pilot;
+use super::running;
 use super::timer::{Subject, Timer};
 use crate::measurement::memory;
 use crate::native::allocator::{self, Retention};
@@ -61,7 +62,8 @@ impl Findings {
     pub fn discard(&mut self) {
         let Measures { first_call_ns, memory, .. } = self.measures;
         self.measures = Measures { first_call_ns, memory, ..Measures::default() };
-        (self.last_sample, self.planned) = (None, None);
+        (self.last_sample, self.planned, self.no_pair) = (None, None, None);
+        self.pairs.clear();
     }
 }
 
@@ -86,6 +88,7 @@ impl CaseRun {
         };
         let first_call = timer.time(&mut subject, 1)?;
         let accuracy = subject.workload.check()?;
+        running::check()?;
         let memory = count_memory(case.device, subject.workload.as_ref())?;
         timer.pace(&mut subject)?;
         let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);

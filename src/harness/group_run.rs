@@ -15,6 +15,7 @@ use super::panics::{self, Caught};
 use super::partner::Partner;
 use super::passes::{self, Passes};
 use super::release::release;
+use super::running;
 use super::samples::{Samples, Taken};
 use super::throttle::ThrottleProbe;
 use super::timer::Timer;
@@ -57,7 +58,14 @@ impl<'a> GroupRun<'a> {
         case: &Case,
     ) -> (Outcome, Findings) {
         let mut findings = Findings::default();
-        let outcome = self.steps(group, case, &mut findings);
+        let mut outcome = self.steps(group, case, &mut findings);
+        // Whatever it was that the time limit cut short, the others are not kept without it.
+        if outcome == Outcome::Measured
+            && let Err(refusal) = running::check()
+        {
+            findings.discard();
+            outcome = refusal.into();
+        }
         if outcome != Outcome::Measured {
             let status = outcome.status();
             passes::explain(&mut findings.measures, Some(&format!("the case is {status}")));

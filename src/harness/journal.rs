@@ -1,6 +1,7 @@
 //! What is written down of a run: how each case ended, with its measures and circumstances.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,6 +10,7 @@ use plan::{Case, Check, Outcome, Quiet, Record, RunManifest};
 
 use super::args::Args;
 use super::case_run::Findings;
+use super::lock::Run;
 use super::store::Store;
 use crate::measurement;
 use crate::native::allocator;
@@ -25,7 +27,7 @@ pub struct Journal {
 impl Journal {
     /// A journal for the cases with the ids `selected`; nothing is written yet.
     pub fn new(
-        target: &str,
+        run: &Run,
         args: &Args,
         root: PathBuf,
         selected: Vec<String>,
@@ -33,10 +35,10 @@ impl Journal {
     ) -> Self {
         let manifest = RunManifest {
             version: RunManifest::VERSION,
-            run_id: format!("{target}-{}-{}", now().as_millis(), std::process::id()),
-            target: target.to_owned(),
+            run_id: run.run_id.clone(),
+            target: run.target.clone(),
             baseline: args.saved_as.clone().filter(|_| measures),
-            started: now().as_secs(),
+            started: run.started,
             finished: None,
             args: std::env::args().skip(1).collect(),
             selected,
@@ -44,8 +46,13 @@ impl Journal {
             warnings: Vec::new(),
             outcomes: BTreeMap::new(),
         };
-        let store =
-            Store::new(root, target, measures, measures && args.saves, args.saved_as.as_deref());
+        let store = Store::new(
+            root,
+            &run.target,
+            measures,
+            measures && args.saves,
+            args.saved_as.as_deref(),
+        );
         Self { store, manifest, quiet: None, failures: 0 }
     }
 
@@ -70,34 +77,41 @@ impl Journal {
             let target = &self.manifest.target;
             eprintln!("{target}: the filter selects none of {planned} cases; `--list` shows them");
         }
-        self.store.write_manifest(&self.manifest).map_err(|error| error.to_string())
+        self.store.write_manifest(&self.manifest).map_err(|error| not_stored(&error))
+    }
+
+    /// Removes what says which case was running when an earlier run ended. No other run may be in
+    /// progress.
+    pub fn forget_crashes(&self) -> Result<(), String> {
+        self.store.remove_running().map_err(|error| not_stored(&error))
     }
 
     /// Names the case that runs next, before anything can go wrong: a crash has a name then.
-    pub fn starts(&mut self, full_id: &str) {
+    pub fn starts(&self, full_id: &str) -> Result<(), String> {
         let written = self.store.write_running(&self.manifest.run_id, full_id);
-        self.complain(written.map_err(|error| error.to_string()));
+        written.map_err(|error| not_stored(&error))
     }
 
     /// Writes down how the case ended.
-    pub fn ends(&mut self, case: &Case, outcome: Outcome, findings: Findings) {
+    pub fn ends(
+        &mut self,
+        case: &Case,
+        outcome: Outcome,
+        findings: Findings,
+    ) -> Result<(), String> {
         *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
         self.failures += u64::from(outcome.is_failure());
         if let Some(reason) = outcome.reason() {
             eprintln!("{}: {}: {reason}", case.id, outcome.status());
         }
-        let written = self
-            .record(case, outcome, findings)
-            .and_then(|record| self.store.append(&record).map_err(|error| error.to_string()));
-        self.complain(written);
+        let record = self.record(case, outcome, findings)?;
+        self.store.append(&record).map_err(|error| not_stored(&error))
     }
 
-    /// A file that cannot be written makes the run fail, since it cannot be trusted, but does not
-    /// end it.
-    fn complain(&mut self, written: Result<(), String>) {
-        if let Err(error) = written {
-            eprintln!("error: {error}");
-            self.failures += 1;
+    /// Ends the run without its manifest's end: it has not run what it was asked for.
+    pub fn abandon(self) {
+        if let Err(error) = self.store.remove_running() {
+            eprintln!("note: {error}");
         }
     }
 
@@ -142,10 +156,10 @@ impl Journal {
         })
     }
 
-    /// Compacts the records, closes the manifest, and says how the run went.
+    /// Closes the manifest, compacts the records, and says how the run went.
     pub fn close(mut self) -> Result<ExitCode, String> {
         self.manifest.finished = Some(now().as_secs());
-        self.store.close(&self.manifest).map_err(|error| error.to_string())?;
+        self.store.close(&self.manifest).map_err(|error| not_stored(&error))?;
         let RunManifest { target, selected, outcomes, .. } = &self.manifest;
         let counts: Vec<String> =
             outcomes.iter().map(|(status, count)| format!("{count} {status}")).collect();
@@ -155,6 +169,14 @@ impl Journal {
         }
         Ok(if self.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// What to do about a file that cannot be written.
+fn not_stored(error: &io::Error) -> String {
+    format!(
+        "{error}\nThe run ends here; what was stored before is kept. Make room on that disk, or name \
+         a folder on another one (CRITERION_HOME, or CARGO_TARGET_DIR), and run it again."
+    )
 }
 
 fn now() -> Duration {

@@ -6,10 +6,12 @@ pub mod clock;
 mod compiling;
 pub mod cuda_device;
 pub mod device_clock;
+mod flags;
 mod flush;
 mod group_run;
 mod journal;
 pub mod launch;
+mod lock;
 pub mod pace;
 mod pairing;
 pub mod pairs;
@@ -19,12 +21,14 @@ mod passes;
 pub mod pilot;
 pub mod progress;
 mod release;
+mod running;
 mod samples;
 mod sampling;
 mod saved;
 pub mod self_test;
 mod session;
 mod store;
+mod streams;
 mod target_dir;
 pub mod throttle;
 mod timer;
@@ -52,7 +56,7 @@ pub type GroupFn = fn(&mut Criterion, &mut Session);
 /// a script sees it; what the machine lacks (a device, memory) is written down and is no failure.
 pub fn main(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> ExitCode {
     run(target, plan, groups, prepare).unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        streams::say(&format!("error: {error}"));
         ExitCode::from(2)
     })
 }
@@ -62,11 +66,15 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     huge_pages::enable();
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
+    args.hide_own_flags()?;
     let plan: Plan = serde_json::from_str(plan)
         .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))?;
     let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
+    // Criterion may have ended the process until here (`--help`), which waits for nothing.
+    let _streams = streams::Streams::guard()
+        .map_err(|error| format!("the output cannot be guarded against its errors: {error}"))?;
     let mut session = Session::start(target, plan, args, folders, prepare)?;
     for index in session.order() {
         groups[index](&mut criterion, &mut session);

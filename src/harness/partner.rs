@@ -28,8 +28,8 @@ impl Partner {
         if matches!(self, Self::NotYet) {
             *self = match panics::catch(|| CaseRun::prepare(baseline, prepare, timer)) {
                 Ok(Ok(run)) => Self::Ready(Box::new(run)),
-                // With another candidate beside it there may be room.
-                Ok(Err(refusal @ Refusal::Oom(_))) => {
+                // Beside another candidate there may be room, or time.
+                Ok(Err(refusal @ (Refusal::Oom(_) | Refusal::Timeout(_)))) => {
                     return Err(format!("its baseline: {refusal}"));
                 }
                 Ok(Err(refusal)) => Self::Absent(format!("its baseline: {refusal}")),

@@ -4,6 +4,7 @@
 use plan::{Case, Counters, Device, Energy, Latency, LatencyPass, Measures, Utilization};
 
 use super::clock::Stopwatch;
+use super::running;
 use super::timer::{Subject, Timer};
 use crate::measurement::energy::{self, EnergyCounter};
 use crate::measurement::utilization::{self, Span};
@@ -102,7 +103,13 @@ impl Passes<'_> {
             return Err(FLUSHED.to_owned());
         }
         let steps = self.steps_in(COUNTERS_S, COUNTED);
-        counters::count(steps, &mut || self.step(true)).map_err(|refusal| refusal.to_string())
+        let mut step = || {
+            if self.is_watched() {
+                running::check()?;
+            }
+            self.step(true)
+        };
+        counters::count(steps, &mut step).map_err(|refusal| refusal.to_string())
     }
 
     /// Both are read over one window of steps back to back.
@@ -155,6 +162,9 @@ impl Passes<'_> {
         let mut step = || {
             steps += 1;
             let waits = steps % queued == 0;
+            if waits || self.is_watched() {
+                running::check()?;
+            }
             span.begin();
             self.step(waits)?;
             if waits {
@@ -163,6 +173,12 @@ impl Passes<'_> {
             Ok(())
         };
         energy::measure(counter, self.case.settings.energy, time, &mut step)
+    }
+
+    /// Whether the case is asked for its time before each step: where the step is so long that it
+    /// is nothing to it, and where there is a limit, because a step may have become slow.
+    fn is_watched(&self) -> bool {
+        self.step_s > QUEUED_S || running::has_limit()
     }
 
     /// A step outside any clock; a device has done it when the call returns, if `waits`.

@@ -23,11 +23,27 @@ impl Progress {
         Self { total: left_s.len(), left_s, expected_done_s: 0.0, started: Instant::now() }
     }
 
-    /// Announces the next case.
-    pub fn next(&self, full_id: &str) {
-        let left = rough(self.left(self.started.elapsed()));
+    /// Announces the next case; what to say of it if it takes longer than expected.
+    pub fn next(&self, full_id: &str) -> Overrun {
+        let elapsed = self.started.elapsed();
+        let left = rough(self.left(elapsed));
         let number = self.total - self.left_s.len() + 1;
-        eprintln!("[{number}/{}, {left} left] {full_id}", self.total);
+        let case = format!("{number}/{}", self.total);
+        eprintln!("[{case}, {left} left] {full_id}");
+        self.overrun(&case, full_id, elapsed.as_secs_f64())
+    }
+
+    fn overrun(&self, case: &str, full_id: &str, before_s: f64) -> Overrun {
+        let expected_s = self.left_s.get(full_id).copied().unwrap_or_default();
+        Overrun {
+            case: case.to_owned(),
+            full_id: full_id.to_owned(),
+            expected_s,
+            others_s: self.left_s.values().sum::<f64>() - expected_s,
+            done_s: self.expected_done_s + expected_s,
+            before_s,
+            next_s: 2.0 * expected_s + DAMPING_S,
+        }
     }
 
     /// Counts a case as done.
@@ -35,12 +51,54 @@ impl Progress {
         self.expected_done_s += self.left_s.remove(full_id).unwrap_or_default();
     }
 
-    /// What is expected to be left, scaled by how the estimate has held so far.
+    /// What is expected to be left.
     fn left(&self, elapsed: Duration) -> Duration {
-        // The first cases say little about the others.
-        let scale = (elapsed.as_secs_f64() + DAMPING_S) / (self.expected_done_s + DAMPING_S);
-        let left_s: f64 = self.left_s.values().sum();
-        Duration::try_from_secs_f64(left_s * scale).unwrap_or(Duration::MAX)
+        scaled(self.left_s.values().sum(), elapsed.as_secs_f64(), self.expected_done_s)
+    }
+}
+
+/// `left_s` scaled by how the estimate has held so far: `elapsed_s` where `expected_s` were expected.
+fn scaled(left_s: f64, elapsed_s: f64, expected_s: f64) -> Duration {
+    // The first cases say little about the others.
+    let scale = (elapsed_s + DAMPING_S) / (expected_s + DAMPING_S);
+    Duration::try_from_secs_f64(left_s * scale).unwrap_or(Duration::MAX)
+}
+
+/// What is said of a case while it takes much longer than expected.
+#[derive(Debug)]
+pub struct Overrun {
+    case: String,
+    full_id: String,
+    expected_s: f64,
+    /// Expected of the cases after it.
+    others_s: f64,
+    /// Expected of all up to and with it.
+    done_s: f64,
+    /// Seconds of the run before it.
+    before_s: f64,
+    /// When it is said, in seconds of the case.
+    next_s: f64,
+}
+
+impl Overrun {
+    /// A line, if the case has run for so many seconds that one is due; the next is due when it has
+    /// run for twice as long.
+    pub fn word(&mut self, seconds: f64) -> Option<String> {
+        if seconds < self.next_s {
+            return None;
+        }
+        self.next_s = 2.0 * seconds;
+        let Self { case, full_id, expected_s, others_s, done_s, before_s, .. } = self;
+        let after = match *others_s {
+            others_s if others_s > 0.0 => {
+                let left = scaled(others_s, *before_s + seconds, *done_s);
+                format!(", {} left after it", rough(left))
+            }
+            _ => String::new(),
+        };
+        let [so_far, expected] = [seconds, *expected_s]
+            .map(|it| rough(Duration::try_from_secs_f64(it).unwrap_or_default()));
+        Some(format!("[{case}{after}] {full_id}: runs for {so_far}, expected were {expected}"))
     }
 }
 
@@ -69,6 +127,25 @@ mod tests {
         // By now it is: (44 + 10) / (4 + 10) of 4 s.
         let left = progress.left(Duration::from_secs(44)).as_secs_f64();
         assert!((left - 4.0 * 54.0 / 14.0).abs() < 1e-6, "{left}");
+    }
+
+    #[test]
+    fn a_case_that_overruns_is_told_and_so_is_what_it_means_for_the_rest() {
+        let cases = [("a", 2.0), ("b", 2.0), ("c", 4.0)];
+        let mut progress = Progress::new(cases.map(|(id, seconds)| (id.to_owned(), seconds)));
+        progress.done("a");
+        let mut overrun = progress.overrun("2/3", "b", 2.0);
+        assert_eq!(overrun.word(13.9), None, "no case is told for 10 s");
+        // (42 + 10) / (4 + 10) of 4 s.
+        let text =
+            "[2/3, about 14 s left after it] b: runs for about 40 s, expected were about 2 s";
+        assert_eq!(overrun.word(40.0).as_deref(), Some(text));
+        assert_eq!(overrun.word(79.0), None);
+        assert!(overrun.word(80.0).is_some());
+        progress.done("b");
+        let last = progress.overrun("3/3", "c", 82.0).word(100.0);
+        let text = "[3/3] c: runs for about 2 min, expected were about 4 s";
+        assert_eq!(last.as_deref(), Some(text), "nothing is left after it");
     }
 
     #[test]

@@ -14,8 +14,10 @@ use super::case_run::settle_allocator;
 use super::compiling;
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
+use super::lock::{Lock, Run};
 use super::progress::Progress;
 use super::release::release;
+use super::running;
 use super::saved;
 use super::target_dir::Folders;
 use crate::measurement::{page_fault, preflight};
@@ -34,10 +36,15 @@ pub struct Session {
     /// Only a measuring run is long enough to have any.
     progress: Option<Progress>,
     prepare: Prepare,
+    /// Why nothing more is run: what cannot be stored need not be measured.
+    broken: Option<String>,
+    /// Of a measuring run, until its end.
+    _lock: Option<Lock>,
 }
 
 impl Session {
-    /// Selects cases, pins what can be pinned, and writes the manifest. Builds nothing.
+    /// Selects cases, takes the folder's lock, pins what can be pinned, and writes the manifest.
+    /// Builds nothing.
     pub(super) fn start(
         target: &str,
         plan: Plan,
@@ -49,6 +56,8 @@ impl Session {
         let selected: Vec<&Case> =
             plan.cases().filter(|case| args.selects(&case.full_id())).collect();
         let measures = args.mode == Mode::Measure && !args.loads();
+        let run = Run::new(target);
+        let lock = measures.then(|| Lock::take(&records, &run, args.waits)).transpose()?;
         if args.mode == Mode::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
@@ -66,7 +75,10 @@ impl Session {
             args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()
         };
         let ids = selected.into_iter().filter(owed).map(Case::full_id).collect();
-        let mut journal = Journal::new(target, &args, records, ids, measures);
+        let mut journal = Journal::new(&run, &args, records, ids, measures);
+        if lock.as_ref().is_some_and(Lock::is_exclusive) {
+            journal.forget_crashes()?;
+        }
         if measures && let Some(threads) = threads {
             // Measured now, so that every record has it.
             if let Err(reason) = page_fault::cost() {
@@ -79,7 +91,9 @@ impl Session {
         if args.mode != Mode::List {
             journal.open(plan.cases().count())?;
         }
-        Ok(Self { plan, args: Rc::new(args), criterion, journal, progress, prepare })
+        let args = Rc::new(args);
+        let broken = None;
+        Ok(Self { plan, args, criterion, journal, progress, prepare, broken, _lock: lock })
     }
 
     /// The order in which to run the groups: those that want the system's allocator first, because
@@ -101,6 +115,9 @@ impl Session {
     /// # Panics
     /// When `index` is none of the plan.
     pub fn group(&mut self, criterion: &mut Criterion, index: usize) {
+        if self.broken.is_some() {
+            return;
+        }
         let cases = std::mem::take(&mut self.plan.groups[index].cases);
         let Some(first) = cases.first() else { return };
         let mut group = criterion.benchmark_group(first.id.group.clone());
@@ -154,8 +171,11 @@ impl Session {
             && selected.iter().any(|case| case.role == Role::Candidate);
         let mut run = GroupRun::new(&cases[0], wanted, Rc::clone(&self.args), self.prepare);
         for case in selected {
-            if !self.is_passed_over(case) {
-                self.case(group, &mut run, case);
+            if !self.is_passed_over(case)
+                && let Err(error) = self.case(group, &mut run, case)
+            {
+                self.broken = Some(error);
+                break;
             }
             if let Some(progress) = &mut self.progress {
                 progress.done(&case.full_id());
@@ -166,25 +186,37 @@ impl Session {
         release(cases[0].device);
     }
 
+    /// Runs a case and writes down how it ended.
+    ///
+    /// # Errors
+    /// When that cannot be written.
     fn case(
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
         run: &mut GroupRun<'_>,
         case: &Case,
-    ) {
+    ) -> Result<(), String> {
         let full_id = case.full_id();
-        if let Some(progress) = &self.progress {
-            progress.next(&full_id);
-        }
+        let overrun = self.progress.as_ref().map(|progress| progress.next(&full_id));
         // Written before anything can go wrong, so that a crash has a name.
-        self.journal.starts(&full_id);
+        self.journal.starts(&full_id)?;
+        let running = running::begin(case.settings.case_timeout_s, overrun);
         let (outcome, findings) = run.case(group, case);
-        self.journal.ends(case, outcome, findings);
+        drop(running);
+        let written = self.journal.ends(case, outcome, findings);
         release(case.device);
+        written
     }
 
     /// Closes the journal; the exit code says whether every case went well.
+    ///
+    /// # Errors
+    /// Which file cannot be written, and what to do.
     pub(super) fn finish(self) -> Result<ExitCode, String> {
+        if let Some(error) = self.broken {
+            self.journal.abandon();
+            return Err(error);
+        }
         match self.args.mode {
             Mode::List => Ok(ExitCode::SUCCESS),
             _ => self.journal.close(),

@@ -45,7 +45,8 @@ impl Store {
         self.root.join("runs").join(format!("{run_id}.{extension}"))
     }
 
-    /// Appends `record` to every file of this run and flushes it to the disk.
+    /// Appends `record` to every file of this run and flushes it to the disk. What cannot be written
+    /// whole leaves no part.
     ///
     /// # Errors
     /// Those of the file system, with the path.
@@ -53,7 +54,7 @@ impl Store {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
         for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
-            locked(&path, |path| append_line(path, &line))?;
+            append_line(&path, &line).map_err(|error| at(&path, &error))?;
         }
         Ok(())
     }
@@ -84,36 +85,48 @@ impl Store {
         fs::write(&path, full_id).map_err(|error| at(&path, &error))
     }
 
-    /// Ends the run: one line per id in every file, in the order of their first lines; the final
-    /// manifest; no case running.
+    /// Removes what says which case is running, of every run.
+    ///
+    /// # Errors
+    /// Those of the file system, with the path.
+    pub fn remove_running(&self) -> io::Result<()> {
+        let folder = self.root.join("runs");
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(|error| at(&folder, &error))?,
+        };
+        for entry in entries {
+            let path = entry.map_err(|error| at(&folder, &error))?.path();
+            if path.extension().is_some_and(|it| it == "running") {
+                fs::remove_file(&path).map_err(|error| at(&path, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the run: the final manifest, because that is what a reader asks for first; one line per
+    /// id in every file, in the order of their first lines; no case running.
     ///
     /// # Errors
     /// Those of the file system, with the path.
     pub fn close(&self, manifest: &RunManifest) -> io::Result<()> {
+        self.write_manifest(manifest)?;
         for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
             if path.exists() {
-                locked(&path, compact)?;
+                compact(&path).map_err(|error| at(&path, &error))?;
             }
         }
-        self.write_manifest(manifest)?;
-        match fs::remove_file(self.run_file(&manifest.run_id, "running")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        if self.measures {
+            let path = self.run_file(&manifest.run_id, "running");
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(at(&path, &error));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
-}
-
-/// Does `work` on `path` while no other run does: two runs at once share their files.
-fn locked(path: &Path, work: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let work = || {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let lock = File::create(path.with_extension("lock"))?;
-        lock.lock()?;
-        work(path)
-    };
-    work().map_err(|error| at(path, &error))
 }
 
 fn at(path: &Path, error: &io::Error) -> io::Error {
@@ -121,13 +134,23 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
 }
 
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
+    make_folder_of(path)?;
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-    // One write per line; a torn last line of a crash must not swallow this one.
-    if ends_torn(&mut file)? {
-        file.write_all(b"\n")?;
+    let before = file.metadata()?.len();
+    // A torn last line of a crash must not swallow this one.
+    let whole = match ends_torn(&mut file)? {
+        true => [b"\n", line].concat(),
+        false => line.to_vec(),
+    };
+    let written = file.write_all(&whole).and_then(|()| file.sync_data());
+    if written.is_err() {
+        file.set_len(before)?;
     }
-    file.write_all(line)?;
-    file.sync_data()
+    written
+}
+
+fn make_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 fn ends_torn(file: &mut File) -> io::Result<bool> {
@@ -148,31 +171,38 @@ fn compact(path: &Path) -> io::Result<()> {
     struct Key {
         full_id: String,
     }
-    let text = fs::read_to_string(path)?;
+    let key = |line: &[u8]| {
+        let text = std::str::from_utf8(line).ok()?;
+        serde_json::from_str::<Key>(text).ok()
+    };
+    let bytes = fs::read(path)?;
     let mut place: HashMap<String, usize> = HashMap::new();
-    let mut lines: Vec<&str> = Vec::new();
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        let slot = serde_json::from_str::<Key>(line)
-            .map_or(lines.len(), |key| *place.entry(key.full_id).or_insert(lines.len()));
+    let mut lines: Vec<&[u8]> = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let slot =
+            key(line).map_or(lines.len(), |key| *place.entry(key.full_id).or_insert(lines.len()));
         if slot == lines.len() { lines.push(line) } else { lines[slot] = line }
     }
-    let mut whole = lines.join("\n");
-    if !whole.is_empty() {
-        whole.push('\n');
-    }
-    write_beside(path, whole.as_bytes())
+    let ended = lines.iter().flat_map(|line| [*line, b"\n"]);
+    write_beside(path, &ended.collect::<Vec<_>>().concat())
 }
 
-/// Writes beside and renames, so that no reader ever sees half a file.
+/// Writes beside and renames, so that no reader ever sees half a file. What cannot be written whole
+/// leaves nothing.
 fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
+    make_folder_of(path)?;
     let beside = path.with_extension(format!("tmp-{}", std::process::id()));
-    let mut file = File::create(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    fs::rename(&beside, path)
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        fs::rename(&beside, path)
+    };
+    let written = write();
+    if written.is_err() && beside.exists() {
+        fs::remove_file(&beside)?;
+    }
+    written
 }
 
 #[cfg(test)]
@@ -194,6 +224,33 @@ mod tests {
         }
         compact(&path).unwrap();
         assert_eq!(lines(&path), [a2, b]);
+    }
+
+    #[test]
+    fn a_byte_that_is_not_utf_8_costs_only_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        let (a1, a2, bad) = (
+            &br#"{"full_id":"a","n":1}"#[..],
+            br#"{"full_id":"a","n":2}"#,
+            b"{\"full_id\":\"a\",\"n\":\"\xff\"}",
+        );
+        for line in [a1, a2, bad] {
+            append_line(&path, &[line, b"\n"].concat()).unwrap();
+        }
+        compact(&path).unwrap();
+        let expected: Vec<u8> = [a2, &b"\n"[..], bad, b"\n"].concat();
+        assert_eq!(fs::read(&path).unwrap(), expected, "it replaces no line that can be read");
+    }
+
+    #[test]
+    fn what_cannot_be_put_in_place_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder that is not empty cannot be replaced by a file.
+        let path = folder.path().join("x.jsonl");
+        fs::create_dir_all(path.join("inside")).unwrap();
+        assert!(write_beside(&path, b"text").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

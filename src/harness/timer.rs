@@ -10,6 +10,7 @@ use super::cuda_device::CudaDevice;
 use super::device_clock::EventClock;
 use super::flush::Flush;
 use super::pace::Pace;
+use super::running;
 use crate::device;
 use crate::native::cuda;
 use crate::refusal::Refusal;
@@ -60,8 +61,9 @@ impl Timer {
     /// Times `iters` steps.
     ///
     /// # Errors
-    /// Those of a step.
+    /// Those of a step, and `Timeout` instead of a batch for which the case has no time left.
     pub fn time(&mut self, subject: &mut Subject, iters: u64) -> Result<Duration, Refusal> {
+        running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
         let mut step = || workload.run();
@@ -83,6 +85,7 @@ impl Timer {
     /// # Errors
     /// Those of a step.
     pub fn call(&mut self, subject: &mut Subject) -> Result<Duration, Refusal> {
+        running::check()?;
         subject.settle();
         let workload = &subject.workload;
         let waits = self.device == Device::Cuda;

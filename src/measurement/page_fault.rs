@@ -97,8 +97,12 @@ pub(super) fn touch_fresh(bytes: usize) -> Result<Vec<Touched>, String> {
     Ok(touched)
 }
 
+/// Bytes of a page.
+///
+/// # Errors
+/// Where the system does not say.
 #[cfg(target_os = "linux")]
-pub(super) fn page_bytes() -> Result<usize, String> {
+pub fn page_bytes() -> Result<usize, String> {
     // SAFETY: asks for a constant of the system.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).map_err(|_| format!("sysconf says that a page has {bytes} bytes"))

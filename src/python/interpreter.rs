@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ::libtorch::Chosen;
 
-use super::child::{Patience, Program, RunError};
+use super::{Patience, Program, RunError};
 use crate::refusal::Refusal;
 
 /// Prints a package's version; nothing where there is none. It is not imported: that takes longer.

@@ -3,10 +3,9 @@
 //! Nothing here runs while something is measured. Building and testing need no Python: what lacks
 //! one ends as `Refusal::Skipped`, with the remedy.
 
-mod child;
 #[cfg(test)]
 pub(crate) mod fake;
 mod interpreter;
 
-pub use child::{Patience, Program, RunError, without_variables};
 pub use interpreter::{Interpreter, interpreter};
+pub use libtorch::child::{Patience, Program, RunError, without_variables};

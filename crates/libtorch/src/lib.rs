@@ -1,8 +1,9 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
-//! that everything here is made for, and which Python compiles.
+//! that everything here is made for, which Python compiles, and child processes with a time limit.
 //!
-//! Standard library only: `xtask` asks before libtorch is there, the shim's build script after.
+//! It builds in a second: `xtask` asks before libtorch is there, the shim's build script after.
 
+pub mod child;
 mod python;
 
 use std::ffi::OsString;

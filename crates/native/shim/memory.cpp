@@ -10,8 +10,11 @@
 #include <torch/csrc/profiler/orchestration/observer.h>
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <mutex>
+#include <streambuf>
+#include <string_view>
 #include <unordered_map>
 
 extern "C" {
@@ -142,12 +145,77 @@ std::shared_ptr<Reporter> current() {
   return reporter->shared_from_this();
 }
 
+// While a scope lives, std::cerr without one message. The CPU allocator logs it when a block that was allocated outside
+// is freed inside, at the first of every thousand: it knows no such block, and says that a profiler would miss it. A
+// scope does not count such blocks, so here it is no news. The allocator cannot be told which frees to report, and its
+// only other switch is the log level, which would silence all warnings. A message is one write.
+class WithoutUnknownBlocks final : public std::streambuf {
+ public:
+  void begin() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (scopes_++ == 0) {
+      under_ = std::cerr.rdbuf(this);
+    }
+  }
+
+  void end() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (--scopes_ == 0) {
+      std::cerr.rdbuf(under_);
+    }
+  }
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize length) override {
+    auto message = std::string_view(text, static_cast<size_t>(length));
+    if (message.find("Memory block of unknown size was allocated before") != message.npos) {
+      return length;
+    }
+    return under_->sputn(text, length);
+  }
+
+  int_type overflow(int_type character) override {
+    if (traits_type::eq_int_type(character, traits_type::eof())) {
+      return traits_type::not_eof(character);
+    }
+    return under_->sputc(traits_type::to_char_type(character));
+  }
+
+  int sync() override {
+    return under_->pubsync();
+  }
+
+ private:
+  std::mutex mutex_;
+  size_t scopes_ = 0;
+  // Stays when the last scope ends: another thread may be in the middle of a message.
+  std::streambuf* under_ = nullptr;
+};
+
+WithoutUnknownBlocks& without_unknown_blocks() {
+  // Never destroyed: messages may come at the very end of the process.
+  static auto* filter = new WithoutUnknownBlocks();
+  return *filter;
+}
+
+struct Quiet {
+  Quiet() {
+    without_unknown_blocks().begin();
+  }
+  ~Quiet() {
+    without_unknown_blocks().end();
+  }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+};
+
 } // namespace
 
 struct MemoryScope {
   explicit MemoryScope(std::shared_ptr<Reporter> shared)
       : reporter(std::move(shared)), guard(c10::DebugInfoKind::PROFILER_STATE, reporter) {}
 
+  Quiet quiet;
   std::shared_ptr<Reporter> reporter;
   // Declared last, so that the slot is given back before the reporter goes.
   c10::DebugInfoGuard guard;

@@ -163,6 +163,9 @@ pub struct Settings {
     /// Seconds that compiling a case may take.
     #[serde(default = "compile_timeout_s")]
     pub compile_timeout_s: f64,
+    /// Seconds that a case may take, from building it to its last pair; no limit when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_timeout_s: Option<f64>,
     /// Upstream's `output_dir`, carried into its CSV.
     pub output_dir: String,
     /// Prose that the report prints beside the numbers.
@@ -191,6 +194,7 @@ impl Settings {
             seed,
             tolerance,
             compile_timeout_s,
+            case_timeout_s,
             output_dir,
             analysis: _,
             training,
@@ -206,6 +210,7 @@ impl Settings {
         differs("seed", *seed == other.seed);
         differs("tolerance", *tolerance == other.tolerance);
         differs("compile_timeout_s", *compile_timeout_s == other.compile_timeout_s);
+        differs("case_timeout_s", *case_timeout_s == other.case_timeout_s);
         differs("output_dir", *output_dir == other.output_dir);
         differs("training", *training == other.training);
         keys
@@ -224,6 +229,7 @@ impl Default for Settings {
             seed: 42,
             tolerance: Tolerance::default(),
             compile_timeout_s: compile_timeout_s(),
+            case_timeout_s: None,
             output_dir: "benchmarks/microbenchmarks/results".to_owned(),
             analysis: None,
             training: None,

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::ask::ask;
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Driver {
     /// The file that gave it away.
@@ -62,9 +64,11 @@ fn parse_version(text: &str) -> Option<String> {
 
 fn in_loader_cache() -> Option<PathBuf> {
     // /sbin is not on every user's PATH.
-    let output = ["ldconfig", "/sbin/ldconfig"]
-        .iter()
-        .find_map(|program| Command::new(program).arg("-p").output().ok())?;
+    let output = ["ldconfig", "/sbin/ldconfig"].iter().find_map(|program| {
+        let mut command = Command::new(program);
+        command.arg("-p");
+        ask(command).ok()
+    })?;
     parse_loader_cache(&String::from_utf8_lossy(&output.stdout))
 }
 

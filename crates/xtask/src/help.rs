@@ -252,4 +252,7 @@ there, else with 1. Each line is marked
   warning   works without, though less well; the line below says what to do
   missing   needed; the line below says what to do
   skipped   not looked at, with the reason
+
+A program that it asks and that does not answer within 20 s is killed, and the line
+says so; CRITERION_TORCH_ASK_S is another limit, in seconds.
 ";

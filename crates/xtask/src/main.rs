@@ -1,6 +1,6 @@
 //! `cargo xtask`: provisioning of libtorch and of torch for Python, and developer commands.
 //!
-//! Standard library only, so that a bare machine builds it in seconds, before libtorch is there. The
+//! Next to no dependencies, so that a bare machine builds it in seconds, before libtorch is there. The
 //! order of the modules is the order in which they build on each other.
 
 mod age;
@@ -16,6 +16,7 @@ mod workspace;
 
 mod source;
 
+mod ask;
 mod driver;
 mod flavour;
 

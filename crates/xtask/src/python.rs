@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::ask::{Silence, first_line};
 use crate::error::{Error, Result};
 use ::libtorch::VERSION;
 
@@ -26,24 +27,26 @@ impl From<String> for Requirement {
 /// A python3 that can install wheels.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Python {
-    version: String,
-    pip: String,
+    /// "3.11.7"
+    pub version: String,
+    /// "23.2.1"
+    pub pip: String,
 }
 
 impl Python {
     /// The python3 on the PATH, or why there is none to use.
     pub fn find() -> Result<Self> {
-        let Some(version) = python_version() else {
-            return Err(Error::new(format!(
-                "python3 not found: its pip is what fetches torch {VERSION} from the Python \
+        let version = python_version().map_err(|why| {
+            Error::new(format!(
+                "python3 {why}: its pip is what fetches torch {VERSION} from the Python \
                  package index"
             ))
-            .remedy("install it, for instance: apt install python3 python3-pip"));
-        };
-        let Some(pip) = pip_version() else {
-            return Err(Error::new(format!("python3 ({version}) has no pip"))
-                .remedy("install it: apt install python3-pip, or python3 -m ensurepip"));
-        };
+            .remedy("install it, for instance: apt install python3 python3-pip")
+        })?;
+        let pip = pip_version().map_err(|why| {
+            Error::new(format!("python3 ({version}) has no pip ({why})"))
+                .remedy("install it: apt install python3-pip, or python3 -m ensurepip")
+        })?;
         if two_numbers(&pip).is_some_and(|pip| pip < OLDEST_PIP) {
             return Err(Error::new(format!(
                 "pip {pip} is too old for the wheels of torch {VERSION}: wanted {}.{} or newer",
@@ -195,22 +198,26 @@ const OPTIONS: [&str; 5] = [
 const SETTINGS: [(&str, &str); 3] =
     [("PIP_ROOT_USER_ACTION", "ignore"), ("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0")];
 
-/// "3.11.7"; None if there is no python3.
-pub fn python_version() -> Option<String> {
-    let line = first_line(Command::new("python3").arg("--version"))?;
-    Some(line.strip_prefix("Python ")?.to_owned())
+/// "3.11.7", or why it is not known.
+pub fn python_version() -> std::result::Result<String, Silence> {
+    let line = python_says(&["--version"])?;
+    line.strip_prefix("Python ").map(str::to_owned).ok_or_else(|| unclear(&line))
 }
 
-/// "23.2.1"; None if python3 has no pip.
-pub fn pip_version() -> Option<String> {
-    let line = first_line(Command::new("python3").args(["-m", "pip", "--version"]))?;
-    Some(line.split_whitespace().nth(1)?.to_owned())
+/// "23.2.1", or why it is not known.
+pub fn pip_version() -> std::result::Result<String, Silence> {
+    let line = python_says(&["-m", "pip", "--version"])?;
+    line.split_whitespace().nth(1).map(str::to_owned).ok_or_else(|| unclear(&line))
 }
 
-fn first_line(command: &mut Command) -> Option<String> {
-    let output = command.stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+fn python_says(arguments: &[&str]) -> std::result::Result<String, Silence> {
+    let mut python = Command::new("python3");
+    python.args(arguments);
+    first_line(python)
+}
+
+fn unclear(line: &str) -> Silence {
+    Silence::Other(format!("names no version: \"{line}\""))
 }
 
 fn two_numbers(version: &str) -> Option<(u32, u32)> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::check::Check;
+use crate::ask::ask;
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::flavour::Flavour;
@@ -70,7 +71,9 @@ fn weight(path: &Path) -> String {
 /// The cache itself may not exist yet, so its nearest folder that does is asked for.
 fn free(dir: &Path) -> Option<u64> {
     let there = dir.ancestors().find(|folder| folder.exists())?;
-    let output = Command::new("df").arg("-Pk").arg(there).output().ok()?;
+    let mut df = Command::new("df");
+    df.arg("-Pk").arg(there);
+    let output = ask(df).ok()?;
     parse_free(&String::from_utf8_lossy(&output.stdout))
 }
 

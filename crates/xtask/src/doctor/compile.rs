@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::check::Check;
 use super::toolchain::first_line_of_version;
+use crate::ask::ask;
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::holdings::Packages;
@@ -42,11 +43,9 @@ for name in 'torch', 'triton':
         print(name, packages.version(name))
     except packages.PackageNotFoundError:
         pass";
-    let output = Command::new(python)
-        .args(["-c", CODE])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot be run: {error}"))?;
+    let mut command = Command::new(python);
+    command.args(["-c", CODE]);
+    let output = ask(command).map_err(|why| why.to_string())?;
     if !output.status.success() {
         return Err(format!("cannot be asked what it has ({})", output.status));
     }

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use super::check::Check;
 use super::loader;
+use crate::ask::{Silence, ask};
 use crate::driver::Driver;
 use ::libtorch::{CUDA_LIBRARY, Libtorch};
 
@@ -61,8 +62,18 @@ pub fn linked(libtorch: Option<&Libtorch>, driver: bool) -> Check {
 
 pub fn devices() -> Check {
     let name = "devices";
-    let Ok(output) = Command::new("nvidia-smi").arg("-L").output() else {
-        return Check::skipped(name, "no nvidia-smi to ask");
+    let mut command = Command::new("nvidia-smi");
+    command.arg("-L");
+    let output = match ask(command) {
+        Ok(output) => output,
+        Err(Silence::NotFound) => return Check::skipped(name, "no nvidia-smi to ask"),
+        Err(Silence::Other(why)) => {
+            return Check::warning(
+                name,
+                format!("nvidia-smi -L: {why}"),
+                "see what the driver says (dmesg), and reset the device or restart the machine",
+            );
+        }
     };
     let text = String::from_utf8_lossy(&output.stdout);
     if output.status.success() {

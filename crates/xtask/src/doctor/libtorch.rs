@@ -10,27 +10,27 @@ use crate::source::{self, Source};
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, cpu_library};
 
-/// The findings, and the libtorch if it can be used.
-pub fn check(workspace: &Workspace) -> (Vec<Check>, Option<Libtorch>) {
-    let mut checks = Vec::new();
-    let libtorch = match find(workspace) {
+/// A libtorch that can be used, and who chose it.
+pub type Found = Result<(Libtorch, &'static str)>;
+
+/// The findings about it.
+pub fn check(found: &Found) -> Vec<Check> {
+    let mut checks = match found {
         Ok((libtorch, chosen)) => {
-            checks.push(Check::ok("libtorch", describe(&libtorch, chosen)));
-            checks.push(loads(&libtorch));
-            Some(libtorch)
+            vec![Check::ok("libtorch", describe(libtorch, chosen)), loads(libtorch)]
         }
         Err(error) => {
             let setup = "cargo xtask setup".to_owned();
             let remedy = error.remedies().first().cloned().unwrap_or(setup);
-            checks.push(Check::missing("libtorch", error.what(), remedy));
-            None
+            vec![Check::missing("libtorch", error.what(), remedy)]
         }
     };
     checks.extend(overrides(|name| std::env::var_os(name).is_some()));
-    (checks, libtorch)
+    checks
 }
 
-fn find(workspace: &Workspace) -> Result<(Libtorch, &'static str)> {
+/// Starts no other program.
+pub fn find(workspace: &Workspace) -> Found {
     match Source::of_environment(workspace)? {
         Source::User(path) => Ok((source::inspect_users(&path)?, "your own LIBTORCH")),
         Source::Link => match Link::read(workspace)? {

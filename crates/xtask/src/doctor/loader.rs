@@ -3,13 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::ask::ask;
+
 /// The names it would not find, or why that cannot be told.
 pub fn unresolved(library: &Path) -> Result<Vec<String>, String> {
     if !cfg!(target_os = "linux") {
         return Err("ldd exists on Linux only".to_owned());
     }
-    let output =
-        Command::new("ldd").arg(library).output().map_err(|error| format!("ldd: {error}"))?;
+    let mut ldd = Command::new("ldd");
+    ldd.arg(library);
+    let output = ask(ldd).map_err(|error| format!("ldd: {error}"))?;
     if !output.status.success() {
         return Err(format!("ldd cannot read {}", library.display()));
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use super::check::Check;
+use crate::ask::first_line;
 use crate::size;
 
 /// What a wheel of torch exists for whose threads are those of GCC's OpenMP, as the shim needs it.
@@ -28,9 +29,9 @@ pub fn glibc() -> Check {
         return Check::skipped("glibc", "matters on Linux only");
     }
     // A C library other than glibc has no such variable.
-    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    judge_glibc(&text.unwrap_or_default())
+    let mut getconf = Command::new("getconf");
+    getconf.arg("GNU_LIBC_VERSION");
+    judge_glibc(&first_line(getconf).unwrap_or_default())
 }
 
 fn judge_glibc(text: &str) -> Check {
@@ -61,9 +62,10 @@ pub fn memory() -> Check {
         return Check::skipped("memory", "no /proc/meminfo to read");
     };
     // A container sees the memory of its host, and gets this much of it.
-    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse::<u64>().ok())
+    let limit = ["memory.max", "memory/memory.limit_in_bytes"]
+        .into_iter()
+        .filter_map(|file| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok())
+        .find_map(|text| text.trim().parse::<u64>().ok())
         .filter(|limit| *limit < total);
     let mut found = format!("{}, {} available", size::human(total), size::human(available));
     if let Some(limit) = limit {

@@ -21,33 +21,36 @@ use crate::workspace::Workspace;
 use check::{Check, Mark};
 
 pub fn command(workspace: &Workspace) -> Result<ExitCode> {
-    let checks = examine(workspace);
-    for check in &checks {
+    let mut checks = Vec::new();
+    // Each line as soon as it is known: a program that is asked may take its time.
+    examine(workspace, |check| {
         print!("{check}");
-    }
+        checks.push(check);
+    });
     println!("{}", summary(&checks));
     let whole = checks.iter().all(|check| check.mark() != Mark::Missing);
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn examine(workspace: &Workspace) -> Vec<Check> {
+fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
+    let mut say_all = |checks: Vec<Check>| checks.into_iter().for_each(&mut say);
+    let found = libtorch::find(workspace);
+    say_all(vec![machine::system()]);
+    say_all(vec![machine::glibc()]);
+    say_all(toolchain::check());
+    say_all(python::check(found.is_ok()));
+    say_all(libtorch::check(&found));
     let driver = Driver::find();
+    let libtorch = found.ok().map(|(libtorch, _)| libtorch);
+    say_all(vec![cuda::driver(driver.as_ref())]);
+    say_all(vec![cuda::linked(libtorch.as_ref(), driver.is_some())]);
+    say_all(vec![cuda::devices()]);
+    say_all(processor::check());
+    say_all(vec![machine::memory()]);
     let cache = Cache::of_environment();
-    let (libtorch_checks, libtorch) = libtorch::check(workspace);
-
-    let mut checks = vec![machine::system(), machine::glibc()];
-    checks.extend(toolchain::check());
-    checks.extend(python::check(libtorch.is_some()));
-    checks.extend(libtorch_checks);
-    checks.push(cuda::driver(driver.as_ref()));
-    checks.push(cuda::linked(libtorch.as_ref(), driver.is_some()));
-    checks.push(cuda::devices());
-    checks.extend(processor::check());
-    checks.push(machine::memory());
     let wanted = libtorch.is_none().then(|| Flavour::for_machine(driver.as_ref()));
-    checks.extend(compile::check(&cache));
-    checks.extend(cache::check(cache, wanted));
-    checks
+    say_all(compile::check(&cache));
+    say_all(cache::check(cache, wanted));
 }
 
 fn summary(checks: &[Check]) -> String {

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use super::check::Check;
+use crate::ask::first_line;
 
 /// As Linux spells them.
 const X86: [&str; 8] = [
@@ -42,13 +43,9 @@ fn cores() -> String {
 }
 
 fn model_by_sysctl() -> String {
-    let output = Command::new("sysctl").args(["-n", "machdep.cpu.brand_string"]).output();
-    match output {
-        Ok(output) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).trim().to_owned()
-        }
-        _ => "model unknown".to_owned(),
-    }
+    let mut sysctl = Command::new("sysctl");
+    sysctl.args(["-n", "machdep.cpu.brand_string"]);
+    first_line(sysctl).unwrap_or_else(|_| "model unknown".to_owned())
 }
 
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::check::Check;
+use crate::ask::first_line;
 
 pub fn check() -> Vec<Check> {
     let mut checks = vec![tool("rustc", "RUSTC", "rustc"), tool("cargo", "CARGO", "cargo")];
@@ -20,9 +21,13 @@ pub fn check() -> Vec<Check> {
 
 fn tool(name: &'static str, variable: &str, fallback: &str) -> Check {
     let program = std::env::var_os(variable).unwrap_or_else(|| fallback.into());
-    match first_line_of_version(&program) {
-        Some(line) => Check::ok(name, line.trim_start_matches(name).trim()),
-        None => Check::missing(name, "not found", "install it with rustup: https://rustup.rs"),
+    let mut command = Command::new(program);
+    command.arg("--version");
+    match first_line(command) {
+        Ok(line) => Check::ok(name, line.trim_start_matches(name).trim()),
+        Err(why) => {
+            Check::missing(name, why.to_string(), "install it with rustup: https://rustup.rs")
+        }
     }
 }
 
@@ -81,8 +86,9 @@ fn compiler_check(compiler: Option<&Compiler>) -> Check {
 
 /// torch-sys links -lgomp, which comes with GCC and not with clang.
 fn openmp(compiler: &Compiler) -> Check {
-    let output = Command::new(&compiler.program).arg("-print-file-name=libgomp.so").output();
-    let printed = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let mut command = Command::new(&compiler.program);
+    command.arg("-print-file-name=libgomp.so");
+    let printed = first_line(command);
     match printed {
         // The compiler prints the bare name back if it knows no such file.
         Ok(path) if Path::new(&path).is_absolute() => Check::ok("OpenMP", path),
@@ -95,9 +101,9 @@ fn openmp(compiler: &Compiler) -> Check {
 }
 
 pub(super) fn first_line_of_version(program: &OsString) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    output.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
+    let mut command = Command::new(program);
+    command.arg("--version");
+    first_line(command).ok()
 }
 
 #[cfg(test)]

@@ -54,6 +54,17 @@ impl Scratch {
         self.root.join("bin/python3")
     }
 
+    /// A shell script on the PATH.
+    pub fn program(&self, name: &str, body: &str) {
+        let path = self.root.join("bin").join(name);
+        let script = format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{body}\n");
+        // Written by another process: a file that a child of another test's thread has open for
+        // writing cannot be executed.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "printf %s \"$1\" >\"$0\" && chmod +x \"$0\""]).arg(path).arg(script);
+        assert!(shell.status().expect("run sh").success());
+    }
+
     pub fn fake(&self, file: &str) -> PathBuf {
         self.root.join("fake").join(file)
     }

@@ -1,10 +1,10 @@
-//! A program in a child process, with an end.
+//! A program in a child process, with a time limit.
 
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,24 @@ const STEP: Duration = Duration::from_millis(10);
 /// What is kept of stderr: its end.
 const KEPT: usize = 1 << 16;
 
-/// After how long a child is told of, and told of as hanging and killed.
+/// How long a child may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// None: somebody else tells.
+    /// After this time a note says that the child is still running; none: the caller says so.
     pub quiet: Option<Duration>,
-    /// From its start.
+    /// After this time, from its start, the child is killed.
     pub limit: Duration,
+}
+
+/// A child that has ended by itself.
+#[derive(Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// All that it wrote to stdout.
+    pub stdout: Vec<u8>,
+    /// The end of what it wrote to stderr.
+    pub stderr: Vec<u8>,
 }
 
 /// A program to be run once.
@@ -61,50 +72,69 @@ impl Program<'_> {
     ) -> Result<Vec<u8>, RunError> {
         let mut command = Command::new(self.interpreter);
         command.arg("-c").arg(self.script);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that it ends with all that it has started.
-        command.process_group(0);
-        end_with_this_process(&mut command);
         prepare(&mut command);
-        let mut child = command.spawn().map_err(RunError::Start)?;
-        let stdout = read(child.stdout.take(), usize::MAX);
-        let stderr = read(child.stderr.take(), KEPT);
-        let writer = write(child.stdin.take(), input.to_vec());
-        let ended = self.wait(&child);
-        // Before the child is reaped: until then its number is nobody else's.
-        kill_group(&child);
-        let io = |error: io::Error| RunError::Failed(error.to_string());
-        let status = child.wait().map_err(io)?;
-        ended?;
-        let (stdout, stderr) = (join(stdout).map_err(io)?, join(stderr).map_err(io)?);
-        // A child that fails early may leave its input unread, which is not the error to tell.
-        let written = join(writer);
+        let Ended { status, stdout, stderr } = run(command, input, self.what, self.patience)?;
         if !status.success() {
             let said = last_lines(&stderr);
             return Err(RunError::Failed(
                 said.unwrap_or_else(|| format!("{status}, said nothing")),
             ));
         }
-        written.map_err(io)?;
         Ok(stdout)
     }
+}
 
-    /// Until it has ended.
-    fn wait(&self, child: &Child) -> Result<(), RunError> {
-        let start = Instant::now();
-        let mut quiet = self.patience.quiet;
-        while !has_ended(child).map_err(|error| RunError::Failed(error.to_string()))? {
-            if start.elapsed() >= self.patience.limit {
-                let limit = self.patience.limit.as_secs_f64();
-                return Err(RunError::Hung(format!("no answer in {limit} s, killed")));
-            }
-            thread::sleep(STEP);
-            if quiet.take_if(|quiet| start.elapsed() >= *quiet).is_some() {
-                eprintln!("note: still {} with {}", self.what, self.interpreter.display());
-            }
-        }
-        Ok(())
+/// Runs `command` to its end, given `input` on stdin. Nothing that it has started outlives it, and
+/// it does not outlive this process. `what` it does is for messages.
+///
+/// # Errors
+/// When it cannot be started, or does not end within the limit. How it ended is no error.
+pub fn run(
+    mut command: Command,
+    input: &[u8],
+    what: &str,
+    patience: Patience,
+) -> Result<Ended, RunError> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own, so that it ends with all that it has started.
+    command.process_group(0);
+    end_with_this_process(&mut command);
+    let mut child = command.spawn().map_err(RunError::Start)?;
+    let stdout = read(child.stdout.take(), usize::MAX);
+    let stderr = read(child.stderr.take(), KEPT);
+    let writer = write(child.stdin.take(), input.to_vec());
+    let ended = wait(&child, patience, || {
+        eprintln!("note: still {what} with {}", command.get_program().display());
+    });
+    // Before the child is reaped: until then its number is nobody else's.
+    kill_group(&child);
+    let io = |error: io::Error| RunError::Failed(error.to_string());
+    let status = child.wait().map_err(io)?;
+    ended?;
+    let (stdout, stderr) = (join(stdout).map_err(io)?, join(stderr).map_err(io)?);
+    let written = join(writer);
+    // A child that fails early may leave its input unread, which is not the error to tell.
+    if status.success() {
+        written.map_err(io)?;
     }
+    Ok(Ended { status, stdout, stderr })
+}
+
+/// Waits until the child has ended.
+fn wait(child: &Child, patience: Patience, note: impl Fn()) -> Result<(), RunError> {
+    let start = Instant::now();
+    let Patience { mut quiet, limit } = patience;
+    while !has_ended(child).map_err(|error| RunError::Failed(error.to_string()))? {
+        if start.elapsed() >= limit {
+            let limit = limit.as_secs_f64();
+            return Err(RunError::Hung(format!("no answer in {limit} s, killed")));
+        }
+        thread::sleep(STEP);
+        if quiet.take_if(|quiet| start.elapsed() >= *quiet).is_some() {
+            note();
+        }
+    }
+    Ok(())
 }
 
 /// Takes variables away that begin with one of these.

@@ -128,7 +128,7 @@ fn a_child_does_not_outlive_a_process_that_is_killed() {
         .args([
             "--exact",
             "--nocapture",
-            "python::child::tests::a_child_does_not_outlive_a_process_that_is_killed",
+            "child::tests::a_child_does_not_outlive_a_process_that_is_killed",
         ])
         .env(FOLDER, folder.path())
         .stdout(Stdio::null())
