@@ -18,6 +18,8 @@
 mod fixture;
 #[path = "golden/linear.rs"]
 mod linear;
+#[path = "common/skip.rs"]
+mod skip;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,7 +36,7 @@ use tch::{Device, Kind, TchError, Tensor};
 fn integer_products_are_exact() -> bool {
     let exact = recipes::integer_products_are_exact().unwrap();
     if !exact {
-        println!("skipped: this CPU's int8 products saturate (no VNNI)");
+        skip::hardware("this CPU's int8 products saturate (no VNNI)");
     }
     exact
 }

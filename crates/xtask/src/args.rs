@@ -30,6 +30,8 @@ pub enum Command {
     Kernels(Options),
     /// The arguments go to `cargo test` as they are.
     Test {
+        /// Those that are ignored otherwise, and no others.
+        exhaustive: bool,
         arguments: Vec<OsString>,
     },
     CompareTorchao(Comparison),
@@ -69,7 +71,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
         "kernels" if asks_for_help(&rest) => Ok(Command::Help(help::KERNELS)),
         "kernels" => Options::parse(rest.into_iter()).map(Command::Kernels),
         "test" if asks_for_help(&rest) => Ok(Command::Help(help::TEST)),
-        "test" => Ok(Command::Test { arguments: rest }),
+        "test" => Ok(test(rest)),
         "compare-torchao" if asks_for_help(&rest) => Ok(Command::Help(help::COMPARE_TORCHAO)),
         "compare-torchao" => comparison(rest.into_iter()).map(Command::CompareTorchao),
         "cache" if asks_for_help(&rest) => Ok(Command::Help(help::CACHE)),
@@ -124,6 +126,13 @@ fn setup(arguments: &[OsString]) -> Result<Command> {
         return Err(usage("--cuda: torch has CUDA wheels for Linux only"));
     }
     Ok(Command::Setup { flavour, python })
+}
+
+fn test(mut arguments: Vec<OsString>) -> Command {
+    let own = arguments.iter().take_while(|word| *word != "--");
+    let at = own.enumerate().find(|(_, word)| *word == "--exhaustive").map(|(at, _)| at);
+    let exhaustive = at.map(|at| arguments.remove(at)).is_some();
+    Command::Test { exhaustive, arguments }
 }
 
 fn comparison(mut arguments: impl Iterator<Item = OsString>) -> Result<Comparison> {
@@ -257,7 +266,15 @@ mod tests {
             ("help compare-branches", Command::Help(help::COMPARE_BRANCHES)),
             (
                 "test expand -- --nocapture",
-                Command::Test { arguments: words("expand -- --nocapture") },
+                Command::Test { exhaustive: false, arguments: words("expand -- --nocapture") },
+            ),
+            (
+                "test exp_is --exhaustive -- --test-threads 1",
+                Command::Test { exhaustive: true, arguments: words("exp_is -- --test-threads 1") },
+            ),
+            (
+                "test -- --exhaustive",
+                Command::Test { exhaustive: false, arguments: words("-- --exhaustive") },
             ),
             (
                 "compare-torchao my.yml --filter int8wo --python /opt/python",

@@ -12,6 +12,7 @@ Usage: cargo xtask <command>
   compare-branches A B     two revisions, built and measured in turn, then compared
   kernels [OPTIONS]        setup, your own kernels in benches/kernels, their report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
+  results [NAME]           measure what the documents publish, into docs/results
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
   python                   the path of the Python that compiles
   cache [clear WHAT]       what is provisioned and compiled here, and be rid of it
@@ -171,12 +172,18 @@ kernel's file, with its place; nothing was measured then.
 ";
 
 pub const TEST: &str = "\
-cargo xtask test [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
+cargo xtask test [--exhaustive] [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
 
 ARGUMENTS go to `cargo test` as they are, and after `--` to the test harness:
 
   cargo xtask test                             every test of the workspace
   cargo xtask test expand -- --nocapture       tests whose name contains expand
+  cargo xtask test --exhaustive                the tests that are ignored otherwise
+  cargo xtask test --exhaustive exp_is         one of them
+
+The exhaustive tests try every float32, and every compiled variant: minutes each, one of
+them an hour. They are optimized, and need what `cargo xtask setup --python` brings.
+A test that cannot run on this machine says so, and is listed at the end.
 
 See also: cargo test --help
 ";

@@ -32,6 +32,8 @@ mod setup;
 mod environment;
 mod holdings;
 
+mod skips;
+
 mod cargo;
 mod doctor;
 mod torchao;
@@ -78,7 +80,9 @@ fn run() -> Result<ExitCode, Error> {
         Command::Repeat(repeat) => repeat::command(&workspace()?, &repeat),
         Command::CompareBranches(request) => compare_branches::command(&workspace()?, &request),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
-        Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
+        Command::Test { exhaustive, arguments } => {
+            cargo::test(&workspace()?, exhaustive, &arguments)
+        }
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
         Command::Python => Ok(environment::print()),
         Command::Cache(request) => holdings::command(request),
