@@ -188,6 +188,26 @@ A test that cannot run on this machine says so, and is listed at the end.
 See also: cargo test --help
 ";
 
+pub const RESULTS: &str = "\
+cargo xtask results [NAME]...: measure what the documents publish
+
+Each result is measured by the commands that its files name, with results of its own
+in target/results, and written to docs/results/<machine>: first `# key: value` lines
+with machine, commit, date, how quiet it was and the commands, then what the last
+command printed. The picture of a page needs chromium. Then the documents are brought
+up to date.
+
+  cargo xtask results               all that do not take too long, about 20 minutes
+  cargo xtask results operators     one of them
+  cargo xtask results --list        names, how long each takes, files
+  cargo xtask results --docs        nothing is measured; stored results go into documents
+
+In a document, what stands between `<!-- result: <machine>/<file> -->` and
+`<!-- end -->` is the file. A test holds all documents to that.
+What is not committed is refused, apart from documents: a result names its commit.
+Run it on a quiet machine.
+";
+
 pub const COMPARE_TORCHAO: &str = "\
 cargo xtask compare-torchao CONFIG [--filter REGEX] [--python PATH]
 

@@ -50,8 +50,14 @@ mod side;
 mod compare_branches;
 mod repeat;
 
+mod published;
+
 mod args;
 mod help;
+
+#[cfg(test)]
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 
 use std::process::ExitCode;
 
@@ -83,6 +89,7 @@ fn run() -> Result<ExitCode, Error> {
         Command::Test { exhaustive, arguments } => {
             cargo::test(&workspace()?, exhaustive, &arguments)
         }
+        Command::Results(request) => published::command(&workspace()?, &request),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
         Command::Python => Ok(environment::print()),
         Command::Cache(request) => holdings::command(request),
