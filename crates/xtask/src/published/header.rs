@@ -20,16 +20,13 @@ impl Header {
     /// The machine is as the records in the folder have it, which the measurement left.
     pub fn of(root: &Path, records: &Path, commands: &[&str]) -> Result<Self> {
         let environment = environment(records)?;
-        let read = |path: &[&str]| {
-            let value = path.iter().try_fold(&environment, |value, name| value.get(name));
-            value.ok_or_else(|| {
-                let records = records.display();
-                Error::new(format!("no environment.{} in {records}", path.join(".")))
-            })
+        let missing = |path: &[&str]| {
+            Error::new(format!("no environment.{} in {}", path.join("."), records.display()))
         };
-        let text =
-            |path: &[&str]| Ok::<_, Error>(read(path)?.text().unwrap_or_default().to_owned());
-        let number = |path: &[&str]| Ok::<_, Error>(read(path)?.number().unwrap_or(f64::NAN));
+        let read =
+            |path: &[&str]| path.iter().try_fold(&environment, |value, name| value.get(name));
+        let text = |path: &[&str]| read(path).and_then(Json::text).ok_or_else(|| missing(path));
+        let number = |path: &[&str]| read(path).and_then(Json::number).ok_or_else(|| missing(path));
         let machine = format!(
             "{}, {} CPUs, {:.1} GiB, {}",
             text(&["host", "cpu_model"])?,
@@ -37,14 +34,16 @@ impl Header {
             number(&["host", "memory_bytes"])? / f64::from(1 << 30),
             text(&["host", "os"])?
         );
+        let (version, capability) = (["torch", "libtorch"], ["torch", "cpu_capability"]);
+        let libtorch = format!("{}, {}", text(&version)?, text(&capability)?);
         let quiet = format!(
             "{:.2} of short equal computations took at most 2 % longer than the fastest",
             number(&["quiet", "score"])?
         );
         let mut lines = vec![
             ("machine".to_owned(), machine),
-            ("libtorch".to_owned(), text(&["torch", "version"])?),
-            ("rustc".to_owned(), text(&["rustc"])?),
+            ("libtorch".to_owned(), libtorch),
+            ("rustc".to_owned(), text(&["rustc"])?.to_owned()),
             ("commit".to_owned(), git::git(root, &["rev-parse", "HEAD"])?),
             ("date".to_owned(), now()?),
             ("quiet".to_owned(), quiet),
@@ -120,6 +119,37 @@ fn now() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_is_as_the_records_have_it() {
+        let root = std::env::temp_dir().join(format!("xtask-header-{}", std::process::id()));
+        fs::create_dir_all(root.join("new")).expect("a folder");
+        fs::create_dir_all(root.join("runs")).expect("a folder");
+        let clone = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let nothing = Header::of(clone, &root, &[]).expect_err("no record");
+        assert!(nothing.what().starts_with("nothing was measured"), "{nothing}");
+        let record = |quiet: &str| {
+            let host = r#"{"cpu_model":"A","cpus":2,"memory_bytes":3221225472,"os":"linux 6"}"#;
+            let torch = r#"{"libtorch":"2.11.0","cpu_capability":"AVX2"}"#;
+            let line = format!(
+                r#"{{"environment":{{"host":{host},"torch":{torch},"rustc":"r","quiet":{quiet}}}}}"#
+            );
+            fs::write(root.join("new/inference.jsonl"), line + "\n").expect("a record");
+            Header::of(clone, &root, &["a", "b"])
+        };
+        let header = record(r#"{"score":0.875}"#).expect("all is there").to_string();
+        let lines: Vec<&str> = header.lines().collect();
+        assert_eq!(
+            lines[..2],
+            ["# machine: A, 2 CPUs, 3.0 GiB, linux 6", "# libtorch: 2.11.0, AVX2"]
+        );
+        assert!(lines[3].starts_with("# commit: ") && lines[3].len() == 50, "{header}");
+        assert!(lines[5].starts_with("# quiet: 0.88 of"), "{header}");
+        assert_eq!(lines[6..], ["# command: a", "# command: b", ""]);
+        let unmeasured = record("null").expect_err("a run that did not measure");
+        assert!(unmeasured.what().starts_with("no environment.quiet.score in "), "{unmeasured}");
+        fs::remove_dir_all(&root).expect("removed");
+    }
 
     #[test]
     fn a_header_is_read_as_it_was_written() {
