@@ -8,8 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::RESULTS;
 use super::header::Header;
+use super::{RESULTS, entry};
 use crate::error::{Error, Result};
 
 const BEGIN: &str = "<!-- result: ";
@@ -56,10 +56,16 @@ fn splice(root: &Path, document: &Path, text: &str) -> Result<String> {
         if !lines.any(|(_, line)| line == END) {
             return Err(Error::new(format!("{place}: no `{END}` follows")));
         }
-        let stored = read(&root.join(RESULTS).join(name)).map_err(|error| {
-            error.during(&place).remedy("measure it: cargo xtask results --list shows the names")
+        let entry = entry::of_file(name.rsplit('/').next().unwrap_or(name)).ok_or_else(|| {
+            Error::new(format!("{place}: there is no result `{name}`"))
+                .remedy("cargo xtask results --list shows their files")
         })?;
-        spliced += &shown(&stored, &format!("{}{name}", way(root, document)));
+        let path = root.join(RESULTS).join(name);
+        spliced += &if path.exists() {
+            shown(&read(&path)?, &format!("{}{name}", way(root, document)))
+        } else {
+            format!("Not measured yet: `cargo xtask results {}`.\n", entry.name)
+        };
         spliced += &format!("{END}\n");
     }
     Ok(spliced)
@@ -91,7 +97,6 @@ fn read(path: &Path) -> Result<String> {
 mod tests {
     use super::*;
     use crate::git;
-    use crate::published::entry::ENTRIES;
     use crate::skip;
 
     fn root() -> PathBuf {
@@ -126,7 +131,8 @@ mod tests {
             let (header, body) = Header::split(&stored);
             let name = path.rsplit('/').next().expect("it has a name");
             let known = |file: &str| file.replace(".png", ".txt") == name;
-            let entry = ENTRIES.iter().find(|it| it.files.iter().any(|file| known(file.name)));
+            let picture = name.replace(".txt", ".png");
+            let entry = entry::of_file(name).or_else(|| entry::of_file(&picture));
             let entry = entry.unwrap_or_else(|| panic!("{path}: no entry makes it"));
             for key in ["machine", "libtorch", "rustc", "commit", "date", "quiet", "command"] {
                 assert!(header.get(key).is_some(), "{path}: no {key}");
@@ -156,10 +162,10 @@ mod tests {
         fs::create_dir_all(&folder).expect("a folder");
         let commit = "0123456789abcdef";
         let stored = format!("# machine: a\n# commit: {commit}\n# date: today\n\na  1.0\n\nb ¹\n");
-        fs::write(folder.join("a.txt"), stored).expect("a result");
-        let old = "before\n<!-- result: m/a.txt -->\nold\n<!-- end -->\nafter\n";
-        let new = "before\n<!-- result: m/a.txt -->\n```text\na  1.0\n\nb ¹\n```\n\n\
-                   [Measured](LINKm/a.txt) on today, commit 0123456789ab.\n<!-- end -->\nafter\n";
+        fs::write(folder.join("repeat.txt"), stored).expect("a result");
+        let old = "before\n<!-- result: m/repeat.txt -->\nold\n<!-- end -->\nafter\n";
+        let new = "before\n<!-- result: m/repeat.txt -->\n```text\na  1.0\n\nb ¹\n```\n\n\
+                   [Measured](LINKm/repeat.txt) on today, commit 0123456789ab.\n<!-- end -->\nafter\n";
         for (document, link) in
             [("A.md", "docs/results/"), ("docs/A.md", "results/"), ("docs/results/A.md", "")]
         {
@@ -168,9 +174,15 @@ mod tests {
                 assert_eq!(splice(&root, &root.join(document), text).as_ref(), Ok(&new));
             }
         }
+        let unmeasured = "<!-- result: m/fusion.txt -->\n<!-- end -->\n";
+        let spliced = splice(&root, Path::new("A.md"), unmeasured).expect("it is in the table");
+        assert!(
+            spliced.contains("\nNot measured yet: `cargo xtask results fusion`.\n"),
+            "{spliced}"
+        );
         for (text, what) in [
-            ("<!-- result: m/a.txt -->\n", "A.md:1: no `<!-- end -->` follows"),
-            ("\n<!-- result: m/b.txt -->\n<!-- end -->\n", "A.md:2: cannot read "),
+            ("<!-- result: m/repeat.txt -->\n", "A.md:1: no `<!-- end -->` follows"),
+            ("\n<!-- result: m/b.txt -->\n<!-- end -->\n", "A.md:2: there is no result `m/b.txt`"),
         ] {
             let error = splice(&root, Path::new("A.md"), text).expect_err(text);
             assert!(error.what().starts_with(what), "{error}");

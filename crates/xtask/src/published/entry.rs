@@ -151,6 +151,11 @@ pub fn chosen(names: &[String]) -> Result<Vec<&'static Entry>> {
     names.iter().map(find).collect()
 }
 
+/// The entry that makes a file of this name.
+pub fn of_file(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.files.iter().any(|file| file.name == name))
+}
+
 /// What there is, for `--list`.
 pub fn list() -> String {
     let mut text = String::new();
