@@ -39,6 +39,10 @@ pub mod workload;
 
 pub mod harness;
 
+#[cfg(test)]
+#[path = "../tests/common/skip.rs"]
+mod skip;
+
 /// The `main` of a bench target: runs what the build script generated for `$target`.
 ///
 /// ```text

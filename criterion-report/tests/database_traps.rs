@@ -195,7 +195,7 @@ fn upstreams_forms_are_what_python_dumps() {
             .stdout(Stdio::piped())
             .spawn();
         let Ok(mut child) = child else {
-            eprintln!("skipped: no python3");
+            common::skip::tool("no python3");
             return;
         };
         let mut input = child.stdin.take().expect("it is piped");

@@ -15,15 +15,12 @@ use crate::native::package::Package;
 use crate::python;
 use crate::refusal::Refusal;
 
-/// Whether there is a Python with torch. Without one the test says so and checks nothing; where one
-/// is required, that is an error.
+/// Whether there is a Python with torch. Without one the test says so and checks nothing.
 pub(super) fn is_there() -> bool {
     match options::python_for(Device::Cpu) {
         Ok(()) => true,
         Err(refusal) => {
-            let required = std::env::var_os("CRITERION_TORCH_REQUIRE_PYTHON_TORCH");
-            assert!(required.is_none_or(|it| it != "1"), "{refusal}");
-            println!("{refusal}");
+            crate::skip::tool(refusal);
             false
         }
     }

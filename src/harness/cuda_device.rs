@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn without_a_device_the_first_call_says_why() {
         if tch::Cuda::is_available() {
-            println!("skipped: there is a CUDA device");
+            crate::skip::hardware("there is a CUDA device");
             return;
         }
         let mut step = || -> Result<(), Refusal> { panic!("no step without a device") };
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn samples_of_a_real_device_hold_time() {
         if !tch::Cuda::is_available() {
-            println!("skipped: no CUDA device");
+            crate::skip::hardware("no CUDA device");
             return;
         }
         let x = Tensor::rand([512, 512], (Kind::Float, tch::Device::Cuda(0)));

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn without_a_gpu_it_says_why() {
         if tch::Cuda::is_available() {
-            println!("skipped: there is a CUDA device");
+            crate::skip::hardware("there is a CUDA device");
             return;
         }
         let refusal = Flush::new(Device::Cuda(0)).expect_err("no device");

@@ -215,7 +215,6 @@ mod tests {
         match self_test(0) {
             Ok(found) => println!("{found:?}"),
             Err(Refusal::Skipped(reason)) => {
-                println!("skipped: {reason}");
                 assert!(reason.contains("CUDA") || reason.contains("NVML"), "{reason}");
             }
             Err(other) => panic!("{other}"),

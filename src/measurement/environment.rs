@@ -95,7 +95,8 @@ fn onednn(configuration: &str) -> Option<String> {
 /// The working tree of the benchmark's own package.
 #[derive(Debug, Default, PartialEq)]
 struct Git {
-    /// The commit, and `-dirty` when tracked files differ from it.
+    /// The commit, and `-dirty` when tracked files differ from it, other than documents: nothing of
+    /// them is measured, and published results are among them.
     revision: Option<String>,
     branch: Option<String>,
 }
@@ -117,7 +118,9 @@ impl Git {
         };
         let revision = || {
             let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-            let dirty = git(&["status", "--porcelain", "--untracked-files=no"])?;
+            let measured = [".", ":!docs", ":!*.md"];
+            let status = ["status", "--porcelain", "--untracked-files=no", "--"];
+            let dirty = git(&[&status[..], &measured].concat())?;
             Some(if dirty.is_empty() { commit } else { format!("{commit}-dirty") })
         };
         // Fails where a commit is checked out and no branch.

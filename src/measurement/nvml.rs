@@ -165,7 +165,7 @@ mod tests {
     fn every_cuda_device_has_its_probe() {
         let devices = cuda::build().expect("always answers").map_or(0, |build| build.devices);
         if devices == 0 {
-            println!("skipped: no CUDA device");
+            crate::skip::hardware("no CUDA device");
         }
         for index in 0..devices {
             let mut probe = open(index).expect("the driver brings NVML");

@@ -186,7 +186,7 @@ mod tests {
     fn every_device_describes_itself() {
         let devices = build().expect("always answers").map_or(0, |build| build.devices);
         if devices == 0 {
-            println!("skipped: no CUDA device");
+            crate::skip::hardware("no CUDA device");
         }
         for index in 0..devices {
             let device = device(index).expect("counted devices exist");

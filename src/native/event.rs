@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn longer_work_takes_longer() {
         if !tch::Cuda::is_available() {
-            println!("skipped: no CUDA device");
+            crate::skip::hardware("no CUDA device");
             return;
         }
         let x = Tensor::rand([2048, 2048], (Kind::Float, Device::Cuda(0)));

@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_layer_multiplies_on_the_device() {
         if !tch::Cuda::is_available() {
-            println!("skipped: no CUDA device");
+            crate::skip::hardware("no CUDA device");
             return;
         }
         let device = Device::Cuda(0);
@@ -90,7 +90,7 @@ mod tests {
         let weight = quantized.dequantize().unwrap();
         let layer = match layer(quantized) {
             Ok(layer) => layer,
-            Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+            Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
             Err(other) => panic!("{other}"),
         };
         assert!(layer.kernels().is_empty());

@@ -139,7 +139,7 @@ fn layers_of_hard_rows_are_finite_or_refused() {
 #[test]
 fn layers_compute_what_their_numbers_stand_for() {
     if !recipes::integer_products_are_exact().unwrap() {
-        println!("skipped: int8 products saturate on this CPU (no VNNI)");
+        crate::skip::hardware("int8 products saturate on this CPU (no VNNI)");
         return;
     }
     for recipe in recipes_of_int8() {

@@ -57,7 +57,7 @@ fn every_model_passes_its_check_in_every_dtype_and_recipe() {
 #[test]
 fn on_cuda_too() {
     if !matches!(device::resolve(Device::Cuda), Ok(tch::Device::Cuda(_))) {
-        println!("skipped: no cuda device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     for model in ModelKind::all() {

@@ -150,7 +150,7 @@ fn for_cuda_every_variant_is_let_through_or_refused_as_written() {
                 refused_as_written(&what, &case, None);
             }
             Some(Refusal::Unsupported(reason)) if is_of_the_device(&reason) => {
-                println!("skipped: {what}: {reason}");
+                crate::skip::hardware(format_args!("{what}: {reason}"));
             }
             refusal => refused_as_written(&what, &case, refusal),
         }
@@ -160,7 +160,7 @@ fn for_cuda_every_variant_is_let_through_or_refused_as_written() {
 #[test]
 fn on_cuda_every_variant_that_is_let_through_passes() {
     if !matches!(device::resolve(Device::Cuda), Ok(tch::Device::Cuda(_))) {
-        println!("skipped: no cuda device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     for (variant, case) in cases(Device::Cuda).filter(|(_, case)| constraint(case).is_none()) {
@@ -171,9 +171,9 @@ fn on_cuda_every_variant_that_is_let_through_passes() {
                 passes_its_check(&what, variant, &case, &*workload);
             }
             // No compiler for kernels of our own, or a device that is too old.
-            Err(Refusal::Skipped(reason)) => println!("skipped: {what}: {reason}"),
+            Err(Refusal::Skipped(reason)) => crate::skip::tool(format_args!("{what}: {reason}")),
             Err(Refusal::Unsupported(reason)) if is_of_the_device(&reason) => {
-                println!("skipped: {what}: {reason}");
+                crate::skip::hardware(format_args!("{what}: {reason}"));
             }
             Err(other) => panic!("{what}: {other}"),
         }

@@ -13,4 +13,6 @@ mod cases;
 mod peer;
 mod real;
 mod rounds;
+#[path = "../common/skip.rs"]
+mod skip;
 mod table;

@@ -14,7 +14,7 @@ use crate::torchao::rounds::Side;
 fn python() -> Option<OsString> {
     let python = std::env::var_os(PYTHON).filter(|value| !value.is_empty());
     if python.is_none() {
-        eprintln!("skipped: {PYTHON} names no Python that has torch and torchao");
+        crate::skip::tool(format_args!("{PYTHON} names no Python that has torch and torchao"));
     }
     python
 }

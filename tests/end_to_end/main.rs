@@ -7,3 +7,5 @@ mod inference;
 mod kernels;
 mod lab;
 mod operators;
+#[path = "../common/skip.rs"]
+mod skip;

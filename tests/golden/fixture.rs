@@ -112,6 +112,12 @@ impl Fixture {
         assert_eq!(different, 0, "{what}: {different} of {} differ", expected.numel());
     }
 
+    /// The norm of the difference between `found` and the tensor `name`.
+    pub fn distance(&self, name: &str, found: &Tensor) -> f64 {
+        let expected = self.tensor(name).to_kind(Kind::Double);
+        (found.to_kind(Kind::Double) - expected).norm().double_value(&[])
+    }
+
     /// Demands that `found` is the tensor `name` within `steps` of its dtype's precision, measured
     /// against the largest value of the row: what another order of summation can change. What is
     /// not finite has to be the same.

@@ -6,9 +6,6 @@ use criterion_torch::kernel::prelude::*;
 
 use super::{check, gemv_cuda, heat_cuda, sum_cuda};
 
-/// Set where this must not be skipped.
-const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_NVRTC";
-
 /// Each source, with its entry functions but for their precision, and the precisions.
 fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 3] {
     use Dtype::{BFloat16, Float16, Float32, Float64};
@@ -26,8 +23,7 @@ fn every_source_compiles_to_its_entry_functions() {
             let cubin = match source.compile(capability) {
                 Ok(cubin) => cubin,
                 Err(Refusal::Skipped(reason)) => {
-                    assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set: {reason}");
-                    return println!("skipped: {reason}");
+                    return crate::skip::tool(reason);
                 }
                 Err(other) => panic!("{other}"),
             };
@@ -64,9 +60,7 @@ fn a_mistake_is_shown_with_its_place() {
     let source = Source { name: "wrong.cu", text: "\nint f() { return g(); }" };
     match source.compile((8, 0)) {
         Err(Refusal::Failed(text)) => assert!(text.contains("wrong.cu(2): error"), "{text}"),
-        Err(Refusal::Skipped(reason)) if std::env::var_os(REQUIRED).is_none() => {
-            println!("skipped: {reason}");
-        }
+        Err(Refusal::Skipped(reason)) => crate::skip::tool(reason),
         other => panic!("{other:?}"),
     }
 }

@@ -10,6 +10,8 @@
 mod check;
 mod cuda;
 mod shipped;
+#[path = "../common/skip.rs"]
+mod skip;
 mod tolerances;
 
 #[path = "../../benches/kernels/decode_gemv/kernel.rs"]

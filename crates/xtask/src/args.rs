@@ -10,6 +10,7 @@ use crate::flavour::Flavour;
 use crate::help;
 use crate::holdings::{Clear, Format, Request};
 use crate::kernels::Options;
+use crate::published;
 use crate::repeat::Repeat;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,8 +31,11 @@ pub enum Command {
     Kernels(Options),
     /// The arguments go to `cargo test` as they are.
     Test {
+        /// Those that are ignored otherwise, and no others.
+        exhaustive: bool,
         arguments: Vec<OsString>,
     },
+    Results(published::Request),
     CompareTorchao(Comparison),
     Python,
     Cache(Request),
@@ -69,7 +73,9 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
         "kernels" if asks_for_help(&rest) => Ok(Command::Help(help::KERNELS)),
         "kernels" => Options::parse(rest.into_iter()).map(Command::Kernels),
         "test" if asks_for_help(&rest) => Ok(Command::Help(help::TEST)),
-        "test" => Ok(Command::Test { arguments: rest }),
+        "test" => Ok(test(rest)),
+        "results" if asks_for_help(&rest) => Ok(Command::Help(help::RESULTS)),
+        "results" => published::Request::parse(&rest).map(Command::Results),
         "compare-torchao" if asks_for_help(&rest) => Ok(Command::Help(help::COMPARE_TORCHAO)),
         "compare-torchao" => comparison(rest.into_iter()).map(Command::CompareTorchao),
         "cache" if asks_for_help(&rest) => Ok(Command::Help(help::CACHE)),
@@ -81,6 +87,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
                 Some("compare-branches") => help::COMPARE_BRANCHES,
                 Some("kernels") => help::KERNELS,
                 Some("test") => help::TEST,
+                Some("results") => help::RESULTS,
                 Some("compare-torchao") => help::COMPARE_TORCHAO,
                 Some("python") => help::PYTHON,
                 Some("cache") => help::CACHE,
@@ -124,6 +131,13 @@ fn setup(arguments: &[OsString]) -> Result<Command> {
         return Err(usage("--cuda: torch has CUDA wheels for Linux only"));
     }
     Ok(Command::Setup { flavour, python })
+}
+
+fn test(mut arguments: Vec<OsString>) -> Command {
+    let own = arguments.iter().take_while(|word| *word != "--");
+    let at = own.enumerate().find(|(_, word)| *word == "--exhaustive").map(|(at, _)| at);
+    let exhaustive = at.map(|at| arguments.remove(at)).is_some();
+    Command::Test { exhaustive, arguments }
 }
 
 fn comparison(mut arguments: impl Iterator<Item = OsString>) -> Result<Comparison> {
@@ -212,8 +226,8 @@ fn unknown(command: &str, word: &OsString) -> Error {
 
 fn usage(what: &str) -> Error {
     Error::usage(what).remedy(
-        "the commands are setup, bench, compare-branches, kernels, test, compare-torchao, python, \
-         cache and doctor: cargo xtask --help",
+        "the commands are setup, bench, compare-branches, kernels, test, results, compare-torchao, \
+         python, cache and doctor: cargo xtask --help",
     )
 }
 
@@ -257,7 +271,15 @@ mod tests {
             ("help compare-branches", Command::Help(help::COMPARE_BRANCHES)),
             (
                 "test expand -- --nocapture",
-                Command::Test { arguments: words("expand -- --nocapture") },
+                Command::Test { exhaustive: false, arguments: words("expand -- --nocapture") },
+            ),
+            (
+                "test exp_is --exhaustive -- --test-threads 1",
+                Command::Test { exhaustive: true, arguments: words("exp_is -- --test-threads 1") },
+            ),
+            (
+                "test -- --exhaustive",
+                Command::Test { exhaustive: false, arguments: words("-- --exhaustive") },
             ),
             (
                 "compare-torchao my.yml --filter int8wo --python /opt/python",
@@ -275,6 +297,15 @@ mod tests {
                     python: None,
                 }),
             ),
+            ("results", Command::Results(published::Request::Measure(vec![]))),
+            ("results --list", Command::Results(published::Request::List)),
+            ("results --docs", Command::Results(published::Request::Documents)),
+            (
+                "results repeat",
+                Command::Results(published::Request::Measure(vec!["repeat".to_owned()])),
+            ),
+            ("results --help", Command::Help(help::RESULTS)),
+            ("help results", Command::Help(help::RESULTS)),
             ("compare-torchao --help", Command::Help(help::COMPARE_TORCHAO)),
             ("help compare-torchao", Command::Help(help::COMPARE_TORCHAO)),
             ("cache", Command::Cache(Request::Show(Format::Table))),
@@ -329,6 +360,9 @@ mod tests {
             ("cache list --format csv", "cache: --format is table or json, not \"csv\""),
             ("cache show", "cache does not know \"show\""),
             ("kernels --iters", "--iters needs a value"),
+            ("results speed", "there is no result \"speed\""),
+            ("results --docs repeat", "results: --docs stands alone"),
+            ("results --fast", "results does not know \"--fast\""),
             ("python -c", "python does not know \"-c\""),
             ("doctor --fix", "doctor does not know \"--fix\""),
         ] {

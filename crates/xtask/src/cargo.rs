@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::results::{HOME, Results};
 use crate::setup;
+use crate::skips::Skips;
 use crate::workspace::Workspace;
 use ::libtorch::{COMPILER_PYTHON, PYTHON};
 
@@ -108,10 +109,22 @@ pub const CASES_FAILED: i32 = 1;
 /// How one ends that refuses its command line or a config.
 const MISTAKE: i32 = 2;
 
-/// `cargo xtask test`: every test of the workspace.
-pub fn test(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
+/// The tests that are ignored otherwise are all in the library, and too slow without optimization.
+const EXHAUSTIVE: &[&str] = &["test", "--release", "--package", "criterion-torch", "--lib"];
+
+/// `cargo xtask test`: every test of the workspace, or those that are ignored otherwise.
+pub fn test(workspace: &Workspace, exhaustive: bool, arguments: &[OsString]) -> Result<ExitCode> {
     setup::before(workspace)?;
-    Ok(exit_code(status(command(workspace, &["test", "--workspace"], arguments))?))
+    let skips = Skips::below(&target(workspace.root())?)?;
+    let words = if exhaustive { EXHAUSTIVE } else { &["test", "--workspace"] };
+    let mut cargo = command(workspace, words, arguments);
+    if exhaustive {
+        let separated = arguments.iter().any(|word| word == "--");
+        cargo.args((!separated).then_some("--")).arg("--ignored");
+    }
+    let status = status(skips.told(cargo))?;
+    eprint!("{}", skips.summary()?);
+    Ok(exit_code(status))
 }
 
 /// `compare-torchao`, on a libtorch that is there: the `self_test` bench, which holds the loop.

@@ -12,6 +12,7 @@ Usage: cargo xtask <command>
   compare-branches A B     two revisions, built and measured in turn, then compared
   kernels [OPTIONS]        setup, your own kernels in benches/kernels, their report
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
+  results [NAME]           measure what the documents publish, into docs/results
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
   python                   the path of the Python that compiles
   cache [clear WHAT]       what is provisioned and compiled here, and be rid of it
@@ -171,14 +172,40 @@ kernel's file, with its place; nothing was measured then.
 ";
 
 pub const TEST: &str = "\
-cargo xtask test [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
+cargo xtask test [--exhaustive] [ARGUMENTS]: setup, cargo test --workspace ARGUMENTS
 
 ARGUMENTS go to `cargo test` as they are, and after `--` to the test harness:
 
   cargo xtask test                             every test of the workspace
   cargo xtask test expand -- --nocapture       tests whose name contains expand
+  cargo xtask test --exhaustive                the tests that are ignored otherwise
+  cargo xtask test --exhaustive exp_is         one of them
+
+The exhaustive tests try every float32, and every compiled variant: minutes each, one of
+them an hour. They are optimized, and need what `cargo xtask setup --python` brings.
+A test that cannot run on this machine says so, and is listed at the end.
 
 See also: cargo test --help
+";
+
+pub const RESULTS: &str = "\
+cargo xtask results [NAME]...: measure what the documents publish
+
+Each result is measured by the commands that its files name, with results of its own
+in target/results, and written to docs/results/<machine>: first `# key: value` lines
+with machine, commit, date, how quiet it was and the commands, then what the last
+command printed. The picture of a page needs chromium. Then the documents are brought
+up to date.
+
+  cargo xtask results               all that do not take too long, about 20 minutes
+  cargo xtask results operators     one of them
+  cargo xtask results --list        names, how long each takes, files
+  cargo xtask results --docs        nothing is measured; stored results go into documents
+
+In a document, what stands between `<!-- result: <machine>/<file> -->` and
+`<!-- end -->` is the file. A test holds all documents to that.
+What is not committed is refused, apart from documents: a result names its commit.
+Run it on a quiet machine.
 ";
 
 pub const COMPARE_TORCHAO: &str = "\

@@ -33,6 +33,8 @@ mod setup;
 mod environment;
 mod holdings;
 
+mod skips;
+
 mod cargo;
 mod doctor;
 mod torchao;
@@ -49,8 +51,14 @@ mod side;
 mod compare_branches;
 mod repeat;
 
+mod published;
+
 mod args;
 mod help;
+
+#[cfg(test)]
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
 
 use std::process::ExitCode;
 
@@ -79,7 +87,10 @@ fn run() -> Result<ExitCode, Error> {
         Command::Repeat(repeat) => repeat::command(&workspace()?, &repeat),
         Command::CompareBranches(request) => compare_branches::command(&workspace()?, &request),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
-        Command::Test { arguments } => cargo::test(&workspace()?, &arguments),
+        Command::Test { exhaustive, arguments } => {
+            cargo::test(&workspace()?, exhaustive, &arguments)
+        }
+        Command::Results(request) => published::command(&workspace()?, &request),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
         Command::Python => Ok(environment::print()),
         Command::Cache(request) => holdings::command(request),

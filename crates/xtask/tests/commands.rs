@@ -5,6 +5,8 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use common::{Outcome, Scratch};
 
@@ -234,6 +236,45 @@ fn test_covers_the_workspace() {
     let scratch = provisioned();
     scratch.run(&["test", "--", "--nocapture"]).assert_fine();
     assert_eq!(calls(&scratch), ["test --workspace -- --nocapture"]);
+}
+
+#[test]
+fn exhaustive_tests_are_those_that_are_ignored_otherwise() {
+    let scratch = provisioned();
+    scratch.run(&["test", "--exhaustive", "exp_is"]).assert_fine();
+    scratch.run(&["test", "--exhaustive", "--", "--nocapture"]).assert_fine();
+    let test = "test --release --package criterion-torch --lib";
+    let called = ["exp_is -- --ignored", "-- --nocapture --ignored"];
+    assert_eq!(calls(&scratch), called.map(|it| format!("{test} {it}")));
+}
+
+/// The command runs the library's alone.
+#[test]
+fn ignored_tests_are_all_in_the_library() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let listed = Command::new("git")
+        .args(["grep", "-lE", r"^\s*#\[ignore", "--", "*.rs"])
+        .current_dir(root)
+        .output()
+        .expect("git is there");
+    let listed = String::from_utf8(listed.stdout).expect("paths are text");
+    assert!(listed.lines().count() > 1, "{listed}");
+    assert!(listed.lines().all(|path| path.starts_with("src/")), "{listed}");
+}
+
+#[test]
+fn skipped_tests_are_counted_at_the_end() {
+    let scratch = provisioned();
+    let none = scratch.run(&["test"]);
+    assert_eq!(none.assert_fine().stderr, "no test was skipped\n");
+    // Twice by the same test, as where it looks again for each dtype.
+    let b = "skipped: b::second: no CUDA device\n";
+    scratch.set("skips", &format!("{b}{b}skipped: a::first: no compiler: not found\n"));
+    scratch.set("fail", "101");
+    let some = scratch.run(&["test"]);
+    assert_eq!(some.code, Some(101));
+    let (a, b) = ("  a::first: no compiler: not found\n", "  b::second: no CUDA device\n");
+    assert_eq!(some.stderr, format!("2 tests were skipped:\n{a}{b}"));
 }
 
 /// A config in the clone, and the call that compares it.

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 pub mod many;
+#[path = "../../../tests/common/skip.rs"]
+pub mod skip;
 pub mod sweep;
 
 use std::path::PathBuf;

@@ -8,9 +8,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Where this is set, a browser has to be there.
-const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_CHROMIUM";
-
 /// Codes of keys that are no letters, as WebDriver has them.
 pub mod key {
     pub const TAB: &str = "\u{e004}";
@@ -44,8 +41,7 @@ impl Browser {
         let mut driver = match started {
             Ok(driver) => driver,
             Err(error) => {
-                assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set: {error}");
-                println!("skipped: no chromedriver");
+                crate::common::skip::tool(format_args!("no chromedriver: {error}"));
                 return None;
             }
         };

@@ -175,7 +175,7 @@ print(f'Fastest Softmax: {fastest["implementation"]} ({fastest["time_ms"]:.3f} m
     assert!(run(&criterion, &args).status.success());
     let python = Command::new("python3").args(["-c", SCRIPTS, path]).output();
     let Ok(python) = python else {
-        eprintln!("not tested: there is no python3");
+        crate::common::skip::tool("no python3");
         return;
     };
     assert!(python.status.success(), "{}", err(&python));

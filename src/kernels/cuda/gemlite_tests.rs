@@ -291,7 +291,7 @@ fn the_name_is_of_the_kernel_that_runs() {
 #[test]
 fn kernels_multiply_on_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     let device = Device::Cuda(0);
@@ -310,7 +310,7 @@ fn kernels_multiply_on_the_device() {
                 let product = Product::new(bits, kind, sizes);
                 let weight = match product.gemlite(device) {
                     Ok(weight) => weight,
-                    Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+                    Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
                     Err(other) => panic!("{other}"),
                 };
                 let mut y = Tensor::full([m, n], f64::NAN, (kind, device));

@@ -209,14 +209,14 @@ fn tensors_that_do_not_fit_are_refused() {
 #[test]
 fn kernels_take_means_on_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     for kind in KINDS {
         let loaded = MseLoss::load(kind, 0).and_then(|it| Ok((it, CrossEntropy::load(kind, 0)?)));
         let (mse, entropy) = match loaded {
             Ok(kernels) => kernels,
-            Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+            Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
             Err(other) => panic!("{other}"),
         };
         for (size, layouts) in MSE.into_iter().chain([([2048, 4096], [Layout::Dense; 2])]) {

@@ -217,14 +217,14 @@ fn the_name_is_of_the_kernel_that_runs() {
 #[test]
 fn kernels_normalize_on_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     for norm in Norm::ALL {
         for kind in KINDS {
             let kernels = match Normalization::load(norm, kind, 0) {
                 Ok(kernels) => kernels,
-                Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+                Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
                 Err(other) => panic!("{other}"),
             };
             for (dim, layouts) in DIMS {

@@ -191,14 +191,14 @@ fn the_name_is_of_the_kernel_that_runs() {
 #[test]
 fn kernels_compute_on_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     for operation in Operation::ALL {
         for kind in KINDS {
             let kernels = match Pointwise::load(operation, kind, 0) {
                 Ok(kernels) => kernels,
-                Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+                Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
                 Err(other) => panic!("{other}"),
             };
             for (size, layouts) in SIZES.into_iter().chain([([4096, 768], [Layout::Dense; 2])]) {

@@ -128,13 +128,13 @@ fn tensors_that_do_not_fit_are_refused() {
 #[test]
 fn kernels_compute_on_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     for kind in KINDS {
         let kernels = match Softmax::load(kind, 0) {
             Ok(kernels) => kernels,
-            Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+            Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
             Err(other) => panic!("{other}"),
         };
         for (dim, layouts) in DIMS {

@@ -33,9 +33,6 @@ const CAPABILITIES: [Capability; 3] = [
     Capability { major: 10, minor: 0 },
 ];
 
-/// Set where these tests must not be skipped.
-const REQUIRED: &str = "CRITERION_TORCH_REQUIRE_NVRTC";
-
 /// Whether there is an NVRTC. A missing one has to be told as such.
 fn has_compiler() -> bool {
     match libraries::nvrtc() {
@@ -44,8 +41,7 @@ fn has_compiler() -> bool {
             true
         }
         Err(Refusal::Skipped(reason)) => {
-            assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, but {reason}");
-            println!("skipped: {reason}");
+            crate::skip::tool(reason);
             false
         }
         Err(other) => panic!("{other}"),

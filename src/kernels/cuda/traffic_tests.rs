@@ -100,12 +100,12 @@ fn the_name_is_of_the_kernel_that_runs() {
 #[test]
 fn kernels_pass_over_memory_of_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     let traffic = match Traffic::load(0) {
         Ok(traffic) => traffic,
-        Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+        Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
         Err(other) => panic!("{other}"),
     };
     let device = Device::Cuda(0);

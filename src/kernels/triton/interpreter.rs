@@ -31,7 +31,7 @@ pub(super) fn interpreter() -> Option<&'static Python> {
 fn lacking(reason: &str) -> Option<&'static Python> {
     let is_chosen = std::env::var_os("CRITERION_TORCH_PYTHON").is_some_and(|it| !it.is_empty());
     assert!(!is_chosen, "{reason}");
-    println!("skipped: {reason}");
+    crate::skip::tool(reason);
     None
 }
 

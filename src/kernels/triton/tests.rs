@@ -136,7 +136,7 @@ fn a_mistake_is_quoted() {
 #[test]
 fn kernels_are_right_on_the_device() {
     if !tch::Cuda::is_available() {
-        println!("skipped: no CUDA device");
+        crate::skip::hardware("no CUDA device");
         return;
     }
     let device = Device::Cuda(0);
@@ -145,7 +145,7 @@ fn kernels_are_right_on_the_device() {
         for columns in [64, 65, 768, 4097, 40_000] {
             match run_on(device, kind, columns) {
                 Ok(()) => {}
-                Err(Refusal::Skipped(reason)) => return println!("skipped: {reason}"),
+                Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
                 Err(other) => panic!("{other}"),
             }
         }

@@ -58,7 +58,7 @@ fn every_fact_is_of_its_kind() {
 #[test]
 fn of_an_absent_device_the_author_has_the_word() {
     if tch::Cuda::is_available() {
-        println!("skipped: there is one");
+        crate::skip::hardware("there is a CUDA device");
         return;
     }
     let skipped = |checks: &[&str]| {

@@ -47,11 +47,18 @@ fn the_interval_of_several_launches_holds_the_true_ratio() {
         Model::Outliers,
     ];
     for model in models {
-        for between in [0.0, 0.005, 0.02] {
+        for between in [0.0, 0.005, 0.02, 0.05] {
             for count in [2, 3, 5, 8] {
                 let held = coverage(model, between, count);
                 println!("{model:?} {between} {count}: {held:.1}");
                 assert!(held >= 93.0, "{model:?}, {between}, {count} launches: {held}");
+                // An interval that is too wide holds the ratio, too. It may be so where launches
+                // hardly differ, or where a launch drifts by more than they do; and of two or
+                // three launches the degrees of freedom are estimated low.
+                if between >= 0.05 && model != Model::Drift {
+                    let most = if count < 5 { 99.0 } else { 97.5 };
+                    assert!(held <= most, "{model:?}, {between}, {count} launches: {held}");
+                }
             }
         }
     }

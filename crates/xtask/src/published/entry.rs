@@ -1,0 +1,195 @@
+//! What is published: each result's name, its files, and the commands that make them.
+
+use crate::error::{Error, Result};
+
+/// A result that can be measured again.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: &'static str,
+    /// How long it takes on two cores, without what it has to build.
+    pub minutes: u32,
+    /// Too long for a run of all entries.
+    pub only_by_name: bool,
+    /// Run first, with results of their own.
+    pub runs: &'static [&'static str],
+    pub files: &'static [File],
+}
+
+/// A file, and the command that prints it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct File {
+    pub name: &'static str,
+    pub command: &'static str,
+}
+
+impl File {
+    /// Whether the command prints a page, of which the file is a picture.
+    pub fn is_picture(&self) -> bool {
+        self.name.ends_with(".png")
+    }
+}
+
+/// Leaves a record of the machine, for commands that leave none.
+const MACHINE: &str = "cargo bench --bench calibration -- '/copy/.*8KiB'";
+
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "inference",
+        minutes: 1,
+        only_by_name: false,
+        runs: &["cargo bench --bench inference"],
+        files: &[
+            File { name: "inference.txt", command: "cargo criterion-report show" },
+            File {
+                name: "inference-excerpt.txt",
+                command: "cargo criterion-report show --filter '/linear/cpu/([^-]+|int4wo-64-hqq|\
+                          gemlitewo-4-64|uintx-4-64[+]packed)/bf16-(1x|64x)'",
+            },
+            File { name: "report.png", command: "cargo criterion-report html" },
+        ],
+    },
+    Entry {
+        name: "fusion",
+        minutes: 5,
+        only_by_name: false,
+        runs: &["BENCH_CONFIG=configs/suites/fusion-cpu.yml cargo bench --bench fusion"],
+        files: &[
+            File { name: "fusion.txt", command: "cargo criterion-report fusion" },
+            File {
+                name: "fusion-excerpt.txt",
+                command: "cargo criterion-report fusion --filter \
+                          '(linear_bias/cpu/.*/f32-512x|full_attention/cpu/.*/f32-4x256x64$)'",
+            },
+        ],
+    },
+    Entry {
+        name: "calibration",
+        minutes: 2,
+        only_by_name: false,
+        runs: &["cargo bench --bench fusion", "cargo bench --bench calibration"],
+        files: &[File { name: "calibration.txt", command: "cargo criterion-report calibration" }],
+    },
+    Entry {
+        name: "operators",
+        minutes: 4,
+        only_by_name: false,
+        runs: &["BENCH_CONFIG=configs/suites/operators-cpu.yml cargo bench --bench operators -- \
+                 '/(gelu|silu|layer_norm|softmax|add_layer_norm)/'"],
+        files: &[
+            File { name: "operators.txt", command: "cargo criterion-report operators" },
+            File {
+                name: "operators-excerpt.txt",
+                command: "cargo criterion-report operators --filter \
+                          '(/gelu/.*/f32|/layer_norm/.*/bf16)-32x512x768$'",
+            },
+        ],
+    },
+    Entry {
+        name: "compiled",
+        minutes: 2,
+        only_by_name: false,
+        runs: &[
+            "cargo xtask setup --python",
+            "BENCH_CONFIG=configs/suites/compile-cpu.yml cargo bench --bench inference",
+        ],
+        files: &[
+            File { name: "compiled.txt", command: "cargo criterion-report show" },
+            File {
+                name: "compiled-excerpt.txt",
+                command: "cargo criterion-report show --columns latency,speedup",
+            },
+        ],
+    },
+    Entry {
+        name: "compiled-torchao",
+        minutes: 2,
+        only_by_name: false,
+        runs: &[MACHINE],
+        files: &[File {
+            name: "compiled-torchao.txt",
+            command: r"cargo xtask compare-torchao configs/suites/compile-cpu.yml --filter '\+'",
+        }],
+    },
+    Entry {
+        name: "self-test",
+        minutes: 3,
+        only_by_name: false,
+        runs: &[MACHINE],
+        files: &[File { name: "self-test.txt", command: "cargo bench --bench self_test" }],
+    },
+    Entry {
+        name: "repeat",
+        minutes: 10,
+        only_by_name: true,
+        runs: &[MACHINE],
+        files: &[File { name: "repeat.txt", command: "cargo bench --bench self_test -- repeat" }],
+    },
+    Entry {
+        name: "compare-planted",
+        minutes: 20,
+        only_by_name: true,
+        runs: &["docs/results/planted/measure"],
+        files: &[File {
+            name: "compare-planted.txt",
+            command: "cargo criterion-report compare planted-a planted-b --latency-threshold 0.03 \
+                      --all",
+        }],
+    },
+];
+
+/// The entries that are asked for; without a name, those that are not too long.
+pub fn chosen(names: &[String]) -> Result<Vec<&'static Entry>> {
+    if names.is_empty() {
+        return Ok(ENTRIES.iter().filter(|entry| !entry.only_by_name).collect());
+    }
+    let find = |name: &String| {
+        ENTRIES.iter().find(|entry| entry.name == *name).ok_or_else(|| {
+            Error::usage(format!("there is no result \"{name}\""))
+                .remedy("cargo xtask results --list shows them")
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// The entry that makes a file of this name.
+pub fn of_file(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.files.iter().any(|file| file.name == name))
+}
+
+/// What there is, for `--list`.
+pub fn list() -> String {
+    let mut text = String::new();
+    for Entry { name, minutes, only_by_name, files, .. } in ENTRIES {
+        let files: Vec<&str> = files.iter().map(|file| file.name).collect();
+        let note = if *only_by_name { ", only by name" } else { "" };
+        text += &format!("{name:<17} {minutes:>2} min{note:<14}  {}\n", files.join(", "));
+    }
+    let together: u32 = ENTRIES.iter().filter(|it| !it.only_by_name).map(|it| it.minutes).sum();
+    text + &format!("without a name: {together} min, and what has to be built\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_them_together_take_less_than_twenty_minutes() {
+        let together = chosen(&[]).expect("no name is wrong");
+        assert!(together.iter().map(|entry| entry.minutes).sum::<u32>() <= 20);
+        assert!(together.len() < ENTRIES.len());
+        assert!(list().ends_with("without a name: 19 min, and what has to be built\n"));
+    }
+
+    #[test]
+    fn names_are_unique_and_a_wrong_one_is_refused() {
+        let files = ENTRIES.iter().flat_map(|entry| entry.files).map(|file| file.name);
+        let mut names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).chain(files).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert_eq!(chosen(&["repeat".to_owned()]).expect("it is there")[0].name, "repeat");
+        let error = chosen(&["latency".to_owned()]).expect_err("there is none");
+        assert_eq!((error.what(), error.exit_code()), ("there is no result \"latency\"", 2));
+    }
+}

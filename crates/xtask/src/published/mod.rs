@@ -1,0 +1,194 @@
+//! `cargo xtask results`: measures what the documents publish, and puts it into them.
+
+mod documents;
+mod entry;
+mod header;
+mod words;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::cargo::{self, CASES_FAILED};
+use crate::error::{Error, Result};
+use crate::git;
+use crate::results::HOME;
+use crate::setup;
+use crate::workspace::Workspace;
+use entry::{Entry, File};
+use header::Header;
+
+/// Where results lie in the clone, and the pictures.
+pub const RESULTS: &str = "docs/results";
+const IMAGES: &str = "docs/images";
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    List,
+    /// Into the documents, as they are stored.
+    Documents,
+    /// Those of these names; of none, all that are not too long.
+    Measure(Vec<String>),
+}
+
+impl Request {
+    pub fn parse(arguments: &[OsString]) -> Result<Self> {
+        let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+        let flags: Vec<&str> =
+            words.iter().map(|it| &**it).filter(|it| it.starts_with('-')).collect();
+        match (&flags[..], words.len()) {
+            ([], _) => {
+                let names: Vec<String> = words.into_iter().map(|word| word.into_owned()).collect();
+                entry::chosen(&names)?;
+                Ok(Self::Measure(names))
+            }
+            (["--list"], 1) => Ok(Self::List),
+            (["--docs"], 1) => Ok(Self::Documents),
+            (["--list" | "--docs"], _) => {
+                Err(Error::usage(format!("results: {} stands alone", flags[0])))
+            }
+            ([flag, ..], _) => Err(Error::usage(format!("results does not know \"{flag}\""))
+                .remedy("cargo xtask results --help")),
+        }
+    }
+}
+
+pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
+    let root = workspace.root();
+    match request {
+        Request::List => print!("{}", entry::list()),
+        Request::Documents => documents::write(root)?,
+        Request::Measure(names) => {
+            clean(root)?;
+            setup::before(workspace)?;
+            for entry in entry::chosen(names)? {
+                measure(root, entry)?;
+            }
+            documents::write(root)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A result names a commit, so nothing else may be measured. Documents are not measured, and results
+/// are documents.
+fn clean(root: &Path) -> Result<()> {
+    let changed = git::git(root, &["status", "--porcelain", "--", ".", ":!docs", ":!*.md"])?;
+    match changed.lines().next() {
+        None => Ok(()),
+        Some(first) => Err(Error::new(format!(
+            "{} files are not as they are committed, the first: {}",
+            changed.lines().count(),
+            first.trim()
+        ))
+        .remedy("commit them, or `git stash --include-untracked`: a result names its commit")),
+    }
+}
+
+/// Takes a result, in a folder of its own, so that nothing from before is in the reports.
+fn measure(root: &Path, entry: &Entry) -> Result<()> {
+    eprintln!("{}: about {} min", entry.name, entry.minutes);
+    let place = cargo::target(root)?.join("results").join(entry.name);
+    if place.exists() {
+        fs::remove_dir_all(&place).map_err(|error| Error::io("remove", &place, &error))?;
+    }
+    fs::create_dir_all(&place).map_err(|error| Error::io("create", &place, &error))?;
+    for line in entry.runs {
+        let status = cargo::status(prepared(root, &place, line))?;
+        ended(line, status.code())?;
+    }
+    for file in entry.files {
+        publish(root, &place, entry, file)?;
+    }
+    Ok(())
+}
+
+/// A command whose results are in the folder `place`.
+fn prepared(root: &Path, place: &Path, line: &str) -> Command {
+    let mut command = words::command(root, line);
+    command.env(HOME, place.join("criterion")).stdin(Stdio::null());
+    command
+}
+
+/// A measurement with failed cases is a result; one that could not run is none.
+fn ended(line: &str, code: Option<i32>) -> Result<()> {
+    let measures = line.contains("cargo bench") || line.contains("compare-torchao");
+    match code {
+        Some(0) => Ok(()),
+        Some(CASES_FAILED) if measures => {
+            eprintln!("warning: `{line}` ended with {CASES_FAILED}: something in it failed");
+            Ok(())
+        }
+        _ => Err(Error::new(format!("`{line}` failed ({code:?})"))),
+    }
+}
+
+fn publish(root: &Path, place: &Path, entry: &Entry, file: &File) -> Result<()> {
+    let mut command = prepared(root, place, file.command);
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| cargo::not_run(&command, &error))?;
+    ended(file.command, output.status.code())?;
+    let commands: Vec<&str> = entry.runs.iter().copied().chain([file.command]).collect();
+    let header = Header::of(root, &place.join("criterion-torch"), &commands)?;
+    let folder = match (file.is_picture(), header.folder()) {
+        (true, _) => root.join(IMAGES),
+        (false, Some(folder)) => root.join(RESULTS).join(folder),
+        (false, None) => return Err(Error::new(format!("the machine has no name: {header}"))),
+    };
+    fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+    let path = folder.join(file.name);
+    if file.is_picture() {
+        picture(place, &output.stdout, &path)?;
+        // Which cannot hold it.
+        write(&path.with_extension("txt"), header.to_string().as_bytes())?;
+    } else {
+        let text = [header.to_string().as_bytes(), &output.stdout].concat();
+        write(&path, &text)?;
+    }
+    eprintln!("wrote {}", path.display());
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).map_err(|error| Error::io("write", path, &error))
+}
+
+/// Has a browser draw the page.
+fn picture(place: &Path, html: &[u8], path: &Path) -> Result<()> {
+    let page = place.join("report.html");
+    write(&page, html)?;
+    let mut browser = Command::new("chromium");
+    let option = |name: &str, value: PathBuf| {
+        let mut option = OsString::from(name);
+        option.push(value);
+        option
+    };
+    browser
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ])
+        .args(["--disable-quic", "--disable-background-networking", "--disable-component-update"])
+        .args(["--disable-sync", "--window-size=1100,1000"])
+        .arg(option("--user-data-dir=", place.join("browser")))
+        .arg(option("--screenshot=", path.to_owned()))
+        .arg(option("file://", page));
+    let before = fs::metadata(path).and_then(|it| it.modified()).ok();
+    let output = browser.stdin(Stdio::null()).output().map_err(|error| {
+        cargo::not_run(&browser, &error).remedy("install it: apt-get install chromium")
+    })?;
+    let after = fs::metadata(path).and_then(|it| it.modified()).ok();
+    if output.status.success() && after.is_some() && after != before {
+        return Ok(());
+    }
+    Err(Error::new(format!(
+        "chromium drew no {} ({}): {}",
+        path.display(),
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim()
+    )))
+}
