@@ -74,7 +74,7 @@ pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     if let Some(limit) = fields.read("compile_timeout_s", read_seconds) {
         settings.compile_timeout_s = limit;
     }
-    if let Some(limit) = fields.read("case_timeout_s", read_case_timeout) {
+    if let Some(limit) = fields.read("case_timeout_s", read_seconds) {
         settings.case_timeout_s = Some(limit);
     }
     if let Some(analysis) = fields.read("analysis", Node::string) {
@@ -99,17 +99,6 @@ fn read_seconds(node: &Node<'_>) -> Option<f64> {
 pub(super) fn read_seed(node: &Node<'_>) -> Option<i64> {
     let seed = node.integer(0..=i64::MAX as u64)?;
     Some(i64::try_from(seed).expect("the range above fits"))
-}
-
-/// Seconds, up to a day.
-fn read_case_timeout(node: &Node<'_>) -> Option<f64> {
-    const DAY_S: f64 = 86_400.0;
-    let seconds = node.positive()?;
-    if seconds <= DAY_S {
-        return Some(seconds);
-    }
-    let message = format!("{seconds} seconds are more than a day");
-    node.error(message, &format!("give a number above zero and at most {DAY_S}, or leave it out"))
 }
 
 /// More than any machine has.
