@@ -27,6 +27,7 @@ mod sampling;
 mod saved;
 pub mod self_test;
 mod session;
+mod side;
 mod store;
 mod streams;
 mod target_dir;

@@ -29,31 +29,17 @@
 //! of the two only, a side may not get back there in the time that it is given. Then there is no
 //! speed-up, but [`NoRatio::Displaced`].
 
-use std::time::Duration;
+use statistics::{BLOCKS_PER_BUILD, BuildsRatio, median};
 
-use statistics::{BLOCKS_PER_BUILD, BuildsRatio, median, sample_iters};
-
-use super::pilot::Pilot;
+use super::side::{Gauge, LONG_STEP_S, WINDOW, settle};
+pub use super::side::{Known, Side, Sides};
 use crate::refusal::Refusal;
 
-/// From this wall time of a step on, refilling a cache is not worth a step of its own.
-const LONG_STEP_S: f64 = 0.25;
-/// A side is back when a step takes at most this much of what it takes alone.
-const BACK: f64 = 1.02;
-/// A side gets no faster when the median of so many steps is hardly below that of those before.
-const WINDOW: usize = 4;
-const HARDLY: f64 = 0.98;
-/// Most steps that are spent on it at once, and most wall seconds beside the first step.
-const MOST_UNCOUNTED: usize = 64;
-const UNCOUNTED_S: f64 = 0.05;
 /// A side is displaced when a step takes this much of what it takes alone, and the other side is
 /// not slowed down as much: a busy machine slows both.
 const DISPLACED: f64 = 1.15;
 /// Seconds for which a side runs alone to find out.
 const ALONE_S: f64 = 0.25;
-/// Seconds of batches of a side that has no pilot, to find out how long they are: several where they
-/// are as short as what other programs take the processor for.
-const TRIED_S: f64 = 0.01;
 /// Wall seconds that the fewest blocks may take whatever the budget.
 const GRANTED_S: f64 = 2.0;
 /// How much longer blocks take with the steps that do not count.
@@ -66,43 +52,7 @@ const MOST_BLOCKS: usize = 6;
 /// is narrow by luck, so there are few.
 const LOOKS: [usize; 5] = [2, 3, 4, 6, 8];
 
-/// One of the two that are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// A.
-    Baseline,
-    /// B.
-    Candidate,
-}
-
 use Side::{Baseline, Candidate};
-
-/// What is compared, and the clock of the budget.
-pub trait Sides {
-    /// Times `iters` steps of one side.
-    ///
-    /// # Errors
-    /// Those of a step.
-    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal>;
-
-    /// Moves both sides to other memory, as if they had been built again.
-    ///
-    /// # Errors
-    /// When memory does not suffice.
-    fn rebuild(&mut self) -> Result<(), Refusal>;
-
-    /// Wall seconds since any fixed moment.
-    fn wall(&self) -> f64;
-}
-
-/// What is known of a side before it is paired.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
-    /// What its pilot found.
-    pub pilot: Pilot,
-    /// Nanoseconds of a step while it ran alone: the median of the samples that criterion took.
-    pub alone_ns: f64,
-}
 
 /// How precise the ratio should be, what it may cost, and what is known before.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -251,89 +201,6 @@ impl Builds {
 fn per_build(budget_s: f64, block_s: f64) -> usize {
     let affordable = budget_s / block_s.max(f64::MIN_POSITIVE) / MOST_BUILDS as f64;
     (affordable.min(MOST_BLOCKS as f64) as usize / 2 * 2).max(BLOCKS_PER_BUILD)
-}
-
-/// What is known of a side.
-struct Gauge {
-    /// Steps in a batch.
-    iters: u64,
-    /// Wall time of a step.
-    wall_s: f64,
-    /// Nanoseconds of a step while the side ran alone.
-    alone_ns: f64,
-    /// Nanoseconds per step of its batches beside the other side.
-    steps_ns: Vec<f64>,
-}
-
-impl Gauge {
-    /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
-    /// processor for milliseconds at a time, and the side with the longer batches would meet them
-    /// more often; so batches are made equally long by what each side takes undisturbed.
-    fn of(sides: &mut dyn Sides, side: Side, known: Option<Known>) -> Result<Self, Refusal> {
-        if let Some(Known { pilot: Pilot { wall_ns, fastest_wall_ns, .. }, alone_ns }) = known {
-            let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
-            return Ok(Self { iters, wall_s, alone_ns, steps_ns: Vec::new() });
-        }
-        let before = sides.wall();
-        let steps = settle(sides, side, None)?;
-        let wall_s = (sides.wall() - before) / steps as f64;
-        let iters = sample_iters(wall_s * 1e9);
-        let mut gauge = Self { iters, wall_s, alone_ns: wall_s * 1e9, steps_ns: Vec::new() };
-        if wall_s < LONG_STEP_S {
-            // Batches say better than single steps how long one is.
-            let (start, mut walls) = (sides.wall(), Vec::new());
-            while walls.is_empty() || sides.wall() - start < TRIED_S {
-                let before = sides.wall();
-                gauge.batch(sides, side)?;
-                walls.push((sides.wall() - before) / iters as f64);
-            }
-            gauge.alone_ns = median(&std::mem::take(&mut gauge.steps_ns));
-            gauge.wall_s = median(&walls);
-            gauge.iters = sample_iters(walls.into_iter().fold(f64::INFINITY, f64::min) * 1e9);
-        }
-        Ok(gauge)
-    }
-
-    /// Wall seconds of a batch.
-    fn batch_s(&self) -> f64 {
-        self.iters as f64 * self.wall_s
-    }
-
-    /// A timed batch: nanoseconds per step.
-    fn batch(&mut self, sides: &mut dyn Sides, side: Side) -> Result<f64, Refusal> {
-        let step_ns = sides.batch(side, self.iters)?.as_nanos() as f64 / self.iters as f64;
-        self.steps_ns.push(step_ns);
-        Ok(step_ns)
-    }
-
-    /// Median of its batches beside the other side. NaN before there are any.
-    fn beside_ns(&self) -> f64 {
-        median(&self.steps_ns)
-    }
-}
-
-/// Steps that do not count, until the side is as fast as it is alone or gets no faster; how many
-/// there were.
-fn settle(sides: &mut dyn Sides, side: Side, alone_ns: Option<f64>) -> Result<usize, Refusal> {
-    let start = sides.wall();
-    let mut steps = Vec::new();
-    while steps.len() < MOST_UNCOUNTED {
-        let now = sides.batch(side, 1)?.as_nanos() as f64;
-        steps.push(now);
-        let is_back = alone_ns.is_some_and(|alone| now <= BACK * alone);
-        if is_back || levels_off(&steps) || sides.wall() - start >= UNCOUNTED_S {
-            break;
-        }
-    }
-    Ok(steps.len())
-}
-
-fn levels_off(steps: &[f64]) -> bool {
-    let Some(last) = steps.len().checked_sub(2 * WINDOW).map(|first| &steps[first..]) else {
-        return false;
-    };
-    let (before, after) = last.split_at(WINDOW);
-    median(after) >= HARDLY * median(before)
 }
 
 struct Blocks<'a> {

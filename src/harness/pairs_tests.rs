@@ -1,6 +1,9 @@
 //! The order of blocks and builds, and when they end, on a clock that only the sides advance.
 
+use std::time::Duration;
+
 use super::*;
+use crate::harness::pilot::Pilot;
 
 /// Two sides of known times on a clock that only they advance.
 struct Fake {

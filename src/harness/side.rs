@@ -1,0 +1,150 @@
+//! One side of a pair: how long its batches are, and when it is back at its own pace.
+
+use std::time::Duration;
+
+use statistics::{median, sample_iters};
+
+use super::pilot::Pilot;
+use crate::refusal::Refusal;
+
+/// From this wall time of a step on, refilling a cache is not worth a step of its own.
+pub const LONG_STEP_S: f64 = 0.25;
+/// A side is back when a step takes at most this much of what it takes alone.
+const BACK: f64 = 1.02;
+/// A side gets no faster when the median of so many steps is hardly below that of those before.
+pub const WINDOW: usize = 4;
+const HARDLY: f64 = 0.98;
+/// Most steps that are spent on it at once, and most wall seconds beside the first step.
+const MOST_UNCOUNTED: usize = 64;
+const UNCOUNTED_S: f64 = 0.05;
+/// Seconds of batches of a side that has no pilot, to find out how long they are: several where they
+/// are as short as what other programs take the processor for.
+const TRIED_S: f64 = 0.01;
+
+/// One of the two that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// A.
+    Baseline,
+    /// B.
+    Candidate,
+}
+
+/// What is compared, and the clock of the budget.
+pub trait Sides {
+    /// Times `iters` steps of one side.
+    ///
+    /// # Errors
+    /// Those of a step.
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal>;
+
+    /// Moves both sides to other memory, as if they had been built again.
+    ///
+    /// # Errors
+    /// When memory does not suffice.
+    fn rebuild(&mut self) -> Result<(), Refusal>;
+
+    /// Wall seconds since any fixed moment.
+    fn wall(&self) -> f64;
+}
+
+/// What is known of a side before it is paired.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    /// What its pilot found.
+    pub pilot: Pilot,
+    /// Nanoseconds of a step while it ran alone: the median of the samples that criterion took.
+    pub alone_ns: f64,
+}
+
+/// A side beside the other.
+pub struct Gauge {
+    /// Steps in a batch.
+    pub iters: u64,
+    /// Wall time of a step.
+    pub wall_s: f64,
+    /// Nanoseconds of a step while the side ran alone.
+    pub alone_ns: f64,
+    /// Nanoseconds per step of its batches beside the other side.
+    steps_ns: Vec<f64>,
+}
+
+impl Gauge {
+    /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
+    /// processor for milliseconds at a time, and the side with the longer batches would meet them
+    /// more often; so batches are made equally long by what each side takes undisturbed.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn of(sides: &mut dyn Sides, side: Side, known: Option<Known>) -> Result<Self, Refusal> {
+        if let Some(Known { pilot: Pilot { wall_ns, fastest_wall_ns, .. }, alone_ns }) = known {
+            let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
+            return Ok(Self { iters, wall_s, alone_ns, steps_ns: Vec::new() });
+        }
+        let before = sides.wall();
+        let steps = settle(sides, side, None)?;
+        let wall_s = (sides.wall() - before) / steps as f64;
+        let iters = sample_iters(wall_s * 1e9);
+        let mut gauge = Self { iters, wall_s, alone_ns: wall_s * 1e9, steps_ns: Vec::new() };
+        if wall_s < LONG_STEP_S {
+            // Batches say better than single steps how long one is.
+            let (start, mut walls) = (sides.wall(), Vec::new());
+            while walls.is_empty() || sides.wall() - start < TRIED_S {
+                let before = sides.wall();
+                gauge.batch(sides, side)?;
+                walls.push((sides.wall() - before) / iters as f64);
+            }
+            gauge.alone_ns = median(&std::mem::take(&mut gauge.steps_ns));
+            gauge.wall_s = median(&walls);
+            gauge.iters = sample_iters(walls.into_iter().fold(f64::INFINITY, f64::min) * 1e9);
+        }
+        Ok(gauge)
+    }
+
+    /// Wall seconds of a batch.
+    pub fn batch_s(&self) -> f64 {
+        self.iters as f64 * self.wall_s
+    }
+
+    /// A timed batch: nanoseconds per step.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn batch(&mut self, sides: &mut dyn Sides, side: Side) -> Result<f64, Refusal> {
+        let step_ns = sides.batch(side, self.iters)?.as_nanos() as f64 / self.iters as f64;
+        self.steps_ns.push(step_ns);
+        Ok(step_ns)
+    }
+
+    /// Median of its batches beside the other side. NaN before there are any.
+    pub fn beside_ns(&self) -> f64 {
+        median(&self.steps_ns)
+    }
+}
+
+/// Steps that do not count, until the side is as fast as it is alone or gets no faster; how many
+/// there were.
+///
+/// # Errors
+/// Those of a step.
+pub fn settle(sides: &mut dyn Sides, side: Side, alone_ns: Option<f64>) -> Result<usize, Refusal> {
+    let start = sides.wall();
+    let mut steps = Vec::new();
+    while steps.len() < MOST_UNCOUNTED {
+        let now = sides.batch(side, 1)?.as_nanos() as f64;
+        steps.push(now);
+        let is_back = alone_ns.is_some_and(|alone| now <= BACK * alone);
+        if is_back || levels_off(&steps) || sides.wall() - start >= UNCOUNTED_S {
+            break;
+        }
+    }
+    Ok(steps.len())
+}
+
+fn levels_off(steps: &[f64]) -> bool {
+    let Some(last) = steps.len().checked_sub(2 * WINDOW).map(|first| &steps[first..]) else {
+        return false;
+    };
+    let (before, after) = last.split_at(WINDOW);
+    median(after) >= HARDLY * median(before)
+}
