@@ -2,7 +2,6 @@
 
 mod blocks;
 mod cell;
-mod halves;
 mod launches;
 mod noise;
 mod pairs;

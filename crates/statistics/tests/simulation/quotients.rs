@@ -18,8 +18,7 @@ const TRIALS: usize = 500;
 
 /// An experiment's ratio from this many blocks.
 fn experiment(model: Model, sd: f64, truth: f64, count: usize, seed: u64) -> statistics::Ratio {
-    let blocks = blocks(model, sd, truth, 1.0, seed).take(count);
-    let values: Vec<f64> = blocks.map(|[left, right]| f64::midpoint(left, right)).collect();
+    let values: Vec<f64> = blocks(model, sd, truth, 1.0, seed).take(count).collect();
     ratio(&values).expect("enough blocks")
 }
 
