@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use statistics::{Ratio, Verdict, median, verdict};
+use statistics::{Ratio, Verdict, median, population_sd, verdict};
 
 use crate::noise::Model;
 
@@ -52,6 +52,13 @@ impl Cell {
     pub fn bias(&self) -> f64 {
         let errors = self.runs.iter().map(|(_, ratio)| (ratio.ratio / self.truth).ln());
         errors.sum::<f64>() / self.runs.len() as f64
+    }
+
+    /// Standard deviation of the bias, as the runs show it.
+    pub fn bias_error(&self) -> f64 {
+        let errors: Vec<f64> =
+            self.runs.iter().map(|(_, ratio)| (ratio.ratio / self.truth).ln()).collect();
+        population_sd(&errors) / (errors.len() as f64).sqrt()
     }
 
     /// Mean number taken.
