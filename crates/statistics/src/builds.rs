@@ -48,8 +48,8 @@ const MOMENT: f64 = 0.5;
 const PRIOR_FREEDOM: f64 = 3.0;
 /// Blocks of the runs that the prior was fitted on.
 const FITTED_BLOCKS: f64 = 20.0;
-/// Robust standard deviations of all blocks at which one is clipped. Builds of two kinds, as far apart as
-/// they have been seen, are not.
+/// Robust standard deviations of all blocks at which one is clipped. Builds of two kinds are clipped as well
+/// where their blocks are much quieter than the kinds lie apart, and one kind has more builds.
 const CLIP: f64 = 5.0;
 
 /// A speed-up from several builds, and where its uncertainty comes from.
@@ -86,7 +86,7 @@ pub fn builds_ratio(log_ratios: &[f64], builds: usize) -> Option<BuildsRatio> {
     })
 }
 
-/// What one run found of a speed-up.
+/// The speed-up that one run found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Run {
     /// The speed-up.
@@ -155,7 +155,7 @@ fn variance_of(values: &[f64]) -> f64 {
     squares / (values.len() as f64 - 1.0)
 }
 
-/// What the blocks say of each level.
+/// The builds' values, and the noise of blocks.
 struct Levels {
     /// The value of each build.
     values: Vec<f64>,

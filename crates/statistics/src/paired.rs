@@ -120,7 +120,7 @@ impl<'a> SignFlips<'a> {
         if squares > 0.0 { sum / f64::sqrt(squares) } else { 0.0 }
     }
 
-    /// Where between `low` and `high` the statistic falls to `value`, by bisection.
+    /// Finds by bisection where between `low` and `high` the statistic falls to `value`.
     fn root(&self, mut low: f64, mut high: f64, value: f64) -> f64 {
         /// From the whole range to a rounding error.
         const STEPS: usize = 52;

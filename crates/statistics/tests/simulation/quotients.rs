@@ -1,6 +1,6 @@
-//! What the quotient of two ratios is worth that are against one case, each from an experiment of its
-//! own: how often its interval holds the true quotient. `cargo test … -- --nocapture` prints the
-//! table.
+//! The interval of the quotient of two ratios against one case, each from several builds of an
+//! experiment of its own: how often it holds the true quotient. `cargo test … -- --nocapture` prints
+//! the table.
 
 use fastrand::Rng;
 use statistics::{Ratio, builds_ratio, quotient};
