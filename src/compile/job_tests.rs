@@ -250,12 +250,12 @@ fn a_process_that_is_killed_leaves_its_turn_and_its_folder_to_the_next() {
         .spawn()
         .unwrap();
     let runs = other.path().join("runs");
-    let compiles = (0..6000).any(|_| {
+    let began = (0..6000).any(|_| {
         assert!(process.try_wait().unwrap().is_none(), "it ended by itself");
         thread::sleep(Duration::from_millis(10));
         runs.exists()
     });
-    assert!(compiles, "it does not begin to compile");
+    assert!(began, "it does not begin to compile");
     process.kill().unwrap();
     assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
 

@@ -50,7 +50,7 @@ const UNCOUNTED_S: f64 = 0.05;
 /// not slowed down as much: a busy machine slows both.
 const DISPLACED: f64 = 1.15;
 /// Seconds for which a side runs alone to find out.
-const ALONE_S: f64 = 0.05;
+const ALONE_S: f64 = 0.25;
 /// Seconds of batches of a side that has no pilot, to find out how long they are: several where they
 /// are as short as what other programs take the processor for.
 const TRIED_S: f64 = 0.01;

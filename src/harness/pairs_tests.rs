@@ -1,19 +1,24 @@
-//! The order of blocks, and when they end, on a clock that only the sides advance.
+//! The order of blocks and builds, and when they end, on a clock that only the sides advance.
 
 use super::*;
 
 /// Two sides of known times on a clock that only they advance.
 struct Fake {
     step_ns: (f64, f64),
-    /// How much slower than the last one the first step after the other side is; the excess
-    /// halves with every step.
+    /// How much slower than the last one the first step after the other side is, and what is left
+    /// of that after every step.
     displaced: f64,
+    decay: f64,
     /// Which side ran last, and how many steps of it.
     running: (Side, i32),
     now_ns: f64,
     /// Relative growth of every time per second.
     drift: f64,
+    /// How much slower than the others every second build of the candidate is.
+    every_second: f64,
     log: Vec<(Side, u64)>,
+    /// How long the log was whenever both sides were built anew.
+    rebuilt: Vec<usize>,
 }
 
 impl Fake {
@@ -21,10 +26,13 @@ impl Fake {
         Self {
             step_ns: (baseline_ns, candidate_ns),
             displaced: 0.0,
+            decay: 0.5,
             running: (Baseline, 0),
             now_ns: 0.0,
             drift: 0.0,
+            every_second: 0.0,
             log: Vec::new(),
+            rebuilt: Vec::new(),
         }
     }
 }
@@ -32,16 +40,17 @@ impl Fake {
 impl Sides for Fake {
     fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
         self.log.push((side, iters));
+        let build = (self.rebuilt.len() % 2) as f64;
         let step = match side {
             Baseline => self.step_ns.0,
-            Candidate => self.step_ns.1,
+            Candidate => self.step_ns.1 * (1.0 + build * self.every_second),
         };
         if self.running.0 != side {
             self.running = (side, 0);
         }
         let mut ns = 0.0;
         for _ in 0..iters {
-            let excess = self.displaced * 0.5_f64.powi(self.running.1);
+            let excess = self.displaced * self.decay.powi(self.running.1);
             ns += step * (1.0 + excess) * (1.0 + self.drift * self.now_ns / 1e9);
             self.running.1 += 1;
         }
@@ -49,105 +58,172 @@ impl Sides for Fake {
         Ok(Duration::from_nanos(ns.round() as u64))
     }
 
+    fn rebuild(&mut self) -> Result<(), Refusal> {
+        self.rebuilt.push(self.log.len());
+        Ok(())
+    }
+
     fn wall(&self) -> f64 {
         self.now_ns / 1e9
     }
 }
 
-const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, pilots: [None; 2] };
+const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, known: [None; 2] };
+
+/// A side that was sampled: its wall time, that of its fastest batch, and what it takes alone.
+fn known(wall_ns: f64, fastest_wall_ns: f64, alone_ns: f64) -> Option<Known> {
+    let pilot = Pilot { step_ns: wall_ns, wall_ns, fastest_wall_ns, noise: 0.0, batches: 12 };
+    Some(Known { pilot, alone_ns })
+}
+
+fn both(baseline_ns: f64, candidate_ns: f64) -> [Option<Known>; 2] {
+    [baseline_ns, candidate_ns].map(|ns| known(ns, ns, ns))
+}
+
+fn paired(fake: &mut Fake, goal: Goal) -> Paired {
+    run(fake, goal).expect("nothing fails")
+}
+
+fn ratio(paired: &Paired) -> BuildsRatio {
+    paired.ratio.expect("enough blocks")
+}
 
 #[test]
 fn a_block_is_the_two_sides_in_turn_each_settled_first() {
     let mut fake = Fake::new(9e5, 4.5e5);
-    run(&mut fake, GOAL).expect("nothing fails");
+    paired(&mut fake, GOAL);
     let (a, b) = ((Baseline, 3), (Candidate, 5));
     let (one_a, one_b) = ((Baseline, 1), (Candidate, 1));
-    // Ten milliseconds of batches of either side.
-    let gauges = [[one_a; 3].as_slice(), &[a; 4], &[one_b; 3], &[b; 5]].concat();
+    // Steps until they get no faster, then ten milliseconds of batches, of either side.
+    let gauges = [[one_a; 8].as_slice(), &[a; 4], &[one_b; 8], &[b; 5]].concat();
     let first = [one_a, a, one_b, b, b, one_a, a];
     let second = [one_b, b, one_a, a, a, one_b, b];
-    assert_eq!(fake.log[..29], [&gauges[..], &first, &second].concat());
+    assert_eq!(fake.log[..39], [&gauges[..], &first, &second].concat());
 }
 
 #[test]
 fn a_side_that_was_sampled_is_not_tried_again() {
     let mut fake = Fake::new(9e5, 4.5e5);
-    let pilot = |ns: f64| {
-        Some(Pilot { step_ns: ns, wall_ns: ns, fastest_wall_ns: ns, noise: 0.0, batches: 12 })
-    };
-    let pilots = [pilot(9e5), pilot(4.5e5)];
-    run(&mut fake, Goal { pilots, ..GOAL }).expect("nothing fails");
+    paired(&mut fake, Goal { known: both(9e5, 4.5e5), ..GOAL });
     let (a, b) = ((Baseline, 3), (Candidate, 5));
     let (one_a, one_b) = ((Baseline, 1), (Candidate, 1));
     assert_eq!(fake.log[..7], [one_a, a, one_b, b, b, one_a, a]);
 }
 
+#[test]
+fn both_sides_are_built_anew_after_as_many_blocks() {
+    let mut fake = Fake { drift: 0.01, ..Fake::new(9e5, 4.5e5) };
+    let goal = Goal { target: 0.0, known: both(9e5, 4.5e5), ..GOAL };
+    let paired = paired(&mut fake, goal);
+    assert_eq!((paired.builds, paired.log_ratios.len()), (MOST_BUILDS, 48));
+    // Six blocks of seven entries; the first build is the one that was sampled.
+    let entries: Vec<usize> = (1..MOST_BUILDS).map(|build| build * 42).collect();
+    assert_eq!(fake.rebuilt, entries);
+    let starts: Vec<Side> = fake.log.iter().step_by(7).map(|(side, _)| *side).collect();
+    assert!(starts.chunks(2).all(|two| two == [Baseline, Candidate]), "as many of either order");
+}
+
 /// A pilot whose batches were disturbed, most of them, must not make the other side's batches longer.
 #[test]
 fn batches_are_as_long_as_each_side_takes_undisturbed() {
-    let pilot = |wall_ns: f64, fastest_wall_ns: f64| {
-        Some(Pilot { step_ns: wall_ns, wall_ns, fastest_wall_ns, noise: 0.5, batches: 12 })
-    };
     let mut fake = Fake::new(7e5, 7e5);
-    let pilots = [pilot(21e5, 7e5), pilot(7e5, 7e5)];
-    let paired = run(&mut fake, Goal { pilots, ..GOAL }).expect("nothing fails");
-    assert_eq!(paired.iters, (3, 3));
+    let known = [known(21e5, 7e5, 7e5), known(7e5, 7e5, 7e5)];
+    assert_eq!(paired(&mut fake, Goal { known, ..GOAL }).iters, (3, 3));
 }
 
 #[test]
 fn a_side_that_was_displaced_from_the_cache_is_waited_for() {
     let mut fake = Fake { displaced: 2.0, ..Fake::new(2e6, 1e6) };
-    let paired = run(&mut fake, GOAL).expect("nothing fails");
-    let ratio = paired.ratio.expect("enough blocks").ratio;
+    let paired = paired(&mut fake, GOAL);
     // Seven steps bring the excess from 200 % down to 1.6 %; without them the ratio is off
     // by a third.
-    assert!((ratio - 2.0).abs() < 0.02, "{ratio}");
+    assert!((ratio(&paired).ratio.ratio - 2.0).abs() < 0.02, "{paired:?}");
     let steps = fake.log.iter().filter(|(_, iters)| *iters == 1).count();
-    assert!(steps > 7 * 2 * MIN_BLOCKS, "{steps}");
+    assert!(steps > 7 * 2 * paired.log_ratios.len(), "{steps}");
 }
 
 #[test]
-fn without_noise_the_fewest_blocks_are_enough() {
+fn a_side_that_does_not_get_back_has_a_reason_instead_of_a_ratio() {
+    let slow = Fake { displaced: 3.0, decay: 0.9, ..Fake::new(2e6, 2e6) };
+    let mut fake = Fake { step_ns: (2e6, 1e5), ..slow };
+    let paired = paired(&mut fake, Goal { known: both(2e6, 1e5), ..GOAL });
+    let Err(NoRatio::Displaced { side, beside_ns, alone_ns }) = paired.ratio else {
+        panic!("{paired:?}")
+    };
+    assert_eq!(side, Baseline);
+    assert!(beside_ns > 1.5 * 2e6 && alone_ns < 1.2 * 2e6, "{beside_ns} {alone_ns}");
+}
+
+#[test]
+fn a_machine_that_has_changed_since_is_no_reason() {
     let mut fake = Fake::new(2e6, 1e6);
-    let paired = run(&mut fake, GOAL).expect("nothing fails");
+    // Both were sampled while the machine was fast, one of them while it was very fast.
+    let known = [known(2e6, 2e6, 1.5e6), known(1e6, 1e6, 0.9e6)];
+    let paired = paired(&mut fake, Goal { known, ..GOAL });
+    assert!((ratio(&paired).ratio.ratio - 2.0).abs() < 1e-6, "{paired:?}");
+    assert_eq!(paired.steps_ns, (2e6, 1e6));
+}
+
+#[test]
+fn without_noise_the_fewest_builds_are_enough() {
+    let mut fake = Fake::new(2e6, 1e6);
+    let paired = paired(&mut fake, GOAL);
     assert!(paired.reached);
-    assert_eq!(paired.log_ratios.len(), MIN_BLOCKS);
-    let ratio = paired.ratio.expect("enough blocks");
-    assert!((ratio.ratio - 2.0).abs() < 1e-9, "{ratio:?}");
+    assert_eq!(paired.builds, LOOKS[0]);
+    assert!((ratio(&paired).ratio.ratio - 2.0).abs() < 1e-9, "{paired:?}");
+}
+
+#[test]
+fn builds_that_differ_are_in_the_interval() {
+    let mut fake = Fake { every_second: 0.1, ..Fake::new(2e6, 1e6) };
+    let paired = paired(&mut fake, GOAL);
+    let found = ratio(&paired);
+    assert!(!paired.reached && paired.builds == MOST_BUILDS, "{paired:?}");
+    assert!(found.between > 0.03 && found.within < 1e-6, "{found:?}");
+    assert!(found.ratio.low < 2.0 / 1.05 && 2.0 / 1.05 < found.ratio.high, "{found:?}");
 }
 
 #[test]
 fn even_drift_cancels() {
-    let mut fake = Fake { drift: 0.5, ..Fake::new(2e6, 1e6) };
-    let paired = run(&mut fake, GOAL).expect("nothing fails");
-    let ratio = paired.ratio.expect("enough blocks");
-    assert!((ratio.ratio - 2.0).abs() < 0.002, "{ratio:?}");
+    let mut fake = Fake { drift: 0.1, ..Fake::new(2e6, 1e6) };
+    let paired = paired(&mut fake, GOAL);
+    assert!((ratio(&paired).ratio.ratio - 2.0).abs() < 0.002, "{paired:?}");
+}
+
+/// What makes blocks of the two orders differ: the inner side's second batch is warmed up by a whole
+/// batch, all others by a step.
+#[test]
+fn the_order_of_a_block_favours_nobody_in_the_end() {
+    let mut fake = Fake { displaced: 0.019, decay: 0.99, ..Fake::new(2e6, 2e6) };
+    let paired = paired(&mut fake, Goal { known: both(2e6, 2e6), ..GOAL });
+    let [first, second] = [paired.log_ratios[0], paired.log_ratios[1]];
+    assert!(first > 1e-5 && (first + second).abs() < 1e-6, "{first} {second}");
+    assert!((ratio(&paired).ratio.ratio - 1.0).abs() < 1e-6, "{paired:?}");
 }
 
 #[test]
 fn the_budget_is_kept() {
     // Steps of 200 ms: a block is four of them and three or four that do not count.
     let mut fake = Fake::new(2e8, 2e8);
-    let paired = run(&mut fake, Goal { budget_s: 6.0, ..GOAL }).expect("nothing fails");
-    assert!(!paired.reached && paired.ratio.is_none(), "{paired:?}");
-    assert!(paired.seconds <= 6.0, "{}", paired.seconds);
-    assert_eq!(paired.log_ratios.len(), 4, "of three blocks two, each taken for two");
+    let paired = paired(&mut fake, Goal { budget_s: 6.0, ..GOAL });
+    assert!(!paired.reached && paired.seconds <= 6.0, "{paired:?}");
+    assert_eq!((paired.builds, paired.log_ratios.len()), (1, BLOCKS_PER_BUILD));
+    assert!(paired.ratio.is_ok(), "a single build has an interval, too");
 }
 
 #[test]
 fn a_speedup_that_takes_little_is_given_the_time() {
-    // Steps of 10 ms, and a budget that would do for three blocks.
-    let mut fake = Fake::new(1e7, 1e7);
-    let paired = run(&mut fake, Goal { budget_s: 0.30, ..GOAL }).expect("nothing fails");
-    assert!(paired.ratio.is_some(), "{paired:?}");
-    assert!((0.30..0.60).contains(&paired.seconds), "{}", paired.seconds);
+    // Steps of 10 ms, and a budget that would not do for a block.
+    let mut fake = Fake { drift: 1.0, ..Fake::new(1e7, 1e7) };
+    let paired = paired(&mut fake, Goal { budget_s: 0.05, target: 0.0, ..GOAL });
+    assert_eq!((paired.builds, paired.log_ratios.len()), (2, 2 * BLOCKS_PER_BUILD));
 }
 
 #[test]
 fn what_cannot_be_done_in_time_is_not_begun() {
     let mut fake = Fake::new(1e9, 1e9);
-    let paired = run(&mut fake, Goal { budget_s: 15.0, ..GOAL }).expect("nothing fails");
-    assert!(paired.ratio.is_none() && paired.log_ratios.is_empty());
+    let paired = paired(&mut fake, Goal { budget_s: 3.0, ..GOAL });
+    assert_eq!(paired.ratio, Err(NoRatio::TooShort));
     assert_eq!(fake.log.len(), 2, "each side is tried once");
 }
 
@@ -155,20 +231,7 @@ fn what_cannot_be_done_in_time_is_not_begun() {
 fn long_steps_are_not_repeated_for_the_cache() {
     let mut fake = Fake { drift: 0.001, ..Fake::new(1e9, 1e9) };
     let goal = Goal { budget_s: 60.0, target: 0.0, ..GOAL };
-    let paired = run(&mut fake, goal).expect("nothing fails");
-    assert_eq!((paired.log_ratios.len(), paired.batches_per_block), (14, 4));
+    let paired = paired(&mut fake, goal);
+    assert_eq!((paired.builds, paired.log_ratios.len()), (7, 14));
     assert_eq!(fake.log.len(), 2 + 14 * 4);
-}
-
-#[test]
-fn where_the_time_was_short_a_block_is_taken_for_two() {
-    let mut fake = Fake { drift: 0.001, ..Fake::new(2e9, 1e9) };
-    let paired = run(&mut fake, Goal { budget_s: 30.0, ..GOAL }).expect("nothing fails");
-    assert_eq!((paired.log_ratios.len(), paired.batches_per_block), (8, 2));
-    let sides: Vec<Side> = fake.log[2..10].iter().map(|(side, _)| *side).collect();
-    let (a, b) = (Baseline, Candidate);
-    assert_eq!(sides, [a, b, b, a, b, a, a, b]);
-    assert!(!paired.reached, "the interval was not looked at");
-    let ratio = paired.ratio.expect("enough blocks");
-    assert!((ratio.ratio - 2.0).abs() < 0.01, "{ratio:?}");
 }

@@ -94,6 +94,7 @@ fn passes(what: &str, work: &FusionWork, dtype: Dtype, workload: &dyn Workload) 
     if work.variant == FusionVariant::Unfused {
         assert_eq!(workload.weights_bytes(), work.parameter_elements() * dtype.bytes(), "{what}");
     }
+    testing::computes_the_same_elsewhere(what, workload);
 }
 
 /// What the check says of `wrong`, an output that was computed another way from the same inputs.

@@ -4,7 +4,7 @@ use plan::{
     Device, Dtype, Int4Numerics, Int8Numerics, ModelKind, Recipe, Shape, Sparsity, Variant,
 };
 
-use super::testing::{case, work, work_mut};
+use super::testing::{case, computes_the_same_elsewhere, work, work_mut};
 use super::*;
 use crate::device;
 use crate::recipes::integer_products_are_exact;
@@ -114,6 +114,7 @@ fn passes_its_check(what: &str, variant: Variant, case: &Case, workload: &dyn Wo
     assert_eq!((weights.linears, weights.quantized), (linears, quantized), "{what}");
     assert_eq!(weights.density.is_some(), variant.sparsity.is_some(), "{what}");
     assert!(!workload.kernels().is_empty(), "{what}");
+    computes_the_same_elsewhere(what, workload);
 }
 
 fn on_a_cpu(is_there: fn(Dtype) -> bool) {

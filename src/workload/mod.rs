@@ -170,7 +170,17 @@ mod testing {
         Shape, Variant, Work,
     };
 
-    use super::Case;
+    use super::{Case, Workload};
+
+    /// Demands that the case computes the same to the bit once it has been built anew, elsewhere.
+    pub fn computes_the_same_elsewhere(what: &str, workload: &dyn Workload) {
+        let step = || tch::no_grad(|| workload.step()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let before = step().copy();
+        let displaced = workload.rebuild().unwrap_or_else(|refusal| panic!("{what}: {refusal}"));
+        assert!(displaced.expect("it has tensors").bytes > 0, "{what}");
+        let after = step();
+        assert!(before.equal(&after), "{what}: built anew, it computes something else");
+    }
 
     /// What the case, a model's, runs.
     pub fn work(case: &Case) -> &ModelWork {

@@ -44,6 +44,7 @@ fn every_implementation_passes_its_gates() {
                 for gate in accuracy.gates {
                     assert!((0.0..=1.0).contains(&gate.worst.0), "{what}: {gate:?}");
                 }
+                testing::computes_the_same_elsewhere(&what, &*workload);
             }
         }
     }

@@ -48,8 +48,7 @@ const MOMENT: f64 = 0.5;
 const PRIOR_FREEDOM: f64 = 3.0;
 /// Blocks of the runs that the prior was fitted on.
 const FITTED_BLOCKS: f64 = 20.0;
-/// Robust standard deviations of all blocks at which one is clipped. Builds of two kinds are clipped as well
-/// where their blocks are much quieter than the kinds lie apart, and one kind has more builds.
+/// Robust standard deviations of all blocks at which one is clipped.
 const CLIP: f64 = 5.0;
 
 /// A speed-up from several builds, and where its uncertainty comes from.
@@ -165,14 +164,21 @@ struct Levels {
 
 impl Levels {
     /// A block far from all others counts no more than one at the edge: other programs take the
-    /// processor for milliseconds at a time.
+    /// processor for milliseconds at a time. A build of which most blocks are far is another kind of
+    /// build, and stays as it is.
     fn of(log_ratios: &[f64], blocks: usize) -> Self {
         let (centre, edge) = (median(log_ratios), CLIP * mad_sd(log_ratios));
-        let clip = |value: &f64| value.clamp(centre - edge, centre + edge);
-        let clipped: Vec<f64> = log_ratios.iter().map(clip).collect();
-        let builds = || clipped.chunks(blocks);
-        let variances: Vec<f64> = builds().map(variance_of).collect();
-        Self { values: builds().map(mean).collect(), block_variance: mean(&variances) }
+        let near = |value: &&f64| (*value - centre).abs() <= edge;
+        let clipped = |build: &[f64]| -> Vec<f64> {
+            match 2 * build.iter().filter(near).count() >= blocks {
+                true => build.iter().map(|it| it.clamp(centre - edge, centre + edge)).collect(),
+                false => build.to_vec(),
+            }
+        };
+        let builds: Vec<Vec<f64>> = log_ratios.chunks(blocks).map(clipped).collect();
+        let variances: Vec<f64> = builds.iter().map(|build| variance_of(build)).collect();
+        let values = builds.iter().map(|build| mean(build)).collect();
+        Self { values, block_variance: mean(&variances) }
     }
 }
 
@@ -258,6 +264,13 @@ mod tests {
         values[7] = 5.0;
         let after = builds_ratio(&values, 4).expect("whole");
         assert!((after.ratio.ratio / before.ratio.ratio - 1.0).abs() < 0.005);
+    }
+
+    #[test]
+    fn a_build_of_another_kind_is_not_clipped() {
+        let build = |shift: f64| [0.0, 0.001, 0.0005, 0.0015].map(|value| value + shift);
+        let found = builds_ratio(&[build(0.0), build(0.0), build(0.1)].concat(), 3).expect("whole");
+        assert!(found.ratio.ratio > 1.03 && found.ratio.half_width() > 0.05, "{found:?}");
     }
 
     #[test]

@@ -27,10 +27,10 @@
 //! |---|---|---|---|---|---|
 //! | as assumed | 82, 93, 96 | 92 to 95 | 97 to 98 | 97 to 99 | 98 |
 //! | as assumed on average, from case to case by chance³ | 77, 88, 91 | 89 to 92 | 94 to 95 | 95 to 96 | 94 to 95 |
-//! | builds half as much⁴ | 83, 95, 97 | 93 to 95 | 98 to 99 | 97 to 99 | |
+//! | builds half as much⁴ | 83, 95, 97 | 93 to 95 | 98 to 99 | 98 to 99 | |
 //! | builds twice as much⁴ | 78, 89, 93 | 90 to 94 | 95 to 97 | 96 to 98 | 97 |
 //! | as on a shared host: runs differ, builds hardly | 85, 95, 98 | 92 to 93 | 96 to 98 | 97 to 99 | 96 to 99 |
-//! | builds of two kinds, 10 % apart | 50, 54, 56 | 73 to 78 | 74 to 81 | 91 to 94 | |
+//! | builds of two kinds, 10 % apart | 50, 54, 56 | 73 to 88 | 74 to 91 | 92 to 94 | |
 //! | not at all | 91, 99, 100 | 98 to 99 | 100 | 100 | |
 //!
 //! ¹ of 4 builds of 4 blocks. ² of two ratios from 2 or 8 builds of 4 blocks. ³ as widely as the prior's three
@@ -40,12 +40,11 @@
 //! - A case compared with itself is called faster or slower in 2 to 3 of 100 runs of several builds of 4
 //!   or 6 blocks that differ as assumed, in 5 to 6 where they do so by chance, and in 14 to 19 of one
 //!   build of two blocks.
-//! - Builds of two kinds are the limit. One build does not know of the other kind, two are of one kind
-//!   half of the time, and where blocks are much quieter than the kinds lie apart, the blocks of the
-//!   fewer builds are clipped: with noise of 0.3 % per batch the intervals of 8 builds hold the true
-//!   ratio in as few as 2 of 100 runs.
-//! - Where nothing differs, the interval of several builds is still 82 to 91 % as wide as where they differ
-//!   as assumed, because one run cannot show how much runs differ. That of 8 runs is 62 % as wide.
+//! - Builds of two kinds are the limit. One build does not know of the other kind. Two are of one kind
+//!   half of the time, and where blocks are quiet their interval is narrow enough to stop there: with
+//!   noise of 0.3 % per batch, it holds the true ratio in half of the runs only.
+//! - Where nothing differs, the interval of several builds is still 81 to 91 % as wide as where they differ
+//!   as assumed, because one run cannot show how much runs differ. That of 8 runs is 69 % as wide.
 //! - [`ratio`] holds the ratio of its one build in 93 to 97 of 100 runs, from 8, 12, 30 or 100 blocks; a case
 //!   compared with itself is called faster or slower in at most 5.
 

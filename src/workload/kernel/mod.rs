@@ -176,8 +176,11 @@ impl Workload for Kernel {
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
         let built = (self.build)(&self.problem_size, &self.site)?;
         let old = self.built.replace(built);
-        let bytes = old.held_bytes().unwrap_or(0);
-        Ok(Some(Displaced { bytes, _memory: Box::new(old) }))
+        // Memory of unknown size is not kept.
+        Ok(Some(match old.held_bytes() {
+            Ok(bytes) => Displaced { bytes, _memory: Box::new(old) },
+            Err(_) => Displaced { bytes: 0, _memory: Box::new(()) },
+        }))
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -154,6 +154,9 @@ fn a_kernel_is_right_in_every_precision() {
         assert_eq!((facts.flops, facts.bytes), (Some(200), Some(300 * dtype.bytes())));
         assert_eq!((facts.has_reference, facts.runs), (true, 3));
         assert_eq!(facts.determinism_std, Some(Stat(0.0)));
+        let before = kernel.output().unwrap();
+        assert!(kernel.rebuild().unwrap().is_some(), "a kernel is prepared once more");
+        assert!(kernel.once().unwrap().equal(&before), "prepared anew, it computes something else");
         assert_eq!((kernel.notes(), kernel.kernels()), (vec![], vec![CASE_FILE.to_owned()]));
     }
     let mut case = wrong(Wrong::Nothing);
