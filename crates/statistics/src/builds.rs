@@ -85,7 +85,7 @@ pub fn builds_ratio(log_ratios: &[f64], builds: usize) -> Option<BuildsRatio> {
     })
 }
 
-/// What one run found of a speed-up.
+/// The speed-up that one run found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Run {
     /// The speed-up.
@@ -154,7 +154,7 @@ fn variance_of(values: &[f64]) -> f64 {
     squares / (values.len() as f64 - 1.0)
 }
 
-/// What the blocks say of each level.
+/// The builds' values, and the noise of blocks.
 struct Levels {
     /// The value of each build.
     values: Vec<f64>,

@@ -7,8 +7,8 @@
 //! slower than the others moves the ratio by 1 %, and half of all comparisons of a case with itself
 //! see a difference; with it the interval is only wider.
 //!
-//! Where blocks are too few, each may be taken for two, its halves (A B and B A). A drift does not
-//! cancel inside a half, but between the two it does: the interval gets wider, not wrong.
+//! All blocks are of one build of both sides, and the interval says nothing of another build or
+//! another run: [`builds_ratio`](crate::builds_ratio) does.
 //!
 //! The estimate is Huber's M-estimator (1964): the least squares of blocks near it, and no more
 //! pull from one far off than from one at the edge. The interval is made of the ratios that a test
@@ -61,7 +61,7 @@ impl Ratio {
 
 /// Level of the interval.
 pub const CONFIDENCE_LEVEL: f64 = 0.95;
-/// Fewest blocks, or halves of blocks, that give an interval.
+/// Fewest blocks of one build that give an interval.
 pub const MIN_BLOCKS: usize = 8;
 
 /// Robust standard deviations from the estimate beyond which a block pulls no harder. 90 % as
@@ -79,8 +79,8 @@ pub fn block(baseline: [f64; 2], candidate: [f64; 2]) -> f64 {
     mean_ln(baseline) - mean_ln(candidate)
 }
 
-/// The speed-up and its interval at [`CONFIDENCE_LEVEL`] from the ln(speed-up) of blocks, or of both
-/// halves of each block, in any order. None below [`MIN_BLOCKS`], or if a value is not finite.
+/// The speed-up and its interval at [`CONFIDENCE_LEVEL`] from the ln(speed-up) of blocks in any order.
+/// None below [`MIN_BLOCKS`], or if a value is not finite.
 pub fn ratio(log_ratios: &[f64]) -> Option<Ratio> {
     if log_ratios.len() < MIN_BLOCKS || !log_ratios.iter().all(|value| value.is_finite()) {
         return None;
@@ -120,7 +120,7 @@ impl<'a> SignFlips<'a> {
         if squares > 0.0 { sum / f64::sqrt(squares) } else { 0.0 }
     }
 
-    /// Where between `low` and `high` the statistic falls to `value`, by bisection.
+    /// Finds by bisection where between `low` and `high` the statistic falls to `value`.
     fn root(&self, mut low: f64, mut high: f64, value: f64) -> f64 {
         /// From the whole range to a rounding error.
         const STEPS: usize = 52;

@@ -4,22 +4,21 @@ use statistics::block;
 
 use crate::noise::{Model, Noise};
 
-/// Blocks of a run, in orders ABBA and BAAB by turns: of either half, ln(speed-up). The first batch
-/// of each block takes `start` times as long as it would elsewhere.
+/// ln(speed-up) of the blocks of a run, in orders ABBA and BAAB by turns. The first batch of each block
+/// takes `start` times as long as it would elsewhere.
 pub fn blocks(
     model: Model,
     sd: f64,
     truth: f64,
     start: f64,
     seed: u64,
-) -> impl Iterator<Item = [f64; 2]> {
+) -> impl Iterator<Item = f64> {
     let mut noise = Noise::new(model, sd, seed);
     (0..).map(move |index| {
         let [first, second, third, fourth] = [(); 4].map(|()| noise.next());
-        [(first * start, second), (fourth, third)].map(|(outer, inner)| {
-            let swapped = index % 2 == 1;
-            let (baseline, candidate) = if swapped { (inner, outer) } else { (outer, inner) };
-            block([baseline; 2], [candidate / truth; 2])
-        })
+        let (outer, inner) = ([first * start, fourth], [second, third]);
+        let swapped = index % 2 == 1;
+        let (baseline, candidate) = if swapped { (inner, outer) } else { (outer, inner) };
+        block(baseline, candidate.map(|time| time / truth))
     })
 }

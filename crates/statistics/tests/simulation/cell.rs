@@ -1,8 +1,15 @@
 //! Many runs alike, and what their intervals are worth.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
-use statistics::{Ratio, Verdict, median, verdict};
+use statistics::{Ratio, Verdict, median, population_sd, verdict};
 
 use crate::noise::Model;
 
@@ -13,8 +20,10 @@ pub const NOISES: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
 pub struct Cell {
     pub model: Model,
     pub sd: f64,
+    /// Blocks, or builds, or runs.
     pub budget: usize,
     pub truth: f64,
+    /// How many were taken, and the interval.
     pub runs: Vec<(usize, Ratio)>,
 }
 
@@ -45,8 +54,16 @@ impl Cell {
         errors.sum::<f64>() / self.runs.len() as f64
     }
 
-    pub fn blocks(&self) -> f64 {
-        self.runs.iter().map(|(blocks, _)| *blocks as f64).sum::<f64>() / self.runs.len() as f64
+    /// Standard deviation of the bias, as the runs show it.
+    pub fn bias_error(&self) -> f64 {
+        let errors: Vec<f64> =
+            self.runs.iter().map(|(_, ratio)| (ratio.ratio / self.truth).ln()).collect();
+        population_sd(&errors) / (errors.len() as f64).sqrt()
+    }
+
+    /// Mean number taken.
+    pub fn taken(&self) -> f64 {
+        self.runs.iter().map(|(taken, _)| *taken as f64).sum::<f64>() / self.runs.len() as f64
     }
 }
 
@@ -55,11 +72,11 @@ impl fmt::Display for Cell {
         let Self { model, sd, budget, truth, .. } = self;
         write!(
             f,
-            "{:19} {:4.1} % budget {budget:3} ratio {truth:4.2}: {:5.1} blocks, covers {:5.2} %, \
+            "{:19} {:4.1} % budget {budget:3} ratio {truth:4.2}: {:5.1} taken, covers {:5.2} %, \
              half-width {:5.2} %, faster {:5.1} %, slower {:4.1} %, same {:5.1} %, bias {:+.3} %",
             format!("{model:?}"),
             100.0 * sd,
-            self.blocks(),
+            self.taken(),
             100.0 * self.coverage(),
             100.0 * self.half_width(),
             100.0 * self.says(Verdict::Faster),
@@ -77,4 +94,23 @@ pub fn pooled<'a>(cells: impl Iterator<Item = &'a Cell>, of: impl Fn(&Cell) -> f
         (sum + weight * of(cell), runs + weight)
     });
     sum / runs
+}
+
+/// The work of each job, in order.
+pub fn on_two_threads<T: Send>(jobs: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let take = || {
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                break;
+            }
+            let result = work(job);
+            done.lock().expect("no job panics").push((job, result));
+        }
+    };
+    thread::scope(|scope| [(); 2].map(|()| scope.spawn(take)).map(drop));
+    let mut done = done.into_inner().expect("no job panics");
+    done.sort_unstable_by_key(|(job, _)| *job);
+    done.into_iter().map(|(_, result)| result).collect()
 }

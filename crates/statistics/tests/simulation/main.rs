@@ -1,10 +1,12 @@
 //! The statistics tried on thousands of simulated runs, all from fixed seeds.
 
 mod blocks;
+mod builds;
 mod cell;
-mod halves;
 mod launches;
 mod noise;
 mod pairs;
 mod planning;
 mod quotients;
+mod runs;
+mod shifts;

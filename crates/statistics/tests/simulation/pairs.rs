@@ -1,24 +1,18 @@
-//! What the interval of a ratio is worth, on machines disturbed in known ways: how often it holds
-//! the true ratio after adaptive stopping, how often it sees a difference that is none, and how
+//! The interval of a ratio from blocks of one build, on machines disturbed in known ways: how often it
+//! holds the true ratio after adaptive stopping, how often it sees a difference that is none, and how
 //! often it sees one of 5 %. `cargo test … -- --nocapture` prints the table.
 
-use std::{
-    sync::{
-        LazyLock, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::sync::LazyLock;
 
 use statistics::{MIN_BLOCKS, Ratio, Stopping, Verdict, ratio};
 
 use crate::{
     blocks::blocks,
-    cell::{Cell, NOISES, pooled},
+    cell::{Cell, NOISES, on_two_threads, pooled},
     noise::Model,
 };
 
-/// Most blocks that the time allows; of fewer than the first, `halves` are used.
+/// Most blocks that the time allows.
 const BUDGETS: [usize; 4] = [MIN_BLOCKS, 12, 30, 100];
 /// True ratios.
 const RATIOS: [f64; 4] = [1.0, 1.05, 0.5, 2.0];
@@ -30,8 +24,7 @@ const TARGET: f64 = 0.01;
 /// ln(speed-up) of each block that the largest budget allows.
 fn whole(model: Model, sd: f64, truth: f64, start: f64, seed: u64) -> Vec<f64> {
     let most = BUDGETS[BUDGETS.len() - 1];
-    let taken = blocks(model, sd, truth, start, seed).take(most);
-    taken.map(|[left, right]| f64::midpoint(left, right)).collect()
+    blocks(model, sd, truth, start, seed).take(most).collect()
 }
 
 /// The interval that each budget ends with, and its blocks.
@@ -63,29 +56,18 @@ static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
             jobs.extend((0..RATIOS.len()).map(|which| (model, sd, which)));
         }
     }
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((model, sd, which)) = jobs.get(index) else { break };
-                    let cells = cells(*model, *sd, *which, index as u64);
-                    done.lock().expect("no run panics").push((index, cells));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().expect("no run panics");
-    done.sort_unstable_by_key(|(index, _)| *index);
-    let table: Vec<Cell> = done.into_iter().flat_map(|(_, cells)| cells).collect();
+    let cells = |index: usize| {
+        let (model, sd, which) = jobs[index];
+        cells(model, sd, which, index as u64)
+    };
+    let table: Vec<Cell> = on_two_threads(jobs.len(), cells).into_iter().flatten().collect();
     for cell in &table {
         println!("{cell}");
     }
     table
 });
 
-/// Of every kind of noise and budget, its runs at all true ratios.
+/// The runs at all true ratios, for every kind of noise and budget.
 fn scenarios() -> impl Iterator<Item = Vec<&'static Cell>> {
     TABLE.iter().filter(|cell| cell.truth == 1.0).map(|one| {
         let alike =
@@ -153,7 +135,7 @@ fn the_ratio_is_not_biased() {
 fn a_quiet_machine_needs_few_blocks() {
     let quiet = |cell: &&Cell| cell.model == Model::Independent && cell.sd <= 0.01;
     for cell in TABLE.iter().filter(quiet) {
-        assert!(cell.blocks() <= 12.0 && cell.half_width() <= TARGET, "{cell}");
+        assert!(cell.taken() <= 12.0 && cell.half_width() <= TARGET, "{cell}");
     }
 }
 

@@ -1,0 +1,281 @@
+//! The interval of a ratio from several builds, where builds and runs differ as well as batches: how
+//! often it holds the ratio that other runs would find on average, and how often a case compared with
+//! itself is called faster or slower. `cargo test … -- --nocapture` prints the table.
+//!
+//! A true ratio moves every interval by as much and leaves its width, so 1 stands for all.
+
+use std::{fmt, sync::LazyLock};
+
+use fastrand::Rng;
+use statistics::{Ratio, builds_ratio};
+
+use crate::{
+    blocks::blocks,
+    cell::{Cell, NOISES, on_two_threads, pooled},
+    noise::Model,
+    shifts::{Predicted, Shifts},
+};
+
+/// Most builds that the time allows.
+const BUDGETS: [usize; 4] = [1, 2, 4, 8];
+const MOST_BUILDS: usize = 8;
+/// Blocks of a build.
+const BLOCKS: [usize; 3] = [2, 4, 6];
+const MOST_BLOCKS: usize = 6;
+/// Builds after which the harness looks at the interval, and the half-width at which it stops.
+const LOOKS: [usize; 5] = [2, 3, 4, 6, 8];
+const TARGET: f64 = 0.01;
+/// Runs of each noise: with all 36 noises together, a coverage of 95 % errs by 0.2 points.
+const TRIALS: usize = 500;
+
+/// Runs of one kind under all noises, each of which has a cell.
+struct Row {
+    shifts: Shifts,
+    blocks: usize,
+    budget: usize,
+    cells: Vec<Cell>,
+}
+
+impl Row {
+    fn pooled(&self, of: impl Fn(&Cell) -> f64) -> f64 {
+        pooled(self.cells.iter(), of)
+    }
+
+    /// Lowest, mean and highest of its cells, in percent.
+    fn spread(&self, of: impl Fn(&Cell) -> f64) -> [f64; 3] {
+        let all = || self.cells.iter().map(|cell| 100.0 * of(cell));
+        let lowest = all().fold(f64::INFINITY, f64::min);
+        let highest = all().fold(f64::NEG_INFINITY, f64::max);
+        [lowest, 100.0 * self.pooled(&of), highest]
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shifts, blocks, budget, .. } = self;
+        let spread = |of: fn(&Cell) -> f64| {
+            let [lowest, mean, highest] = self.spread(of);
+            format!("{mean:5.1} ({lowest:5.1} to {highest:5.1}) %")
+        };
+        write!(
+            f,
+            "{:10} {budget} x {blocks} blocks: {:3.1} builds taken, covers {}, alarms {}, \
+             half-width {}, bias {:+.3} %",
+            format!("{shifts:?}"),
+            self.pooled(Cell::taken),
+            spread(Cell::coverage),
+            spread(Cell::alarms),
+            spread(Cell::half_width),
+            100.0 * self.pooled(Cell::bias),
+        )
+    }
+}
+
+/// The interval that each budget ends with, and its builds.
+fn run(values: &[f64], blocks: usize) -> [(usize, Ratio); BUDGETS.len()] {
+    let of = |builds: usize| {
+        builds_ratio(&values[..builds * blocks], builds).expect("whole builds").ratio
+    };
+    let enough = LOOKS.into_iter().find(|builds| of(*builds).half_width() <= TARGET);
+    BUDGETS.map(|budget| {
+        let builds = enough.unwrap_or(budget).min(budget);
+        (builds, of(builds))
+    })
+}
+
+/// Every kind of run, without its cells.
+fn kinds() -> Vec<Row> {
+    let mut kinds = Vec::new();
+    for shifts in Shifts::ALL {
+        for (blocks, budget) in BLOCKS.into_iter().flat_map(|m| BUDGETS.map(|k| (m, k))) {
+            kinds.push(Row { shifts, blocks, budget, cells: Vec::new() });
+        }
+    }
+    kinds
+}
+
+/// A cell of each kind, in order. Kinds of one trial have their batches in common.
+fn cells(model: Model, sd: f64, seed: u64) -> Vec<Cell> {
+    let (predicted, mut random) = (Predicted::of(model, sd), Rng::with_seed(seed));
+    let cell = |kind: Row| Cell { model, sd, budget: kind.budget, truth: 1.0, runs: Vec::new() };
+    let mut cells: Vec<Cell> = kinds().into_iter().map(cell).collect();
+    for _ in 0..TRIALS {
+        let noise = blocks(model, sd, 1.0, 1.0, random.u64(..));
+        let noise: Vec<f64> = noise.take(MOST_BUILDS * MOST_BLOCKS).collect();
+        let mut found = Vec::new();
+        for (shifts, blocks) in Shifts::ALL.into_iter().flat_map(|it| BLOCKS.map(|m| (it, m))) {
+            let levels = shifts.levels(predicted, &mut random);
+            let values = levels.run(&noise[..MOST_BUILDS * blocks], blocks, &mut random);
+            found.extend(run(&values, blocks));
+        }
+        cells.iter_mut().zip(found).for_each(|(cell, found)| cell.runs.push(found));
+    }
+    cells
+}
+
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let noises: Vec<_> =
+        Model::ALL.into_iter().flat_map(|model| NOISES.map(|sd| (model, sd))).collect();
+    let all = on_two_threads(noises.len(), |index| {
+        let (model, sd) = noises[index];
+        cells(model, sd, index as u64)
+    });
+    let mut table = kinds();
+    for cells in all {
+        table.iter_mut().zip(cells).for_each(|(row, cell)| row.cells.push(cell));
+    }
+    table.iter().for_each(|row| println!("{row}"));
+    table
+});
+
+/// Percent, lowest and highest, of the mean over all noises that is not a fault.
+type Bounds = [f64; 2];
+
+/// Bounds of one build of 2, of 4 and of 6 blocks, of several builds of 2, and of several of 4 or 6.
+struct Expected {
+    shifts: Shifts,
+    coverage: [Bounds; 5],
+    alarms: [Bounds; 5],
+}
+
+/// One build of two blocks hardly knows how much blocks differ, so its interval is too often too narrow,
+/// and several of two blocks are still a little so.
+const EXPECTED: [Expected; 6] = [
+    Expected {
+        shifts: Shifts::Assumed,
+        coverage: [[80.0, 83.5], [91.0, 94.0], [94.5, 97.0], [90.5, 96.0], [95.5, 98.5]],
+        alarms: [[12.5, 16.0], [5.0, 7.5], [2.5, 5.0], [2.5, 8.0], [1.0, 4.0]],
+    },
+    Expected {
+        shifts: Shifts::Drawn,
+        coverage: [[75.5, 78.5], [86.5, 89.5], [89.5, 92.5], [87.5, 93.0], [92.0, 95.5]],
+        alarms: [[17.0, 20.5], [9.0, 12.5], [7.0, 10.0], [5.0, 11.0], [4.0, 7.5]],
+    },
+    Expected {
+        shifts: Shifts::Half,
+        coverage: [[82.0, 85.0], [93.5, 96.0], [96.0, 98.5], [91.5, 96.5], [96.5, 99.3]],
+        alarms: [[11.0, 14.0], [3.0, 6.0], [1.5, 3.5], [2.0, 7.0], [0.5, 3.0]],
+    },
+    Expected {
+        shifts: Shifts::Twice,
+        coverage: [[76.0, 79.5], [88.0, 90.5], [91.5, 94.0], [89.0, 95.0], [94.0, 97.7]],
+        alarms: [[16.0, 19.5], [8.0, 10.5], [5.0, 8.0], [3.0, 9.5], [2.0, 5.5]],
+    },
+    Expected {
+        shifts: Shifts::SharedHost,
+        coverage: [[83.0, 86.0], [94.0, 96.5], [96.5, 98.8], [90.5, 94.5], [94.8, 99.0]],
+        alarms: [[10.0, 13.0], [2.5, 5.0], [1.0, 3.0], [3.5, 7.5], [0.7, 5.0]],
+    },
+    Expected {
+        shifts: Shifts::None,
+        coverage: [[90.0, 92.5], [98.0, 99.5], [99.0, 99.9], [97.0, 99.8], [99.5, 100.0]],
+        alarms: [[5.0, 8.0], [0.4, 2.0], [0.1, 1.0], [0.05, 2.8], [0.0, 0.6]],
+    },
+];
+
+fn rows(shifts: Shifts) -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().filter(move |row| row.shifts == shifts)
+}
+
+/// Every row but those of two kinds of builds, with what is expected of it: coverage and alarms.
+fn expected() -> impl Iterator<Item = (&'static Row, Bounds, Bounds)> {
+    let rows = |expected: &'static Expected| rows(expected.shifts).map(move |row| (row, expected));
+    EXPECTED.iter().flat_map(rows).map(|(row, expected)| {
+        let class = match (row.budget, row.blocks) {
+            (1, blocks) => blocks / 2 - 1,
+            (_, 2) => 3,
+            _ => 4,
+        };
+        (row, expected.coverage[class], expected.alarms[class])
+    })
+}
+
+#[test]
+fn the_interval_of_builds_holds_the_true_ratio_as_often_as_it_is_known_to() {
+    for (row, [least, most], _) in expected() {
+        let [lowest, coverage, _] = row.spread(Cell::coverage);
+        assert!((least..=most).contains(&coverage), "{least} to {most}: {row}");
+        // No kind of noise alone is much worse.
+        let several = row.budget > 1 && row.blocks > 2;
+        assert!(!several || lowest >= 88.5, "{row}");
+    }
+}
+
+#[test]
+fn builds_of_one_case_are_called_different_as_seldom_as_is_known() {
+    for (row, _, [least, most]) in expected() {
+        let [_, alarms, _] = row.spread(Cell::alarms);
+        assert!((least..=most).contains(&alarms), "{least} to {most}: {row}");
+    }
+}
+
+/// The limit of the method: one build does not know of the other kind, two are of one kind half of the
+/// time, and where blocks are quiet the interval is then narrow enough to stop.
+#[test]
+fn builds_of_two_kinds_are_seen_by_more_than_two_builds() {
+    for row in rows(Shifts::TwoKinds) {
+        let [least, most] = match row.budget {
+            1 => [47.0, 58.0],
+            2 => [71.0, 77.0],
+            4 => [83.5, 88.5],
+            _ => [86.5, 92.5],
+        };
+        let [lowest, coverage, _] = row.spread(Cell::coverage);
+        let [_, alarms, _] = row.spread(Cell::alarms);
+        assert!((least..=most).contains(&coverage), "{least} to {most}: {row}");
+        // Whatever misses is far off.
+        assert!((99.0..=100.1).contains(&(coverage + alarms)), "{row}");
+        assert!(row.budget == 1 || (44.0..=56.0).contains(&lowest), "{row}");
+    }
+}
+
+#[test]
+fn the_ratio_of_builds_is_not_biased() {
+    for row in &*TABLE {
+        assert!(row.pooled(Cell::bias).abs() < 0.002, "{row}");
+        for cell in &row.cells {
+            let errors = cell.bias().abs() / cell.bias_error();
+            assert!(errors < 4.5, "{errors} standard errors: {cell}, {row}");
+        }
+    }
+}
+
+/// A run cannot show how much runs differ, so its interval has room for that in any case.
+#[test]
+fn where_nothing_differs_the_interval_of_builds_is_as_wide_as_runs_would_need() {
+    for (none, assumed) in rows(Shifts::None).zip(rows(Shifts::Assumed)) {
+        let share = none.pooled(Cell::half_width) / assumed.pooled(Cell::half_width);
+        // The interval of one build knows nothing but its blocks.
+        let expected = if none.budget == 1 { 0.999..=1.001 } else { 0.78..=0.96 };
+        assert!(expected.contains(&share), "{share}: {none}");
+        let plain = |cell: &&Cell| cell.model == Model::Independent && cell.sd == 0.01;
+        let plain = none.cells.iter().find(plain).expect("every noise has a cell");
+        let expected = if none.budget == 8 { 0.013..=0.018 } else { 0.015..=0.035 };
+        assert!(expected.contains(&plain.half_width()), "{plain}, {none}");
+    }
+}
+
+#[test]
+fn a_quiet_machine_needs_few_builds() {
+    for row in rows(Shifts::Assumed).filter(|row| row.budget == MOST_BUILDS) {
+        let quiet = |cell: &&Cell| cell.model == Model::Independent && cell.sd == 0.003;
+        let cell = row.cells.iter().find(quiet).expect("every noise has a cell");
+        assert!((2.0..=3.5).contains(&cell.taken()) && cell.half_width() <= TARGET, "{cell}");
+    }
+}
+
+/// Were all blocks ABBA, the ratio would be wrong by 1 %.
+#[test]
+fn a_slow_start_of_blocks_cancels_inside_a_build() {
+    for of_build in BLOCKS {
+        let one = |seed| {
+            let values = blocks(Model::Independent, 0.01, 1.0, 1.02, seed);
+            run(&values.take(MOST_BUILDS * of_build).collect::<Vec<_>>(), of_build)[3]
+        };
+        let runs = (0..TRIALS as u64).map(one).collect();
+        let cell =
+            Cell { model: Model::Independent, sd: 0.01, budget: MOST_BUILDS, truth: 1.0, runs };
+        println!("{cell}, builds of {of_build} blocks, first batches 2 % slower");
+        assert!(cell.coverage() >= 0.98 && cell.bias().abs() < 0.002, "{cell}");
+    }
+}
