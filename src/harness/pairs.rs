@@ -43,14 +43,16 @@ const ALONE_S: f64 = 0.25;
 /// Wall seconds that the fewest blocks may take whatever the budget.
 const GRANTED_S: f64 = 2.0;
 /// How much longer blocks take with the steps that do not count.
-const SETTLING: f64 = 2.5;
+const SETTLING: f64 = 2.0;
+/// Fewest builds: one does not show how much builds differ, nor do two blocks what blocks do.
+const FEWEST_BUILDS: usize = 2;
 /// Most builds: beyond, other processes say more.
 const MOST_BUILDS: usize = 8;
 /// Most blocks of a build: more would not narrow the interval.
 const MOST_BLOCKS: usize = 6;
 /// Numbers of builds after which the interval is looked at. Each look is a chance to stop at one that
-/// is narrow by luck, so there are few.
-const LOOKS: [usize; 5] = [2, 3, 4, 6, 8];
+/// is narrow by luck, so there are few; two builds are too often alike.
+const LOOKS: [usize; 4] = [3, 4, 6, 8];
 
 use Side::{Baseline, Candidate};
 
@@ -68,7 +70,7 @@ pub struct Goal {
 /// Why there is no ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoRatio {
-    /// The time does not suffice for a build of the fewest blocks.
+    /// The time does not suffice for the fewest builds of the fewest blocks.
     TooShort,
     /// A side is slower beside the other than alone.
     Displaced {
@@ -144,22 +146,18 @@ struct Builds {
 impl Builds {
     /// Takes all blocks; whether the interval is as narrow as the goal.
     fn take(&mut self, blocks: &mut Blocks<'_>) -> Result<bool, Refusal> {
-        let fewest_s = BLOCKS_PER_BUILD as f64 * blocks.batches_s();
+        let settling = if blocks.settles { SETTLING } else { 1.0 };
+        let fewest = FEWEST_BUILDS * BLOCKS_PER_BUILD;
+        let fewest_s = settling * fewest as f64 * blocks.batches_s();
         // A speed-up is what the case was measured for: what gives one soon is always given the time.
-        let soon = fewest_s * SETTLING <= GRANTED_S;
-        if fewest_s > self.goal.budget_s && !soon {
+        if fewest_s > self.goal.budget_s.max(GRANTED_S) {
             return Ok(false);
         }
-        let granted_s = if soon { GRANTED_S } else { 0.0 };
         let mut longest_s = 0.0_f64;
         while self.builds < MOST_BUILDS {
             let began = blocks.sides.wall();
-            // Two builds are the fewest that show how much builds differ.
-            let limit_s = match self.builds {
-                0 | 1 => self.goal.budget_s.max(granted_s),
-                _ => self.goal.budget_s,
-            };
-            if self.builds > 0 && began - self.start + longest_s > limit_s {
+            let ends = began - self.start + longest_s;
+            if self.builds >= FEWEST_BUILDS && ends > self.goal.budget_s {
                 break;
             }
             self.build(blocks)?;

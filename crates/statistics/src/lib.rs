@@ -25,13 +25,13 @@
 //!
 //! | how builds and runs differ | 1 build of 2, 4, 6 blocks | 2 to 8 builds of 2 | of 4 or 6 | 2 to 8 runs¹ | quotient² |
 //! |---|---|---|---|---|---|
-//! | as assumed | 82, 93, 96 | 92 to 95 | 97 to 98 | 97 to 99 | 98 |
-//! | as assumed on average, from case to case by chance³ | 77, 88, 91 | 89 to 92 | 94 to 95 | 95 to 96 | 94 to 95 |
-//! | builds half as much⁴ | 83, 95, 97 | 93 to 95 | 98 to 99 | 98 to 99 | |
-//! | builds twice as much⁴ | 78, 89, 93 | 90 to 94 | 95 to 97 | 96 to 98 | 97 |
-//! | as on a shared host: runs differ, builds hardly | 85, 95, 98 | 92 to 93 | 96 to 98 | 97 to 99 | 96 to 99 |
-//! | builds of two kinds, 10 % apart | 50, 54, 56 | 73 to 88 | 74 to 91 | 92 to 94 | |
-//! | not at all | 91, 99, 100 | 98 to 99 | 100 | 100 | |
+//! | as assumed | 82, 93, 96 | 92 to 96 | 97 to 98 | 97 to 99 | 98 |
+//! | as assumed on average, from case to case by chance³ | 77, 88, 91 | 89 to 93 | 94 to 95 | 95 to 96 | 94 to 95 |
+//! | builds half as much⁴ | 83, 95, 97 | 93 to 96 | 98 to 99 | 98 to 99 | |
+//! | builds twice as much⁴ | 78, 89, 93 | 90 to 95 | 95 to 97 | 96 to 98 | 97 |
+//! | as on a shared host: runs differ, builds hardly | 85, 95, 98 | 92 to 94 | 96 to 98 | 97 to 99 | 96 to 99 |
+//! | builds of two kinds, 10 % apart | 50, 54, 56 | 73 to 93 | 74 to 94 | 92 to 94 | |
+//! | not at all | 91, 99, 100 | 98 to 100 | 100 | 100 | |
 //!
 //! ¹ of 4 builds of 4 blocks. ² of two ratios from 2 or 8 builds of 4 blocks. ³ as widely as the prior's three
 //! degrees of freedom say. ⁴ in variance.

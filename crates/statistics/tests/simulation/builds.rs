@@ -23,7 +23,7 @@ const MOST_BUILDS: usize = 8;
 const BLOCKS: [usize; 3] = [2, 4, 6];
 const MOST_BLOCKS: usize = 6;
 /// Builds after which the harness looks at the interval, and the half-width at which it stops.
-const LOOKS: [usize; 5] = [2, 3, 4, 6, 8];
+const LOOKS: [usize; 4] = [3, 4, 6, 8];
 const TARGET: f64 = 0.01;
 /// Runs of each noise: with all 36 noises together, a coverage of 95 % errs by 0.2 points.
 const TRIALS: usize = 500;
@@ -143,32 +143,32 @@ struct Expected {
 const EXPECTED: [Expected; 6] = [
     Expected {
         shifts: Shifts::Assumed,
-        coverage: [[80.0, 83.5], [91.0, 94.0], [94.5, 97.0], [90.5, 96.0], [95.5, 98.5]],
+        coverage: [[80.0, 83.5], [91.0, 94.0], [94.5, 97.0], [90.5, 97.0], [95.5, 98.5]],
         alarms: [[12.5, 16.0], [5.0, 7.5], [2.5, 5.0], [2.5, 8.0], [1.0, 4.0]],
     },
     Expected {
         shifts: Shifts::Drawn,
-        coverage: [[75.5, 78.5], [86.5, 89.5], [89.5, 92.5], [87.5, 93.0], [92.0, 95.5]],
+        coverage: [[75.5, 78.5], [86.5, 89.5], [89.5, 92.5], [87.5, 94.0], [92.0, 95.5]],
         alarms: [[17.0, 20.5], [9.0, 12.5], [7.0, 10.0], [5.0, 11.0], [4.0, 7.5]],
     },
     Expected {
         shifts: Shifts::Half,
-        coverage: [[82.0, 85.0], [93.5, 96.0], [96.0, 98.5], [91.5, 96.5], [96.5, 99.3]],
+        coverage: [[82.0, 85.0], [93.5, 96.0], [96.0, 98.5], [91.5, 97.0], [96.5, 99.3]],
         alarms: [[11.0, 14.0], [3.0, 6.0], [1.5, 3.5], [2.0, 7.0], [0.5, 3.0]],
     },
     Expected {
         shifts: Shifts::Twice,
-        coverage: [[76.0, 79.5], [88.0, 90.5], [91.5, 94.0], [89.0, 95.0], [94.0, 97.7]],
+        coverage: [[76.0, 79.5], [88.0, 90.5], [91.5, 94.0], [89.0, 96.0], [94.0, 97.7]],
         alarms: [[16.0, 19.5], [8.0, 10.5], [5.0, 8.0], [3.0, 9.5], [2.0, 5.5]],
     },
     Expected {
         shifts: Shifts::SharedHost,
-        coverage: [[83.0, 86.0], [94.0, 96.5], [96.5, 98.8], [90.5, 94.5], [94.8, 99.0]],
+        coverage: [[83.0, 86.0], [94.0, 96.5], [96.5, 98.8], [90.5, 95.5], [94.8, 99.0]],
         alarms: [[10.0, 13.0], [2.5, 5.0], [1.0, 3.0], [3.5, 7.5], [0.7, 5.0]],
     },
     Expected {
         shifts: Shifts::None,
-        coverage: [[90.0, 92.5], [98.0, 99.5], [99.0, 99.9], [97.0, 99.8], [99.5, 100.0]],
+        coverage: [[90.0, 92.5], [98.0, 99.5], [99.0, 99.9], [97.0, 99.95], [99.5, 100.0]],
         alarms: [[5.0, 8.0], [0.4, 2.0], [0.1, 1.0], [0.05, 2.8], [0.0, 0.6]],
     },
 ];
@@ -210,22 +210,23 @@ fn builds_of_one_case_are_called_different_as_seldom_as_is_known() {
 }
 
 /// The limit of the method: one build does not know of the other kind, two are of one kind half of the
-/// time, and where blocks are quiet the interval is then narrow enough to stop.
+/// time, three a quarter, and where blocks are quiet the interval is then narrow enough to stop.
 #[test]
 fn builds_of_two_kinds_are_seen_by_more_than_two_builds() {
     for row in rows(Shifts::TwoKinds) {
         let [least, most] = match row.budget {
             1 => [47.0, 58.0],
             2 => [71.0, 77.0],
-            4 => [83.5, 88.5],
-            _ => [86.5, 92.5],
+            4 => [87.5, 92.0],
+            _ => [91.0, 96.0],
         };
         let [lowest, coverage, _] = row.spread(Cell::coverage);
         let [_, alarms, _] = row.spread(Cell::alarms);
         assert!((least..=most).contains(&coverage), "{least} to {most}: {row}");
         // Whatever misses is far off.
         assert!((99.0..=100.1).contains(&(coverage + alarms)), "{row}");
-        assert!(row.budget == 1 || (44.0..=56.0).contains(&lowest), "{row}");
+        let worst = if row.budget == 2 { 44.0..=56.0 } else { 70.0..=80.0 };
+        assert!(row.budget == 1 || worst.contains(&lowest), "{row}");
     }
 }
 
