@@ -40,9 +40,9 @@
 //! - A case compared with itself is called faster or slower in 2 to 3 of 100 runs of several builds of 4
 //!   or 6 blocks that differ as assumed, in 5 to 6 where they do so by chance, and in 14 to 19 of one
 //!   build of two blocks.
-//! - Builds of two kinds are the limit. One build does not know of the other kind. Two are of one kind
-//!   half of the time, and where blocks are quiet their interval is narrow enough to stop there: with
-//!   noise of 0.3 % per batch, it holds the true ratio in half of the runs only.
+//! - Builds of two kinds are the limit. One build does not know of the other kind, and three are of one
+//!   kind a quarter of the time: where blocks are quiet, their interval is narrow enough to stop there,
+//!   and holds the true ratio in three quarters of the runs.
 //! - Where nothing differs, the interval of several builds is still 81 to 91 % as wide as where they differ
 //!   as assumed, because one run cannot show how much runs differ. That of 8 runs is 69 % as wide.
 //! - [`ratio`] holds the ratio of its one build in 93 to 97 of 100 runs, from 8, 12, 30 or 100 blocks; a case
