@@ -58,7 +58,7 @@ pub use operators::{
 pub use place::Place;
 pub use records::{Records, RecordsError, read_runs};
 pub use report::{Entry, Report, Selection};
-pub use row::{NoTime, Row};
+pub use row::{InRun, NoTime, Row};
 pub use runs::{Missing, Run, Runs};
-pub use speedup::{NoSpeedup, Speedup};
+pub use speedup::{Levels, NoSpeedup, RunsOf, Speedup};
 pub use time::{Interval, Time};

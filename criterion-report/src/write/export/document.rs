@@ -7,8 +7,8 @@ use plan::{Check, Environment, Record, Stat};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
-    Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, Measure, Missing,
-    NoTime, Report, Run, Span,
+    Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource, Levels,
+    Measure, Missing, NoTime, Report, Run, Span,
 };
 use crate::write::verdict;
 
@@ -228,6 +228,8 @@ struct Ratio {
     high: f64,
     confidence_level: f64,
     source: &'static str,
+    #[serde(flatten)]
+    levels: Levels,
     verdict: &'static str,
 }
 
@@ -239,6 +241,10 @@ impl<'a> Compared<'a> {
             high: gain.interval.high,
             confidence_level: gain.confidence_level,
             source: gain.source.word(),
+            levels: match gain.source {
+                GainSource::Pairs { levels, .. } => levels,
+                GainSource::Quotient => Levels::default(),
+            },
             verdict: verdict::word(gain.verdict()),
         };
         Self {
