@@ -5,6 +5,7 @@ use std::fmt;
 use plan::Record;
 use statistics::Ratio;
 
+use super::repeated::Without;
 use super::row::Row;
 use super::speedup::{RunsOf, Speedup};
 use super::time::{Interval, Time};
@@ -28,6 +29,8 @@ pub enum Caution {
     Outdated(String),
     /// The harness's own words.
     Note(String),
+    /// Not all runs that the row is of have all of it.
+    NotInAllRuns(Without),
     /// The median is less certain than ±2 %.
     WideMedian,
     /// The clock moved by more than 5 % while criterion sampled.
@@ -123,6 +126,7 @@ impl fmt::Display for Caution {
         match self {
             Self::Quick => f.write_str("quick mode: two samples, so no interval"),
             Self::Outdated(text) | Self::Note(text) => f.write_str(text),
+            Self::NotInAllRuns(without) => without.fmt(f),
             Self::WideMedian => {
                 write!(f, "the interval of its time is wider than ±{} %", WIDE * 100.0)
             }
@@ -205,14 +209,25 @@ impl fmt::Display for Caution {
 }
 
 impl Caution {
-    /// What qualifies a row's own numbers.
+    /// What qualifies a row's own numbers: of a row of several runs, in any of them.
     pub fn of_row(row: &Row) -> Vec<Self> {
         let time = row.time.as_ref().ok();
+        let mut cautions: Vec<Self> = row.failures_in_runs().map(Self::NotInAllRuns).collect();
+        cautions.extend(time.is_some_and(|time| time.quick).then_some(Self::Quick));
+        cautions.extend(time.is_some_and(is_wide).then_some(Self::WideMedian));
+        for caution in row.in_runs().flat_map(Self::of_run) {
+            if !cautions.contains(&caution) {
+                cautions.push(caution);
+            }
+        }
+        cautions
+    }
+
+    /// What qualifies the numbers of one run, but for the time that they come to.
+    fn of_run(row: &Row) -> Vec<Self> {
         let measures = &row.record.measures;
         let mut cautions = Vec::new();
         let mut add = |applies: bool, caution: Self| cautions.extend(applies.then_some(caution));
-        add(time.is_some_and(|time| time.quick), Self::Quick);
-        add(time.is_some_and(is_wide), Self::WideMedian);
         if let Some(conditions) = &measures.conditions {
             let moved = |clock: plan::Range| clock.max > clock.min * (1.0 + CLOCK_MOVED);
             let reasons = conditions.throttle_reasons.join(", ");
@@ -256,7 +271,7 @@ impl Caution {
 
     /// Whether the pairs and the two times, of one run, cannot both be right.
     pub fn of_times(speedup: &Speedup, baseline: &Row, candidate: &Row) -> Option<Self> {
-        if baseline.record.run_id != candidate.record.run_id {
+        if of_different_runs(baseline, candidate) {
             return None;
         }
         let (own, others) = (candidate.time.as_ref().ok()?, baseline.time.as_ref().ok()?);
@@ -283,8 +298,9 @@ impl Caution {
     }
 
     /// What qualifies the time and memory of a baseline beside those of a candidate.
-    pub fn of_sides(baseline: &Record, candidate: &Record) -> Vec<Self> {
-        let different = baseline.run_id != candidate.run_id;
+    pub fn of_sides(baseline: &Row, candidate: &Row) -> Vec<Self> {
+        let different = of_different_runs(baseline, candidate);
+        let (baseline, candidate) = (&baseline.record, &candidate.record);
         let candidate_work = &candidate.case.work;
         let mut cautions: Vec<Self> =
             different.then_some(Self::DifferentRuns).into_iter().collect();
@@ -299,6 +315,12 @@ impl Caution {
         }
         cautions
     }
+}
+
+/// Whether a single run is that of one row only. Rows of several runs have those in common.
+fn of_different_runs(one: &Row, other: &Row) -> bool {
+    let several = one.runs.len() > 1 && other.runs.len() > 1;
+    !several && one.record.run_id != other.record.run_id
 }
 
 /// A median with its interval, which quick mode has not.

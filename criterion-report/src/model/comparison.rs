@@ -36,6 +36,7 @@ impl Comparison {
         let speedup = Speedup::over(other, candidate);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
+        cautions.extend(Speedup::without(other, candidate).map(Caution::NotInAllRuns));
         if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
             cautions.extend(Caution::of_times(speedup, row, candidate));
         }
@@ -45,7 +46,7 @@ impl Comparison {
         if let Some((_, row)) = baseline
             && (memory.is_some() || row.time.is_ok() && candidate.time.is_ok())
         {
-            cautions.extend(Caution::of_sides(&row.record, &candidate.record));
+            cautions.extend(Caution::of_sides(row, candidate));
         }
         Self {
             over: other.map(ToString::to_string),

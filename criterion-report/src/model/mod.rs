@@ -17,6 +17,7 @@ mod gain;
 mod heatmap;
 mod host;
 mod inputs;
+mod joined;
 pub mod kernels;
 mod line;
 mod location;
@@ -25,9 +26,11 @@ mod operators;
 mod place;
 mod possible;
 mod records;
+mod repeated;
 mod report;
 mod row;
 mod runs;
+pub(crate) mod saved;
 mod speedup;
 mod time;
 
@@ -57,6 +60,7 @@ pub use operators::{
 };
 pub use place::Place;
 pub use records::{Records, RecordsError, read_runs};
+pub use repeated::Without;
 pub use report::{Entry, Report, Selection};
 pub use row::{InRun, NoTime, Row};
 pub use runs::{Missing, Run, Runs};

@@ -19,7 +19,8 @@ pub struct Row {
     pub record: Box<Record>,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
-    /// All that criterion holds of that measurement; there exactly where there is a time.
+    /// All that criterion holds of that measurement; there exactly where there is a time. Of several
+    /// runs all samples, and the mean of the estimates.
     pub criterion: Option<CriterionResult>,
     /// The case as each of several runs left it, in their order; empty where there is one run.
     pub runs: Vec<InRun>,

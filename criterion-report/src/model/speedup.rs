@@ -6,6 +6,7 @@ use plan::{CaseId, Outcome, Pair, Stop};
 use serde::{Deserialize, Serialize};
 use statistics::{Benefit, CONFIDENCE_LEVEL, Ratio, Verdict, mean, verdict};
 
+use super::repeated::Without;
 use super::row::Row;
 use super::time::Interval;
 
@@ -80,6 +81,17 @@ impl Speedup {
             [pair] => Ok(Self::of(pair)),
             _ => Self::of_runs(&pairs),
         }
+    }
+
+    /// The runs that measured the case and have no pair of it, where others have.
+    pub fn without(other: Option<&CaseId>, row: &Row) -> Option<Without> {
+        let found: Vec<_> = row.in_runs().map(|run| pair_of(other, run)).collect();
+        let whys = found.iter().filter_map(|pair| pair.as_ref().err());
+        let mut whys = whys.filter(|why| **why != NoSpeedup::NotMeasured).peekable();
+        let reason = Some(whys.peek()?.to_string());
+        let some = found.iter().any(Result::is_ok);
+        let (what, of) = ("no speed-up".to_owned(), row.runs.len());
+        some.then(|| Without { what, runs: whys.count(), of, reason })
     }
 
     fn of(pair: &Pair) -> Self {

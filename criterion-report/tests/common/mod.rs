@@ -125,3 +125,6 @@ pub const READABLE: &[&str] = &[
     "unreached-cases",
     "unreadable-estimate",
 ];
+
+/// Fixtures of three runs, `main@1` to `main@3`.
+pub const SEVERAL_RUNS: &[&str] = &["several-runs", "failed-in-one-run"];

@@ -26,9 +26,9 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         said.retain(|(label, _)| ["machine", "libtorch"].contains(label));
     }
     let indent = 10;
-    if let Some(text) = intervals(report) {
+    for (label, text) in runs(report).into_iter().chain(intervals(report)) {
         for (line, part) in wrap(&text, width - indent).iter().enumerate() {
-            let label = format!("{:indent$}", if line == 0 { "intervals" } else { "" });
+            let label = format!("{:indent$}", if line == 0 { label } else { "" });
             out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
         }
     }
@@ -42,7 +42,7 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
 }
 
 /// What an interval of a speed-up covers; nothing where there is none.
-fn intervals(report: &Report) -> Option<String> {
+fn intervals(report: &Report) -> Option<(&'static str, String)> {
     let speedups = report.entries().filter_map(|entry| entry.comparison?.speedup.as_ref().ok());
     let (covering, older): (Vec<&Speedup>, Vec<&Speedup>) =
         speedups.partition(|speedup| speedup.covers_runs());
@@ -52,12 +52,27 @@ fn intervals(report: &Report) -> Option<String> {
     };
     let outside =
         "of one build only; another run may well lie outside (measured by an older version)";
-    match (covering.len(), older.len()) {
-        (0, 0) => None,
-        (0, _) => Some(format!("of speed-ups: {outside}")),
-        (_, 0) => Some(covered.to_owned()),
-        (_, older) => Some(format!("{covered}; of {older}, {outside}")),
-    }
+    let text = match (covering.len(), older.len()) {
+        (0, 0) => return None,
+        (0, _) => format!("of speed-ups: {outside}"),
+        (_, 0) => covered.to_owned(),
+        (_, older) => format!("{covered}; of {older}, {outside}"),
+    };
+    Some(("intervals", text))
+}
+
+/// The runs, where several are shown as one.
+fn runs(report: &Report) -> Option<(&'static str, String)> {
+    let names = match &report.run_names[..] {
+        [] => return None,
+        [only] => format!("1: {only}"),
+        [first, .., last] => format!(
+            "{}: {first} to {last}; times and speed-ups are of all, other values of the last that \
+             measured the case",
+            report.run_names.len()
+        ),
+    };
+    Some(("runs", names))
 }
 
 fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str, String)> {
