@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use common::{fixture, report};
-use criterion_report::model::{Comparison, Entry, GainSource, Location, Report, Selection};
+use criterion_report::model::{Comparison, Entry, GainSource, Levels, Location, Report, Selection};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
     report
@@ -52,7 +52,8 @@ fn compiled_cases_are_compared_with_their_eager_twins_and_the_compiled_baseline(
     // What was measured of the two directly is taken.
     let direct = common::report("compiled");
     let direct = gain(self::entry(&direct, "int8wo+max-autotune").quantization).expect("a pair");
-    assert_eq!((direct.ratio, direct.source), (2.02217, GainSource::Pairs { blocks: 18 }));
+    let levels = Levels::default();
+    assert_eq!((direct.ratio, direct.source), (2.02217, GainSource::Pairs { blocks: 18, levels }));
 }
 
 #[test]

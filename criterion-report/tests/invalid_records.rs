@@ -19,6 +19,9 @@ fn record() -> Value {
         "linears": 1, "quantized": 1, "packed_bytes": 1_052_672, "baseline_bytes": 2_097_152,
         "bits_per_weight": 8.03, "density": 0.5,
     });
+    record["pairs"][0]["within"] = json!(0.02);
+    record["pairs"][0]["between"] = json!(0.0);
+    record["pairs"][0]["steps_ns"] = json!([2.0, 1.0]);
     record["measures"]["clocks"] =
         json!({ "device_ns": 5.0, "host_ns": 6.0, "queue_ns": 1.0, "host_bound": false });
     record["measures"]["energy"] = json!({
@@ -47,6 +50,9 @@ fn impossible_values_are_named() {
         ("/pairs/0/low", json!(1.9), "has the value 1.9, above `high`, 1.83908"),
         ("/pairs/0/high", json!(-1.0), "has the value -1"),
         ("/pairs/0/seconds", json!(-1.0), "has the value -1"),
+        ("/pairs/0/within", json!(-1.0), "has the value -1"),
+        ("/pairs/0/between", json!(1e30), "has the value 1000000000000000000000000000000"),
+        ("/pairs/0/steps_ns", json!([1.0, -2.0]), "has the value -2"),
         ("/pairs/0/confidence_level", json!(95), "has the value 95"),
         ("/planned/noise", json!(-0.1), "`planned.noise` has the value -0.1"),
         ("/measures/latency/mean_ns", json!(-7.0), "`measures.latency.mean_ns` has the value -7"),

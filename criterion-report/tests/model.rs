@@ -6,7 +6,7 @@ use std::fs;
 
 use common::{fixture, latest, report, try_report};
 use criterion_report::model::{
-    Caution, Entry, Interval, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
+    Caution, Entry, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
 };
 use serde_json::Value;
 use statistics::Verdict;
@@ -31,25 +31,6 @@ fn a_candidate_is_compared_with_its_baseline() {
     assert_eq!(comparison.peak_reduction, Some(1.0 - peak(1_052_672.0) / peak(2_097_152.0)));
     assert_eq!(comparison.cautions, []);
     assert!(entry(&report, "baseline").comparison.is_none());
-}
-
-/// On a busy machine either may be wrong; that both are right is not to be believed.
-#[test]
-fn pairs_and_times_that_exclude_each_other_are_pointed_out() {
-    let report = report("two-siblings");
-    let (candidate, baseline) = (entry(&report, "int8wo"), entry(&report, "baseline"));
-    let comparison = candidate.comparison.expect("a candidate is compared");
-    let paired = *comparison.speedup.as_ref().expect("there is a pair");
-    let times_off = |factor: f64| {
-        let Interval { low, high } = paired.interval;
-        let interval = Interval { low: low * factor, high: high * factor };
-        let speedup = Speedup { ratio: paired.ratio * factor, interval, ..paired };
-        Caution::of_times(&speedup, baseline.row, candidate.row)
-    };
-    assert_eq!(times_off(1.0), None);
-    assert_eq!(times_off(1.1), None, "other moments differ as much");
-    assert_eq!(times_off(1.3), Some(Caution::Disagrees));
-    assert_eq!(times_off(0.7), Some(Caution::Disagrees));
 }
 
 #[test]

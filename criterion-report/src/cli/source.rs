@@ -28,6 +28,9 @@ pub(super) struct Source {
     #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["criterion_dir", "baseline"])]
     pub(super) from: Option<PathBuf>,
     /// Which results: the name given to `--save-baseline`, or `new` for the latest
+    ///
+    /// Where several runs were saved as NAME@1, NAME@2 and so on (`cargo xtask bench --repeat`), NAME
+    /// is all of them, one row per case, and NAME@2 that one.
     #[arg(long, global = true, value_name = "NAME", default_value = NEW)]
     pub(super) baseline: String,
     /// Only cases whose full id matches, e.g. `int8wo`, `/cuda`, `1024x1024x1024`

@@ -3,18 +3,22 @@
 use std::fmt;
 
 use plan::Record;
+use statistics::Ratio;
 
+use super::repeated::Without;
 use super::row::Row;
-use super::speedup::Speedup;
-use super::time::Time;
+use super::speedup::{RunsOf, Speedup};
+use super::time::{Interval, Time};
+use crate::units;
 
 /// A median's interval wider than this to either side, relative to the median, is pointed out.
 const WIDE: f64 = 0.02;
 /// A clock whose highest reading is this much above its lowest, relatively, is pointed out.
 const CLOCK_MOVED: f64 = 0.05;
 
-/// Two moments differ by this much on machines that are not quiet; more is pointed out.
-const DISAGREEMENT: f64 = 0.15;
+/// Two moments differ by this much on machines that are not quiet. The interval of one build's blocks
+/// knows nothing of that, so that less is not pointed out there.
+const OTHER_MOMENT: f64 = 0.15;
 
 /// What qualifies a number.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +29,8 @@ pub enum Caution {
     Outdated(String),
     /// The harness's own words.
     Note(String),
+    /// Not all runs that the row is of have all of it.
+    NotInAllRuns(Without),
     /// The median is less certain than ±2 %.
     WideMedian,
     /// The clock moved by more than 5 % while criterion sampled.
@@ -40,13 +46,44 @@ pub enum Caution {
     HostBound,
     /// The time sufficed for few blocks of the speed-up only, and each was taken for two.
     HalvedBlocks,
-    /// The speed-up's interval is wider than was asked for.
+    /// The speed-up's interval is wider than was asked for, and that is all that its record shows.
     OutOfTime {
         /// Half-width that was asked for, relative to the ratio.
         target: f64,
     },
-    /// The speed-up's interval and the quotient of the two times exclude each other.
-    Disagrees,
+    /// The speed-up's interval is wider than was asked for, and there was time for one build only.
+    OneBuild {
+        /// Standard deviation of blocks.
+        within: f64,
+    },
+    /// The same, most of all because builds differ.
+    BuildsDiffer {
+        /// Standard deviation of blocks.
+        within: f64,
+        /// Standard deviation of builds.
+        between: f64,
+    },
+    /// The same, most of all because blocks differ.
+    BlocksDiffer {
+        /// Standard deviation of blocks.
+        within: f64,
+        /// Standard deviation of builds.
+        between: f64,
+    },
+    /// The same where the speed-up is of several runs.
+    RunsDiffer {
+        /// Standard deviation of blocks.
+        within: Option<f64>,
+        /// The runs.
+        runs: RunsOf,
+    },
+    /// The speed-up's interval and that of the quotient of the two times exclude each other.
+    Disagrees {
+        /// The quotient of the two times.
+        quotient: f64,
+        /// The side that is most another beside the other one than alone, where that is recorded.
+        moved: Option<Moved>,
+    },
     /// The baseline's record is of another process: machine state may differ.
     DifferentRuns,
     /// What the case gains over another follows from pairs of two runs.
@@ -62,11 +99,34 @@ pub enum Caution {
     },
 }
 
+/// A side whose step took another time in its pair than while criterion sampled it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moved {
+    /// Whether it is the baseline.
+    pub is_baseline: bool,
+    /// Nanoseconds of a step alone.
+    pub alone_ns: f64,
+    /// Nanoseconds of a step beside the other side.
+    pub beside_ns: f64,
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (side, other) = match self.is_baseline {
+            true => ("the baseline", "this case"),
+            false => ("this case", "the baseline"),
+        };
+        let [alone, beside] = [self.alone_ns, self.beside_ns].map(units::time);
+        write!(f, "{side} took {alone} alone and {beside} beside {other}")
+    }
+}
+
 impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Quick => f.write_str("quick mode: two samples, so no interval"),
             Self::Outdated(text) | Self::Note(text) => f.write_str(text),
+            Self::NotInAllRuns(without) => without.fmt(f),
             Self::WideMedian => {
                 write!(f, "the interval of its time is wider than ±{} %", WIDE * 100.0)
             }
@@ -97,11 +157,43 @@ impl fmt::Display for Caution {
                      ±{percent} % asked for; `sampling.measurement_s` gives it more"
                 )
             }
-            // What the times say differs from row to row, and rows share this text.
-            Self::Disagrees => f.write_str(
-                "the speed-up, from pairs, and the two times, from other moments, exclude each \
-                 other: other programs had a part in one of them; measure again on a quiet machine",
+            Self::OneBuild { within } => write!(
+                f,
+                "one build fitted into the time, whose blocks differ by σ {}: more time \
+                 (sampling.measurement_s) shows how much builds differ",
+                sigma(*within),
             ),
+            Self::BuildsDiffer { within, between } => write!(
+                f,
+                "builds differ by σ {}, blocks by {}: several runs say more (cargo xtask bench \
+                 --repeat 4)",
+                sigma(*between),
+                sigma(*within),
+            ),
+            Self::BlocksDiffer { within, between } => write!(
+                f,
+                "blocks differ by σ {} (builds {}): a quieter machine or more time \
+                 (sampling.measurement_s) narrows it",
+                sigma(*within),
+                sigma(*between),
+            ),
+            Self::RunsDiffer { within, runs: RunsOf { count, between } } => {
+                write!(f, "runs differ by σ {}", sigma(*between))?;
+                if let Some(within) = within {
+                    write!(f, ", blocks by {}", sigma(*within))?;
+                }
+                write!(f, ": more runs narrow it (cargo xtask bench --repeat {})", 2 * count)
+            }
+            Self::Disagrees { quotient, moved } => {
+                write!(f, "the two medians give {}", units::ratio(*quotient, None))?;
+                match moved {
+                    Some(moved) => write!(f, ": {moved}, so the machine changed ")?,
+                    None => f.write_str(": the machine changed ")?,
+                }
+                f.write_str(
+                    "between the two moments; believe the pair, which compares neighbours in time",
+                )
+            }
             Self::DifferentRuns => f.write_str(
                 "the baseline's time and memory are of another run (the speed-up is not made of \
                  them)",
@@ -117,14 +209,25 @@ impl fmt::Display for Caution {
 }
 
 impl Caution {
-    /// What qualifies a row's own numbers.
+    /// What qualifies a row's own numbers: of a row of several runs, in any of them.
     pub fn of_row(row: &Row) -> Vec<Self> {
         let time = row.time.as_ref().ok();
+        let mut cautions: Vec<Self> = row.failures_in_runs().map(Self::NotInAllRuns).collect();
+        cautions.extend(time.is_some_and(|time| time.quick).then_some(Self::Quick));
+        cautions.extend(time.is_some_and(is_wide).then_some(Self::WideMedian));
+        for caution in row.in_runs().flat_map(Self::of_run) {
+            if !cautions.contains(&caution) {
+                cautions.push(caution);
+            }
+        }
+        cautions
+    }
+
+    /// What qualifies the numbers of one run, but for the time that they come to.
+    fn of_run(row: &Row) -> Vec<Self> {
         let measures = &row.record.measures;
         let mut cautions = Vec::new();
         let mut add = |applies: bool, caution: Self| cautions.extend(applies.then_some(caution));
-        add(time.is_some_and(|time| time.quick), Self::Quick);
-        add(time.is_some_and(is_wide), Self::WideMedian);
         if let Some(conditions) = &measures.conditions {
             let moved = |clock: plan::Range| clock.max > clock.min * (1.0 + CLOCK_MOVED);
             let reasons = conditions.throttle_reasons.join(", ");
@@ -140,23 +243,50 @@ impl Caution {
 
     /// What qualifies a speed-up.
     pub fn of_speedup(speedup: &Speedup) -> Vec<Self> {
-        let late = speedup.fell_short().then_some(Self::OutOfTime { target: speedup.target });
+        let wide = speedup.fell_short().then(|| Self::of_wide(speedup));
         let halved = speedup.has_halved_blocks().then_some(Self::HalvedBlocks);
-        late.into_iter().chain(halved).collect()
+        wide.into_iter().chain(halved).collect()
+    }
+
+    /// Why a speed-up's interval is wider than was asked for.
+    fn of_wide(speedup: &Speedup) -> Self {
+        let levels = speedup.levels;
+        if let Some(runs) = speedup.runs {
+            return Self::RunsDiffer { within: levels.within, runs };
+        }
+        let (Some(builds), Some(within), Some(between)) =
+            (levels.builds, levels.within, levels.between)
+        else {
+            return Self::OutOfTime { target: speedup.target };
+        };
+        // Either share of the variance of their mean.
+        let of_builds = between * between / builds as f64;
+        let of_blocks = within * within / speedup.blocks as f64;
+        match builds {
+            1 => Self::OneBuild { within },
+            _ if of_builds >= of_blocks => Self::BuildsDiffer { within, between },
+            _ => Self::BlocksDiffer { within, between },
+        }
     }
 
     /// Whether the pairs and the two times, of one run, cannot both be right.
     pub fn of_times(speedup: &Speedup, baseline: &Row, candidate: &Row) -> Option<Self> {
-        if baseline.record.run_id != candidate.record.run_id {
+        if of_different_runs(baseline, candidate) {
             return None;
         }
         let (own, others) = (candidate.time.as_ref().ok()?, baseline.time.as_ref().ok()?);
-        let (own_interval, others_interval) = (own.interval?, others.interval?);
-        let (low, high) =
-            (others_interval.low / own_interval.high, others_interval.high / own_interval.low);
-        let apart = speedup.interval.high < low || high < speedup.interval.low;
-        let factor = (others.median_ns / own.median_ns / speedup.ratio).ln().abs();
-        (apart && factor > DISAGREEMENT.ln_1p()).then_some(Self::Disagrees)
+        let quotient = statistics::quotient(&with_interval(others)?, &with_interval(own)?);
+        let apart = speedup.interval.high < quotient.low || quotient.high < speedup.interval.low;
+        let distance = (quotient.ratio / speedup.ratio).ln().abs();
+        let least = if speedup.covers_runs() { 0.0 } else { OTHER_MOMENT.ln_1p() };
+        let moved = speedup.steps_ns.map(|(others_ns, own_ns)| {
+            let baseline =
+                Moved { is_baseline: true, alone_ns: others.median_ns, beside_ns: others_ns };
+            let case = Moved { is_baseline: false, alone_ns: own.median_ns, beside_ns: own_ns };
+            let by = |it: &Moved| (it.beside_ns / it.alone_ns).ln().abs();
+            if by(&baseline) >= by(&case) { baseline } else { case }
+        });
+        (apart && distance > least).then_some(Self::Disagrees { quotient: quotient.ratio, moved })
     }
 
     /// What differs between two records so that their pairs are of two experiments that do not compare.
@@ -168,8 +298,9 @@ impl Caution {
     }
 
     /// What qualifies the time and memory of a baseline beside those of a candidate.
-    pub fn of_sides(baseline: &Record, candidate: &Record) -> Vec<Self> {
-        let different = baseline.run_id != candidate.run_id;
+    pub fn of_sides(baseline: &Row, candidate: &Row) -> Vec<Self> {
+        let different = of_different_runs(baseline, candidate);
+        let (baseline, candidate) = (&baseline.record, &candidate.record);
         let candidate_work = &candidate.case.work;
         let mut cautions: Vec<Self> =
             different.then_some(Self::DifferentRuns).into_iter().collect();
@@ -184,6 +315,23 @@ impl Caution {
         }
         cautions
     }
+}
+
+/// Whether a single run is that of one row only. Rows of several runs have those in common.
+fn of_different_runs(one: &Row, other: &Row) -> bool {
+    let several = one.runs.len() > 1 && other.runs.len() > 1;
+    !several && one.record.run_id != other.record.run_id
+}
+
+/// A median with its interval, which quick mode has not.
+fn with_interval(time: &Time) -> Option<Ratio> {
+    let Interval { low, high } = time.interval?;
+    Some(Ratio { ratio: time.median_ns, low, high })
+}
+
+/// A standard deviation of logarithms as a percentage: `2.4 %`.
+fn sigma(value: f64) -> String {
+    format!("{} %", units::significant(value * 100.0, 2))
 }
 
 fn is_wide(time: &Time) -> bool {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use plan::{Environment, HostFacts, Record};
 
+use super::row::Row;
+
 /// Lowest and highest of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
@@ -48,19 +50,22 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Groups the records by circumstances, in order of appearance.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Self> {
+    /// Groups the rows by circumstances, in order of appearance. A row of several runs counts once
+    /// wherever it was measured.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for record in records {
-            let place = all.iter().position(|known| known.hold_of(record));
-            let known = match place {
-                Some(place) => &mut all[place],
-                None => {
+        for row in rows {
+            let mut places = BTreeSet::new();
+            for record in row.in_runs().map(|run| &*run.record) {
+                let known = all.iter().position(|known| known.hold_of(record));
+                let place = known.unwrap_or_else(|| {
                     all.push(Self::new(record));
-                    all.last_mut().expect("one was just pushed")
-                }
-            };
-            known.add(record);
+                    all.len() - 1
+                });
+                all[place].add(record);
+                places.insert(place);
+            }
+            places.into_iter().for_each(|place| all[place].rows += 1);
         }
         all
     }
@@ -96,7 +101,6 @@ impl Circumstances {
         self.load = Span::with(self.load, quiet.and_then(|quiet| quiet.load_1m));
         self.first = self.first.min(record.timestamp);
         self.last = self.last.max(record.timestamp);
-        self.rows += 1;
     }
 }
 

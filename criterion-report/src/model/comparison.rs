@@ -33,9 +33,10 @@ impl Comparison {
     /// is not known. Its row, given with its place among the rows, is needed for what is not
     /// measured in pairs: the reductions of memory.
     pub fn of(other: Option<&CaseId>, baseline: Option<(usize, &Row)>, candidate: &Row) -> Self {
-        let speedup = Speedup::over(other, &candidate.record);
+        let speedup = Speedup::over(other, candidate);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
+        cautions.extend(Speedup::without(other, candidate).map(Caution::NotInAllRuns));
         if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
             cautions.extend(Caution::of_times(speedup, row, candidate));
         }
@@ -45,7 +46,7 @@ impl Comparison {
         if let Some((_, row)) = baseline
             && (memory.is_some() || row.time.is_ok() && candidate.time.is_ok())
         {
-            cautions.extend(Caution::of_sides(&row.record, &candidate.record));
+            cautions.extend(Caution::of_sides(row, candidate));
         }
         Self {
             over: other.map(ToString::to_string),
@@ -69,7 +70,7 @@ impl Comparison {
     ) -> Self {
         let mut compared = Self::of(Some(other), sibling, candidate);
         if let (Err(_), Some((_, row))) = (&compared.gain, sibling) {
-            compared.gain = Gain::over(&row.record, baseline, &candidate.record);
+            compared.gain = Gain::over(row, baseline, candidate);
             if compared.gain.is_ok() && row.record.run_id != candidate.record.run_id {
                 compared.cautions.push(Caution::QuotientOfRuns);
             }

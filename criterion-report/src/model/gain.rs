@@ -1,11 +1,12 @@
 //! How many times faster a case is than another of its group, also where the two were never
 //! partners: from what each of them gains over the baseline of both.
 
-use plan::{CaseId, Record};
+use plan::CaseId;
 use statistics::{Ratio, Verdict};
 
 use super::caution::Caution;
-use super::speedup::{NoSpeedup, Speedup};
+use super::row::Row;
+use super::speedup::{Levels, NoSpeedup, Speedup};
 use super::time::Interval;
 
 /// How many times faster a case is than another.
@@ -22,12 +23,14 @@ pub struct Gain {
 }
 
 /// How a gain is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GainSource {
     /// Both ran in turn.
     Pairs {
         /// Number of blocks in which they did.
         blocks: usize,
+        /// What the blocks are of.
+        levels: Levels,
     },
     /// Each ran in turn with the baseline of their group, at moments of its own.
     Quotient,
@@ -45,8 +48,8 @@ impl GainSource {
 
 impl From<&Speedup> for Gain {
     fn from(speedup: &Speedup) -> Self {
-        let Speedup { ratio, interval, confidence_level, blocks, .. } = *speedup;
-        Self { ratio, interval, confidence_level, source: GainSource::Pairs { blocks } }
+        let Speedup { ratio, interval, confidence_level, blocks, levels, .. } = *speedup;
+        Self { ratio, interval, confidence_level, source: GainSource::Pairs { blocks, levels } }
     }
 }
 
@@ -57,21 +60,19 @@ impl Gain {
         statistics::verdict(&Ratio { ratio: self.ratio, low, high })
     }
 
-    /// That of a record's case over the case of `other`, both compared in pairs with the `baseline`
+    /// That of a row's case over the case of `other`, both compared in pairs with the `baseline`
     /// of their group.
-    pub fn over(other: &Record, baseline: &CaseId, record: &Record) -> Result<Self, NoSpeedup> {
-        let own = Speedup::over(Some(baseline), record)?;
-        let divisor = Speedup::over(Some(baseline), other).map_err(|why| {
-            NoSpeedup::NoQuotient { variant: other.case.variant(), why: why.to_string() }
-        })?;
-        if let Some(what) = Caution::apart(other, record) {
-            return Err(NoSpeedup::Apart { variant: other.case.variant(), what });
+    pub fn over(other: &Row, baseline: &CaseId, row: &Row) -> Result<Self, NoSpeedup> {
+        let variant = || other.record.case.variant();
+        let own = Speedup::over(Some(baseline), row)?;
+        let divisor = Speedup::over(Some(baseline), other)
+            .map_err(|why| NoSpeedup::NoQuotient { variant: variant(), why: why.to_string() })?;
+        if let Some(what) = Caution::apart(&other.record, &row.record) {
+            return Err(NoSpeedup::Apart { variant: variant(), what });
         }
         if own.confidence_level != divisor.confidence_level {
-            return Err(NoSpeedup::Apart {
-                variant: other.case.variant(),
-                what: "the level of its interval",
-            });
+            let what = "the level of its interval";
+            return Err(NoSpeedup::Apart { variant: variant(), what });
         }
         let ratio = statistics::quotient(&own.as_ratio(), &divisor.as_ratio());
         Ok(Self {
@@ -85,7 +86,14 @@ impl Gain {
 
 #[cfg(test)]
 mod tests {
+    use plan::Record;
+
     use super::*;
+
+    fn over(other: &Record, baseline: &CaseId, record: &Record) -> Result<Gain, NoSpeedup> {
+        let row = |record: &Record| Row::join(Box::new(record.clone()), Vec::new());
+        Gain::over(&row(other), baseline, &row(record))
+    }
 
     /// Those of a group in which every candidate was the partner of the baseline, and of no other.
     fn records() -> Vec<Record> {
@@ -108,7 +116,7 @@ mod tests {
     #[test]
     fn it_is_the_quotient_of_what_both_gain() {
         let (other, baseline, record) = sides();
-        let gain = Gain::over(&other, &baseline, &record).expect("both have a pair");
+        let gain = over(&other, &baseline, &record).expect("both have a pair");
         let (own, divisor) = (&record.pairs[0], &other.pairs[0]);
         assert!((gain.ratio / (own.speedup / divisor.speedup) - 1.0).abs() < 1e-12);
         assert_eq!((gain.source, gain.confidence_level), (GainSource::Quotient, 0.95));
@@ -125,13 +133,13 @@ mod tests {
         let (mut other, baseline, record) = sides();
         other.pairs.clear();
         other.no_pair = Some("the device was lost".to_owned());
-        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let why = over(&other, &baseline, &record).unwrap_err().to_string();
         let expected = "`baseline+compile`, which it is compared with, has no speed-up itself: the \
                         device was lost";
         assert_eq!(why, expected);
         let (other, baseline, mut record) = sides();
         record.pairs.clear();
-        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let why = over(&other, &baseline, &record).unwrap_err().to_string();
         assert!(why.starts_with("it was not measured in pairs with `baseline`"), "{why}");
     }
 
@@ -139,15 +147,15 @@ mod tests {
     fn pairs_of_two_places_make_no_quotient() {
         let (mut other, baseline, record) = sides();
         other.environment.torch.threads = 2;
-        let why = Gain::over(&other, &baseline, &record).unwrap_err().to_string();
+        let why = over(&other, &baseline, &record).unwrap_err().to_string();
         let expected = "it and `baseline+compile` differ in threads: measure both again together";
         assert_eq!(why, expected);
         let (mut other, baseline, record) = sides();
         other.pairs[0].confidence_level = 0.9;
-        assert!(Gain::over(&other, &baseline, &record).is_err());
+        assert!(over(&other, &baseline, &record).is_err());
         // Code that changed meanwhile is said, and no reason.
         let (mut other, baseline, record) = sides();
         other.environment.git_revision = Some("0000000".to_owned());
-        assert!(Gain::over(&other, &baseline, &record).is_ok());
+        assert!(over(&other, &baseline, &record).is_ok());
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use plan::Record;
+use rayon::prelude::*;
 
 use super::criterion_files::CriterionFiles;
 use super::criterion_result::CriterionResult;
@@ -13,10 +14,14 @@ use super::records::{Records, RecordsError, read_runs};
 use super::report::Selection;
 use super::row::NoTime;
 use super::runs::Run;
+use super::saved::Saved;
 
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]
 pub struct Inputs {
+    /// Where several runs have that name and a number each: what each of them left, by name. All that
+    /// is not said of a case is then here, and what is, there.
+    pub of_runs: Vec<(String, Inputs)>,
     /// One per `full_id`, in the order of the targets' names and of the lines.
     pub records: Vec<Box<Record>>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
@@ -43,11 +48,52 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Reads what lies at `location` under `baseline`, of the modes that are asked for.
+    /// Reads what lies at `location` under `baseline`, of the modes that are asked for: of all runs
+    /// that were saved under the name with a number each, if there are such.
     ///
     /// # Errors
     /// When there is no usable record.
     pub fn read(
+        location: &Location,
+        baseline: &str,
+        selection: &Selection<'_>,
+    ) -> Result<Self, RecordsError> {
+        let Saved { names, left_out } = Saved::under(&location.records, baseline)?;
+        if names.iter().all(|name| name == baseline) {
+            return Self::read_run(location, baseline, selection);
+        }
+        let read = |name: String| {
+            let inputs = Self::read_run(location, &name, selection)?;
+            Ok((name, inputs))
+        };
+        let read: Result<Vec<_>, RecordsError> = names.into_par_iter().map(read).collect();
+        let mut inputs = Self::of_runs(read?);
+        inputs.warnings.extend(left_out);
+        Ok(inputs)
+    }
+
+    /// What several runs left, by name.
+    pub fn of_runs(mut of_runs: Vec<(String, Self)>) -> Self {
+        let mut all = Self::default();
+        for (_, run) in &mut of_runs {
+            all.older.extend(run.older.iter().cloned());
+            all.cut_off.extend(run.cut_off.clone());
+            all.left_out.extend(run.left_out.iter().cloned());
+            // Runs of one folder share their defects.
+            for (all, of_run) in [
+                (&mut all.foreign, &mut run.foreign),
+                (&mut all.warnings, &mut run.warnings),
+                (&mut all.unreadable, &mut run.unreadable),
+            ] {
+                let new: Vec<String> =
+                    of_run.drain(..).filter(|line| !all.contains(line)).collect();
+                all.extend(new);
+            }
+        }
+        Self { of_runs, ..all }
+    }
+
+    fn read_run(
         location: &Location,
         baseline: &str,
         selection: &Selection<'_>,
@@ -91,5 +137,6 @@ impl Inputs {
     /// Leaves out the records of modes that are not asked for, as [`Self::read`] does.
     pub fn retain(&mut self, selection: &Selection<'_>) {
         self.records.retain(|record| selection.reads(record.case.mode));
+        self.of_runs.iter_mut().for_each(|(_, run)| run.retain(selection));
     }
 }

@@ -94,8 +94,16 @@ fn pair(pair: &Pair) -> Result<(), String> {
     if !level(pair.confidence_level) {
         return wrong("confidence_level", pair.confidence_level);
     }
-    for (name, value) in [("target", pair.target), ("seconds", pair.seconds)] {
-        if !not_negative(value) {
+    let steps = pair.steps_ns;
+    for (name, value) in [
+        ("target", Some(pair.target)),
+        ("seconds", Some(pair.seconds)),
+        ("within", pair.within),
+        ("between", pair.between),
+        ("steps_ns", steps.map(|(other, _)| other)),
+        ("steps_ns", steps.map(|(_, own)| own)),
+    ] {
+        if let Some(value) = value.filter(|value| !(0.0..=LARGEST).contains(value)) {
             return wrong(name, value);
         }
     }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use plan::{CaseId, Check, Mode, ModelWork, Record, RunManifest, Variant, Work};
+use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
 use rayon::prelude::*;
 use regex::Regex;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
-use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
+use super::joined::Joined;
 use super::location::Location;
 use super::records::RecordsError;
-use super::row::{NoTime, Row};
+use super::row::Row;
 use super::runs::{Missing, Run, Runs};
 
 /// One case as writers see it.
@@ -90,6 +90,8 @@ fn is_among(mode: &str, modes: &[Mode]) -> bool {
 pub struct Report {
     /// Name under which criterion saved the results.
     pub baseline: String,
+    /// The runs that the rows are of, where they were saved under that name with a number each.
+    pub run_names: Vec<String>,
     rows: Vec<Row>,
     /// Each row against its group's baseline, its unquantized counterpart and its eager twin.
     comparisons: Vec<[Option<Comparison>; 3]>,
@@ -135,45 +137,11 @@ impl Report {
     }
 
     /// Joins what was read of a baseline.
-    pub fn of(inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
-        let Inputs {
-            records,
-            older,
-            cut_off,
-            recorded,
-            runs,
-            mut results,
-            mut no_times,
-            mut left_out,
-            foreign,
-            warnings,
-            unreadable,
-        } = inputs;
-        let parts: Vec<(Box<Record>, Vec<CriterionResult>, Option<NoTime>)> = records
-            .into_iter()
-            .map(|record| {
-                let results = results.remove(&record.full_id).unwrap_or_default();
-                let known = no_times.remove(&record.full_id);
-                (record, results, known)
-            })
-            .collect();
-        let mut rows: Vec<Row> = parts
-            .into_par_iter()
-            .map(|(record, results, known)| {
-                let mut row = Row::join(record, results);
-                row.time = row.time.map_err(|found| known.unwrap_or(found));
-                row
-            })
-            .collect();
-        let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
-        let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
-        let runs = Runs::of(runs, baseline, &recorded, &written.chain(lost).collect());
-        let places = runs.places();
-        for row in &mut rows {
-            row.run_place = places.get(row.record.run_id.as_str()).copied().unwrap_or(0);
-        }
-        rows = arranged(rows);
-        let mut missing = runs.unreached(&mut rows, &older, &cut_off);
+    pub fn of(mut inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
+        let run_names = inputs.of_runs.iter().map(|(name, _)| name.clone()).collect();
+        let Joined { rows, runs, mut missing } = Joined::of(&mut inputs, baseline);
+        let rows = arranged(rows);
+        let Inputs { older, cut_off, mut left_out, foreign, warnings, unreadable, .. } = inputs;
         let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
             selection.names(id) && !left_out.contains(id) && !(selection.latest && earlier(id))
@@ -184,14 +152,15 @@ impl Report {
         missing.retain(|case| passes(&case.full_id));
         left_out.extend(failing);
         let measured: HashSet<&str> =
-            shown.iter().map(|&i| rows[i].record.run_id.as_str()).collect();
+            shown.iter().flat_map(|&i| rows[i].in_runs()).map(|row| &*row.record.run_id).collect();
         Self {
             baseline: baseline.to_owned(),
+            run_names,
             comparisons: compare(&rows),
             earlier: shown.iter().filter(|&&i| runs.is_earlier(rows[i].full_id())).count(),
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
-            circumstances: Circumstances::of(shown.iter().map(|&i| &*rows[i].record)),
+            circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i])),
             read: rows
                 .iter()
                 .filter(|row| selection.has_mode(row.record.case.mode.as_str()))
@@ -280,7 +249,7 @@ impl Report {
         let rows = self.entries().filter_map(|Entry { row, .. }| {
             let reason = match (&row.outdated, &row.time) {
                 (Some(outdated), _) => outdated.clone(),
-                (None, Ok(_)) => return None,
+                (None, Ok(_)) => row.failures_in_runs().next()?.to_string(),
                 (None, Err(_)) => {
                     let reason = row.reason().map(|reason| format!(": {reason}"));
                     format!("{}{}", row.record.outcome.status(), reason.unwrap_or_default())

@@ -19,13 +19,25 @@ pub struct Row {
     pub record: Box<Record>,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
-    /// All that criterion holds of that measurement; there exactly where there is a time.
+    /// All that criterion holds of that measurement; there exactly where there is a time. Of several
+    /// runs all samples, and the mean of the estimates.
     pub criterion: Option<CriterionResult>,
+    /// The case as each of several runs left it, in their order; empty where there is one run.
+    pub runs: Vec<InRun>,
     /// Set when a later run selected the case and ended before it left a new record.
     pub outdated: Option<String>,
     /// Where the record's run stands among those of the baseline, in the order in which they ran, from
     /// 1; 0 where there is no such run.
     pub run_place: usize,
+}
+
+/// A case in one of several runs under one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InRun {
+    /// Name of the run, e.g. `main@3`.
+    pub name: String,
+    /// Its row, or why the run, which selected the case, left none.
+    pub row: Result<Row, String>,
 }
 
 /// Why a row has no time.
@@ -97,7 +109,13 @@ impl Row {
             Ok(result) => (Ok(result.time()), Some(result)),
             Err(no_time) => (Err(no_time), None),
         };
-        Self { record, time, criterion, outdated: None, run_place: 0 }
+        Self { record, time, criterion, runs: Vec::new(), outdated: None, run_place: 0 }
+    }
+
+    /// The rows of the runs that it is of, which is itself where there is one run.
+    pub fn in_runs(&self) -> impl Iterator<Item = &Self> {
+        let itself = self.runs.is_empty().then_some(self);
+        itself.into_iter().chain(self.runs.iter().filter_map(|run| run.row.as_ref().ok()))
     }
 
     /// What is greater for a record that was written later: clocks decide within a run, and where

@@ -95,6 +95,11 @@ impl Runs {
         Self::from(in_order(runs.into_iter().filter(concerns).collect(), written))
     }
 
+    /// Those of several names, in the order of the names.
+    pub fn of_all(each: Vec<Self>) -> Self {
+        Self::from(each.into_iter().flat_map(|of_name| of_name.runs).collect())
+    }
+
     /// Where each run stands among them, from 1; of no other run is anything known.
     pub fn places(&self) -> HashMap<&str, usize> {
         let ids = self.runs.iter().map(|run| run.manifest.run_id.as_str());

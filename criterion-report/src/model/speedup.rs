@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use plan::{CaseId, Outcome, Pair, Record, Stop};
-use statistics::{Benefit, Ratio, Verdict, verdict};
+use plan::{CaseId, Outcome, Pair, Stop};
+use serde::{Deserialize, Serialize};
+use statistics::{Benefit, CONFIDENCE_LEVEL, Ratio, Verdict, mean, verdict};
 
+use super::repeated::Without;
+use super::row::Row;
 use super::time::Interval;
 
 /// Timed batches in a block: two of each side.
@@ -21,30 +24,74 @@ pub struct Speedup {
     pub confidence_level: f64,
     /// Number of blocks in which both ran.
     pub blocks: usize,
+    /// What the blocks are of, and by how much they differ.
+    pub levels: Levels,
+    /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
+    /// they are recorded.
+    pub steps_ns: Option<(f64, f64)>,
     /// Timed batches in a block.
     pub batches_per_block: u64,
     /// Half-width of the interval that was asked for, relative to the ratio.
     pub target: f64,
     /// Why no more blocks were taken.
     pub stopped: Stop,
+    /// The runs that it is of; absent where one took all blocks.
+    pub runs: Option<RunsOf>,
+}
+
+/// What the blocks of a speed-up are of, and by how much they differ. Nothing is known where the
+/// interval is that of the blocks of one build: in records of older versions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Levels {
+    /// Fresh builds of both sides.
+    #[serde(rename = "pair_builds")]
+    pub builds: Option<u64>,
+    /// Standard deviation of a block's ln(speed-up) inside a build.
+    #[serde(rename = "pair_within")]
+    pub within: Option<f64>,
+    /// Standard deviation of a build's ln(speed-up), net of its blocks'.
+    #[serde(rename = "pair_between")]
+    pub between: Option<f64>,
+}
+
+/// Several runs, each of which counts as much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RunsOf {
+    /// How many.
+    pub count: usize,
+    /// Standard deviation of a run's ln(speed-up).
+    pub between: f64,
 }
 
 impl Speedup {
-    /// The speed-up of a record's case over `other`; without an id over its group's baseline, with
+    /// The speed-up of a row's case over `other`; without an id over its group's baseline, with
     /// which the first pair is. The pair is in the record itself: neither criterion's estimates nor
-    /// a record of the other case are needed.
-    pub fn over(other: Option<&CaseId>, record: &Record) -> Result<Self, NoSpeedup> {
-        if record.outcome != Outcome::Measured {
-            return Err(NoSpeedup::NotMeasured);
+    /// a record of the other case are needed. Where the row is of several runs, so is the speed-up.
+    pub fn over(other: Option<&CaseId>, row: &Row) -> Result<Self, NoSpeedup> {
+        let found: Vec<_> = row.in_runs().map(|run| pair_of(other, run)).collect();
+        let pairs: Vec<&Pair> =
+            found.iter().filter_map(|pair| pair.as_ref().ok().copied()).collect();
+        match pairs[..] {
+            [] => {
+                // A run that measured the case says more than one that did not.
+                let whys = || found.iter().filter_map(|pair| pair.as_ref().err());
+                let why = whys().find(|why| **why != NoSpeedup::NotMeasured);
+                Err(why.or(whys().next()).cloned().unwrap_or(NoSpeedup::NotMeasured))
+            }
+            [pair] => Ok(Self::of(pair)),
+            _ => Self::of_runs(&pairs),
         }
-        let pair = match other {
-            Some(other) => record.pair_with(&other.to_string()),
-            None => record.pairs.first(),
-        };
-        pair.map(Self::of).ok_or_else(|| match &record.no_pair {
-            Some(reason) => NoSpeedup::Recorded(reason.clone()),
-            None => NoSpeedup::NoPair { variant: other.map(|other| other.variant.clone()) },
-        })
+    }
+
+    /// The runs that measured the case and have no pair of it, where others have.
+    pub fn without(other: Option<&CaseId>, row: &Row) -> Option<Without> {
+        let found: Vec<_> = row.in_runs().map(|run| pair_of(other, run)).collect();
+        let whys = found.iter().filter_map(|pair| pair.as_ref().err());
+        let mut whys = whys.filter(|why| **why != NoSpeedup::NotMeasured).peekable();
+        let reason = Some(whys.peek()?.to_string());
+        let some = found.iter().any(Result::is_ok);
+        let (what, of) = ("no speed-up".to_owned(), row.runs.len());
+        some.then(|| Without { what, runs: whys.count(), of, reason })
     }
 
     fn of(pair: &Pair) -> Self {
@@ -53,10 +100,47 @@ impl Speedup {
             interval: Interval { low: pair.low, high: pair.high },
             confidence_level: pair.confidence_level,
             blocks: pair.log_ratios.len(),
+            levels: Levels {
+                builds: (pair.builds > 0).then_some(pair.builds),
+                within: pair.within,
+                between: pair.between,
+            },
+            steps_ns: pair.steps_ns,
             batches_per_block: pair.batches_per_block,
             target: pair.target,
             stopped: pair.stopped,
+            runs: None,
         }
+    }
+
+    /// That of the pairs of several runs, of which there is at least one.
+    fn of_runs(pairs: &[&Pair]) -> Result<Self, NoSpeedup> {
+        let runs: Option<Vec<statistics::Run>> = pairs.iter().map(|pair| run_of(pair)).collect();
+        let found = runs.as_deref().and_then(statistics::runs_ratio);
+        let found = found.ok_or(NoSpeedup::FewBlocks)?;
+        let Ratio { ratio, low, high } = found.ratio;
+        let of: Vec<Self> = pairs.iter().map(|pair| Self::of(pair)).collect();
+        let stopped = of[0].stopped;
+        let same = of.iter().all(|it| it.stopped == stopped);
+        let geometric =
+            |values: Vec<f64>| mean(&values.into_iter().map(f64::ln).collect::<Vec<_>>()).exp();
+        let steps: Option<(Vec<f64>, Vec<f64>)> = of.iter().map(|it| it.steps_ns).collect();
+        Ok(Self {
+            ratio,
+            interval: Interval { low, high },
+            confidence_level: CONFIDENCE_LEVEL,
+            blocks: of.iter().map(|it| it.blocks).sum(),
+            levels: Levels {
+                builds: of.iter().map(|it| it.levels.builds).sum(),
+                within: typical(of.iter().map(|it| it.levels.within)),
+                between: typical(of.iter().map(|it| it.levels.between)),
+            },
+            steps_ns: steps.map(|(others, own)| (geometric(others), geometric(own))),
+            batches_per_block: of.iter().map(|it| it.batches_per_block).fold(WHOLE_BLOCK, u64::min),
+            target: of.iter().map(|it| it.target).fold(f64::INFINITY, f64::min),
+            stopped: if same { stopped } else { Stop::Budget },
+            runs: Some(RunsOf { count: of.len(), between: found.between }),
+        })
     }
 
     /// Half-width of the interval, relative to the ratio.
@@ -85,15 +169,52 @@ impl Speedup {
         self.ratio - 1.0
     }
 
-    /// Whether the time ran out before the interval was as narrow as was asked for.
+    /// Whether the interval is wider than was asked for: the time ran out, or runs differ.
     pub fn fell_short(&self) -> bool {
-        self.stopped == Stop::Budget && self.half_width() > self.target
+        let was_to_be_narrow = self.stopped == Stop::Budget || self.runs.is_some();
+        was_to_be_narrow && self.half_width() > self.target
+    }
+
+    /// Whether the interval says where another run would find the ratio, not only more blocks of the
+    /// same build.
+    pub const fn covers_runs(&self) -> bool {
+        self.runs.is_some() || self.levels.builds.is_some()
     }
 
     /// Whether the time was so short that each block was taken for two.
     pub const fn has_halved_blocks(&self) -> bool {
         self.batches_per_block < WHOLE_BLOCK
     }
+}
+
+/// The pair of a record with another case.
+fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeedup> {
+    let record = &row.record;
+    if record.outcome != Outcome::Measured {
+        return Err(NoSpeedup::NotMeasured);
+    }
+    let pair = match other {
+        Some(other) => record.pair_with(&other.to_string()),
+        None => record.pairs.first(),
+    };
+    pair.ok_or_else(|| match &record.no_pair {
+        Some(reason) => NoSpeedup::Recorded(reason.clone()),
+        None => NoSpeedup::NoPair { variant: other.map(|other| other.variant.clone()) },
+    })
+}
+
+/// What a run found. The blocks of older records are all of one build.
+fn run_of(pair: &Pair) -> Option<statistics::Run> {
+    let builds = pair.builds.max(1) as usize;
+    let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds)?.within);
+    let within = pair.within.or_else(of_blocks)?;
+    Some(statistics::Run { ratio: pair.speedup, within, builds })
+}
+
+/// The root of the mean square of standard deviations, where all are known.
+fn typical(deviations: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let squares: Option<Vec<f64>> = deviations.map(|sigma| Some(sigma?.powi(2))).collect();
+    squares.map(|squares| mean(&squares).sqrt())
 }
 
 /// Why there is no speed-up.
@@ -108,6 +229,8 @@ pub enum NoSpeedup {
         /// The other case's variant; not known of a probe's baseline without a row.
         variant: Option<String>,
     },
+    /// A run keeps fewer blocks than a build has, so that nothing shows how much they differ.
+    FewBlocks,
     /// The two were not partners, and the other case has no pair with the baseline of both either.
     NoQuotient {
         /// The other case's variant.
@@ -138,6 +261,10 @@ impl fmt::Display for NoSpeedup {
                 }
                 f.write_str("; measure it again with `cargo bench`")
             }
+            Self::FewBlocks => f.write_str(
+                "a run's record has too few blocks of its pair to be put together with those of \
+                 other runs; measure it again with `cargo bench`",
+            ),
             Self::NoQuotient { variant, why } => {
                 write!(f, "`{variant}`, which it is compared with, has no speed-up itself: {why}")
             }
@@ -159,9 +286,12 @@ mod tests {
             interval,
             confidence_level: 0.95,
             blocks: 24,
+            levels: Levels::default(),
+            steps_ns: None,
             batches_per_block: 4,
             target: 0.01,
             stopped,
+            runs: None,
         }
     }
 

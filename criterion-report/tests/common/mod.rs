@@ -25,7 +25,11 @@ pub fn pair_of(against: String, speedup: f64) -> Pair {
         high: speedup * (1.0 + PAIR_HALF_WIDTH),
         confidence_level: 0.95,
         log_ratios: vec![speedup.ln(); 12],
+        builds: 6,
+        within: Some(0.01),
+        between: Some(0.005),
         iters: (1, 1),
+        steps_ns: None,
         batches_per_block: 4,
         target: 0.01,
         stopped: Stop::Target,
@@ -121,3 +125,6 @@ pub const READABLE: &[&str] = &[
     "unreached-cases",
     "unreadable-estimate",
 ];
+
+/// Fixtures of three runs, `main@1` to `main@3`.
+pub const SEVERAL_RUNS: &[&str] = &["several-runs", "failed-in-one-run"];

@@ -9,7 +9,7 @@ use criterion_report::write::export::Format;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::common::{READABLE, fixture, report, text_and_notes, write};
+use crate::common::{READABLE, SEVERAL_RUNS, fixture, report, text_and_notes, try_report, write};
 use crate::{TARGET, writer};
 
 fn exported(report: &Report, format: Format, folder: &Path) -> PathBuf {
@@ -61,6 +61,25 @@ fn every_writer_writes_the_same_from_the_file_as_from_the_folder() {
                 let selection = Selection { beside: writer.beside(), ..modes };
                 let location = Location::at(fixture(name).join("criterion"));
                 let read = Report::read(&location, "new", selection).expect("readable");
+                let (expected, found) =
+                    (write(&writer, &read), write(&writer, &back(&path, selection)));
+                assert!(expected == found, "{name}: {writer:?}\n{expected}\n\n{found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn several_runs_are_the_same_from_the_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in SEVERAL_RUNS {
+        let whole = try_report(name, "main", "").expect("readable");
+        for format in [Format::Json, Format::Jsonl] {
+            let path = exported(&whole, format, folder.path());
+            for writer in writers() {
+                let selection = Selection { modes: writer.modes(), ..Selection::default() };
+                let location = Location::at(fixture(name).join("criterion"));
+                let read = Report::read(&location, "main", selection).expect("readable");
                 let (expected, found) =
                     (write(&writer, &read), write(&writer, &back(&path, selection)));
                 assert!(expected == found, "{name}: {writer:?}\n{expected}\n\n{found}");

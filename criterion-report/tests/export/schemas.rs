@@ -6,7 +6,7 @@ use std::fs;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::common::{READABLE, report, text_and_notes};
+use crate::common::{READABLE, SEVERAL_RUNS, report, text_and_notes, try_report};
 use crate::{TARGET, writer};
 
 fn schema(name: &str) -> Validator {
@@ -29,8 +29,12 @@ fn errors(schema: &Validator, value: &Value) -> Vec<String> {
 #[test]
 fn every_document_is_as_its_schema_says() {
     let schema = schema("report-v1");
-    for name in READABLE {
-        let text = text("export json", name).expect("written");
+    let json = writer("export json");
+    let one = READABLE.iter().map(|name| (name, report(name)));
+    let several = |name| try_report(name, "main", "").expect("readable");
+    let several = SEVERAL_RUNS.iter().map(|name| (name, several(name)));
+    for (name, report) in one.chain(several) {
+        let (text, _) = text_and_notes(&json, &report, TARGET).expect("written");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let errors = errors(&schema, &value);
         assert!(errors.is_empty(), "{name}: {errors:#?}");

@@ -49,7 +49,8 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         0 => Limit::new(None, request.bandwidth()),
         threads => roofs.bandwidth(threads),
     };
-    let run_ids: BTreeSet<String> = rows.iter().map(|row| row.record.run_id.clone()).collect();
+    let run_ids: BTreeSet<String> =
+        rows.iter().flat_map(|row| row.in_runs()).map(|row| row.record.run_id.clone()).collect();
     let compute: Vec<&OperationCalibration> = operations
         .iter()
         .filter(|operation| roofs.is_headline(&operation.key))
@@ -255,7 +256,7 @@ fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&
 
 /// That the rows were measured under circumstances that differ.
 fn circumstances(rows: &[&Row]) -> Option<String> {
-    let several = Circumstances::of(rows.iter().map(|row| &*row.record)).len();
+    let several = Circumstances::of(rows.iter().copied()).len();
     (several > 1).then(|| {
         format!(
             "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \

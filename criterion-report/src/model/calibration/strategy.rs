@@ -5,8 +5,8 @@ use plan::{Allocator, CacheMode, Device, FusionShape, FusionVariant, Pattern, St
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Advice, Interval, OverCase, OverControl, PatternAdvice, Place, Point, Speedup, SpeedupCase,
-    VariantAdvice, VariantEntry,
+    Advice, Interval, Levels, OverCase, OverControl, PatternAdvice, Place, Point, RunsOf, Speedup,
+    SpeedupCase, VariantAdvice, VariantEntry,
 };
 
 /// What to do with a pattern at a place.
@@ -46,9 +46,15 @@ struct Evidence {
     case: SpeedupCase,
     confidence_level: f64,
     blocks: usize,
+    #[serde(flatten)]
+    levels: Levels,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steps_ns: Option<(f64, f64)>,
     batches_per_block: u64,
     target: f64,
     stopped: Stop,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runs: Option<RunsOf>,
     dimensions: FusionShape,
 }
 
@@ -116,15 +122,18 @@ impl OfVariant {
 
 impl Evidence {
     fn of(point: &Point) -> Self {
-        let Speedup { confidence_level, blocks, batches_per_block, target, stopped, .. } =
-            point.speedup;
+        let Speedup { confidence_level, blocks, levels, batches_per_block, .. } = point.speedup;
+        let Speedup { steps_ns, target, stopped, runs, .. } = point.speedup;
         Self {
             case: SpeedupCase::of(point),
             confidence_level,
             blocks,
+            levels,
+            steps_ns,
             batches_per_block,
             target,
             stopped,
+            runs,
             dimensions: point.size,
         }
     }
@@ -136,9 +145,12 @@ impl Evidence {
             interval: Interval { low: speedup_low, high: speedup_high },
             confidence_level: self.confidence_level,
             blocks: self.blocks,
+            levels: self.levels,
+            steps_ns: self.steps_ns,
             batches_per_block: self.batches_per_block,
             target: self.target,
             stopped: self.stopped,
+            runs: self.runs,
         };
         Point { dtype, size: self.dimensions, speedup }
     }

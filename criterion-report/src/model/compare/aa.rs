@@ -12,9 +12,10 @@ use super::noisy::energies_of;
 use super::outcomes::Words;
 use super::point::Point;
 use super::policy::Policy;
-use super::side::{Side, all_launches};
+use super::side::Side;
 use super::thresholds::Thresholds;
 use super::verdict::Verdict;
+use crate::model::saved::all_runs;
 
 /// What launches of one revision say.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,7 +178,7 @@ pub fn aa(
 /// What to do about a side of one launch.
 fn one_launch(side: &Side) -> AaRefused {
     let name = side.name.clone();
-    match all_launches(&name) {
+    match all_runs(&name) {
         // A baseline's only launch has its name, or is `NAME@1`.
         _ if !side.launches.iter().any(|launch| launch.name.starts_with(&name)) => {
             AaRefused::NoName(name)

@@ -33,6 +33,15 @@ impl Estimate {
         Self { median_ns, interval, confidence_level, launch, drift: None }
     }
 
+    /// That of a row; of several runs' samples nothing follows but their mean and its interval.
+    fn of_row(row: &Row) -> Option<Self> {
+        let time = row.time.as_ref().ok()?;
+        match row.runs.len() {
+            0 | 1 => row.criterion.as_ref().map(Self::of_criterion),
+            _ => Some(Self::of_interval(time.median_ns, time.interval, time.confidence_level)),
+        }
+    }
+
     /// What criterion holds of a measurement.
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
@@ -167,7 +176,7 @@ impl Point {
             reason: Self::reason(row),
             earlier,
             revision: record.environment.git_revision.clone(),
-            time: row.criterion.as_ref().map(Estimate::of_criterion),
+            time: Estimate::of_row(row),
             relative_error: accuracy.map(|accuracy| accuracy.relative_error.0),
             rmse: accuracy.and_then(|accuracy| accuracy.rmse).map(|rmse| rmse.0),
             bytes: measures.and_then(|measures| measures.memory).map(|memory| Bytes {

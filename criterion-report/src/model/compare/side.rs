@@ -1,15 +1,14 @@
 //! One side of a comparison: all launches of a name, a folder or a file.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
-use crate::model::file;
 use crate::model::kernels::{Past, PastError, SUMMARY};
+use crate::model::saved::{Saved, known};
 use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
 
 /// One side.
@@ -33,19 +32,11 @@ pub enum SideError {
     /// A summary of an earlier report that cannot be used.
     #[error(transparent)]
     Past(#[from] PastError),
-    /// A folder that cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
     /// Nothing of the kind.
     #[error(
         "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with a \
          `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}", .records.display(), Location::RECORDS,
-        known(.name, .names)
+        remedy(.name, .names)
     )]
     Unknown {
         /// What was asked for.
@@ -53,18 +44,16 @@ pub enum SideError {
         /// Where baselines were looked for.
         records: PathBuf,
         /// Those that are there.
-        names: Vec<String>,
+        names: BTreeSet<String>,
     },
 }
 
-fn known(name: &str, names: &[String]) -> String {
+fn remedy(name: &str, names: &BTreeSet<String>) -> String {
     if names.is_empty() {
         return "; there is no baseline at all: save one with `cargo bench -- --save-baseline NAME`"
             .to_owned();
     }
-    // Launches go by the name that they have in common.
-    let names: BTreeSet<&str> =
-        names.iter().map(|name| all_launches(name).unwrap_or(name)).collect();
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     format!("\n  {}", plan::UnknownWord::new("baseline", name, names).remedy)
 }
 
@@ -84,7 +73,7 @@ impl Side {
         let folder = Path::new(name);
         let is_name =
             !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
-        if is_name && !launches(&location.records, name)?.is_empty() {
+        if is_name && !Saved::under(&location.records, name)?.names.is_empty() {
             return Self::of_baseline(name, name, location, selection);
         }
         if folder.is_file() {
@@ -104,7 +93,7 @@ impl Side {
         Err(SideError::Unknown {
             name: name.to_owned(),
             records: location.records.clone(),
-            names: names(&location.records)?,
+            names: known(&location.records)?,
         })
     }
 
@@ -114,31 +103,35 @@ impl Side {
         location: &Location,
         selection: Selection<'_>,
     ) -> Result<(Self, Remarks), SideError> {
-        let mut found = launches(&location.records, baseline)?;
-        let mut remarks = Remarks::default();
-        let alone = found.iter().position(|(launch, _)| *launch == 0);
-        if let (Some(alone), true) = (alone, found.len() > 1) {
-            found.remove(alone);
-            remarks.warnings.push(format!(
-                "`{baseline}` is left out: its launches {} are compared",
-                range(&found)
-            ));
-        }
-        if found.is_empty() {
-            found.push((0, baseline.to_owned()));
-        }
-        let mut side = Self { name: name.to_owned(), launches: Vec::new() };
-        let read = |(_, launch): &(u64, String)| {
-            let inputs = Inputs::read(location, launch, &selection)?;
-            Ok(Launch::of_inputs(inputs, launch, selection))
+        let inputs = Inputs::read(location, baseline, &selection)?;
+        Ok(Self::of_inputs(name, inputs, baseline, selection))
+    }
+
+    /// A side of what was read of a baseline, with a launch for each run.
+    fn of_inputs(
+        name: &str,
+        mut inputs: Inputs,
+        baseline: &str,
+        selection: Selection<'_>,
+    ) -> (Self, Remarks) {
+        let runs = std::mem::take(&mut inputs.of_runs);
+        let (mut remarks, launches) = if runs.is_empty() {
+            let (launch, remarks) = Launch::of_inputs(inputs, baseline, selection);
+            (remarks, vec![(launch, Remarks::default())])
+        } else {
+            let remarks = Remarks { unreadable: inputs.unreadable, warnings: inputs.warnings };
+            let launches = runs
+                .into_par_iter()
+                .map(|(name, inputs)| Launch::of_inputs(inputs, &name, selection));
+            (remarks, launches.collect())
         };
-        let read: Result<Vec<_>, RecordsError> = found.par_iter().map(read).collect();
-        for (launch, said) in read? {
+        let mut side = Self { name: name.to_owned(), launches: Vec::new() };
+        for (launch, said) in launches {
             remarks.extend(said);
             side.launches.push(launch);
         }
         remarks.warnings.extend(side.of_several_revisions());
-        Ok((side, remarks))
+        (side, remarks)
     }
 
     /// That what differs between launches may be the code.
@@ -164,7 +157,7 @@ impl Side {
         let (launch, remarks) = match Inputs::read_file(file)? {
             Exported::Report { mut inputs, baseline } => {
                 inputs.retain(&selection);
-                Launch::of_inputs(*inputs, &baseline, selection)
+                return Ok(Self::of_inputs(name, *inputs, &baseline, selection));
             }
             Exported::Critcmp(baseline) => {
                 let unreadable = baseline.unreadable.clone();
@@ -202,84 +195,5 @@ impl Side {
             .filter(|point| point.is_measured())
             .filter_map(|point| point.host.as_deref())
             .collect()
-    }
-}
-
-/// The launches of a name with the folders that hold their records, in their order; the name itself,
-/// without a number, is 0.
-fn launches(records: &Path, name: &str) -> Result<Vec<(u64, String)>, SideError> {
-    let mut found = BTreeMap::new();
-    for folder in names(records)? {
-        let number = match folder.strip_prefix(name) {
-            Some("") => Some(0),
-            Some(rest) => rest.strip_prefix('@').and_then(launch_number),
-            None => None,
-        };
-        found.extend(number.map(|number| (number, folder)));
-    }
-    Ok(found.into_iter().collect())
-}
-
-/// From 1 on, written as the benchmarks write it, so that no two names have the same.
-fn launch_number(text: &str) -> Option<u64> {
-    let number: u64 = text.parse().ok()?;
-    (number > 0 && number.to_string() == text).then_some(number)
-}
-
-/// `main` of `main@3`; nothing of a name that is not that of a launch.
-pub(super) fn all_launches(launch: &str) -> Option<&str> {
-    let (name, number) = launch.rsplit_once('@')?;
-    launch_number(number).filter(|_| !name.is_empty()).map(|_| name)
-}
-
-/// `main@1` to `main@8`.
-fn range(launches: &[(u64, String)]) -> String {
-    match launches {
-        [] => String::new(),
-        [(_, only)] => format!("`{only}`"),
-        [(_, first), .., (_, last)] => format!("`{first}` to `{last}`"),
-    }
-}
-
-/// Names under which there are records.
-fn names(records: &Path) -> Result<Vec<String>, SideError> {
-    let failed = |cause| SideError::Io { path: records.to_owned(), cause };
-    let mut names = Vec::new();
-    for entry in file::entries(records).map_err(failed)? {
-        // The manifests of runs lie beside the baselines.
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() && name != "runs" {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn launches_have_numbers_from_1_on_each_written_in_one_way() {
-        for (text, number) in
-            [("1", Some(1)), ("12", Some(12)), ("0", None), ("01", None), ("+1", None), ("", None)]
-        {
-            assert_eq!(launch_number(text), number, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_launch_is_one_of_a_name() {
-        for (launch, name) in [
-            ("main@3", Some("main")),
-            ("a@1@2", Some("a@1")),
-            ("main", None),
-            ("main@", None),
-            ("main@0", None),
-            ("@1", None),
-        ] {
-            assert_eq!(all_launches(launch), name, "{launch}");
-        }
     }
 }

@@ -13,9 +13,11 @@ use crate::model::runs::Run;
 use crate::units;
 
 /// What is said once.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Head {
     pub baseline: String,
+    #[serde(default)]
+    pub run_names: Vec<String>,
     pub runs: Vec<Run>,
     pub older: HashSet<String>,
     #[serde(default)]
@@ -30,6 +32,18 @@ pub struct Head {
 #[derive(Deserialize)]
 pub struct Case {
     pub record: Box<Record>,
+    pub criterion: Option<CriterionResult>,
+    pub no_time: Option<NoTime>,
+    /// As several runs left it; then the rest follows from them.
+    #[serde(default)]
+    pub in_runs: Vec<CaseInRun>,
+}
+
+/// A case as one of several runs left it; without a record, why follows from the runs.
+#[derive(Deserialize)]
+pub struct CaseInRun {
+    pub run_name: String,
+    pub record: Option<Box<Record>>,
     pub criterion: Option<CriterionResult>,
     pub no_time: Option<NoTime>,
 }

@@ -18,7 +18,7 @@ pub use critcmp::{CritcmpBaseline, CritcmpBenchmark};
 use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
 use super::{file, possible};
-use document::{Case, Head};
+use document::{Case, CaseInRun, Head};
 
 /// What an exported file holds.
 #[derive(Debug)]
@@ -147,33 +147,54 @@ impl Exported {
     }
 
     fn report(head: Head, cases: Vec<Case>, path: &Path) -> Self {
-        let mut inputs = Inputs {
-            older: head.older,
-            cut_off: head.cut_off,
-            left_out: head.left_out,
-            foreign: head.foreign,
-            warnings: head.warnings,
-            unreadable: head.unreadable,
-            ..Inputs::default()
-        };
-        // Without a name, a run concerns a baseline because it left records there.
-        inputs.recorded = head.runs.iter().map(|run| run.manifest.run_id.clone()).collect();
-        inputs.runs = head.runs;
-        for Case { record, criterion, no_time } in cases {
-            let id = || record.full_id.clone();
-            let times = || criterion.as_ref().map_or(Ok(()), CriterionResult::check);
-            let usable =
-                possible::check(&record).and_then(|()| times().map_err(|it| it.to_string()));
-            if let Err(why) = usable {
-                inputs.unreadable.push(format!("{}: {}: {why}", path.display(), id()));
-                continue;
-            }
-            inputs.no_times.extend(no_time.map(|why| (id(), why)));
-            inputs.results.extend(criterion.map(|result| (id(), vec![result])));
-            inputs.records.push(record);
+        let baseline = head.baseline.clone();
+        if head.run_names.is_empty() {
+            let inputs = Box::new(inputs_of(head, cases, path));
+            return Self::Report { inputs, baseline };
         }
-        Self::Report { inputs: Box::new(inputs), baseline: head.baseline }
+        let mut runs: Vec<(String, Vec<Case>)> =
+            head.run_names.iter().map(|name| (name.clone(), Vec::new())).collect();
+        for CaseInRun { run_name, record, criterion, no_time } in
+            cases.into_iter().flat_map(|case| case.in_runs)
+        {
+            let run = runs.iter_mut().find(|(name, _)| *name == run_name);
+            if let (Some((_, cases)), Some(record)) = (run, record) {
+                cases.push(Case { record, criterion, no_time, in_runs: Vec::new() });
+            }
+        }
+        let of_runs =
+            runs.into_iter().map(|(name, cases)| (name, inputs_of(head.clone(), cases, path)));
+        Self::Report { inputs: Box::new(Inputs::of_runs(of_runs.collect())), baseline }
     }
+}
+
+/// What one run left, or all that saved under a name without a number.
+fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
+    let mut inputs = Inputs {
+        older: head.older,
+        cut_off: head.cut_off,
+        left_out: head.left_out,
+        foreign: head.foreign,
+        warnings: head.warnings,
+        unreadable: head.unreadable,
+        ..Inputs::default()
+    };
+    // Without a name, a run concerns a baseline because it left records there.
+    inputs.recorded = head.runs.iter().map(|run| run.manifest.run_id.clone()).collect();
+    inputs.runs = head.runs;
+    for Case { record, criterion, no_time, in_runs: _ } in cases {
+        let id = || record.full_id.clone();
+        let times = || criterion.as_ref().map_or(Ok(()), CriterionResult::check);
+        let usable = possible::check(&record).and_then(|()| times().map_err(|it| it.to_string()));
+        if let Err(why) = usable {
+            inputs.unreadable.push(format!("{}: {}: {why}", path.display(), id()));
+            continue;
+        }
+        inputs.no_times.extend(no_time.map(|why| (id(), why)));
+        inputs.results.extend(criterion.map(|result| (id(), vec![result])));
+        inputs.records.push(record);
+    }
+    inputs
 }
 
 /// Records are read as those of today; whoever changes their version changes this one.

@@ -1,6 +1,7 @@
 use plan::{Allocator, CacheMode, Device, Stop, Threads};
 
 use super::*;
+use crate::model::Levels;
 
 const STRONG: Benefit = Benefit::Of(Band::Strong);
 const GAIN: Benefit = Benefit::Of(Band::Moderate);
@@ -89,9 +90,12 @@ fn variant(variant: FusionVariant, speedups: &[(f64, f64, f64)]) -> VariantAdvic
                 interval: Interval { low, high },
                 confidence_level: 0.95,
                 blocks: 24,
+                levels: Levels::default(),
+                steps_ns: None,
                 batches_per_block: 4,
                 target: 0.01,
                 stopped: Stop::Target,
+                runs: None,
             },
         })
         .collect();

@@ -24,7 +24,7 @@ pub fn over_aten(row: &Row) -> Option<OverAten> {
     if implementation_of(row) == Some(Implementation::Aten) {
         return Some(OverAten { ratio: 1.0, interval: Interval { low: 1.0, high: 1.0 } });
     }
-    let Speedup { ratio, interval, .. } = Speedup::over(Some(&aten(row)), &row.record).ok()?;
+    let Speedup { ratio, interval, .. } = Speedup::over(Some(&aten(row)), row).ok()?;
     Some(OverAten { ratio, interval })
 }
 

@@ -107,7 +107,7 @@ impl<'a> OperatorResult<'a> {
 /// What qualifies the limit that a row is compared with.
 fn of_limit(efficiency: &Efficiency, row: &Row, stream: Option<&Row>) -> Vec<String> {
     let of_stream = |row: &Row, stream: &Row| {
-        let sides = Caution::of_sides(&stream.record, &row.record);
+        let sides = Caution::of_sides(stream, row);
         sides.into_iter().map(|caution| match caution {
             Caution::Differs { what, baseline, candidate } => {
                 format!("`stream`, its limit, differs in {what}: {baseline} against {candidate}")

@@ -201,6 +201,11 @@ pub const OURS: &[Column] = &[
     ("problem_size", |e| text(units::fields(e.row.problem_size()?))),
     ("rmse", |e| text(e.row.accuracy()?.rmse?.0)),
     ("determinism_std", |e| text(e.row.record.kernel.as_ref()?.determinism_std?.0)),
+    ("pair_builds", |e| text(group_speedup(e)?.levels.builds?)),
+    ("pair_within", |e| text(group_speedup(e)?.levels.within?)),
+    ("pair_between", |e| text(group_speedup(e)?.levels.between?)),
+    ("pair_between_runs", |e| text(group_speedup(e)?.runs?.between)),
+    ("runs", |e| text(e.row.runs.len().max(1))),
 ];
 
 pub fn text(value: impl ToString) -> Option<String> {

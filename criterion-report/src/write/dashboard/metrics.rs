@@ -22,7 +22,12 @@ fn speedup(name: String, gain: &Gain) -> Metric {
     let mut metric = metric(name, "x", gain.ratio, Some((gain.interval, gain.confidence_level)));
     if let Some(info) = &mut metric.extra_info {
         match gain.source {
-            GainSource::Pairs { blocks } => info.push("blocks", Some(blocks)),
+            GainSource::Pairs { blocks, levels } => {
+                info.push("blocks", Some(blocks));
+                info.push("pair_builds", levels.builds);
+                info.push("pair_within", levels.within);
+                info.push("pair_between", levels.between);
+            }
             GainSource::Quotient => info.push("source", Some(gain.source.word())),
         }
     }

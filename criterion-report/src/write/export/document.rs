@@ -7,8 +7,8 @@ use plan::{Check, Environment, Record, Stat};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
-    Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, Measure, Missing,
-    NoTime, Report, Run, Span,
+    Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource, InRun,
+    Levels, Measure, Missing, NoTime, Report, Run, Span,
 };
 use crate::write::verdict;
 
@@ -27,6 +27,8 @@ pub struct Head<'a> {
     version: u32,
     tool: Tool,
     baseline: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    run_names: &'a [String],
     measures: Catalogue,
     circumstances: Vec<Circumstance<'a>>,
     checks: &'a [Check],
@@ -55,6 +57,7 @@ impl<'a> Head<'a> {
             version: Exported::VERSION,
             tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
             baseline: &report.baseline,
+            run_names: &report.run_names,
             measures: Catalogue,
             circumstances: report.circumstances.iter().map(Circumstance::of).collect(),
             checks: &report.checks,
@@ -136,6 +139,8 @@ pub struct Case<'a> {
     record: &'a Record,
     criterion: Option<&'a CriterionResult>,
     no_time: Option<NoTime>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    in_runs: Vec<CaseInRun<'a>>,
     shown: bool,
     earlier: bool,
     outdated: Option<&'a str>,
@@ -156,6 +161,7 @@ impl<'a> Case<'a> {
             record: &row.record,
             criterion: row.criterion.as_ref(),
             no_time: row.time.as_ref().err().copied(),
+            in_runs: row.runs.iter().map(CaseInRun::of).collect(),
             shown: !report.left_out.contains(row.full_id()),
             earlier: report.is_earlier(row.full_id()),
             outdated: row.outdated.as_deref(),
@@ -166,6 +172,29 @@ impl<'a> Case<'a> {
             quantization: entry.quantization.map(Compared::of),
             compilation: entry.compilation.map(Compared::of),
             cautions: entry.cautions(),
+        }
+    }
+}
+
+/// A case as one of several runs left it.
+#[derive(serde::Serialize)]
+struct CaseInRun<'a> {
+    run_name: &'a str,
+    record: Option<&'a Record>,
+    criterion: Option<&'a CriterionResult>,
+    no_time: Option<NoTime>,
+    missing: Option<&'a str>,
+}
+
+impl<'a> CaseInRun<'a> {
+    fn of(run: &'a InRun) -> Self {
+        let row = run.row.as_ref();
+        Self {
+            run_name: &run.name,
+            record: row.ok().map(|row| &*row.record),
+            criterion: row.ok().and_then(|row| row.criterion.as_ref()),
+            no_time: row.ok().and_then(|row| row.time.as_ref().err().copied()),
+            missing: row.err().map(String::as_str),
         }
     }
 }
@@ -228,6 +257,8 @@ struct Ratio {
     high: f64,
     confidence_level: f64,
     source: &'static str,
+    #[serde(flatten)]
+    levels: Levels,
     verdict: &'static str,
 }
 
@@ -239,6 +270,10 @@ impl<'a> Compared<'a> {
             high: gain.interval.high,
             confidence_level: gain.confidence_level,
             source: gain.source.word(),
+            levels: match gain.source {
+                GainSource::Pairs { levels, .. } => levels,
+                GainSource::Quotient => Levels::default(),
+            },
             verdict: verdict::word(gain.verdict()),
         };
         Self {

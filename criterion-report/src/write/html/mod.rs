@@ -104,5 +104,9 @@ fn subtitle(report: &Report) -> String {
         0 | 1 => String::new(),
         several => format!(", under {several} sets of circumstances"),
     };
-    format!("Baseline {}, {when}{circumstances}", report.baseline)
+    let runs = match report.run_names.len() {
+        0 => String::new(),
+        runs => format!(" ({})", units::count(runs, "run")),
+    };
+    format!("Baseline {}{runs}, {when}{circumstances}", report.baseline)
 }

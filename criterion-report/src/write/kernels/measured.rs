@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::kernels::KernelResult;
-use crate::model::{Entry, NoSpeedup, Time};
+use crate::model::{Entry, Levels, NoSpeedup, Time};
 use crate::write::verdict;
 
 const NS_PER_MS: f64 = 1e6;
@@ -137,6 +137,8 @@ pub struct Versus<'a> {
     high: f64,
     confidence_level: f64,
     blocks: usize,
+    #[serde(flatten)]
+    levels: Levels,
     verdict: &'static str,
     over: Option<&'a str>,
 }
@@ -150,6 +152,7 @@ impl<'a> Versus<'a> {
             high: speedup.interval.high,
             confidence_level: speedup.confidence_level,
             blocks: speedup.blocks,
+            levels: speedup.levels,
             verdict: verdict::word(speedup.verdict()),
             over: entry.baseline.map(|row| row.full_id()),
         })

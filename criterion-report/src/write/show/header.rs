@@ -1,6 +1,6 @@
 //! Under which circumstances the numbers were measured.
 
-use crate::model::{Circumstances, Report, Span};
+use crate::model::{Circumstances, Report, Span, Speedup};
 use crate::units;
 use crate::write::table::{Paint, wrap};
 
@@ -26,6 +26,12 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         said.retain(|(label, _)| ["machine", "libtorch"].contains(label));
     }
     let indent = 10;
+    for (label, text) in runs(report).into_iter().chain(intervals(report)) {
+        for (line, part) in wrap(&text, width - indent).iter().enumerate() {
+            let label = format!("{:indent$}", if line == 0 { label } else { "" });
+            out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
+        }
+    }
     for warning in &report.run_warnings {
         for (line, part) in wrap(warning, width - indent).iter().enumerate() {
             let label = format!("{:indent$}", if line == 0 { "warning" } else { "" });
@@ -33,6 +39,40 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         }
     }
     out
+}
+
+/// What an interval of a speed-up covers; nothing where there is none.
+fn intervals(report: &Report) -> Option<(&'static str, String)> {
+    let speedups = report.entries().filter_map(|entry| entry.comparison?.speedup.as_ref().ok());
+    let (covering, older): (Vec<&Speedup>, Vec<&Speedup>) =
+        speedups.partition(|speedup| speedup.covers_runs());
+    let covered = match covering.iter().any(|speedup| speedup.runs.is_some()) {
+        true => "of times and speed-ups: where the mean of very many runs lies",
+        false => "of speed-ups: where another run on this machine finds them",
+    };
+    let outside =
+        "of one build only; another run may well lie outside (measured by an older version)";
+    let text = match (covering.len(), older.len()) {
+        (0, 0) => return None,
+        (0, _) => format!("of speed-ups: {outside}"),
+        (_, 0) => covered.to_owned(),
+        (_, older) => format!("{covered}; of {older}, {outside}"),
+    };
+    Some(("intervals", text))
+}
+
+/// The runs, where several are shown as one.
+fn runs(report: &Report) -> Option<(&'static str, String)> {
+    let names = match &report.run_names[..] {
+        [] => return None,
+        [only] => format!("1: {only}"),
+        [first, .., last] => format!(
+            "{}: {first} to {last}; times and speed-ups are of all, other values of the last that \
+             measured the case",
+            report.run_names.len()
+        ),
+    };
+    Some(("runs", names))
 }
 
 fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str, String)> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use statistics::Band;
 
-use crate::model::{FusionResult, Row, Side};
+use crate::model::{FusionResult, Levels, Row, Side};
 use crate::write::place::Where;
 
 /// One variant at one size.
@@ -103,6 +103,8 @@ struct Pair {
     speedup_high: Option<f64>,
     confidence_level: Option<f64>,
     blocks: Option<usize>,
+    #[serde(flatten)]
+    levels: Levels,
     benefit: Option<String>,
     lowest_band: Option<&'static str>,
     highest_band: Option<&'static str>,
@@ -118,6 +120,7 @@ impl Pair {
             speedup_high: speedup.map(|speedup| speedup.interval.high),
             confidence_level: speedup.map(|speedup| speedup.confidence_level),
             blocks: speedup.map(|speedup| speedup.blocks),
+            levels: speedup.map(|speedup| speedup.levels).unwrap_or_default(),
             benefit: benefit.map(|benefit| benefit.to_string()),
             lowest_band: benefit.map(|benefit| benefit.lowest()).map(Band::word),
             highest_band: benefit.map(|benefit| benefit.highest()).map(Band::word),

@@ -3,7 +3,7 @@
 use plan::{Agreement, Compilation, Gate};
 use serde::Serialize;
 
-use crate::model::{EfficiencySource, OperatorResult, Standing};
+use crate::model::{EfficiencySource, Levels, OperatorResult, Standing};
 use crate::write::verdict;
 
 /// Its speed.
@@ -109,6 +109,8 @@ pub struct Versus {
     speedup_high: Option<f64>,
     speedup_confidence_level: Option<f64>,
     blocks: Option<usize>,
+    #[serde(flatten)]
+    levels: Levels,
     verdict: Option<&'static str>,
     no_speedup_reason: Option<String>,
 }
@@ -126,6 +128,7 @@ impl Versus {
             speedup_high: speedup.map(|speedup| speedup.interval.high),
             speedup_confidence_level: speedup.map(|speedup| speedup.confidence_level),
             blocks: speedup.map(|speedup| speedup.blocks),
+            levels: speedup.map(|speedup| speedup.levels).unwrap_or_default(),
             verdict: speedup.map(|speedup| verdict::word(speedup.verdict())),
             no_speedup_reason,
         }

@@ -1,0 +1,101 @@
+//! The records of a baseline joined with criterion's estimates: a row for each case, of one run or of
+//! several.
+
+use std::collections::HashMap;
+
+use plan::Record;
+use rayon::prelude::*;
+
+use super::criterion_result::CriterionResult;
+use super::inputs::Inputs;
+use super::row::{InRun, NoTime, Row};
+use super::runs::{Missing, Runs};
+
+/// What rows are made of, before any is compared with another.
+pub struct Joined {
+    /// One per case that has a record.
+    pub rows: Vec<Row>,
+    /// The runs that concern the baseline.
+    pub runs: Runs,
+    /// Cases without a record.
+    pub missing: Vec<Missing>,
+}
+
+impl Joined {
+    /// Takes the records, results and runs out of what was read.
+    pub fn of(inputs: &mut Inputs, baseline: &str) -> Self {
+        let of_runs = std::mem::take(&mut inputs.of_runs);
+        if of_runs.is_empty() {
+            return Self::of_run(inputs, baseline);
+        }
+        let join = |(name, mut inputs): (String, Inputs)| {
+            let joined = Self::of_run(&mut inputs, &name);
+            (name, joined)
+        };
+        Self::of_runs(of_runs.into_iter().map(join).collect())
+    }
+
+    fn of_run(inputs: &mut Inputs, baseline: &str) -> Self {
+        let Inputs { records, older, cut_off, recorded, runs, results, no_times, .. } = inputs;
+        let parts: Vec<(Box<Record>, Vec<CriterionResult>, Option<NoTime>)> =
+            std::mem::take(records)
+                .into_iter()
+                .map(|record| {
+                    let results = results.remove(&record.full_id).unwrap_or_default();
+                    let known = no_times.remove(&record.full_id);
+                    (record, results, known)
+                })
+                .collect();
+        let mut rows: Vec<Row> = parts
+            .into_par_iter()
+            .map(|(record, results, known)| {
+                let mut row = Row::join(record, results);
+                row.time = row.time.map_err(|found| known.unwrap_or(found));
+                row
+            })
+            .collect();
+        let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
+        let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
+        let written = written.chain(lost).collect();
+        let runs = Runs::of(std::mem::take(runs), baseline, recorded, &written);
+        place(&mut rows, &runs);
+        let missing = runs.unreached(&mut rows, older, cut_off);
+        Self { rows, runs, missing }
+    }
+
+    /// One row per case, of all runs that selected it.
+    fn of_runs(each: Vec<(String, Self)>) -> Self {
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut cases: Vec<(String, Vec<InRun>)> = Vec::new();
+        let mut all = Vec::new();
+        for (name, Self { rows, runs, missing }) in each {
+            let rows = rows.into_iter().map(|row| (row.record.full_id.clone(), Ok(row)));
+            let missing = missing.into_iter().map(|case| (case.full_id, Err(case.reason)));
+            for (full_id, row) in rows.chain(missing) {
+                let place = *places.entry(full_id.clone()).or_insert_with(|| {
+                    cases.push((full_id, Vec::new()));
+                    cases.len() - 1
+                });
+                cases[place].1.push(InRun { name: name.clone(), row });
+            }
+            all.push(runs);
+        }
+        let runs = Runs::of_all(all);
+        let (mut rows, mut missing) = (Vec::new(), Vec::new());
+        for (full_id, of_runs) in cases {
+            match Row::of_runs(of_runs) {
+                Ok(row) => rows.push(row),
+                Err(reason) => missing.push(Missing { full_id, reason }),
+            }
+        }
+        place(&mut rows, &runs);
+        Self { rows, runs, missing }
+    }
+}
+
+fn place(rows: &mut [Row], runs: &Runs) {
+    let places = runs.places();
+    for row in rows {
+        row.run_place = places.get(row.record.run_id.as_str()).copied().unwrap_or(0);
+    }
+}

@@ -1,0 +1,142 @@
+//! What the interval of a speed-up covers, why it is wide, and what to believe where two times say
+//! something else.
+
+mod common;
+
+use common::{report, write};
+use criterion_report::model::{Caution, Entry, Interval, Levels, Report, RunsOf, Speedup, Time};
+use criterion_report::write::Writer;
+use criterion_report::write::show::Options;
+use plan::Stop;
+
+fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
+    let mut entries = report.entries();
+    entries.find(|entry| entry.row.record.case.id.variant == variant).expect("a case")
+}
+
+fn speedup(report: &Report, variant: &str) -> Speedup {
+    let comparison = entry(report, variant).comparison.expect("a candidate is compared");
+    *comparison.speedup.as_ref().expect("there is a pair")
+}
+
+/// One of ±4 % where ±1 % was asked for.
+fn wide(levels: Levels, runs: Option<RunsOf>) -> Speedup {
+    let paired = speedup(&report("two-siblings"), "int8wo");
+    let interval = Interval { low: paired.ratio * 0.96, high: paired.ratio * 1.04 };
+    let stopped = Stop::Budget;
+    Speedup { interval, levels, runs, blocks: 16, target: 0.01, stopped, ..paired }
+}
+
+fn levels(builds: u64, within: f64, between: f64) -> Levels {
+    Levels { builds: Some(builds), within: Some(within), between: Some(between) }
+}
+
+#[test]
+fn a_wide_interval_says_why_and_what_helps_in_one_note() {
+    let runs = RunsOf { count: 8, between: 0.024 };
+    for (speedup, expected) in [
+        (
+            wide(levels(8, 0.031, 0.024), None),
+            "builds differ by σ 2.4 %, blocks by 3.1 %: several runs say more (cargo xtask bench \
+             --repeat 4)",
+        ),
+        (
+            wide(levels(8, 0.05, 0.006), None),
+            "blocks differ by σ 5.0 % (builds 0.60 %): a quieter machine or more time \
+             (sampling.measurement_s) narrows it",
+        ),
+        (
+            wide(levels(1, 0.05, 0.006), None),
+            "one build fitted into the time, whose blocks differ by σ 5.0 %: more time \
+             (sampling.measurement_s) shows how much builds differ",
+        ),
+        (
+            wide(levels(32, 0.031, 0.02), Some(runs)),
+            "runs differ by σ 2.4 %, blocks by 3.1 %: more runs narrow it (cargo xtask bench \
+             --repeat 16)",
+        ),
+        (
+            wide(Levels::default(), None),
+            "the time ran out before the speed-up's interval was as narrow as the ±1 % asked for; \
+             `sampling.measurement_s` gives it more",
+        ),
+    ] {
+        let notes: Vec<String> =
+            Caution::of_speedup(&speedup).iter().map(ToString::to_string).collect();
+        assert_eq!(notes, [expected]);
+        let interval = Interval { low: speedup.ratio * 0.995, high: speedup.ratio * 1.005 };
+        assert_eq!(Caution::of_speedup(&Speedup { interval, ..speedup }), []);
+    }
+}
+
+/// What the two times of the fixture say of a pair that finds `factor` times their quotient, in an
+/// interval of ±`half_width`.
+fn times_off(factor: f64, half_width: f64, change: impl Fn(Speedup) -> Speedup) -> Option<String> {
+    let report = report("two-siblings");
+    let (candidate, baseline) = (entry(&report, "int8wo"), entry(&report, "baseline"));
+    let median = |entry: &Entry<'_>| entry.row.time.as_ref().expect("a time").median_ns;
+    let ratio = factor * median(&baseline) / median(&candidate);
+    let interval = Interval { low: ratio * (1.0 - half_width), high: ratio * (1.0 + half_width) };
+    let speedup = Speedup { ratio, interval, ..speedup(&report, "int8wo") };
+    Caution::of_times(&change(speedup), baseline.row, candidate.row).map(|it| it.to_string())
+}
+
+#[test]
+fn the_intervals_decide_whether_pair_and_medians_exclude_each_other() {
+    let report = report("two-siblings");
+    let own = |variant| {
+        let entry = entry(&report, variant);
+        let time: &Time = entry.row.time.as_ref().expect("a time");
+        time.interval.expect("an interval").half_width(time.median_ns)
+    };
+    // Wide enough to tell the two rules apart.
+    let of_quotient = f64::hypot(own("baseline"), own("int8wo"));
+    assert!(of_quotient < 0.05, "{of_quotient}");
+    let new = |speedup| Speedup { levels: levels(8, 0.01, 0.01), ..speedup };
+    for (factor, half_width, excluded) in [
+        (1.0, 0.001, false),
+        (1.1, 0.12, false),
+        (1.1, 0.02, true),
+        (0.9, 0.02, true),
+        (0.7, 0.45, false),
+    ] {
+        let said = times_off(factor, half_width, new);
+        assert_eq!(said.is_some(), excluded, "{factor} {half_width}: {said:?}");
+    }
+    // The interval of one build knows nothing of other moments.
+    assert_eq!(times_off(1.1, 0.02, |it| it), None);
+    assert!(times_off(1.3, 0.02, |it| it).is_some());
+}
+
+#[test]
+fn the_note_says_what_to_believe_and_which_side_changed() {
+    let report = report("two-siblings");
+    let alone = |variant| entry(&report, variant).row.time.as_ref().expect("a time").median_ns;
+    let (others, own) = (alone("baseline"), alone("int8wo"));
+    let beside = |others_factor: f64, own_factor: f64| {
+        let steps_ns = Some((others * others_factor, own * own_factor));
+        times_off(others_factor / own_factor, 0.01, move |it| Speedup { steps_ns, ..it })
+            .expect("they exclude each other")
+    };
+    let start = "the two medians give 1.82×: ";
+    let end = " so the machine changed between the two moments; believe the pair, which compares \
+               neighbours in time";
+    let said = beside(0.75, 1.01);
+    let side = "the baseline took 12.34 ms alone and 9.258 ms beside this case,";
+    assert_eq!(said, format!("{start}{side}{end}"));
+    let said = beside(1.01, 1.5);
+    let side = "this case took 6.789 ms alone and 10.18 ms beside the baseline,";
+    assert_eq!(said, format!("{start}{side}{end}"));
+    let said = times_off(1.3, 0.01, |it| it).expect("they exclude each other");
+    assert_eq!(
+        said,
+        format!("{start}the machine changed{}", end.replace(" so the machine changed", ""))
+    );
+}
+
+#[test]
+fn show_says_once_what_the_intervals_cover() {
+    let text = write(&Writer::Show(Options::default()), &report("two-siblings"));
+    let older = "intervals of speed-ups: of one build only; another run may well lie outside";
+    assert_eq!(text.matches(older).count(), 1, "{text}");
+}
