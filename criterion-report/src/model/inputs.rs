@@ -19,8 +19,8 @@ use super::saved::Saved;
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// Where several runs have that name and a number each: what each of them left, by name. All that
-    /// is not said of a case is then here, and what is, there.
+    /// Where several runs were saved under that name with a number each: what each of them left, by its
+    /// name. Records, results and runs are then here alone; the remarks of all are in the other fields.
     pub of_runs: Vec<(String, Inputs)>,
     /// One per `full_id`, in the order of the targets' names and of the lines.
     pub records: Vec<Box<Record>>,
