@@ -38,6 +38,8 @@ use crate::refusal::Refusal;
 /// A side is displaced when a step takes this much of what it takes alone, and the other side is
 /// not slowed down as much: a busy machine slows both.
 const DISPLACED: f64 = 1.15;
+/// A shorter step reads less than a core's own cache holds, which is refilled at once.
+const SHORT_NS: f64 = 20e3;
 /// Seconds for which a side runs alone to find out.
 const ALONE_S: f64 = 0.25;
 /// Wall seconds that the fewest blocks may take whatever the budget.
@@ -253,6 +255,9 @@ impl Blocks<'_> {
             _ => return Ok(None),
         };
         let gauge = &self.gauges[side as usize];
+        if gauge.alone_ns < SHORT_NS {
+            return Ok(None);
+        }
         let (iters, beside_ns) = (gauge.iters, gauge.beside_ns());
         let (start, mut alone) = (self.sides.wall(), Vec::new());
         while alone.len() < 2 * WINDOW || self.sides.wall() - start < ALONE_S {
@@ -260,7 +265,8 @@ impl Blocks<'_> {
         }
         // The first half brings it back.
         let alone_ns = median(&alone[alone.len() / 2..]);
-        let displaced = beside_ns > DISPLACED * alone_ns;
+        // Other programs slow some batches down, a lost cache all of them.
+        let displaced = gauge.at_best_ns() > DISPLACED * alone_ns;
         Ok(displaced.then_some(NoRatio::Displaced { side, beside_ns, alone_ns }))
     }
 }
