@@ -44,7 +44,7 @@ const CHECKS: &[Check] = &[
     device::CHECK,
 ];
 
-/// Those that take minutes run only when they are named.
+/// They take minutes, and run only when they are named.
 const NAMED: &[Check] = &[repeat::CHECK];
 
 /// What checks run in processes of their own.

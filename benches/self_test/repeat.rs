@@ -77,7 +77,7 @@ fn add(cases: &mut Cases, record: Record) {
     }
 }
 
-/// What the runs say of one case.
+/// One case over all runs.
 struct Tally {
     id: String,
     runs: usize,
@@ -98,14 +98,13 @@ impl Tally {
             (pair.low..=pair.high).contains(&median(&others))
         };
         let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-        let correction = (pairs.len() as f64 / (pairs.len() as f64 - 1.0)).sqrt();
         let half = |pair: &Pair| (pair.high - pair.low) / 2.0 / pair.speedup;
         Self {
             id: id.to_owned(),
             runs: pairs.len(),
             holds: if pairs.len() > 1 { pairs.iter().enumerate().filter(holds).count() } else { 0 },
             median: median(&ratios),
-            sigma: statistics::population_sd(&logarithms) * correction,
+            sigma: statistics::sample_variance(&logarithms).sqrt(),
             half_width: median(&pairs.iter().map(half).collect::<Vec<_>>()),
         }
     }

@@ -36,7 +36,7 @@
 
 use crate::distribution::student_quantile;
 use crate::paired::{CONFIDENCE_LEVEL, Ratio};
-use crate::quantile::{mad_sd, mean, median};
+use crate::quantile::{mad_sd, mean, median, sample_variance};
 
 /// Fewest blocks of a build: one of either order, ABBA and BAAB.
 pub const BLOCKS_PER_BUILD: usize = 2;
@@ -121,7 +121,7 @@ pub fn runs_ratio(runs: &[Run]) -> Option<RunsRatio> {
     let error = (variance / values.len() as f64).sqrt();
     Some(RunsRatio {
         ratio: interval(mean(&values), error, freedom),
-        between: variance_of(&values).sqrt(),
+        between: sample_variance(&values).sqrt(),
     })
 }
 
@@ -138,20 +138,13 @@ fn run_variance(block_variance: f64) -> f64 {
 fn moderated(prior: f64, values: &[f64]) -> (f64, f64) {
     let shown = values.len() as f64 - 1.0;
     let freedom = PRIOR_FREEDOM + shown;
-    let seen = if shown > 0.0 { shown * variance_of(values) } else { 0.0 };
+    let seen = if shown > 0.0 { shown * sample_variance(values) } else { 0.0 };
     ((PRIOR_FREEDOM * prior + seen) / freedom, freedom)
 }
 
 fn interval(ln: f64, error: f64, freedom: f64) -> Ratio {
     let half = student_quantile((1.0 - CONFIDENCE_LEVEL) / 2.0, freedom) * error;
     Ratio { ratio: ln.exp(), low: (ln - half).exp(), high: (ln + half).exp() }
-}
-
-/// With the divisor n − 1.
-fn variance_of(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    squares / (values.len() as f64 - 1.0)
 }
 
 /// The builds' values, and the noise of blocks.
@@ -176,7 +169,7 @@ impl Levels {
             }
         };
         let builds: Vec<Vec<f64>> = log_ratios.chunks(blocks).map(clipped).collect();
-        let variances: Vec<f64> = builds.iter().map(|build| variance_of(build)).collect();
+        let variances: Vec<f64> = builds.iter().map(|build| sample_variance(build)).collect();
         let values = builds.iter().map(|build| mean(build)).collect();
         Self { values, block_variance: mean(&variances) }
     }

@@ -32,7 +32,7 @@ use std::rc::Rc;
 
 use crate::distribution::{student_quantile, student_tail};
 use crate::paired::{CONFIDENCE_LEVEL, Ratio};
-use crate::quantile::{quantile, sorted};
+use crate::quantile::{quantile, sample_variance, sorted};
 
 /// Fewest samples of a launch whose median has a variance.
 pub const MIN_SAMPLES: usize = 10;
@@ -166,9 +166,8 @@ fn side_part(launches: &[Launch]) -> Part {
 
 /// Variance of ln(median) between launches, with the divisor k − 1. NaN below two.
 pub fn between_variance(launches: &[Launch]) -> f64 {
-    let centre = centre(launches);
-    let squares = launches.iter().map(|launch| (launch.ln_median - centre).powi(2));
-    squares.sum::<f64>() / (launches.len() as f64 - 1.0)
+    let values: Vec<f64> = launches.iter().map(|launch| launch.ln_median).collect();
+    sample_variance(&values)
 }
 
 #[cfg(test)]

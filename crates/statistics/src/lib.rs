@@ -70,7 +70,9 @@ pub use holm::holm;
 pub use mann_whitney::{EXACT, MannWhitney, least_p, mann_whitney};
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
 pub use planner::{Limit, Limits, Pilot, SamplePlan, plan, sample_iters};
-pub use quantile::{mad_sd, mean, median, population_sd, quantile, required_calls};
+pub use quantile::{
+    mad_sd, mean, median, population_sd, quantile, required_calls, sample_variance,
+};
 pub use quotient::quotient;
 pub use stopping::Stopping;
 pub use verdict::{NOISE_THRESHOLD, Verdict, verdict};

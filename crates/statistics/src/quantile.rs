@@ -38,6 +38,13 @@ pub fn population_sd(values: &[f64]) -> f64 {
     mean(&values.iter().map(|value| (value - centre).powi(2)).collect::<Vec<_>>()).sqrt()
 }
 
+/// The variance of a sample, Σ (x − mean)² / (n − 1). NaN below two values.
+pub fn sample_variance(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    squares / (values.len() as f64 - 1.0)
+}
+
 /// Calls from which on the quantile `q` may be stated: at least five of them lie beyond it.
 pub fn required_calls(q: f64) -> u64 {
     const BEYOND: f64 = 5.0;
