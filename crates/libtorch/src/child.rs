@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often a child is looked at.
 const STEP: Duration = Duration::from_millis(10);
 
-/// What is kept of stderr: its end.
+/// Only the end of stderr is kept.
 const KEPT: usize = 1 << 16;
 
 /// How long a child may take.
@@ -41,7 +41,7 @@ pub struct Program<'p> {
     pub interpreter: &'p Path,
     /// Its text.
     pub script: &'p str,
-    /// What it does, for messages.
+    /// The task, as messages name it.
     pub what: &'p str,
     /// With its child process.
     pub patience: Patience,

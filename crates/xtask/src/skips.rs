@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// Names the file to the tests, which append a line to it: `tests/common/skip.rs`.
 const LIST: &str = "CRITERION_TORCH_SKIPPED";
 
-/// Where the tests of one run say that they are skipped.
+/// The file in which the tests of one run say that they are skipped.
 #[derive(Debug)]
 pub struct Skips {
     list: PathBuf,
@@ -47,7 +47,7 @@ impl Skips {
         })
     }
 
-    /// What the file holds, which is removed.
+    /// Takes the lines out of the file, which is removed.
     fn take(&self) -> Result<String> {
         match fs::read_to_string(&self.list) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),

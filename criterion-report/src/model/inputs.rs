@@ -72,7 +72,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// What several runs left, by name.
+    /// The files of several runs, by name.
     pub fn of_runs(mut of_runs: Vec<(String, Self)>) -> Self {
         let mut all = Self::default();
         for (_, run) in &mut of_runs {

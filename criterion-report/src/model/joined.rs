@@ -11,7 +11,7 @@ use super::inputs::Inputs;
 use super::row::{InRun, NoTime, Row};
 use super::runs::{Missing, Runs};
 
-/// What rows are made of, before any is compared with another.
+/// The parts of rows, before any is compared with another.
 pub struct Joined {
     /// One per case that has a record.
     pub rows: Vec<Row>,

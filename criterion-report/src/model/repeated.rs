@@ -19,7 +19,7 @@ pub struct Without {
     pub what: String,
     /// In how many runs.
     pub runs: usize,
-    /// Of how many.
+    /// All runs.
     pub of: usize,
     /// Why, in the first of them.
     pub reason: Option<String>,
@@ -82,7 +82,7 @@ fn weight(row: &Row) -> (bool, bool, bool) {
     (row.time.is_ok(), *outcome == Outcome::Measured, outcome.is_failure())
 }
 
-/// What became of a case in a run that has no time of it.
+/// The end of a case in a run that has no time of it.
 fn failure(run: &InRun) -> Option<(String, Option<String>)> {
     match &run.row {
         Err(reason) => Some(("missing".to_owned(), Some(reason.clone()))),

@@ -17,7 +17,7 @@ pub(super) type Position = (usize, usize);
 pub(super) struct Positions {
     keys: HashMap<String, Position>,
     values: HashMap<String, Position>,
-    /// Those of the values that are in quotes and would be true or false without.
+    /// Positions of values in quotes that would be true or false without them.
     quoted: HashSet<String>,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSi
         is_right &= swept.is_some();
         let swept = swept.unwrap_or_default();
         count += swept.len();
-        // Those beyond are only counted.
+        // The rest is only counted.
         if count <= MOST {
             sizes.extend(swept);
         }

@@ -51,7 +51,7 @@ fn wide_encoding(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What to do about an error of [`text`]; `otherwise`, where the file is not text in another encoding.
+/// The remedy for an error of [`text`]; `otherwise`, where the file is not text in another encoding.
 pub(crate) fn remedy(error: &io::Error, otherwise: &'static str) -> &'static str {
     match error.kind() {
         io::ErrorKind::InvalidData => "save it as UTF-8",
@@ -59,7 +59,7 @@ pub(crate) fn remedy(error: &io::Error, otherwise: &'static str) -> &'static str
     }
 }
 
-/// What a word without quotes is to PyYAML, which reads YAML 1.1, where it is true or false.
+/// The boolean that PyYAML, which reads YAML 1.1, takes a word without quotes for.
 pub(crate) fn boolean(word: &str) -> Option<bool> {
     match word {
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => Some(true),
@@ -111,7 +111,7 @@ mod tests {
         assert!(error.starts_with("repetition limit exceeded"), "{error}");
     }
 
-    /// What is read from a file of these bytes.
+    /// Reads a file of these bytes.
     fn read(bytes: &[u8]) -> io::Result<String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("mine.yml");

@@ -117,7 +117,7 @@ fn count(config: &Config) -> usize {
     counts.into_iter().fold(0, usize::saturating_add)
 }
 
-/// Of lists that multiply.
+/// The product of lists that multiply.
 fn product(lengths: &[usize]) -> usize {
     lengths.iter().copied().fold(1, usize::saturating_mul)
 }

@@ -71,7 +71,7 @@ fn splice(root: &Path, document: &Path, text: &str) -> Result<String> {
     Ok(spliced)
 }
 
-/// What stands for a file, with a link to it.
+/// The text that stands for a file, with a link to it.
 fn shown(stored: &str, link: &str) -> String {
     let (header, body) = Header::split(stored);
     let get = |key| header.get(key).unwrap_or("unknown");

@@ -1,4 +1,4 @@
-//! What is published: each result's name, its files, and the commands that make them.
+//! The published results: each result's name, its files, and the commands that make them.
 
 use crate::error::{Error, Result};
 
@@ -156,7 +156,7 @@ pub fn of_file(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.files.iter().any(|file| file.name == name))
 }
 
-/// What there is, for `--list`.
+/// All entries, for `--list`.
 pub fn list() -> String {
     let mut text = String::new();
     for Entry { name, minutes, only_by_name, files, .. } in ENTRIES {

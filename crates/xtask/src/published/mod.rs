@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 use entry::{Entry, File};
 use header::Header;
 
-/// Where results lie in the clone, and the pictures.
+/// Folders of results and of pictures in the clone.
 pub const RESULTS: &str = "docs/results";
 const IMAGES: &str = "docs/images";
 
