@@ -1,5 +1,8 @@
 //! One case, built, checked and its memory counted: ready to be timed.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
     Pair, Planned, StepMemory, Weights,
@@ -77,15 +80,16 @@ impl CaseRun {
     pub fn prepare(
         case: &Case,
         prepare: Prepare,
-        timer: &mut Option<Timer>,
+        timer: &mut Option<Rc<RefCell<Timer>>>,
     ) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
         threads::settle(case.settings.threads);
         let mut subject = Subject::new(prepare(case)?, case.settings.threads);
         let timer = match timer {
             Some(timer) => timer,
-            None => timer.insert(Timer::of(case)?),
+            None => timer.insert(Rc::new(RefCell::new(Timer::of(case)?))),
         };
+        let mut timer = timer.borrow_mut();
         let first_call = timer.time(&mut subject, 1)?;
         let accuracy = subject.workload.check()?;
         running::check()?;

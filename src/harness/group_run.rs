@@ -1,20 +1,22 @@
 //! One group of a plan: each selected case is prepared, sampled by criterion, probed by passes of
 //! its own, and, if it is a candidate, paired with the group's baseline.
 
+use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId};
-use plan::{Case, Device, Outcome, Pair, Role};
+use plan::{Case, Device, Outcome, Role};
 
 use super::args::{Args, Mode};
 use super::case_run::{CaseRun, Findings};
 use super::clock::Stopwatch;
-use super::pairing::{self, Pairing};
+use super::pairing::{Both, Pairing};
 use super::panics::{self, Caught};
 use super::partner::Partner;
 use super::passes::{self, Passes};
 use super::release::release;
+use super::rounds::Rounds;
 use super::running;
 use super::samples::{Samples, Taken};
 use super::throttle::ThrottleProbe;
@@ -24,6 +26,7 @@ use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
 use crate::measurement::{nvml, probes};
 use crate::native::{allocator, is_out_of_memory};
+use crate::threads;
 use crate::workload::{Prepare, Refusal};
 
 /// The group that is running.
@@ -34,7 +37,7 @@ pub struct GroupRun<'a> {
     wanted: bool,
     /// Why the case that is running has no pair, where that is known before.
     alone: Option<String>,
-    timer: Option<Timer>,
+    timer: Option<Rc<RefCell<Timer>>>,
     args: Rc<Args>,
     prepare: Prepare,
 }
@@ -56,14 +59,17 @@ impl<'a> GroupRun<'a> {
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
         case: &Case,
-    ) -> (Outcome, Findings) {
+        rounds: &mut Rounds,
+    ) -> (Outcome, Findings, Option<Pairing>) {
         let mut findings = Findings::default();
-        let mut outcome = self.steps(group, case, &mut findings);
+        let mut pairing = None;
+        let mut outcome = self.steps(group, case, &mut findings, rounds, &mut pairing);
         // Whatever it was that the time limit cut short, the others are not kept without it.
         if outcome == Outcome::Measured
             && let Err(refusal) = running::check()
         {
             findings.discard();
+            pairing = None;
             outcome = refusal.into();
         }
         if outcome != Outcome::Measured {
@@ -73,7 +79,7 @@ impl<'a> GroupRun<'a> {
                 self.partner = Partner::Absent(format!("its baseline is {status}"));
             }
         }
-        (outcome, findings)
+        (outcome, findings, pairing)
     }
 
     fn steps(
@@ -81,10 +87,12 @@ impl<'a> GroupRun<'a> {
         group: &mut BenchmarkGroup<'_, WallTime>,
         case: &Case,
         findings: &mut Findings,
+        rounds: &mut Rounds,
+        pairing: &mut Option<Pairing>,
     ) -> Outcome {
         let started = Stopwatch::start();
         self.alone = None;
-        let mut run = match self.prepared(case) {
+        let mut run = match self.prepared(case, rounds) {
             Ok(run) => run,
             Err(outcome) => return outcome,
         };
@@ -100,35 +108,40 @@ impl<'a> GroupRun<'a> {
             return outcome;
         }
         match case.role {
-            Role::Baseline if self.wanted => self.partner = Partner::Ready(Box::new(run)),
+            Role::Baseline if self.wanted => self.partner = Partner::Ready(Rc::new(RefCell::new(run))),
             Role::Baseline => {}
             Role::Candidate => {
                 // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
                 let budget_s = (PAIRS_SHARE * started.seconds()).max(asked_s);
-                match self.paired(case, &mut run, budget_s, &mut findings.notes) {
-                    Ok(pair) => findings.pairs.push(pair),
+                match self.paired(case, run, budget_s, rounds, findings) {
+                    Ok(open) => *pairing = open,
                     Err(reason) => findings.no_pair = Some(reason),
                 }
                 // The record's environment is that of the case, not of its baseline.
-                run.subject.settle();
+                threads::settle(case.settings.threads);
             }
         }
         outcome
     }
 
-    /// Builds and checks the case. Where memory does not suffice beside the baseline, the baseline
-    /// gives way.
-    fn prepared(&mut self, case: &Case) -> Result<CaseRun, Outcome> {
-        let first = self.prepared_beside(case);
-        if matches!(first, Err(Outcome::Oom { .. })) && matches!(self.partner, Partner::Ready(_)) {
+    /// Builds and checks the case. Where memory does not suffice, pairs that wait for more looks have
+    /// them now; where it does not suffice beside the baseline, the baseline gives way.
+    fn prepared(&mut self, case: &Case, rounds: &mut Rounds) -> Result<CaseRun, Outcome> {
+        let mut run = self.prepared_beside(case);
+        if matches!(run, Err(Outcome::Oom { .. })) && rounds.owed().0 > 0 {
+            rounds.run();
+            release(case.device);
+            run = self.prepared_beside(case);
+        }
+        if matches!(run, Err(Outcome::Oom { .. })) && matches!(self.partner, Partner::Ready(_)) {
             // The next candidate may be smaller.
             self.partner = Partner::NotYet;
             self.alone = Some("memory does not suffice for it and its baseline at once".to_owned());
             release(case.device);
             return self.prepared_beside(case);
         }
-        first
+        run
     }
 
     fn prepared_beside(&mut self, case: &Case) -> Result<CaseRun, Outcome> {
@@ -144,7 +157,7 @@ impl<'a> GroupRun<'a> {
         run: &mut CaseRun,
         findings: &mut Findings,
     ) -> Outcome {
-        let (args, timer) = (&*self.args, timer(&mut self.timer));
+        let (args, mut timer) = (&*self.args, timer(&self.timer));
         let CaseRun { subject, pilot: found, alone_ns, .. } = run;
         let measures = args.mode == Mode::Measure;
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
@@ -207,11 +220,11 @@ impl<'a> GroupRun<'a> {
     /// Everything that has a pass of its own. What goes wrong in one is the reason why it is
     /// absent.
     fn probed(&mut self, case: &Case, run: &mut CaseRun, findings: &mut Findings) {
-        let (quick, timer) = (self.args.quick, timer(&mut self.timer));
+        let (quick, mut timer) = (self.args.quick, timer(&self.timer));
         let Findings { measures, notes, .. } = findings;
         let step_s = run.pilot.map_or(0.0, |pilot| pilot.wall_ns / 1e9);
         let subject = &mut run.subject;
-        let mut passes = Passes { case, quick, timer, subject, step_s, measures, notes };
+        let mut passes = Passes { case, quick, timer: &mut timer, subject, step_s, measures, notes };
         let cut_short = match panics::catch(|| passes.run()) {
             Ok(()) => None,
             Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),
@@ -222,43 +235,36 @@ impl<'a> GroupRun<'a> {
     }
 
     /// The case against its baseline; at most `budget_s` seconds of it, building a baseline that
-    /// the filter left out aside.
+    /// the filter left out aside. The pairing, if it should be looked at again later.
     fn paired(
         &mut self,
         case: &Case,
-        candidate: &mut CaseRun,
+        candidate: CaseRun,
         budget_s: f64,
-        notes: &mut Vec<String>,
-    ) -> Result<Pair, String> {
+        rounds: &Rounds,
+        findings: &mut Findings,
+    ) -> Result<Option<Pairing>, String> {
         if let Some(reason) = self.alone.take() {
             return Err(reason);
         }
         let baseline = self.partner.get(self.baseline, self.prepare, &mut self.timer)?;
-        let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
-        if let Some(probe) = &mut probe {
-            probe.begin();
-        }
+        let timer = Rc::clone(self.timer.as_ref().expect("a case was prepared with it"));
+        let both = Both::new(case.device, timer, baseline, candidate, rounds.old());
         let target = sampling::target(&case.settings);
-        let timer = timer(&mut self.timer);
-        let pairing = Pairing { timer, baseline, candidate, device: case.device };
-        let paired = panics::catch(|| pairing.run(target, budget_s));
-        if probe.is_some_and(|mut probe| probe.throttled() == Ok(true)) {
-            notes.push("the device slowed itself down while it was paired".to_owned());
+        let mut pairing = Pairing::first(both, self.baseline.full_id(), target, budget_s)?;
+        // What has a time limit has it for all of its looks.
+        while running::has_limit() && pairing.wants_more() {
+            pairing.look()?;
         }
-        let paired = match paired {
-            Ok(paired) => paired?,
-            Err(caught) => {
-                let outcome = outcome_of_panic(caught);
-                return Err(outcome.reason().unwrap_or_default().to_owned());
-            }
-        };
-        pairing::record(self.baseline.full_id(), paired, target)
+        findings.pairs.push(pairing.found()?);
+        findings.notes.extend(pairing.note().map(str::to_owned));
+        Ok(pairing.wants_more().then_some(pairing))
     }
 }
 
 /// The timer is made before the first case of the group is prepared.
-fn timer(timer: &mut Option<Timer>) -> &mut Timer {
-    timer.as_mut().expect("a case was prepared with it")
+fn timer(timer: &Option<Rc<RefCell<Timer>>>) -> RefMut<'_, Timer> {
+    timer.as_ref().expect("a case was prepared with it").borrow_mut()
 }
 
 pub(super) fn criterion_id(case: &Case) -> BenchmarkId {
@@ -274,7 +280,7 @@ fn settled<T>(result: Result<Result<T, Refusal>, Caught>) -> Result<T, Outcome> 
     }
 }
 
-fn outcome_of_panic(caught: Caught) -> Outcome {
+pub(super) fn outcome_of_panic(caught: Caught) -> Outcome {
     match caught {
         Caught::Panic(message) if is_out_of_memory(&message) => Outcome::Oom { reason: message },
         Caught::Panic(message) => Outcome::Failed { error: message },

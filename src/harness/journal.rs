@@ -92,20 +92,26 @@ impl Journal {
         written.map_err(|error| not_stored(&error))
     }
 
-    /// Writes down how the case ended.
+    /// Writes down how the case ended; its record.
     pub fn ends(
         &mut self,
         case: &Case,
         outcome: Outcome,
         findings: Findings,
-    ) -> Result<(), String> {
+    ) -> Result<Record, String> {
         *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
         self.failures += u64::from(outcome.is_failure());
         if let Some(reason) = outcome.reason() {
             eprintln!("{}: {}: {reason}", case.id, outcome.status());
         }
         let record = self.record(case, outcome, findings)?;
-        self.store.append(&record).map_err(|error| not_stored(&error))
+        self.update(&record)?;
+        Ok(record)
+    }
+
+    /// Writes down a case's record, in place of what was written of it before.
+    pub fn update(&self, record: &Record) -> Result<(), String> {
+        self.store.append(record).map_err(|error| not_stored(&error))
     }
 
     /// Ends the run without its manifest's end: it has not run what it was asked for.

@@ -1,5 +1,7 @@
 //! A case and its baseline as the two sides of a pair, and what the record keeps of it.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use plan::{Device, Pair, Stop};
@@ -7,82 +9,122 @@ use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::CaseRun;
 use super::clock::Stopwatch;
-use super::pairs::{self, Goal, Known, NoRatio, Paired, Side, Sides};
+use super::group_run::outcome_of_panic;
+use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
+use super::panics;
 use super::release::release;
+use super::throttle::ThrottleProbe as _;
 use super::timer::Timer;
+use crate::measurement::nvml;
 use crate::refusal::Refusal;
-use crate::workload::Displaced;
+use crate::workload::{Displaced, Workload};
 
 /// Bytes of old memory that are kept from being handed out again, so that each build lies where none
 /// has been.
-const HELD_BYTES: u64 = 1 << 30;
+const HELD_BYTES: u64 = 512 << 20;
 
-/// Baseline and candidate under one timer.
-pub struct Pairing<'a> {
-    /// The group's.
-    pub timer: &'a mut Timer,
-    /// What the candidate is compared with.
-    pub baseline: &'a mut CaseRun,
-    /// What is compared.
-    pub candidate: &'a mut CaseRun,
-    /// Where both run.
-    pub device: Device,
-}
+/// Where earlier builds lay.
+#[derive(Default)]
+pub struct Old(Vec<Displaced>);
 
-struct Both<'a> {
-    pairing: Pairing<'a>,
-    wall: Stopwatch,
-    /// Whose step failed.
-    failed: Option<Side>,
-    device: Device,
-    /// Where earlier builds lay.
-    old: Vec<Displaced>,
-}
-
-impl Pairing<'_> {
-    /// Takes blocks until their interval is within `target`, or `budget_s` seconds are over.
+impl Old {
+    /// Builds workloads anew, in memory where none of the builds before has been.
     ///
     /// # Errors
-    /// Those of a step, with the side that failed.
-    pub fn run(self, target: f64, budget_s: f64) -> Result<Paired, String> {
-        let known = [&*self.baseline, &*self.candidate].map(|run| {
-            let (pilot, alone_ns) = (run.pilot?, run.alone_ns?);
-            Some(Known { pilot, alone_ns })
-        });
-        let goal = Goal { target, budget_s, known };
-        let (wall, device) = (Stopwatch::start(), self.device);
-        let mut both = Both { pairing: self, wall, failed: None, device, old: Vec::new() };
-        pairs::run(&mut both, goal).map_err(|refusal| match both.failed {
-            Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
-            _ => format!("in turn with its baseline: {refusal}"),
-        })
+    /// When memory does not suffice.
+    pub fn rebuild(&mut self, device: Device, sides: [&dyn Workload; 2]) -> Result<(), Refusal> {
+        // What a step allocates gets other pages, too.
+        release(device);
+        for workload in sides {
+            self.0.extend(workload.rebuild()?);
+        }
+        let mut held: u64 = self.0.iter().map(|it| it.bytes).sum();
+        while held > HELD_BYTES {
+            held -= self.0.remove(0).bytes;
+        }
+        Ok(())
+    }
+
+    /// Gives the memory back.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
-impl Sides for Both<'_> {
+/// A candidate and its baseline.
+pub struct Both {
+    timer: Rc<RefCell<Timer>>,
+    baseline: Rc<RefCell<CaseRun>>,
+    candidate: CaseRun,
+    device: Device,
+    old: Rc<RefCell<Old>>,
+    wall: Stopwatch,
+    /// Whose step failed.
+    failed: Option<Side>,
+    throttled: bool,
+}
+
+impl Both {
+    /// `candidate` beside its group's baseline, under the group's timer; `old` is where earlier builds
+    /// of this and other pairs lay.
+    pub fn new(
+        device: Device,
+        timer: Rc<RefCell<Timer>>,
+        baseline: Rc<RefCell<CaseRun>>,
+        candidate: CaseRun,
+        old: Rc<RefCell<Old>>,
+    ) -> Self {
+        let wall = Stopwatch::start();
+        Self { timer, baseline, candidate, device, old, wall, failed: None, throttled: false }
+    }
+
+    /// What is known of baseline and candidate before they are paired.
+    fn known(&self) -> [Option<Known>; 2] {
+        [&*self.baseline.borrow(), &self.candidate].map(|run| {
+            let (pilot, alone_ns) = (run.pilot?, run.alone_ns?);
+            Some(Known { pilot, alone_ns })
+        })
+    }
+
+    /// Runs the two, and notices whether the device slows itself down meanwhile.
+    ///
+    /// # Errors
+    /// Those of a step, with the side that failed.
+    fn run<T>(
+        &mut self,
+        take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
+    ) -> Result<T, String> {
+        let mut probe = (self.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
+        if let Some(probe) = &mut probe {
+            probe.begin();
+        }
+        let taken = panics::catch(|| take(self));
+        self.throttled |= probe.is_some_and(|mut probe| probe.throttled() == Ok(true));
+        match taken {
+            Ok(taken) => taken.map_err(|refusal| match self.failed {
+                Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
+                _ => format!("in turn with its baseline: {refusal}"),
+            }),
+            Err(caught) => Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned()),
+        }
+    }
+}
+
+impl Sides for Both {
     fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
-        let Pairing { timer, baseline, candidate, .. } = &mut self.pairing;
-        let run = match side {
-            Side::Baseline => &mut **baseline,
-            Side::Candidate => &mut **candidate,
+        let mut timer = self.timer.borrow_mut();
+        let taken = match side {
+            Side::Baseline => timer.time(&mut self.baseline.borrow_mut().subject, iters),
+            Side::Candidate => timer.time(&mut self.candidate.subject, iters),
         };
-        let taken = timer.time(&mut run.subject, iters);
         self.failed = taken.is_err().then_some(side);
         taken
     }
 
     fn rebuild(&mut self) -> Result<(), Refusal> {
-        let Pairing { baseline, candidate, .. } = &self.pairing;
-        // What a step allocates gets other pages, too.
-        release(self.device);
-        for run in [&**baseline, &**candidate] {
-            self.old.extend(run.subject.workload.rebuild()?);
-        }
-        let mut held: u64 = self.old.iter().map(|it| it.bytes).sum();
-        while held > HELD_BYTES {
-            held -= self.old.remove(0).bytes;
-        }
-        Ok(())
+        let baseline = self.baseline.borrow();
+        let sides = [&baseline.subject, &self.candidate.subject].map(|it| it.workload.as_ref());
+        self.old.borrow_mut().rebuild(self.device, sides)
     }
 
     fn wall(&self) -> f64 {
@@ -90,12 +132,81 @@ impl Sides for Both<'_> {
     }
 }
 
+/// A case that has been run in turn with its baseline, ready for another look.
+pub struct Pairing {
+    both: Both,
+    pairs: Pairs,
+    /// `full_id` of the baseline.
+    against: String,
+    target: f64,
+}
+
+impl Pairing {
+    /// The first look. All looks together take at most `budget_s` seconds.
+    ///
+    /// # Errors
+    /// Those of a step, with the side that failed.
+    pub fn first(
+        mut both: Both,
+        against: String,
+        target: f64,
+        budget_s: f64,
+    ) -> Result<Self, String> {
+        let goal = Goal { target, budget_s, known: both.known() };
+        let pairs = both.run(|sides| Pairs::first(sides, goal))?;
+        Ok(Self { both, pairs, against, target })
+    }
+
+    /// Whether another look may narrow the interval, and there is time for one.
+    pub fn wants_more(&self) -> bool {
+        self.pairs.wants_more()
+    }
+
+    /// Wall seconds that further looks may take.
+    pub fn left_s(&self) -> f64 {
+        self.pairs.left_s()
+    }
+
+    /// Bytes that both sides keep in memory.
+    pub fn bytes(&self) -> u64 {
+        let of = |run: &CaseRun| {
+            let workload = &run.subject.workload;
+            workload.weights_bytes() + workload.inputs_bytes() + workload.outputs_bytes()
+        };
+        of(&self.both.baseline.borrow()) + of(&self.both.candidate)
+    }
+
+    /// Another look.
+    ///
+    /// # Errors
+    /// Those of a step, with the side that failed.
+    pub fn look(&mut self) -> Result<(), String> {
+        let Self { both, pairs, .. } = self;
+        both.run(|sides| pairs.look(sides))
+    }
+
+    /// What the looks so far have found, in the record's form.
+    ///
+    /// # Errors
+    /// Why there is no speed-up.
+    pub fn found(&mut self) -> Result<Pair, String> {
+        let Self { both, pairs, against, target } = self;
+        let paired = both.run(|sides| pairs.found(sides))?;
+        record(against.clone(), paired, *target)
+    }
+
+    /// What a reader of the speed-up should know.
+    pub fn note(&self) -> Option<&'static str> {
+        self.both.throttled.then_some("the device slowed itself down while it was paired")
+    }
+}
+
 /// The record's form of what was paired.
 ///
 /// # Errors
 /// Why there is no speed-up.
-pub fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
-    let Paired { ratio, log_ratios, builds, iters, steps_ns, reached, seconds } = paired;
+fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
+    let Paired { ratio, log_ratios, builds, visits, iters, steps_ns, reached, seconds } = paired;
     let BuildsRatio { ratio, within, between } = ratio.map_err(absent)?;
     Ok(Pair {
         against,
@@ -105,6 +216,7 @@ pub fn record(against: String, paired: Paired, target: f64) -> Result<Pair, Stri
         confidence_level: CONFIDENCE_LEVEL,
         log_ratios,
         builds: builds as u64,
+        visits: visits as u64,
         within: Some(within),
         between: Some(between),
         iters,

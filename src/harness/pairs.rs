@@ -49,12 +49,14 @@ const SETTLING: f64 = 2.0;
 /// Fewest builds: one does not show how much builds differ, nor do two blocks what blocks do.
 const FEWEST_BUILDS: usize = 2;
 /// Most builds: beyond, other processes say more.
-const MOST_BUILDS: usize = 8;
+const MOST_BUILDS: usize = 12;
 /// Most blocks of a build: more would not narrow the interval.
 const MOST_BLOCKS: usize = 6;
 /// Numbers of builds after which the interval is looked at. Each look is a chance to stop at one that
 /// is narrow by luck, so there are few; two builds are too often alike.
-const LOOKS: [usize; 4] = [3, 4, 6, 8];
+const LOOKS: [usize; 5] = [3, 4, 6, 8, 12];
+/// Seconds from one visit to the next: builds closer together share what the machine does just then.
+const APART_S: f64 = 1.0;
 
 use Side::{Baseline, Candidate};
 
@@ -94,6 +96,8 @@ pub struct Paired {
     pub log_ratios: Vec<f64>,
     /// Builds of both sides, each of as many blocks.
     pub builds: usize,
+    /// Visits in which they were taken: a second apart at least.
+    pub visits: usize,
     /// Steps per timed batch of baseline and candidate.
     pub iters: (u64, u64),
     /// Median nanoseconds of a step of baseline and candidate in the timed batches.
@@ -104,146 +108,178 @@ pub struct Paired {
     pub seconds: f64,
 }
 
-/// Takes blocks until the interval is narrow enough or the budget is spent.
+/// Takes blocks, look after look, until the interval is narrow enough or the budget is spent.
 ///
 /// # Errors
 /// Those of a step.
 pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
-    let start = sides.wall();
-    let [a, b] = goal.known;
-    let a = Gauge::of(sides, Baseline, a)?;
-    let b = Gauge::of(sides, Candidate, b)?;
-    let settles = a.wall_s.max(b.wall_s) < LONG_STEP_S;
-    let mut blocks = Blocks { sides, gauges: [a, b], settles, warm: None };
-    let mut builds = Builds { goal, start, log_ratios: Vec::new(), builds: 0, per_build: 0 };
-    let reached = builds.take(&mut blocks)?;
-    let Builds { log_ratios, builds, .. } = builds;
-    let ratio = match blocks.displaced()? {
-        _ if builds == 0 => Err(NoRatio::TooShort),
-        Some(displaced) => Err(displaced),
-        None => statistics::builds_ratio(&log_ratios, builds).ok_or(NoRatio::TooShort),
-    };
-    let [a, b] = &blocks.gauges;
-    Ok(Paired {
-        ratio,
-        log_ratios,
-        builds,
-        iters: (a.iters, b.iters),
-        steps_ns: (a.beside_ns(), b.beside_ns()),
-        reached,
-        seconds: blocks.sides.wall() - start,
-    })
+    let mut pairs = Pairs::first(sides, goal)?;
+    while pairs.wants_more() {
+        pairs.look(sides)?;
+    }
+    pairs.found(sides)
 }
 
-/// Builds and blocks within the budget.
-struct Builds {
+/// Blocks of two sides, which are looked at now and again.
+#[derive(Debug, Clone)]
+pub struct Pairs {
     goal: Goal,
-    start: f64,
+    gauges: [Gauge; 2],
+    /// Whether a side that has lost its place in the cache is given steps to get back.
+    settles: bool,
     log_ratios: Vec<f64>,
     builds: usize,
     /// Blocks of each build; 0 until the first ones show how long a block is.
     per_build: usize,
+    visits: usize,
+    /// When the last visit began.
+    visit_s: f64,
+    /// Wall seconds of the longest build, and of all looks.
+    longest_s: f64,
+    spent_s: f64,
 }
 
-impl Builds {
-    /// Takes all blocks; whether the interval is as narrow as the goal.
-    fn take(&mut self, blocks: &mut Blocks<'_>) -> Result<bool, Refusal> {
-        let settling = if blocks.settles { SETTLING } else { 1.0 };
-        let fewest = FEWEST_BUILDS * BLOCKS_PER_BUILD;
-        let fewest_s = settling * fewest as f64 * blocks.batches_s();
+impl Pairs {
+    /// The first look: the fewest builds, if there is time for them.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn first(sides: &mut dyn Sides, goal: Goal) -> Result<Self, Refusal> {
+        let start = sides.wall();
+        let [a, b] = goal.known;
+        let gauges = [Gauge::of(sides, Baseline, a)?, Gauge::of(sides, Candidate, b)?];
+        let settles = gauges.iter().all(|gauge| gauge.wall_s < LONG_STEP_S);
+        let mut pairs = Self {
+            goal,
+            gauges,
+            settles,
+            log_ratios: Vec::new(),
+            builds: 0,
+            per_build: 0,
+            visits: 1,
+            visit_s: start,
+            longest_s: 0.0,
+            spent_s: 0.0,
+        };
+        let batches_s = 2.0 * pairs.gauges.iter().map(Gauge::batch_s).sum::<f64>();
+        let settling = if settles { SETTLING } else { 1.0 };
+        let fewest_s = settling * (FEWEST_BUILDS * BLOCKS_PER_BUILD) as f64 * batches_s;
         // A speed-up is what the case was measured for: what gives one soon is always given the time.
-        if fewest_s > self.goal.budget_s.max(GRANTED_S) {
-            return Ok(false);
-        }
-        let mut longest_s = 0.0_f64;
-        while self.builds < MOST_BUILDS {
-            let began = blocks.sides.wall();
-            let ends = began - self.start + longest_s;
-            if self.builds >= FEWEST_BUILDS && ends > self.goal.budget_s {
-                break;
-            }
-            self.build(blocks)?;
-            longest_s = longest_s.max(blocks.sides.wall() - began);
-            if LOOKS.contains(&self.builds) && self.is_enough() {
-                return Ok(true);
+        if fewest_s <= goal.budget_s.max(GRANTED_S) {
+            for _ in 0..FEWEST_BUILDS {
+                pairs.build(sides)?;
             }
         }
-        Ok(false)
+        pairs.spent_s = sides.wall() - start;
+        Ok(pairs)
+    }
+
+    /// Whether another look may narrow the interval, and there is time for one.
+    pub fn wants_more(&self) -> bool {
+        let has_time = self.spent_s + self.longest_s <= self.goal.budget_s;
+        (1..MOST_BUILDS).contains(&self.builds) && has_time && !self.reached()
+    }
+
+    /// Wall seconds that further looks may take.
+    pub fn left_s(&self) -> f64 {
+        if self.wants_more() { self.goal.budget_s - self.spent_s } else { 0.0 }
+    }
+
+    /// Another look at both sides, built anew.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn look(&mut self, sides: &mut dyn Sides) -> Result<(), Refusal> {
+        let start = sides.wall();
+        if start - self.visit_s >= APART_S {
+            self.visits += 1;
+            self.visit_s = start;
+        }
+        self.build(sides)?;
+        self.spent_s += sides.wall() - start;
+        Ok(())
+    }
+
+    /// What the looks so far say.
+    ///
+    /// # Errors
+    /// Those of a step.
+    pub fn found(&self, sides: &mut dyn Sides) -> Result<Paired, Refusal> {
+        let start = sides.wall();
+        let ratio = match self.displaced(sides)? {
+            _ if self.builds == 0 => Err(NoRatio::TooShort),
+            Some(displaced) => Err(displaced),
+            None => self.ratio().ok_or(NoRatio::TooShort),
+        };
+        let [a, b] = &self.gauges;
+        Ok(Paired {
+            ratio,
+            log_ratios: self.log_ratios.clone(),
+            builds: self.builds,
+            visits: self.visits,
+            iters: (a.iters, b.iters),
+            steps_ns: (a.beside_ns(), b.beside_ns()),
+            reached: self.reached(),
+            seconds: self.spent_s + (sides.wall() - start),
+        })
+    }
+
+    fn ratio(&self) -> Option<BuildsRatio> {
+        statistics::builds_ratio(&self.log_ratios, self.builds, self.visits)
+    }
+
+    /// Whether the interval is as narrow as the goal, at one of the times to ask.
+    fn reached(&self) -> bool {
+        let is_enough = |found: BuildsRatio| found.ratio.half_width() <= self.goal.target;
+        LOOKS.contains(&self.builds) && self.ratio().is_some_and(is_enough)
     }
 
     /// One build, and its blocks.
-    fn build(&mut self, blocks: &mut Blocks<'_>) -> Result<(), Refusal> {
+    fn build(&mut self, sides: &mut dyn Sides) -> Result<(), Refusal> {
+        let start = sides.wall();
         if self.builds > 0 {
-            blocks.rebuild()?;
+            sides.rebuild()?;
         }
-        let began = blocks.sides.wall();
-        let mut taken = Vec::new();
+        let began = sides.wall();
+        let (mut taken, mut warm) = (Vec::new(), None);
         while taken.len() < self.per_build.max(BLOCKS_PER_BUILD) {
-            taken.push(blocks.take(taken.len() % 2 == 1)?);
+            taken.push(self.block(sides, taken.len() % 2 == 1, &mut warm)?);
             if self.per_build == 0 && taken.len() == BLOCKS_PER_BUILD {
-                let block_s = (blocks.sides.wall() - began) / BLOCKS_PER_BUILD as f64;
+                let block_s = (sides.wall() - began) / BLOCKS_PER_BUILD as f64;
                 self.per_build = per_build(self.goal.budget_s, block_s);
             }
         }
         self.log_ratios.extend(taken);
         self.builds += 1;
+        self.longest_s = self.longest_s.max(sides.wall() - start);
         Ok(())
     }
 
-    fn is_enough(&self) -> bool {
-        let found = statistics::builds_ratio(&self.log_ratios, self.builds);
-        found.is_some_and(|found| found.ratio.half_width() <= self.goal.target)
-    }
-}
-
-/// Blocks of a build, an even number of them: more than the fewest only where the budget has room for
-/// more than the most builds.
-fn per_build(budget_s: f64, block_s: f64) -> usize {
-    let affordable = budget_s / block_s.max(f64::MIN_POSITIVE) / MOST_BUILDS as f64;
-    (affordable.min(MOST_BLOCKS as f64) as usize / 2 * 2).max(BLOCKS_PER_BUILD)
-}
-
-struct Blocks<'a> {
-    sides: &'a mut dyn Sides,
-    gauges: [Gauge; 2],
-    settles: bool,
-    /// Whose weights are in the cache.
-    warm: Option<Side>,
-}
-
-impl Blocks<'_> {
-    /// Wall seconds of the timed batches of a block.
-    fn batches_s(&self) -> f64 {
-        2.0 * self.gauges.iter().map(Gauge::batch_s).sum::<f64>()
-    }
-
-    fn rebuild(&mut self) -> Result<(), Refusal> {
-        self.warm = None;
-        self.sides.rebuild()
-    }
-
-    /// One block: ln of baseline over candidate.
-    fn take(&mut self, swapped: bool) -> Result<f64, Refusal> {
+    /// One block: ln of baseline over candidate. `warm`: whose weights are in the cache.
+    fn block(
+        &mut self,
+        sides: &mut dyn Sides,
+        swapped: bool,
+        warm: &mut Option<Side>,
+    ) -> Result<f64, Refusal> {
         let (outer, inner) = if swapped { (Candidate, Baseline) } else { (Baseline, Candidate) };
-        let (o1, i1) = (self.timed(outer)?, self.timed(inner)?);
-        let (i2, o2) = (self.timed(inner)?, self.timed(outer)?);
+        let mut timed = |side: Side| {
+            let gauge = &mut self.gauges[side as usize];
+            if self.settles && *warm != Some(side) {
+                settle(sides, side, Some(gauge.alone_ns))?;
+            }
+            *warm = Some(side);
+            gauge.batch(sides, side)
+        };
+        let (o1, i1) = (timed(outer)?, timed(inner)?);
+        let (i2, o2) = (timed(inner)?, timed(outer)?);
         let ratio = statistics::block([o1, o2], [i1, i2]);
         Ok(if swapped { -ratio } else { ratio })
     }
 
-    /// Nanoseconds of a step in a timed batch.
-    fn timed(&mut self, side: Side) -> Result<f64, Refusal> {
-        let gauge = &mut self.gauges[side as usize];
-        if self.settles && self.warm != Some(side) {
-            settle(self.sides, side, Some(gauge.alone_ns))?;
-        }
-        self.warm = Some(side);
-        gauge.batch(self.sides, side)
-    }
-
     /// The side that is slower beside the other than alone, if one is. What it took alone before may
     /// be out of date, so it is asked again.
-    fn displaced(&mut self) -> Result<Option<NoRatio>, Refusal> {
+    fn displaced(&self, sides: &mut dyn Sides) -> Result<Option<NoRatio>, Refusal> {
         if !self.settles {
             return Ok(None);
         }
@@ -259,9 +295,9 @@ impl Blocks<'_> {
             return Ok(None);
         }
         let (iters, beside_ns) = (gauge.iters, gauge.beside_ns());
-        let (start, mut alone) = (self.sides.wall(), Vec::new());
-        while alone.len() < 2 * WINDOW || self.sides.wall() - start < ALONE_S {
-            alone.push(self.sides.batch(side, iters)?.as_nanos() as f64 / iters as f64);
+        let (start, mut alone) = (sides.wall(), Vec::new());
+        while alone.len() < 2 * WINDOW || sides.wall() - start < ALONE_S {
+            alone.push(sides.batch(side, iters)?.as_nanos() as f64 / iters as f64);
         }
         // The first half brings it back.
         let alone_ns = median(&alone[alone.len() / 2..]);
@@ -269,6 +305,13 @@ impl Blocks<'_> {
         let displaced = gauge.at_best_ns() > DISPLACED * alone_ns;
         Ok(displaced.then_some(NoRatio::Displaced { side, beside_ns, alone_ns }))
     }
+}
+
+/// Blocks of a build, an even number of them: more than the fewest only where the budget has room for
+/// more than the most builds.
+fn per_build(budget_s: f64, block_s: f64) -> usize {
+    let affordable = budget_s / block_s.max(f64::MIN_POSITIVE) / MOST_BUILDS as f64;
+    (affordable.min(MOST_BLOCKS as f64) as usize / 2 * 2).max(BLOCKS_PER_BUILD)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! The baseline of a group, kept at hand while its candidates are measured against it.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use plan::Case;
 
 use super::case_run::CaseRun;
@@ -12,7 +15,7 @@ pub enum Partner {
     /// Not prepared yet: the filter left it out, and no candidate has asked for it.
     NotYet,
     /// Prepared and checked.
-    Ready(Box<CaseRun>),
+    Ready(Rc<RefCell<CaseRun>>),
     /// Not to be had.
     Absent(String),
 }
@@ -23,11 +26,11 @@ impl Partner {
         &mut self,
         baseline: &Case,
         prepare: Prepare,
-        timer: &mut Option<Timer>,
-    ) -> Result<&mut CaseRun, String> {
+        timer: &mut Option<Rc<RefCell<Timer>>>,
+    ) -> Result<Rc<RefCell<CaseRun>>, String> {
         if matches!(self, Self::NotYet) {
             *self = match panics::catch(|| CaseRun::prepare(baseline, prepare, timer)) {
-                Ok(Ok(run)) => Self::Ready(Box::new(run)),
+                Ok(Ok(run)) => Self::Ready(Rc::new(RefCell::new(run))),
                 // Beside another candidate there may be room, or time.
                 Ok(Err(refusal @ (Refusal::Oom(_) | Refusal::Timeout(_)))) => {
                     return Err(format!("its baseline: {refusal}"));
@@ -40,7 +43,7 @@ impl Partner {
             };
         }
         match self {
-            Self::Ready(run) => Ok(run),
+            Self::Ready(run) => Ok(Rc::clone(run)),
             Self::Absent(reason) => Err(reason.clone()),
             Self::NotYet => Err("its baseline was not prepared".to_owned()),
         }

@@ -23,10 +23,10 @@ impl Progress {
         Self { total: left_s.len(), left_s, expected_done_s: 0.0, started: Instant::now() }
     }
 
-    /// Announces the next case; what to say of it if it takes longer than expected.
-    pub fn next(&self, full_id: &str) -> Overrun {
+    /// Announces the next case, while pairs wait for `later_s` seconds of further looks; what to say of it if it takes longer than expected.
+    pub fn next(&self, full_id: &str, later_s: f64) -> Overrun {
         let elapsed = self.started.elapsed();
-        let left = rough(self.left(elapsed));
+        let left = rough(self.left(elapsed, later_s));
         let number = self.total - self.left_s.len() + 1;
         let case = format!("{number}/{}", self.total);
         eprintln!("[{case}, {left} left] {full_id}");
@@ -46,14 +46,24 @@ impl Progress {
         }
     }
 
-    /// Counts a case as done.
-    pub fn done(&mut self, full_id: &str) {
-        self.expected_done_s += self.left_s.remove(full_id).unwrap_or_default();
+    /// Counts a case as done, but for `later_s` seconds of further looks at its pair.
+    pub fn done(&mut self, full_id: &str, later_s: f64) {
+        let expected_s = self.left_s.remove(full_id).unwrap_or_default();
+        self.expected_done_s += (expected_s - later_s).max(0.0);
+    }
+
+    /// Announces the further looks of all `pairs`, which take `seconds` at most.
+    pub fn looks_again(&mut self, pairs: usize, seconds: f64) {
+        let left = rough(self.left(self.started.elapsed(), seconds));
+        let pairs = if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
+        eprintln!("[{}/{}, {left} left] {pairs} again", self.total - self.left_s.len(), self.total);
+        self.expected_done_s += seconds;
     }
 
     /// What is expected to be left.
-    fn left(&self, elapsed: Duration) -> Duration {
-        scaled(self.left_s.values().sum(), elapsed.as_secs_f64(), self.expected_done_s)
+    fn left(&self, elapsed: Duration, later_s: f64) -> Duration {
+        let left_s = later_s + self.left_s.values().sum::<f64>();
+        scaled(left_s, elapsed.as_secs_f64(), self.expected_done_s)
     }
 }
 
@@ -119,13 +129,13 @@ mod tests {
     fn the_estimate_follows_what_really_happened() {
         let cases = [("a", 2.0), ("b", 2.0), ("c", 4.0)];
         let mut progress = Progress::new(cases.map(|(id, seconds)| (id.to_owned(), seconds)));
-        assert_eq!(progress.left(Duration::ZERO), Duration::from_secs(8));
-        progress.done("b");
+        assert_eq!(progress.left(Duration::ZERO, 0.0), Duration::from_secs(8));
+        progress.done("b", 0.0);
         // It took three times as long as expected, which is no reason to expect that of all.
-        assert_eq!(progress.left(Duration::from_secs(6)), Duration::from_secs(8));
-        progress.done("a");
+        assert_eq!(progress.left(Duration::from_secs(6), 0.0), Duration::from_secs(8));
+        progress.done("a", 0.0);
         // By now it is: (44 + 10) / (4 + 10) of 4 s.
-        let left = progress.left(Duration::from_secs(44)).as_secs_f64();
+        let left = progress.left(Duration::from_secs(44), 0.0).as_secs_f64();
         assert!((left - 4.0 * 54.0 / 14.0).abs() < 1e-6, "{left}");
     }
 
@@ -133,7 +143,7 @@ mod tests {
     fn a_case_that_overruns_is_told_and_so_is_what_it_means_for_the_rest() {
         let cases = [("a", 2.0), ("b", 2.0), ("c", 4.0)];
         let mut progress = Progress::new(cases.map(|(id, seconds)| (id.to_owned(), seconds)));
-        progress.done("a");
+        progress.done("a", 0.0);
         let mut overrun = progress.overrun("2/3", "b", 2.0);
         assert_eq!(overrun.word(13.9), None, "no case is told for 10 s");
         // (42 + 10) / (4 + 10) of 4 s.
@@ -142,7 +152,7 @@ mod tests {
         assert_eq!(overrun.word(40.0).as_deref(), Some(text));
         assert_eq!(overrun.word(79.0), None);
         assert!(overrun.word(80.0).is_some());
-        progress.done("b");
+        progress.done("b", 0.0);
         let last = progress.overrun("3/3", "c", 82.0).word(100.0);
         let text = "[3/3] c: runs for about 2 min, expected were about 4 s";
         assert_eq!(last.as_deref(), Some(text), "nothing is left after it");

@@ -15,18 +15,20 @@ use super::compiling;
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
 use super::lock::{Lock, Run};
+use super::pairing::Pairing;
 use super::progress::Progress;
 use super::release::release;
+use super::rounds::Rounds;
 use super::running;
 use super::saved;
 use super::target_dir::Folders;
 use crate::measurement::{page_fault, preflight};
+use crate::native::allocator::{self, Retention};
 use crate::native::{constants, numerics};
 use crate::threads;
 use crate::workload::{self, Prepare};
 
 /// A run in progress.
-#[derive(Debug)]
 pub struct Session {
     plan: Plan,
     args: Rc<Args>,
@@ -36,6 +38,8 @@ pub struct Session {
     /// Only a measuring run is long enough to have any.
     progress: Option<Progress>,
     prepare: Prepare,
+    /// Pairs that wait for more looks.
+    rounds: Rounds,
     /// Why nothing more is run: what cannot be stored need not be measured.
     broken: Option<String>,
     /// Of a measuring run, until its end.
@@ -92,17 +96,14 @@ impl Session {
             journal.open(plan.cases().count())?;
         }
         let args = Rc::new(args);
-        let broken = None;
-        Ok(Self { plan, args, criterion, journal, progress, prepare, broken, _lock: lock })
+        let (rounds, broken) = (Rounds::default(), None);
+        Ok(Self { plan, args, criterion, journal, progress, prepare, rounds, broken, _lock: lock })
     }
 
     /// The order in which to run the groups: those that want the system's allocator first, because
     /// once memory is retained, there is no way back.
     pub(super) fn order(&self) -> Vec<usize> {
-        let retains = |index: &usize| {
-            let cases = &self.plan.groups[*index].cases;
-            cases.iter().any(|case| case.settings.allocator == Allocator::Retained)
-        };
+        let retains = |index: &usize| retains(&self.plan.groups[*index].cases);
         let mut order: Vec<usize> = (0..self.plan.groups.len()).collect();
         if self.args.mode != Mode::List {
             order.sort_by_key(retains);
@@ -153,6 +154,10 @@ impl Session {
     }
 
     fn run(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case]) {
+        if retains(cases) && allocator::retention() == Retention::System {
+            // Pairs of the groups before want what there is no way back to.
+            self.broken = self.look_again().err();
+        }
         let selected = |case: &&Case| self.args.selects(&case.full_id());
         let selected: Vec<&Case> = cases.iter().filter(selected).collect();
         if self.args.mode == Mode::Measure && !selected.is_empty() {
@@ -171,14 +176,13 @@ impl Session {
             && selected.iter().any(|case| case.role == Role::Candidate);
         let mut run = GroupRun::new(&cases[0], wanted, Rc::clone(&self.args), self.prepare);
         for case in selected {
-            if !self.is_passed_over(case)
-                && let Err(error) = self.case(group, &mut run, case)
-            {
+            if self.is_passed_over(case) {
+                if let Some(progress) = &mut self.progress {
+                    progress.done(&case.full_id(), 0.0);
+                }
+            } else if let Err(error) = self.case(group, &mut run, case) {
                 self.broken = Some(error);
                 break;
-            }
-            if let Some(progress) = &mut self.progress {
-                progress.done(&case.full_id());
             }
         }
         // Only now are the tensors of the group's baseline gone.
@@ -197,22 +201,53 @@ impl Session {
         case: &Case,
     ) -> Result<(), String> {
         let full_id = case.full_id();
-        let overrun = self.progress.as_ref().map(|progress| progress.next(&full_id));
+        let overrun = self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id)?;
         let running = running::begin(case.settings.case_timeout_s, overrun);
-        let (outcome, findings) = run.case(group, case);
+        let (outcome, findings, pairing) = run.case(group, case, &mut self.rounds);
         drop(running);
-        let written = self.journal.ends(case, outcome, findings);
+        if let Some(progress) = &mut self.progress {
+            progress.done(&full_id, pairing.as_ref().map_or(0.0, Pairing::left_s));
+        }
+        let written = self.journal.ends(case, outcome, findings).and_then(|record| {
+            if let Some(pairing) = pairing {
+                self.rounds.keep(record, pairing);
+            }
+            if self.rounds.is_full() { self.look_again() } else { self.looked_again() }
+        });
         release(case.device);
         written
+    }
+
+    /// Gives pairs the looks that they wait for.
+    ///
+    /// # Errors
+    /// When what they find cannot be written.
+    fn look_again(&mut self) -> Result<(), String> {
+        if let (Some(progress), (pairs @ 1.., seconds)) = (&mut self.progress, self.rounds.owed()) {
+            progress.looks_again(pairs, seconds);
+        }
+        self.rounds.run();
+        self.looked_again()
+    }
+
+    /// Writes down what pairs have found that had their last look.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    fn looked_again(&mut self) -> Result<(), String> {
+        self.rounds.done().iter().try_for_each(|record| self.journal.update(record))
     }
 
     /// Closes the journal; the exit code says whether every case went well.
     ///
     /// # Errors
     /// Which file cannot be written, and what to do.
-    pub(super) fn finish(self) -> Result<ExitCode, String> {
+    pub(super) fn finish(mut self) -> Result<ExitCode, String> {
+        if self.broken.is_none() {
+            self.broken = self.look_again().err();
+        }
         if let Some(error) = self.broken {
             self.journal.abandon();
             return Err(error);
@@ -222,6 +257,11 @@ impl Session {
             _ => self.journal.close(),
         }
     }
+}
+
+/// Whether a case wants freed memory to be retained.
+fn retains(cases: &[Case]) -> bool {
+    cases.iter().any(|case| case.settings.allocator == Allocator::Retained)
 }
 
 /// Compiles what will be run compiled, so that nothing else is done while a case is measured.

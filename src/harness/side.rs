@@ -58,6 +58,7 @@ pub struct Known {
 }
 
 /// A side beside the other.
+#[derive(Debug, Clone)]
 pub struct Gauge {
     /// Steps in a batch.
     pub iters: u64,

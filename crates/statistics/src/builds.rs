@@ -28,7 +28,7 @@
 //! p  = P / (1 + λ) + v · max(1/m − 1/20, 0)         the runs of the fit had 20 blocks
 //! s̃² = (3 p + (k − 1) s²) / (k + 2)
 //! n  = max(s̃² − v/m, s̃²/4)                          between builds, net of blocks
-//! half-width = t(0.975, k + 2) · √(s̃²/k + λ n + ρ P)
+//! half-width = t(0.975, k + 2) · √(s̃²/k + λ n + ρ P / w)
 //! ```
 //!
 //! A single build has an interval too, which rests on the prior alone. Several runs show the parts of
@@ -65,7 +65,7 @@ pub struct BuildsRatio {
 
 /// The speed-up from the ln(speed-up) of blocks, build after build, each of as many blocks. None
 /// unless there is at least one whole build of [`BLOCKS_PER_BUILD`] and every value is finite.
-pub fn builds_ratio(log_ratios: &[f64], builds: usize) -> Option<BuildsRatio> {
+pub fn builds_ratio(log_ratios: &[f64], builds: usize, visits: usize) -> Option<BuildsRatio> {
     let blocks = log_ratios.len().checked_div(builds)?;
     let whole = blocks >= BLOCKS_PER_BUILD && blocks * builds == log_ratios.len();
     if !whole || !log_ratios.iter().all(|value| value.is_finite()) {
@@ -77,7 +77,8 @@ pub fn builds_ratio(log_ratios: &[f64], builds: usize) -> Option<BuildsRatio> {
     let prior = predicted / (1.0 + PROCESS) + v * (1.0 / m - 1.0 / FITTED_BLOCKS).max(0.0);
     let (build_variance, freedom) = moderated(prior, &values);
     let net = (build_variance - v / m).max(build_variance / 4.0);
-    let error = (build_variance / k + PROCESS * net + MOMENT * predicted).sqrt();
+    let moment = MOMENT * predicted / visits.max(1) as f64;
+    let error = (build_variance / k + PROCESS * net + moment).sqrt();
     Some(BuildsRatio {
         ratio: interval(mean(&values), error, freedom),
         within: v.sqrt(),
@@ -94,6 +95,8 @@ pub struct Run {
     pub within: f64,
     /// Builds that it is of.
     pub builds: usize,
+    /// Visits in which they were taken.
+    pub visits: usize,
 }
 
 /// A speed-up from several runs.
@@ -113,7 +116,8 @@ pub fn runs_ratio(runs: &[Run]) -> Option<RunsRatio> {
     }
     let expected = |run: &Run| {
         let builds = run.builds.max(1) as f64;
-        let share = (PROCESS + 1.0 / builds) / (1.0 + PROCESS) + MOMENT;
+        let moment = MOMENT / run.visits.max(1) as f64;
+        let share = (PROCESS + 1.0 / builds) / (1.0 + PROCESS) + moment;
         run_variance(run.within.powi(2)) * share
     };
     let prior = mean(&runs.iter().map(expected).collect::<Vec<_>>());

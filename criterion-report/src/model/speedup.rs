@@ -205,10 +205,10 @@ fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeed
 
 /// What a run found. The blocks of older records are all of one build.
 fn run_of(pair: &Pair) -> Option<statistics::Run> {
-    let builds = pair.builds.max(1) as usize;
-    let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds)?.within);
+    let (builds, visits) = (pair.builds.max(1) as usize, pair.visits.max(1) as usize);
+    let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits)?.within);
     let within = pair.within.or_else(of_blocks)?;
-    Some(statistics::Run { ratio: pair.speedup, within, builds })
+    Some(statistics::Run { ratio: pair.speedup, within, builds, visits })
 }
 
 /// The root of the mean square of standard deviations, where all are known.

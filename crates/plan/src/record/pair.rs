@@ -34,6 +34,10 @@ pub struct Pair {
     /// 0 in records of versions whose interval is that of the blocks of one build.
     #[serde(default)]
     pub builds: u64,
+    /// Visits in which they were taken, from one second apart to as long as the run took. 0 in records of
+    /// versions that took all of them in a row.
+    #[serde(default)]
+    pub visits: u64,
     /// Standard deviation of a block's ln(speed-up) inside a build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
