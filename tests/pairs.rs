@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::process::{Command, ExitCode};
 
 use criterion_torch::harness::{self, Criterion, GroupFn, Session};
 use criterion_torch::refusal::Refusal;
-use criterion_torch::workload::Workload;
+use criterion_torch::workload::{Displaced, Workload};
 use plan::{Accuracy, Case, Outcome, Record, Role};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -24,12 +25,15 @@ const FINE: u64 = 1;
 const BASELINE_FAILS: u64 = 2;
 const NO_ROOM_FOR_BOTH: u64 = 3;
 const FAILS_BESIDE_ITS_BASELINE: u64 = 4;
+const FAILS_WHEN_LOOKED_AT_AGAIN: u64 = 5;
+const DIES_WHEN_LOOKED_AT_AGAIN: u64 = 6;
 
 struct Work {
     role: Role,
     rows: u64,
     input: Tensor,
-    steps: std::cell::Cell<u64>,
+    steps: Cell<u64>,
+    rebuilt: Cell<u64>,
 }
 
 impl Workload for Work {
@@ -50,6 +54,18 @@ impl Workload for Work {
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         Ok(common::exact())
+    }
+
+    /// The first look has two builds, so the second time is that of a later one.
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        self.rebuilt.set(self.rebuilt.get() + 1);
+        match (self.role, self.rows, self.rebuilt.get()) {
+            (Role::Candidate, FAILS_WHEN_LOOKED_AT_AGAIN, 2..) => {
+                Err(Refusal::Failed("thrown in a later look".to_owned()))
+            }
+            (Role::Candidate, DIES_WHEN_LOOKED_AT_AGAIN, 2..) => std::process::abort(),
+            _ => Ok(None),
+        }
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -74,13 +90,14 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     let mut log = File::options().append(true).create(true).open(&path).expect("writable");
     writeln!(log, "{}", case.full_id()).expect("writable");
     let (role, rows) = (case.role, rows_of(case));
-    let again = before.lines().any(|line| line == case.full_id());
+    // Twice: other pairs give way first, then the baseline.
+    let tries = before.lines().filter(|line| *line == case.full_id()).count();
     let large = case.id.variant == "int8wo";
-    if rows == NO_ROOM_FOR_BOTH && large && !again {
+    if rows == NO_ROOM_FOR_BOTH && large && tries < 2 {
         return Err(Refusal::Oom("no room beside the baseline".to_owned()));
     }
     let input = Tensor::ones([16, 16], CPU);
-    Ok(Box::new(Work { role, rows, input, steps: std::cell::Cell::new(0) }))
+    Ok(Box::new(Work { role, rows, input, steps: Cell::new(0), rebuilt: Cell::new(0) }))
 }
 
 const CONFIG: &str = "
@@ -92,7 +109,7 @@ latency: { calls: 60 }
 model_params:
   matrix_shapes:
     - name: custom
-      shapes: [[1, 1, 1], [2, 1, 1], [3, 1, 1], [4, 1, 1]]
+      shapes: [[1, 1, 1], [2, 1, 1], [3, 1, 1], [4, 1, 1], [5, 1, 1], [6, 1, 1]]
 ";
 
 fn main() -> ExitCode {
@@ -105,6 +122,8 @@ fn main() -> ExitCode {
             |criterion, session| session.group(criterion, 1),
             |criterion, session| session.group(criterion, 2),
             |criterion, session| session.group(criterion, 3),
+            |criterion, session| session.group(criterion, 4),
+            |criterion, session| session.group(criterion, 5),
         ];
         return harness::main("inference", &json, GROUPS, prepare);
     }
@@ -118,8 +137,10 @@ fn main() -> ExitCode {
     a_candidate_is_paired_with_its_baseline();
     a_candidate_alone_is_paired_too();
     a_candidate_without_a_pair_says_why();
+    a_pair_is_looked_at_again();
+    a_pair_keeps_its_first_look_if_a_later_one_dies();
     a_test_pairs_nothing();
-    println!("test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    println!("test result: ok. 6 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
     ExitCode::SUCCESS
 }
 
@@ -160,8 +181,9 @@ fn a_candidate_is_paired_with_its_baseline() {
     assert_eq!(pair.against, baseline);
     assert!(pair.builds >= 2, "{pair:?}");
     assert!(pair.low <= pair.speedup && pair.speedup <= pair.high, "{pair:?}");
-    let builds = usize::try_from(pair.builds).expect("a few");
-    let again = statistics::builds_ratio(&pair.log_ratios, builds).expect("whole builds").ratio;
+    let [builds, visits] = [pair.builds, pair.visits].map(|it| usize::try_from(it).expect("a few"));
+    let again =
+        statistics::builds_ratio(&pair.log_ratios, builds, visits).expect("whole builds").ratio;
     let all = [(again.ratio, pair.speedup), (again.low, pair.low), (again.high, pair.high)];
     assert!(
         all.iter().all(|(a, b)| (a / b - 1.0).abs() < 1e-9),
@@ -198,7 +220,7 @@ fn a_candidate_alone_is_paired_too() {
 }
 
 fn a_candidate_without_a_pair_says_why() {
-    let (records, prepared) = bench(&[]);
+    let (records, prepared) = bench(&["bf16-[1-4]x"]);
     for (rows, reason) in
         [(BASELINE_FAILS, "its baseline is failed"), (NO_ROOM_FOR_BOTH, "memory does not suffice")]
     {
@@ -210,8 +232,8 @@ fn a_candidate_without_a_pair_says_why() {
     }
     let smaller = find(&records, &id("int8dq", NO_ROOM_FOR_BOTH));
     assert_eq!(smaller.pairs.len(), 1, "there is room for a smaller one: {:?}", smaller.no_pair);
-    let twice = prepared.iter().filter(|it| **it == id("int8wo", NO_ROOM_FOR_BOTH)).count();
-    assert_eq!(twice, 2, "prepared again once the baseline is gone");
+    let tries = prepared.iter().filter(|it| **it == id("int8wo", NO_ROOM_FOR_BOTH)).count();
+    assert_eq!(tries, 3, "prepared again once other pairs are gone, then once the baseline is");
     let (records, _) = bench(&["--exact", &id("int8wo", FAILS_BESIDE_ITS_BASELINE)]);
     let record = find(&records, &id("int8wo", FAILS_BESIDE_ITS_BASELINE));
     assert_eq!(record.outcome, Outcome::Measured);
@@ -220,6 +242,36 @@ fn a_candidate_without_a_pair_says_why() {
         Some("its baseline, in turn with it: failed: thrown inside a pair")
     );
     println!("test a_candidate_without_a_pair_says_why ... ok");
+}
+
+fn a_pair_is_looked_at_again() {
+    let (records, prepared) = bench(&["bf16-[15]x"]);
+    for variant in ["int8wo", "int8dq"] {
+        let record = find(&records, &id(variant, FINE));
+        let [pair] = &record.pairs[..] else { panic!("{record:?}") };
+        // The interval is wide enough for the goal at the first time to ask.
+        assert!(pair.builds == 3 && pair.stopped == plan::Stop::Target, "{pair:?}");
+        let record = find(&records, &id(variant, FAILS_WHEN_LOOKED_AT_AGAIN));
+        assert!(record.outcome == Outcome::Measured && record.pairs.is_empty(), "{record:?}");
+        let said = record.no_pair.as_deref().unwrap_or_default();
+        assert!(said.ends_with("thrown in a later look"), "{said}");
+    }
+    assert_eq!(
+        (records.len(), prepared.len()),
+        (6, 6),
+        "no case is measured or built a second time"
+    );
+    println!("test a_pair_is_looked_at_again ... ok");
+}
+
+fn a_pair_keeps_its_first_look_if_a_later_one_dies() {
+    let (records, _) = bench(&[&format!("bf16-{DIES_WHEN_LOOKED_AT_AGAIN}x")]);
+    assert_eq!(records.len(), 3, "every case was measured before");
+    for record in records.iter().filter(|record| record.case.role == Role::Candidate) {
+        let [pair] = &record.pairs[..] else { panic!("{record:?}") };
+        assert_eq!((pair.builds, pair.visits), (2, 1));
+    }
+    println!("test a_pair_keeps_its_first_look_if_a_later_one_dies ... ok");
 }
 
 fn a_test_pairs_nothing() {

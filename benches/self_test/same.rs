@@ -1,12 +1,19 @@
 //! A/A: a case against itself, built a second time. Whatever is found is not there.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
 
+use criterion_torch::harness::Places;
+use criterion_torch::harness::clock::{HostClock, Stopwatch, time};
+use criterion_torch::harness::pairs::{Goal, Pairs, Side, Sides};
+use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::{Workload, prepare};
 use plan::{Case, Device, Plan};
+use statistics::{Ratio, Verdict};
 
 use crate::check::{Check, Finding};
-use crate::sides::pair;
 
 pub const CHECK: Check = Check {
     name: "same",
@@ -37,67 +44,103 @@ fn baselines() -> Vec<Case> {
     cases.filter(|case| case.device == Device::Cpu).collect()
 }
 
-fn step(workload: &dyn Workload) -> Result<(), criterion_torch::refusal::Refusal> {
+fn step(workload: &dyn Workload) -> Result<(), Refusal> {
     drop(std::hint::black_box(workload.step()?));
     Ok(())
 }
 
+/// A case built twice.
+struct Twins {
+    id: String,
+    sides: [Box<dyn Workload>; 2],
+    places: Rc<RefCell<Places>>,
+    wall: Stopwatch,
+}
+
+impl Twins {
+    fn of(case: &Case, places: &Rc<RefCell<Places>>) -> Result<Self, Refusal> {
+        let (id, sides) = (case.full_id(), [prepare(case)?, prepare(case)?]);
+        Ok(Self { id, sides, places: Rc::clone(places), wall: Stopwatch::start() })
+    }
+}
+
+impl Sides for Twins {
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
+        let workload = &self.sides[side as usize];
+        time(&mut HostClock, || step(workload.as_ref()), None, iters)
+    }
+
+    fn rebuild(&mut self) -> Result<(), Refusal> {
+        let sides = self.sides.each_ref().map(AsRef::as_ref);
+        self.places.borrow_mut().rebuild(Device::Cpu, sides)
+    }
+
+    fn wall(&self) -> f64 {
+        self.wall.seconds()
+    }
+}
+
+/// What all looks have found, and a line about it.
+fn ratio(twins: &mut Twins, pairs: &Pairs) -> Result<Ratio, String> {
+    let paired = pairs.found(twins).map_err(|error| error.to_string())?;
+    let ratio = paired.ratio.map_err(|none| format!("{none:?}"))?.ratio;
+    eprintln!(
+        "  {}: {:.4} [{:.4}, {:.4}], {} builds of {} blocks, {} visits, {:.2} s",
+        twins.id,
+        ratio.ratio,
+        ratio.low,
+        ratio.high,
+        paired.builds,
+        paired.log_ratios.len() / paired.builds,
+        paired.visits,
+        paired.seconds
+    );
+    Ok(ratio)
+}
+
 fn run() -> Vec<Finding> {
     retain();
-    let (mut findings, mut ratios) = (Vec::new(), Vec::new());
+    tch::set_num_threads(1);
+    let (mut findings, places) = (Vec::new(), Rc::default());
+    let goal = Goal { target: plan::cost::DEFAULT_TARGET, budget_s: BUDGET_S, known: [None; 2] };
+    let mut open = Vec::new();
     for case in baselines() {
-        tch::set_num_threads(1);
-        let (first, second) = match (prepare(&case), prepare(&case)) {
-            (Ok(first), Ok(second)) => (first, second),
-            (Err(error), _) | (_, Err(error)) => {
-                findings.push(Finding::error(case.full_id(), error));
-                continue;
-            }
-        };
-        let mut a = || step(first.as_ref());
-        let mut b = || step(second.as_ref());
-        let mut old = Vec::new();
-        let mut rebuild = || {
-            for side in [&first, &second] {
-                old.extend(side.rebuild()?);
-            }
-            Ok(())
-        };
-        match pair(&mut a, &mut b, &mut rebuild, BUDGET_S) {
-            Ok(paired) => {
-                let ratio = match paired.ratio {
-                    Ok(found) => found.ratio,
-                    Err(none) => {
-                        findings.push(Finding::error(case.full_id(), format!("{none:?}")));
-                        continue;
-                    }
-                };
-                eprintln!(
-                    "  {}: {:.4} [{:.4}, {:.4}], {} builds of {} blocks in {:.2} s",
-                    case.id,
-                    ratio.ratio,
-                    ratio.low,
-                    ratio.high,
-                    paired.builds,
-                    paired.log_ratios.len() / paired.builds,
-                    paired.seconds
-                );
-                ratios.push(ratio);
-            }
+        let first = Twins::of(&case, &places).and_then(|mut twins| {
+            let pairs = Pairs::first(&mut twins, goal)?;
+            Ok((twins, pairs))
+        });
+        match first {
+            Ok(pair) => open.push(pair),
             Err(error) => findings.push(Finding::error(case.full_id(), error)),
         }
     }
+    // In rounds, as pairs of a target are.
+    while open.iter().any(|(_, pairs)| pairs.wants_more()) {
+        for (twins, pairs) in open.iter_mut().filter(|(_, pairs)| pairs.wants_more()) {
+            if let Err(error) = pairs.look(twins) {
+                return vec![Finding::error(twins.id.clone(), error)];
+            }
+        }
+    }
+    let mut ratios = Vec::new();
+    for (twins, pairs) in &mut open {
+        match ratio(twins, pairs) {
+            Ok(ratio) => ratios.push(ratio),
+            Err(error) => findings.push(Finding::error(twins.id.clone(), error)),
+        }
+    }
+    findings.push(verdict(&ratios));
+    findings
+}
+
+fn verdict(ratios: &[Ratio]) -> Finding {
     let groups = ratios.len();
     let within = ratios.iter().filter(|it| (it.ratio - 1.0).abs() <= WITHIN).count();
-    let alarms = ratios
-        .iter()
-        .filter(|ratio| {
-            let verdict = statistics::verdict(ratio);
-            matches!(verdict, statistics::Verdict::Faster | statistics::Verdict::Slower)
-        })
-        .count();
+    let is_called_different =
+        |ratio: &&Ratio| matches!(statistics::verdict(ratio), Verdict::Faster | Verdict::Slower);
+    let alarms = ratios.iter().filter(is_called_different).count();
     let hold = ratios.iter().filter(|it| (it.low..=it.high).contains(&1.0)).count();
-    findings.push(Finding::new(
+    Finding::new(
         "A/A",
         format!(
             "{within} of {groups} groups within ±2 %, {alarms} called different; {hold} intervals \
@@ -105,8 +148,7 @@ fn run() -> Vec<Finding> {
         ),
         "19 of 20 within ±2 %, at most 1 of 20 called different",
         within * 20 >= groups * 19 && alarms * 20 <= groups.max(20),
-    ));
-    findings
+    )
 }
 
 /// Two identical linears, twelve times: how far apart means of 100 calls lie.
@@ -118,14 +160,14 @@ fn upstream() -> Vec<Finding> {
     let case = plan::expand(&[config]).expect("a valid plan").groups.remove(0).cases.remove(0);
     let mut furthest: f64 = 0.0;
     for _ in 0..TRIES {
-        let mean = || -> Result<f64, criterion_torch::refusal::Refusal> {
+        let mean = || -> Result<f64, Refusal> {
             let workload = prepare(&case)?;
             let calls = || step(workload.as_ref());
             for _ in 0..100 {
                 step(workload.as_ref())?;
             }
-            let clock = &mut criterion_torch::harness::clock::HostClock;
-            Ok(criterion_torch::harness::clock::time(clock, calls, None, 100)?.as_secs_f64())
+            let clock = &mut HostClock;
+            Ok(time(clock, calls, None, 100)?.as_secs_f64())
         };
         match (mean(), mean()) {
             (Ok(first), Ok(second)) => furthest = furthest.max((first / second - 1.0).abs()),

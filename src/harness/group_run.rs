@@ -108,7 +108,9 @@ impl<'a> GroupRun<'a> {
             return outcome;
         }
         match case.role {
-            Role::Baseline if self.wanted => self.partner = Partner::Ready(Rc::new(RefCell::new(run))),
+            Role::Baseline if self.wanted => {
+                self.partner = Partner::Ready(Rc::new(RefCell::new(run)))
+            }
             Role::Baseline => {}
             Role::Candidate => {
                 // Hardly more than the case itself, unless more is asked for.
@@ -224,7 +226,8 @@ impl<'a> GroupRun<'a> {
         let Findings { measures, notes, .. } = findings;
         let step_s = run.pilot.map_or(0.0, |pilot| pilot.wall_ns / 1e9);
         let subject = &mut run.subject;
-        let mut passes = Passes { case, quick, timer: &mut timer, subject, step_s, measures, notes };
+        let mut passes =
+            Passes { case, quick, timer: &mut timer, subject, step_s, measures, notes };
         let cut_short = match panics::catch(|| passes.run()) {
             Ok(()) => None,
             Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),
@@ -249,7 +252,7 @@ impl<'a> GroupRun<'a> {
         }
         let baseline = self.partner.get(self.baseline, self.prepare, &mut self.timer)?;
         let timer = Rc::clone(self.timer.as_ref().expect("a case was prepared with it"));
-        let both = Both::new(case.device, timer, baseline, candidate, rounds.old());
+        let both = Both::new(case.device, timer, baseline, candidate, rounds.places());
         let target = sampling::target(&case.settings);
         let mut pairing = Pairing::first(both, self.baseline.full_id(), target, budget_s)?;
         // What has a time limit has it for all of its looks.

@@ -13,7 +13,7 @@ mod journal;
 pub mod launch;
 mod lock;
 pub mod pace;
-pub mod pairing;
+mod pairing;
 pub mod pairs;
 mod panics;
 mod partner;
@@ -40,6 +40,7 @@ use std::process::ExitCode;
 pub use case_run::settle_allocator;
 /// What generated code names, so that a bench target needs no dependency on criterion.
 pub use criterion::Criterion;
+pub use pairing::Places;
 pub use release::release;
 pub use session::Session;
 

@@ -25,9 +25,9 @@ const HELD_BYTES: u64 = 512 << 20;
 
 /// Where earlier builds lay.
 #[derive(Default)]
-pub struct Old(Vec<Displaced>);
+pub struct Places(Vec<Displaced>);
 
-impl Old {
+impl Places {
     /// Builds workloads anew, in memory where none of the builds before has been.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ pub struct Both {
     baseline: Rc<RefCell<CaseRun>>,
     candidate: CaseRun,
     device: Device,
-    old: Rc<RefCell<Old>>,
+    places: Rc<RefCell<Places>>,
     wall: Stopwatch,
     /// Whose step failed.
     failed: Option<Side>,
@@ -65,17 +65,17 @@ pub struct Both {
 }
 
 impl Both {
-    /// `candidate` beside its group's baseline, under the group's timer; `old` is where earlier builds
+    /// `candidate` beside its group's baseline, under the group's timer; `places` are where earlier builds
     /// of this and other pairs lay.
     pub fn new(
         device: Device,
         timer: Rc<RefCell<Timer>>,
         baseline: Rc<RefCell<CaseRun>>,
         candidate: CaseRun,
-        old: Rc<RefCell<Old>>,
+        places: Rc<RefCell<Places>>,
     ) -> Self {
         let wall = Stopwatch::start();
-        Self { timer, baseline, candidate, device, old, wall, failed: None, throttled: false }
+        Self { timer, baseline, candidate, device, places, wall, failed: None, throttled: false }
     }
 
     /// What is known of baseline and candidate before they are paired.
@@ -124,7 +124,7 @@ impl Sides for Both {
     fn rebuild(&mut self) -> Result<(), Refusal> {
         let baseline = self.baseline.borrow();
         let sides = [&baseline.subject, &self.candidate.subject].map(|it| it.workload.as_ref());
-        self.old.borrow_mut().rebuild(self.device, sides)
+        self.places.borrow_mut().rebuild(self.device, sides)
     }
 
     fn wall(&self) -> f64 {

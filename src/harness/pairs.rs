@@ -21,9 +21,10 @@
 //! build has as many blocks of either order, and the two cancel.
 //!
 //! After some blocks both sides are *built anew*: their tensors move to other memory. Where they lie
-//! differs from run to run, and one long look at one place would not show by how much. The speed-up
-//! is the mean of the builds, and its interval says where another run would find it
-//! ([`statistics::builds_ratio`]).
+//! differs from run to run, and one long look at one place would not show by how much. What the machine
+//! does meanwhile differs from second to second, so a pair is looked at now and again ([`Pairs`]): looks
+//! that are a second apart are *visits* of their own. The speed-up is the mean of the builds, and its
+//! interval says where another run would find it ([`statistics::builds_ratio`]).
 //!
 //! The speed-up of a hot case is that of two sides each as fast as it is alone. Where a cache holds one
 //! of the two only, a side may not get back there in the time that it is given. Then there is no

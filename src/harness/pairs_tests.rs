@@ -118,7 +118,7 @@ fn both_sides_are_built_anew_after_as_many_blocks() {
     let mut fake = Fake { drift: 0.01, ..Fake::new(9e5, 4.5e5) };
     let goal = Goal { target: 0.0, known: both(9e5, 4.5e5), ..GOAL };
     let paired = paired(&mut fake, goal);
-    assert_eq!((paired.builds, paired.log_ratios.len()), (MOST_BUILDS, 48));
+    assert_eq!((paired.builds, paired.log_ratios.len()), (MOST_BUILDS, 72));
     // Six blocks of seven entries; the first build is the one that was sampled.
     let entries: Vec<usize> = (1..MOST_BUILDS).map(|build| build * 42).collect();
     assert_eq!(fake.rebuilt, entries);
@@ -227,6 +227,40 @@ fn what_cannot_be_done_in_time_is_not_begun() {
     let paired = paired(&mut fake, Goal { budget_s: 3.0, ..GOAL });
     assert_eq!(paired.ratio, Err(NoRatio::TooShort));
     assert_eq!(fake.log.len(), 2, "each side is tried once");
+}
+
+/// Looks at two sides whenever the clock has been put forward by so many nanoseconds.
+fn looked_at_after(pauses_ns: &[f64], fake: &mut Fake) -> Paired {
+    let mut pairs = Pairs::first(fake, Goal { target: 0.0, ..GOAL }).expect("nothing fails");
+    for pause_ns in pauses_ns {
+        assert!(pairs.wants_more());
+        fake.now_ns += pause_ns;
+        pairs.look(fake).expect("nothing fails");
+    }
+    pairs.found(fake).expect("nothing fails")
+}
+
+#[test]
+fn looks_a_second_apart_are_visits_of_their_own() {
+    let noisy = || Fake { every_second: 0.02, ..Fake::new(2e6, 1e6) };
+    let rounds = looked_at_after(&[1e9, 4e9, 0.0, 1e9], &mut noisy());
+    let row = looked_at_after(&[0.0; 4], &mut noisy());
+    assert_eq!((rounds.builds, rounds.visits), (6, 4));
+    assert_eq!((row.builds, row.visits), (6, 1));
+    assert_eq!(rounds.log_ratios, row.log_ratios);
+    // What builds of one visit may share is less of what several visits find.
+    let half_width = |paired: &Paired| ratio(paired).ratio.half_width();
+    assert!(half_width(&rounds) <= half_width(&row), "{rounds:?} {row:?}");
+    assert!((rounds.seconds - row.seconds).abs() < 1e-3, "other cases take no time of the pair");
+}
+
+#[test]
+fn a_pair_that_has_what_it_wants_is_not_looked_at_again() {
+    let mut fake = Fake::new(2e6, 1e6);
+    let mut pairs = Pairs::first(&mut fake, GOAL).expect("nothing fails");
+    assert!(pairs.left_s() > 9.0);
+    pairs.look(&mut fake).expect("nothing fails");
+    assert!(!pairs.wants_more() && pairs.left_s() == 0.0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use plan::Record;
 
-use super::pairing::{Old, Pairing};
+use super::pairing::{Pairing, Places};
 
 /// Bytes that pairs may keep in memory between their looks.
 const KEPT_BYTES: u64 = 512 << 20;
@@ -23,13 +23,13 @@ const OWED_S: f64 = 60.0;
 pub struct Rounds {
     open: Vec<(Record, Pairing)>,
     done: Vec<Record>,
-    old: Rc<RefCell<Old>>,
+    places: Rc<RefCell<Places>>,
 }
 
 impl Rounds {
     /// Where earlier builds of pairs lay.
-    pub fn old(&self) -> Rc<RefCell<Old>> {
-        Rc::clone(&self.old)
+    pub fn places(&self) -> Rc<RefCell<Places>> {
+        Rc::clone(&self.places)
     }
 
     /// Keeps a pair for more looks; `record` is that of its case, with what the first look found.
@@ -62,13 +62,15 @@ impl Rounds {
                     Ok(pair) => record.pairs.push(pair),
                     Err(reason) => record.no_pair = Some(reason),
                 }
-                if let Some(note) = pairing.note().filter(|it| !record.notes.iter().any(|has| has == it)) {
+                if let Some(note) =
+                    pairing.note().filter(|it| !record.notes.iter().any(|has| has == it))
+                {
                     record.notes.push(note.to_owned());
                 }
                 self.done.push(record);
             }
         }
-        self.old.borrow_mut().clear();
+        self.places.borrow_mut().clear();
     }
 
     /// The records with what all looks found, once.

@@ -201,7 +201,8 @@ impl Session {
         case: &Case,
     ) -> Result<(), String> {
         let full_id = case.full_id();
-        let overrun = self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
+        let overrun =
+            self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id)?;
         let running = running::begin(case.settings.case_timeout_s, overrun);

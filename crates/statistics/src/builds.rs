@@ -14,21 +14,23 @@
 //! pairs on two cores of an AMD EPYC (Zen 5), where the variance of a run's estimate was found to
 //! grow with the 0.8th power of that of its blocks.
 //!
-//! Builds of one run share the seconds in which it was taken. On a shared host that is most of what
+//! Builds of one second share what the machine does just then. On a shared host that is most of what
 //! differs between runs: both sides of a pair were found 5 to 8 % slower or faster from run to run,
-//! alike but not equally, while eight builds within a second agreed. So the interval has two parts for
-//! what no build of the same run shows: [`PROCESS`] λ of the variance between builds (95 % interval of
-//! that ratio on the Zen 5 machine: 0.09 to 0.68), and [`MOMENT`] ρ of what the blocks predict (fitted on
-//! 16 runs of 25 pairs on two cores of an AMD EPYC (Zen 4) whose host others use).
+//! alike but not equally, while eight builds within a second agreed. Visits that are seconds apart
+//! average most of that out, and what lasts longer than a run stays. So the interval has three parts for
+//! what builds do not show: [`PROCESS`] λ of the variance between builds (95 % interval of that ratio on
+//! the Zen 5 machine: 0.09 to 0.68), and of what the blocks predict [`VISIT`] ρ, divided by the number of
+//! visits, and [`SLOW`] φ. These two were fitted on two cores of an AMD EPYC (Zen 4) whose host others
+//! use: their sum on 16 runs of 25 pairs with one visit each, their shares on 8 runs with 2 to 9 visits.
 //!
-//! With k builds of m blocks, v being the variance of a block inside a build:
+//! With k builds of m blocks in w visits, v being the variance of a block inside a build:
 //!
 //! ```text
 //! P  = run_variance(v)
 //! p  = P / (1 + λ) + v · max(1/m − 1/20, 0)         the runs of the fit had 20 blocks
 //! s̃² = (3 p + (k − 1) s²) / (k + 2)
 //! n  = max(s̃² − v/m, s̃²/4)                          between builds, net of blocks
-//! half-width = t(0.975, k + 2) · √(s̃²/k + λ n + ρ P / w)
+//! half-width = t(0.975, k + 2) · √(s̃²/k + λ n + (ρ/w + φ) P)
 //! ```
 //!
 //! A single build has an interval too, which rests on the prior alone. Several runs show the parts of
@@ -42,8 +44,10 @@ use crate::quantile::{mad_sd, mean, median, sample_variance};
 pub const BLOCKS_PER_BUILD: usize = 2;
 /// λ: the variance between processes over the variance between builds of one process.
 const PROCESS: f64 = 1.0 / 3.0;
-/// ρ: the variance between moments over the variance of runs that the blocks predict.
-const MOMENT: f64 = 0.5;
+/// ρ: the variance between visits of a run over the variance of runs that the blocks predict.
+const VISIT: f64 = 0.3;
+/// φ: the variance of what lasts longer than a run over the same.
+const SLOW: f64 = 0.2;
 /// Degrees of freedom of the prior.
 const PRIOR_FREEDOM: f64 = 3.0;
 /// Blocks of the runs that the prior was fitted on.
@@ -63,7 +67,8 @@ pub struct BuildsRatio {
     pub between: f64,
 }
 
-/// The speed-up from the ln(speed-up) of blocks, build after build, each of as many blocks. None
+/// The speed-up from the ln(speed-up) of blocks, build after build, each of as many blocks, taken in so
+/// many visits. None
 /// unless there is at least one whole build of [`BLOCKS_PER_BUILD`] and every value is finite.
 pub fn builds_ratio(log_ratios: &[f64], builds: usize, visits: usize) -> Option<BuildsRatio> {
     let blocks = log_ratios.len().checked_div(builds)?;
@@ -77,8 +82,8 @@ pub fn builds_ratio(log_ratios: &[f64], builds: usize, visits: usize) -> Option<
     let prior = predicted / (1.0 + PROCESS) + v * (1.0 / m - 1.0 / FITTED_BLOCKS).max(0.0);
     let (build_variance, freedom) = moderated(prior, &values);
     let net = (build_variance - v / m).max(build_variance / 4.0);
-    let moment = MOMENT * predicted / visits.max(1) as f64;
-    let error = (build_variance / k + PROCESS * net + moment).sqrt();
+    let moments = (VISIT / visits.max(1) as f64 + SLOW) * predicted;
+    let error = (build_variance / k + PROCESS * net + moments).sqrt();
     Some(BuildsRatio {
         ratio: interval(mean(&values), error, freedom),
         within: v.sqrt(),
@@ -116,8 +121,8 @@ pub fn runs_ratio(runs: &[Run]) -> Option<RunsRatio> {
     }
     let expected = |run: &Run| {
         let builds = run.builds.max(1) as f64;
-        let moment = MOMENT / run.visits.max(1) as f64;
-        let share = (PROCESS + 1.0 / builds) / (1.0 + PROCESS) + moment;
+        let moments = VISIT / run.visits.max(1) as f64 + SLOW;
+        let share = (PROCESS + 1.0 / builds) / (1.0 + PROCESS) + moments;
         run_variance(run.within.powi(2)) * share
     };
     let prior = mean(&runs.iter().map(expected).collect::<Vec<_>>());
@@ -196,7 +201,7 @@ mod tests {
     #[test]
     fn a_worked_example() {
         // Two builds of two blocks: 0.29 and 0.31, 0.35 and 0.37. Values 0.30 and 0.36, v = 0.0002.
-        let found = builds_ratio(&[0.29, 0.31, 0.35, 0.37], 2).expect("two whole builds");
+        let found = builds_ratio(&[0.29, 0.31, 0.35, 0.37], 2, 1).expect("two whole builds");
         let (v, s2) = (0.0002_f64, 0.0018);
         // 0.0002 is half of 0.0004, so P = 0.015² · 0.5^0.8 = 1.29229e-4.
         let p = 1.292_285e-4 / (4.0 / 3.0) + v * 0.45;
@@ -215,26 +220,26 @@ mod tests {
     fn what_is_no_whole_build_gives_nothing() {
         let values = values(8);
         for builds in [0, 3, 5, 8, 9] {
-            assert_eq!(builds_ratio(&values, builds), None, "{builds}");
+            assert_eq!(builds_ratio(&values, builds, 1), None, "{builds}");
         }
-        assert!([1, 2, 4].iter().all(|builds| builds_ratio(&values, *builds).is_some()));
-        assert_eq!(builds_ratio(&[], 0), None);
-        assert_eq!(builds_ratio(&[f64::NAN; 4], 2), None);
+        assert!([1, 2, 4].iter().all(|builds| builds_ratio(&values, *builds, 1).is_some()));
+        assert_eq!(builds_ratio(&[], 0, 1), None);
+        assert_eq!(builds_ratio(&[f64::NAN; 4], 2, 1), None);
     }
 
     #[test]
     fn exchanging_the_two_inverts_the_ratio() {
         let values = values(24);
         let exchanged: Vec<f64> = values.iter().map(|value| -value).collect();
-        let one = builds_ratio(&values, 6).expect("whole").ratio;
-        let other = builds_ratio(&exchanged, 6).expect("whole").ratio;
+        let one = builds_ratio(&values, 6, 1).expect("whole").ratio;
+        let other = builds_ratio(&exchanged, 6, 1).expect("whole").ratio;
         assert!(close(one.ratio, 1.0 / other.ratio));
         assert!(close(one.low, 1.0 / other.high) && close(one.high, 1.0 / other.low));
     }
 
     #[test]
     fn equal_blocks_give_a_point() {
-        let found = builds_ratio(&[2.0_f64.ln(); 8], 2).expect("whole");
+        let found = builds_ratio(&[2.0_f64.ln(); 8], 2, 1).expect("whole");
         assert!(close(found.ratio.ratio, 2.0) && found.ratio.half_width() == 0.0);
         assert_eq!((found.within, found.between), (0.0, 0.0));
     }
@@ -246,7 +251,7 @@ mod tests {
                 let shift = between * (build % 2) as f64;
                 (0..blocks).map(move |block| shift + 0.01 * (block % 2) as f64)
             };
-            builds_ratio(&(0..6).flat_map(build).collect::<Vec<_>>(), 6).expect("whole")
+            builds_ratio(&(0..6).flat_map(build).collect::<Vec<_>>(), 6, 1).expect("whole")
         };
         assert!(of(0.1, 4).ratio.half_width() > 2.0 * of(0.0, 4).ratio.half_width());
         let (few, many) = (of(0.1, 4).ratio.half_width(), of(0.1, 40).ratio.half_width());
@@ -257,22 +262,23 @@ mod tests {
     #[test]
     fn an_outlier_among_the_blocks_of_a_build_is_clipped() {
         let mut values = values(24);
-        let before = builds_ratio(&values, 4).expect("whole");
+        let before = builds_ratio(&values, 4, 1).expect("whole");
         values[7] = 5.0;
-        let after = builds_ratio(&values, 4).expect("whole");
+        let after = builds_ratio(&values, 4, 1).expect("whole");
         assert!((after.ratio.ratio / before.ratio.ratio - 1.0).abs() < 0.005);
     }
 
     #[test]
     fn a_build_of_another_kind_is_not_clipped() {
         let build = |shift: f64| [0.0, 0.001, 0.0005, 0.0015].map(|value| value + shift);
-        let found = builds_ratio(&[build(0.0), build(0.0), build(0.1)].concat(), 3).expect("whole");
+        let found =
+            builds_ratio(&[build(0.0), build(0.0), build(0.1)].concat(), 3, 1).expect("whole");
         assert!(found.ratio.ratio > 1.03 && found.ratio.half_width() > 0.05, "{found:?}");
     }
 
     #[test]
     fn runs_have_the_interval_of_what_they_show() {
-        let run = |ratio: f64| Run { ratio, within: 0.02, builds: 4 };
+        let run = |ratio: f64| Run { ratio, within: 0.02, builds: 4, visits: 3 };
         assert_eq!(runs_ratio(&[run(2.0)]), None);
         let ratios = [1.98, 2.0, 2.02, 2.04, 1.96, 2.01, 1.99, 2.0];
         let found = runs_ratio(&ratios.map(run)).expect("enough");

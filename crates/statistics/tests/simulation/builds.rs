@@ -13,17 +13,17 @@ use crate::{
     blocks::blocks,
     cell::{Cell, NOISES, on_two_threads, pooled},
     noise::Model,
-    shifts::{Predicted, Shifts},
+    shifts::{Looks, Predicted, Shifts},
 };
 
 /// Most builds that the time allows.
-const BUDGETS: [usize; 4] = [1, 2, 4, 8];
-const MOST_BUILDS: usize = 8;
+const BUDGETS: [usize; 5] = [1, 2, 4, 8, 12];
+const MOST_BUILDS: usize = 12;
 /// Blocks of a build.
 const BLOCKS: [usize; 3] = [2, 4, 6];
 const MOST_BLOCKS: usize = 6;
 /// Builds after which the harness looks at the interval, and the half-width at which it stops.
-const LOOKS: [usize; 4] = [3, 4, 6, 8];
+const ENOUGH: [usize; 5] = [3, 4, 6, 8, 12];
 const TARGET: f64 = 0.01;
 /// Runs of each noise: with all 36 noises together, a coverage of 95 % errs by 0.2 points.
 const TRIALS: usize = 500;
@@ -31,6 +31,7 @@ const TRIALS: usize = 500;
 /// Runs of one kind under all noises, each of which has a cell.
 struct Row {
     shifts: Shifts,
+    looks: Looks,
     blocks: usize,
     budget: usize,
     cells: Vec<Cell>,
@@ -52,16 +53,16 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { shifts, blocks, budget, .. } = self;
+        let Self { shifts, looks, blocks, budget, .. } = self;
         let spread = |of: fn(&Cell) -> f64| {
             let [lowest, mean, highest] = self.spread(of);
             format!("{mean:5.1} ({lowest:5.1} to {highest:5.1}) %")
         };
         write!(
             f,
-            "{:10} {budget} x {blocks} blocks: {:3.1} builds taken, covers {}, alarms {}, \
+            "{:17} {budget:2} x {blocks} blocks: {:3.1} builds taken, covers {}, alarms {}, \
              half-width {}, bias {:+.3} %",
-            format!("{shifts:?}"),
+            format!("{shifts:?} {looks:?}"),
             self.pooled(Cell::taken),
             spread(Cell::coverage),
             spread(Cell::alarms),
@@ -72,23 +73,30 @@ impl fmt::Display for Row {
 }
 
 /// The interval that each budget ends with, and its builds.
-fn run(values: &[f64], blocks: usize) -> [(usize, Ratio); BUDGETS.len()] {
+fn run(values: &[f64], blocks: usize, looks: Looks) -> [(usize, Ratio); BUDGETS.len()] {
     let of = |builds: usize| {
-        builds_ratio(&values[..builds * blocks], builds).expect("whole builds").ratio
+        builds_ratio(&values[..builds * blocks], builds, looks.visits(builds))
+            .expect("whole builds")
+            .ratio
     };
-    let enough = LOOKS.into_iter().find(|builds| of(*builds).half_width() <= TARGET);
+    let enough = ENOUGH.into_iter().find(|builds| of(*builds).half_width() <= TARGET);
     BUDGETS.map(|budget| {
         let builds = enough.unwrap_or(budget).min(budget);
         (builds, of(builds))
     })
 }
 
+/// Shifts, and how looks follow each other.
+fn all() -> impl Iterator<Item = (Shifts, Looks)> {
+    Shifts::ALL.into_iter().flat_map(|shifts| Looks::ALL.map(|looks| (shifts, looks)))
+}
+
 /// Every kind of run, without its cells.
 fn kinds() -> Vec<Row> {
     let mut kinds = Vec::new();
-    for shifts in Shifts::ALL {
+    for (shifts, looks) in all() {
         for (blocks, budget) in BLOCKS.into_iter().flat_map(|m| BUDGETS.map(|k| (m, k))) {
-            kinds.push(Row { shifts, blocks, budget, cells: Vec::new() });
+            kinds.push(Row { shifts, looks, blocks, budget, cells: Vec::new() });
         }
     }
     kinds
@@ -103,10 +111,10 @@ fn cells(model: Model, sd: f64, seed: u64) -> Vec<Cell> {
         let noise = blocks(model, sd, 1.0, 1.0, random.u64(..));
         let noise: Vec<f64> = noise.take(MOST_BUILDS * MOST_BLOCKS).collect();
         let mut found = Vec::new();
-        for (shifts, blocks) in Shifts::ALL.into_iter().flat_map(|it| BLOCKS.map(|m| (it, m))) {
+        for ((shifts, looks), blocks) in all().flat_map(|it| BLOCKS.map(|m| (it, m))) {
             let levels = shifts.levels(predicted, &mut random);
-            let values = levels.run(&noise[..MOST_BUILDS * blocks], blocks, &mut random);
-            found.extend(run(&values, blocks));
+            let values = levels.run(&noise[..MOST_BUILDS * blocks], blocks, looks, &mut random);
+            found.extend(run(&values, blocks, looks));
         }
         cells.iter_mut().zip(found).for_each(|(cell, found)| cell.runs.push(found));
     }
@@ -131,11 +139,11 @@ static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
 /// Percent, lowest and highest, of the mean over all noises that is not a fault.
 type Bounds = [f64; 2];
 
-/// Bounds of one build of 2, of 4 and of 6 blocks, of several builds of 2, and of several of 4 or 6.
+/// Bounds of one build of 2, of 4 and of 6 blocks; of several builds of 2, and of several of 4 or 6, in a
+/// row; and of the same in rounds.
 struct Expected {
     shifts: Shifts,
-    coverage: [Bounds; 5],
-    alarms: [Bounds; 5],
+    coverage: [Bounds; 7],
 }
 
 /// One build of two blocks hardly knows how much blocks differ, so its interval is too often too narrow,
@@ -143,33 +151,75 @@ struct Expected {
 const EXPECTED: [Expected; 6] = [
     Expected {
         shifts: Shifts::Assumed,
-        coverage: [[80.0, 83.5], [91.0, 94.0], [94.5, 97.0], [90.5, 97.0], [95.5, 98.5]],
-        alarms: [[12.5, 16.0], [5.0, 7.5], [2.5, 5.0], [2.5, 8.0], [1.0, 4.0]],
+        coverage: [
+            [80.0, 83.5],
+            [91.0, 94.5],
+            [94.0, 98.0],
+            [90.5, 97.5],
+            [95.5, 99.0],
+            [94.5, 98.0],
+            [96.0, 100.0],
+        ],
     },
     Expected {
         shifts: Shifts::Drawn,
-        coverage: [[75.5, 78.5], [86.5, 89.5], [89.5, 92.5], [87.5, 94.0], [92.0, 95.5]],
-        alarms: [[17.0, 20.5], [9.0, 12.5], [7.0, 10.0], [5.0, 11.0], [4.0, 7.5]],
+        coverage: [
+            [76.0, 79.0],
+            [86.5, 90.0],
+            [89.0, 93.0],
+            [88.0, 95.0],
+            [92.5, 96.0],
+            [93.0, 97.0],
+            [94.0, 97.5],
+        ],
     },
     Expected {
         shifts: Shifts::Half,
-        coverage: [[82.0, 85.0], [93.5, 96.0], [96.0, 98.5], [91.5, 97.0], [96.5, 99.3]],
-        alarms: [[11.0, 14.0], [3.0, 6.0], [1.5, 3.5], [2.0, 7.0], [0.5, 3.0]],
+        coverage: [
+            [82.0, 85.5],
+            [93.0, 96.5],
+            [95.5, 99.0],
+            [91.5, 97.5],
+            [96.0, 100.0],
+            [95.5, 99.0],
+            [97.0, 100.0],
+        ],
     },
     Expected {
         shifts: Shifts::Twice,
-        coverage: [[76.0, 79.5], [88.0, 90.5], [91.5, 94.0], [89.0, 96.0], [94.0, 97.7]],
-        alarms: [[16.0, 19.5], [8.0, 10.5], [5.0, 8.0], [3.0, 9.5], [2.0, 5.5]],
+        coverage: [
+            [76.0, 80.0],
+            [87.5, 91.0],
+            [91.5, 95.0],
+            [89.0, 96.5],
+            [94.0, 98.5],
+            [93.5, 97.0],
+            [95.0, 98.0],
+        ],
     },
     Expected {
         shifts: Shifts::SharedHost,
-        coverage: [[83.0, 86.0], [94.0, 96.5], [96.5, 98.8], [90.5, 95.5], [94.8, 99.0]],
-        alarms: [[10.0, 13.0], [2.5, 5.0], [1.0, 3.0], [3.5, 7.5], [0.7, 5.0]],
+        coverage: [
+            [82.5, 86.0],
+            [94.0, 97.0],
+            [96.0, 100.0],
+            [90.5, 95.5],
+            [94.0, 100.0],
+            [96.0, 99.0],
+            [97.5, 100.0],
+        ],
     },
     Expected {
         shifts: Shifts::None,
-        coverage: [[90.0, 92.5], [98.0, 99.5], [99.0, 99.9], [97.0, 99.95], [99.5, 100.0]],
-        alarms: [[5.0, 8.0], [0.4, 2.0], [0.1, 1.0], [0.05, 2.8], [0.0, 0.6]],
+        coverage: [
+            [89.5, 93.0],
+            [97.0, 100.0],
+            [98.0, 100.0],
+            [96.5, 100.0],
+            [98.5, 100.0],
+            [98.0, 100.0],
+            [98.5, 100.0],
+        ],
     },
 ];
 
@@ -177,22 +227,25 @@ fn rows(shifts: Shifts) -> impl Iterator<Item = &'static Row> {
     TABLE.iter().filter(move |row| row.shifts == shifts)
 }
 
-/// Every row but those of two kinds of builds, with what is expected of it: coverage and alarms.
-fn expected() -> impl Iterator<Item = (&'static Row, Bounds, Bounds)> {
+/// Every row but those of two kinds of builds, with the coverage that is expected of it.
+fn expected() -> impl Iterator<Item = (&'static Row, Bounds)> {
     let rows = |expected: &'static Expected| rows(expected.shifts).map(move |row| (row, expected));
     EXPECTED.iter().flat_map(rows).map(|(row, expected)| {
-        let class = match (row.budget, row.blocks) {
-            (1, blocks) => blocks / 2 - 1,
-            (_, 2) => 3,
-            _ => 4,
+        // Two builds are one visit however they follow each other.
+        let class = match (row.budget, row.blocks, row.looks) {
+            (1, blocks, _) => blocks / 2 - 1,
+            (2, 2, _) | (_, 2, Looks::Row) => 3,
+            (2, ..) | (_, _, Looks::Row) => 4,
+            (_, 2, Looks::Rounds) => 5,
+            (_, _, Looks::Rounds) => 6,
         };
-        (row, expected.coverage[class], expected.alarms[class])
+        (row, expected.coverage[class])
     })
 }
 
 #[test]
 fn the_interval_of_builds_holds_the_true_ratio_as_often_as_it_is_known_to() {
-    for (row, [least, most], _) in expected() {
+    for (row, [least, most]) in expected() {
         let [lowest, coverage, _] = row.spread(Cell::coverage);
         assert!((least..=most).contains(&coverage), "{least} to {most}: {row}");
         // No kind of noise alone is much worse.
@@ -201,11 +254,14 @@ fn the_interval_of_builds_holds_the_true_ratio_as_often_as_it_is_known_to() {
     }
 }
 
+/// A case compared with itself is called different where the interval is on one side of 1, so hardly more
+/// often than coverage leaves.
 #[test]
-fn builds_of_one_case_are_called_different_as_seldom_as_is_known() {
-    for (row, _, [least, most]) in expected() {
-        let [_, alarms, _] = row.spread(Cell::alarms);
-        assert!((least..=most).contains(&alarms), "{least} to {most}: {row}");
+fn builds_of_one_case_are_called_different_as_seldom_as_the_interval_misses() {
+    for row in &*TABLE {
+        let missed = 100.0 * (1.0 - row.pooled(Cell::coverage));
+        let alarms = 100.0 * row.pooled(Cell::alarms);
+        assert!(alarms <= missed + 0.1 && alarms >= 0.5 * missed - 0.1, "{row}");
     }
 }
 
@@ -233,7 +289,9 @@ fn builds_of_two_kinds_are_seen_by_more_than_two_builds() {
 #[test]
 fn the_ratio_of_builds_is_not_biased() {
     for row in &*TABLE {
-        assert!(row.pooled(Cell::bias).abs() < 0.002, "{row}");
+        // Of one or two builds, the largest of the widely drawn shifts count much.
+        let most = if row.budget <= 2 { 0.004 } else { 0.002 };
+        assert!(row.pooled(Cell::bias).abs() < most, "{row}");
         for cell in &row.cells {
             let errors = cell.bias().abs() / cell.bias_error();
             assert!(errors < 4.5, "{errors} standard errors: {cell}, {row}");
@@ -247,11 +305,11 @@ fn where_nothing_differs_the_interval_of_builds_is_as_wide_as_runs_would_need() 
     for (none, assumed) in rows(Shifts::None).zip(rows(Shifts::Assumed)) {
         let share = none.pooled(Cell::half_width) / assumed.pooled(Cell::half_width);
         // The interval of one build knows nothing but its blocks.
-        let expected = if none.budget == 1 { 0.999..=1.001 } else { 0.78..=0.96 };
+        let expected = if none.budget == 1 { 0.999..=1.001 } else { 0.7..=0.96 };
         assert!(expected.contains(&share), "{share}: {none}");
         let plain = |cell: &&Cell| cell.model == Model::Independent && cell.sd == 0.01;
         let plain = none.cells.iter().find(plain).expect("every noise has a cell");
-        let expected = if none.budget == 8 { 0.013..=0.018 } else { 0.015..=0.035 };
+        let expected = if none.budget >= 8 { 0.010..=0.018 } else { 0.015..=0.035 };
         assert!(expected.contains(&plain.half_width()), "{plain}, {none}");
     }
 }
@@ -261,7 +319,7 @@ fn a_quiet_machine_needs_few_builds() {
     for row in rows(Shifts::Assumed).filter(|row| row.budget == MOST_BUILDS) {
         let quiet = |cell: &&Cell| cell.model == Model::Independent && cell.sd == 0.003;
         let cell = row.cells.iter().find(quiet).expect("every noise has a cell");
-        assert!((2.0..=3.5).contains(&cell.taken()) && cell.half_width() <= TARGET, "{cell}");
+        assert!((2.0..=4.0).contains(&cell.taken()) && cell.half_width() <= TARGET, "{cell}");
     }
 }
 
@@ -271,7 +329,8 @@ fn a_slow_start_of_blocks_cancels_inside_a_build() {
     for of_build in BLOCKS {
         let one = |seed| {
             let values = blocks(Model::Independent, 0.01, 1.0, 1.02, seed);
-            run(&values.take(MOST_BUILDS * of_build).collect::<Vec<_>>(), of_build)[3]
+            run(&values.take(MOST_BUILDS * of_build).collect::<Vec<_>>(), of_build, Looks::Rounds)
+                [4]
         };
         let runs = (0..TRIALS as u64).map(one).collect();
         let cell =

@@ -8,7 +8,7 @@ use crate::{
     blocks::blocks,
     cell::{Cell, NOISES, pooled},
     noise::Model,
-    shifts::{Levels, Predicted, Shifts},
+    shifts::{Levels, Looks, Predicted, Shifts},
 };
 
 /// Runs.
@@ -28,9 +28,10 @@ fn interval(
     let mut run = || {
         let noise = blocks(model, sd, 1.0, 1.0, random.u64(..));
         let noise: Vec<f64> = noise.take(builds * of_build).collect();
-        let values = levels.run(&noise, of_build, random);
-        let found = builds_ratio(&values, builds).expect("whole builds");
-        Run { ratio: found.ratio.ratio, within: found.within, builds }
+        let values = levels.run(&noise, of_build, Looks::Rounds, random);
+        let visits = Looks::Rounds.visits(builds);
+        let found = builds_ratio(&values, builds, visits).expect("whole builds");
+        Run { ratio: found.ratio.ratio, within: found.within, builds, visits }
     };
     let runs: Vec<Run> = (0..runs).map(|_| run()).collect();
     runs_ratio(&runs).expect("two runs at least").ratio

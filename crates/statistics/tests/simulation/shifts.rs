@@ -11,6 +11,27 @@ use crate::{
     noise::{Model, normal},
 };
 
+/// How the builds of a run follow each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Looks {
+    /// In a row, all in one visit.
+    Row,
+    /// Two in the first visit, then each in one of its own.
+    Rounds,
+}
+
+impl Looks {
+    pub const ALL: [Self; 2] = [Self::Row, Self::Rounds];
+
+    /// Visits of so many builds.
+    pub fn visits(self, builds: usize) -> usize {
+        match self {
+            Self::Row => 1,
+            Self::Rounds => builds.saturating_sub(1).max(1),
+        }
+    }
+}
+
 /// How far builds and runs lie apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shifts {
@@ -22,7 +43,7 @@ pub enum Shifts {
     Half,
     /// Builds with twice the variance that is assumed, and processes likewise.
     Twice,
-    /// Runs differ as they did on a shared host, and builds hardly.
+    /// Visits differ as they did on a shared host, and builds hardly.
     SharedHost,
     /// Builds of two kinds that lie 10 % apart; runs as assumed.
     TwoKinds,
@@ -46,7 +67,8 @@ impl Shifts {
         let Predicted { run, build } = predicted;
         let scaled = |factor: f64, moment: f64| Levels {
             build: factor * build,
-            run: factor * build * PROCESS + moment * run * MOMENT,
+            visit: moment * run * VISIT,
+            run: factor * build * PROCESS + moment * run * SLOW,
             apart: 0.0,
         };
         match self {
@@ -57,9 +79,11 @@ impl Shifts {
             }
             Self::Half => scaled(0.5, 1.0),
             Self::Twice => scaled(2.0, 1.0),
-            Self::SharedHost => Levels { build: 0.05 * run, run: 0.7 * run, apart: 0.0 },
+            Self::SharedHost => {
+                Levels { build: 0.05 * run, visit: 0.5 * run, run: 0.2 * run, apart: 0.0 }
+            }
             Self::TwoKinds => Levels { build: 0.0, apart: 0.1, ..scaled(1.0, 1.0) },
-            Self::None => Levels { build: 0.0, run: 0.0, apart: 0.0 },
+            Self::None => Levels { build: 0.0, visit: 0.0, run: 0.0, apart: 0.0 },
         }
     }
 }
@@ -73,9 +97,10 @@ pub struct Predicted {
     pub build: f64,
 }
 
-/// λ and ρ.
+/// λ, ρ and φ.
 const PROCESS: f64 = 1.0 / 3.0;
-const MOMENT: f64 = 0.5;
+const VISIT: f64 = 0.3;
+const SLOW: f64 = 0.2;
 
 impl Predicted {
     /// With the variance of a block that very many blocks show.
@@ -83,7 +108,7 @@ impl Predicted {
         const BUILDS: usize = 100;
         const BLOCKS: usize = 20;
         let values: Vec<f64> = blocks(model, sd, 1.0, 1.0, 1).take(BUILDS * BLOCKS).collect();
-        let found = builds_ratio(&values, BUILDS).expect("whole builds");
+        let found = builds_ratio(&values, BUILDS, 1).expect("whole builds");
         let run = 0.015_f64.powi(2) * (found.within / 0.02).powf(1.6);
         let build = run / (1.0 + PROCESS) - found.within.powi(2) / BLOCKS as f64;
         Self { run, build }
@@ -94,6 +119,7 @@ impl Predicted {
 #[derive(Debug, Clone, Copy)]
 pub struct Levels {
     build: f64,
+    visit: f64,
     run: f64,
     /// How far the two kinds of builds lie apart.
     apart: f64,
@@ -101,12 +127,17 @@ pub struct Levels {
 
 impl Levels {
     /// The blocks of a run, build after build, with what they have in common added to their noise.
-    pub fn run(self, noise: &[f64], blocks: usize, random: &mut Rng) -> Vec<f64> {
+    pub fn run(self, noise: &[f64], blocks: usize, looks: Looks, random: &mut Rng) -> Vec<f64> {
         let run = self.run.sqrt() * normal(random);
+        let (mut visits, mut visit) = (0, 0.0);
         let mut values = Vec::with_capacity(noise.len());
-        for build in noise.chunks(blocks) {
+        for (index, build) in noise.chunks(blocks).enumerate() {
+            if looks.visits(index + 1) > visits {
+                visits += 1;
+                visit = self.visit.sqrt() * normal(random);
+            }
             let kind = if random.bool() { 0.5 } else { -0.5 };
-            let shift = run + self.build.sqrt() * normal(random) + kind * self.apart;
+            let shift = run + visit + self.build.sqrt() * normal(random) + kind * self.apart;
             values.extend(build.iter().map(|value| value + shift));
         }
         values
