@@ -68,7 +68,9 @@ fn a_quotient_of_two_runs_is_pointed_out() {
     });
     let said = |variant: &str| {
         let cautions = entry(&report, variant).cautions();
-        cautions.iter().any(|caution| caution.contains("follows from pairs of two runs"))
+        cautions
+            .iter()
+            .any(|caution| caution.to_string().contains("follows from pairs of two runs"))
     };
     assert!(said("int8wo+compile"));
     assert!(!said("int8wo+max-autotune"));

@@ -6,6 +6,7 @@ use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
 use rayon::prelude::*;
 use regex::Regex;
 
+use super::caution::Caution;
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
 use super::inputs::Inputs;
@@ -35,17 +36,13 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     /// What qualifies the case's numbers and its comparisons, each text once.
-    pub fn cautions(&self) -> Vec<String> {
+    pub fn cautions(&self) -> Vec<Caution> {
         let compared = [self.comparison, self.quantization, self.compilation];
         let compared = compared.into_iter().flatten();
         let compared = compared.flat_map(|comparison| &comparison.cautions);
-        let mut texts = Vec::new();
-        for text in self.row.cautions().iter().chain(compared).map(ToString::to_string) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        texts
+        let mut texts = HashSet::new();
+        let cautions = self.row.cautions().into_iter().chain(compared.cloned());
+        cautions.filter(|caution| texts.insert(caution.to_string())).collect()
     }
 }
 

@@ -213,8 +213,8 @@ pub fn text(value: impl ToString) -> Option<String> {
 }
 
 /// Items joined by `;`; one of their own becomes a comma.
-fn list(items: &[String]) -> Option<String> {
-    let items: Vec<String> = items.iter().map(|item| item.replace(';', ",")).collect();
+fn list(items: &[impl ToString]) -> Option<String> {
+    let items: Vec<String> = items.iter().map(|item| item.to_string().replace(';', ",")).collect();
     (!items.is_empty()).then(|| items.join(";"))
 }
 

@@ -60,7 +60,7 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
         info.push("compiler", Some(&compilation.compiler));
     }
     info.push("kernels", (!record.kernels.is_empty()).then(|| record.kernels.join(";")));
-    let mut cautions = entry.cautions();
+    let mut cautions: Vec<String> = entry.cautions().iter().map(ToString::to_string).collect();
     if let Some(Err(why)) = entry.quantization.map(|comparison| &comparison.gain)
         && record.outcome == Outcome::Measured
     {

@@ -7,8 +7,8 @@ use plan::{Check, Environment, Record, Stat};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
-    Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource, InRun,
-    Levels, Measure, Missing, NoTime, Report, Run, Span,
+    Caution, Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource,
+    InRun, Levels, Measure, Missing, NoTime, Report, Run, Span,
 };
 use crate::write::verdict;
 
@@ -150,7 +150,7 @@ pub struct Case<'a> {
     comparison: Option<Compared<'a>>,
     quantization: Option<Compared<'a>>,
     compilation: Option<Compared<'a>>,
-    cautions: Vec<String>,
+    cautions: Vec<Caution>,
 }
 
 impl<'a> Case<'a> {

@@ -190,7 +190,7 @@ impl Context<'_> {
     /// What a reader of the numbers must know.
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         let cautions: Vec<u32> =
-            entry.cautions().iter().map(|caution| strings.text(caution)).collect();
+            entry.cautions().iter().map(|caution| strings.text(&caution.to_string())).collect();
         let (selected, targets) = &self.latest;
         let id = entry.row.full_id();
         let earlier = targets.contains(plan::target_of(id)) && !selected.contains(id);

@@ -84,8 +84,8 @@ impl<'a> Entry<'a> {
         let timed = result.time();
         let environment = record.map(|record| &record.environment);
         let (metadata, taken) = metadata(result);
-        let mut notes = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
-        notes.extend(taken);
+        let cautions = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
+        let notes = cautions.iter().map(ToString::to_string).chain(taken).collect();
         Self {
             kernel_name: result.kernel,
             backend: result.backend,
