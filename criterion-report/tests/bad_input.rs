@@ -103,8 +103,8 @@ fn not_there(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// As root every folder can be read, so that files stand here where folders should, and links that
-/// lead in circles.
+/// Root can read every folder, so that files stand here where folders should, and links that lead in
+/// circles.
 const MADE: &[(&str, Spoil)] = &[
     ("estimates-absent", |it| {
         fs::remove_file(it.join(RESULT).join("estimates.json")).expect("removed");
@@ -225,7 +225,7 @@ fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
     let again = again.args(["show", "--from"]).arg(&exported).output().expect("the program starts");
     assert_eq!(again.stdout, run(folder.path(), &["show"]).stdout);
 
-    // What an earlier run left is shown as that of the earlier run.
+    // A record of an earlier run is shown as such.
     let earlier = second.replace("20261120T134000Z-4242", "20261119T000000Z-1");
     fs::write(&file, format!("{earlier}{cut}")).expect("written");
     let outdated = "the record that run 20261120T134000Z-4242 left of this case is cut off or invalid; this is \

@@ -116,7 +116,7 @@ fn rows_share_the_note_and_keep_their_figures() {
     assert_snapshot!("show-wide-of-two-kinds", write(&Writer::Show(Options::default()), &report));
 }
 
-/// What the two times of the fixture say of a pair that finds `factor` times their quotient, in an
+/// The caution of the fixture's two times on a pair that finds `factor` times their quotient, in an
 /// interval of ±`half_width`.
 fn times_off(factor: f64, half_width: f64, change: impl Fn(Speedup) -> Speedup) -> Option<String> {
     let report = report("two-siblings");

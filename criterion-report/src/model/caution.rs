@@ -68,7 +68,7 @@ pub enum Caution {
     QuotientOfRuns,
     /// A circumstance differs between the records of the two sides.
     Differs {
-        /// Which one.
+        /// The circumstance.
         what: &'static str,
         /// The baseline's.
         baseline: String,
@@ -322,8 +322,9 @@ impl Caution {
         (apart && distance > least).then_some(Self::Disagrees { quotient: quotient.ratio, moved })
     }
 
-    /// What differs between two records so that their pairs are of two experiments that do not compare.
-    /// Revisions may: the code of one case may have changed and that of the other not.
+    /// The difference of two records because of which their pairs are of two experiments that do not
+    /// compare. Revisions may differ: the code of one case may have changed and that of the other
+    /// not.
     pub fn apart(one: &Record, other: &Record) -> Option<&'static str> {
         let pairs = circumstances(one).into_iter().zip(circumstances(other));
         let mut differing = pairs.filter(|(one, other)| one != other).map(|((what, _), _)| what);

@@ -46,17 +46,17 @@ impl Entry<'_> {
     }
 }
 
-/// Which cases a report shows. Those left out still serve as baselines of those shown, except for
-/// those of other modes, which are not even read unless they are asked for.
+/// Selects the cases that a report shows. The others still serve as baselines, except for cases of
+/// other modes, which are not even read unless they are asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection<'a> {
-    /// Those of these modes; of all of them without.
+    /// Cases of these modes; of all modes if absent.
     pub modes: Option<&'a [Mode]>,
     /// Besides those, the cases of these modes are read and not shown.
     pub beside: &'a [Mode],
-    /// Those whose id matches.
+    /// Cases whose id matches.
     pub filter: Option<&'a Regex>,
-    /// Those that the latest run of their bench target selected.
+    /// Only cases that the latest run of their bench target selected.
     pub latest: bool,
 }
 
@@ -270,7 +270,7 @@ fn arranged(rows: Vec<Row>) -> Vec<Row> {
     placed.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Where each row comes: behind the first of its group, of its parameter, and of its plain sibling.
+/// The place of each row: behind the first of its group, of its parameter, and of its plain sibling.
 fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
     let variants: Vec<String> =
         rows.par_iter().map(|row| plain(row.record.case.work.clone()).variant()).collect();
@@ -327,7 +327,7 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3]
     let baseline_id = id(baseline, work.baseline(), row);
     let comparison = Comparison::of(baseline_id.as_ref(), baseline, row);
     let (Some(_), Some(baseline_id)) = (work.compile(), baseline_id) else {
-        // What is not compiled is quantized against the baseline itself.
+        // A case that is not compiled is quantized against the baseline itself.
         return [Some(comparison.clone()), Some(comparison), None];
     };
     let against = |variant: String| {

@@ -183,7 +183,7 @@ fn what_fits_a_cache_has_the_caches_bandwidth() {
     assert_eq!(ceiling(192), (30.0, "memory".to_owned(), false));
     assert_eq!(ceiling(4096), (30.0, "memory".to_owned(), false));
     assert_eq!(ceiling(16384), (30.0, "memory".to_owned(), true));
-    // Of a cache that was not measured nothing is known.
+    // Nothing is known of a cache that was not measured.
     assert_eq!(ceiling(64), (30.0, "memory".to_owned(), false));
     let text = write(&TABLE, &calibrated_of(&config(4096)).report(""));
     assert!(text.contains("its tensors may lie in caches in part"), "{text}");

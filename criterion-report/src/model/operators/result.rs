@@ -18,7 +18,7 @@ use crate::model::speedup::{NoSpeedup, Speedup};
 pub struct OperatorKey {
     /// The function.
     pub operator: Operator,
-    /// Who computes it.
+    /// The implementation that computes it.
     pub implementation: Implementation,
     /// `torch.compile` mode, if it is compiled.
     pub compile: Option<CompileMode>,

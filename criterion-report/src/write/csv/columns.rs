@@ -12,7 +12,7 @@ use crate::write::verdict;
 /// A column: its name and how a case fills it; `None` is an empty cell.
 pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
 
-/// Which case it is, in all of torchao's layouts.
+/// The columns that name a case, in all of torchao's layouts.
 pub const IDENTITY: &[Column] = &[
     ("name", |e| list(&e.row.record.case.names)),
     ("quantization", |e| text(e.row.variant()?.recipe)),

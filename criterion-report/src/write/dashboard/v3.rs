@@ -137,7 +137,8 @@ fn model(row: &Row) -> Model {
     }
 }
 
-/// Whose it is: models are torchao's, patterns are of branes-ai/graphs, the rest is of nobody else.
+/// The projects that a benchmark is from: models are torchao's, patterns are of branes-ai/graphs, the
+/// rest is of nobody else.
 const fn origins(work: &Work) -> &'static [&'static str] {
     match work {
         Work::Model(_) => &[ORIGIN],

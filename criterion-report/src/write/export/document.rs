@@ -1,4 +1,4 @@
-//! What our own document says, key by key. `docs/schema/report-v1.schema.json` describes it, and
+//! Our own document, key by key. `docs/schema/report-v1.schema.json` describes it, and
 //! `model::Exported` reads it back: a key more here is a key more there, and in the schema.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,7 +199,7 @@ impl<'a> CaseInRun<'a> {
     }
 }
 
-/// Of the samples' times of a step.
+/// Percentiles of the samples' times of a step.
 #[derive(serde::Serialize)]
 struct Percentiles {
     p5: f64,

@@ -27,7 +27,7 @@ const COLUMNS: [(&str, &str, Align); 10] = [
     ("", "", Align::Left),
 ];
 
-/// Where speed-ups stand.
+/// The column of speed-ups.
 const SPEEDUP: usize = 2;
 /// Columns that give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 5] = [8, 6, 4, 5, 7];
@@ -216,7 +216,7 @@ fn dispatch(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String
     explanation(&text, width, colour)
 }
 
-/// Who has another product than `unfused`, and so is not faster or slower by fusing alone.
+/// The variants with another product than `unfused`, which are not faster or slower by fusing alone.
 fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
     let Some(others) = other_products(results) else { return String::new() };
     let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();

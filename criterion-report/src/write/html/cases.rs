@@ -177,7 +177,8 @@ fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
     cells
 }
 
-/// Of calls each timed by itself, and of criterion's samples, in each of which many steps share.
+/// The spread of calls each timed by itself, and of criterion's samples, in each of which many steps
+/// share.
 fn latency(row: &Row) -> Vec<Cell> {
     let samples = row.criterion.as_ref().map(|it| it.samples.steps_ns().collect());
     vec![

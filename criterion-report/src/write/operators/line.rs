@@ -54,7 +54,7 @@ fn sign(speedup: &Speedup) -> Cell {
     Cell::new(SIGNS[place(of)], verdict::of_verdict(of))
 }
 
-/// Of faster, slower, same, inconclusive.
+/// Signs of faster, slower, same, inconclusive.
 pub const SIGNS: [&str; 4] = ["▲", "▼", "=", "?"];
 
 const fn place(verdict: Verdict) -> usize {

@@ -25,7 +25,7 @@ const COLUMNS: [(&str, &str, Align); 11] = [
     ("", "", Align::Left),
 ];
 
-/// Where the intervals of times stand, and speed-ups.
+/// The columns of the intervals of times, and of speed-ups.
 const INTERVAL: usize = 2;
 const SPEEDUP: usize = 3;
 /// Columns that give way, in this order, where the table is too wide.

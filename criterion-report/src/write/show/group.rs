@@ -84,9 +84,9 @@ struct Sizes {
 /// What says more of a case's speed than its time. All cases of a group have the same.
 #[derive(Clone, Copy)]
 enum Rate {
-    /// Of operations: patterns, products.
+    /// Operations per second: patterns, products.
     Flops,
-    /// Of bytes: operators, STREAM.
+    /// Bytes per second: operators, STREAM.
     Bytes,
     /// Time to queue a step: launches, calls. On the host nothing is queued.
     Queueing,
