@@ -1,4 +1,4 @@
-//! Where output goes: a file that is either complete or as it was, or standard output.
+//! The target of output: a file that is either complete or as it was, or standard output.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -34,7 +34,7 @@ pub fn time(ns: f64) -> String {
 
 /// `12.34 ms [12.30, 12.41]`: the bounds in the unit and to the decimals of the value.
 pub fn time_with_interval(ns: f64, interval: Option<Interval>) -> String {
-    // What rounds to 1000 belongs to the next unit.
+    // A value that rounds to 1000 belongs to the next unit.
     let fits = |scale: f64| ns / scale < 999.95;
     let &(unit, scale) = TIME_UNITS
         .iter()
@@ -126,7 +126,7 @@ pub fn percent(share: f64) -> String {
 pub fn reduction(fraction: f64) -> String {
     let change = -fraction * 100.0;
     let size = format!("{:.1}", change.abs());
-    // What rounds to nothing has no direction.
+    // A change that rounds to nothing has no direction.
     let sign = match change {
         _ if size == "0.0" => "±",
         change if change < 0.0 => "−",

@@ -4,6 +4,8 @@
 //! The folders of `fixtures/bad` lie over a copy of `two-siblings`, of which they spoil one file;
 //! what git cannot hold is made here.
 
+mod common;
+
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
@@ -13,6 +15,7 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use common::{copied, copy, fixture};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
@@ -20,24 +23,9 @@ const RESULT: &str = "criterion/inference_quick_linear_cpu/int8wo/bf16-1024x1024
 const RECORDS: &str = "criterion-torch/new/inference.jsonl";
 const RUN: &str = "criterion-torch/runs/20261120T134000Z-4242.json";
 
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            fs::create_dir_all(&to).expect("created");
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), &to).expect("copied");
-        }
-    }
-}
-
 /// A copy of the good input.
 fn good() -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    copy(Path::new("tests/fixtures/two-siblings"), folder.path());
-    folder
+    copied("two-siblings")
 }
 
 fn program(folder: &Path, arguments: &[&str]) -> Command {
@@ -79,9 +67,9 @@ fn check(name: &str, folder: &Path) -> String {
 
 #[test]
 fn one_line_for_each() {
-    let bad = Path::new("tests/fixtures/bad");
+    let bad = fixture("bad");
     let mut names: Vec<_> =
-        fs::read_dir(bad).expect("fixtures").map(|it| it.expect("an entry").file_name()).collect();
+        fs::read_dir(&bad).expect("fixtures").map(|it| it.expect("an entry").file_name()).collect();
     names.sort_unstable();
     let mut text = String::new();
     for name in &names {
@@ -115,8 +103,8 @@ fn not_there(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// As root every folder can be read, so that files stand here where folders should, and links that
-/// lead in circles.
+/// Root can read every folder, so that files stand here where folders should, and links that lead in
+/// circles.
 const MADE: &[(&str, Spoil)] = &[
     ("estimates-absent", |it| {
         fs::remove_file(it.join(RESULT).join("estimates.json")).expect("removed");
@@ -237,7 +225,7 @@ fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
     let again = again.args(["show", "--from"]).arg(&exported).output().expect("the program starts");
     assert_eq!(again.stdout, run(folder.path(), &["show"]).stdout);
 
-    // What an earlier run left is shown as that of the earlier run.
+    // A record of an earlier run is shown as such.
     let earlier = second.replace("20261120T134000Z-4242", "20261119T000000Z-1");
     fs::write(&file, format!("{earlier}{cut}")).expect("written");
     let outdated = "the record that run 20261120T134000Z-4242 left of this case is cut off or invalid; this is \
@@ -269,8 +257,8 @@ fn no_cell_of_a_csv_is_a_formula_unless_it_is_asked_for() {
 #[test]
 fn every_command_says_it_and_ends_with_2() {
     let folder = good();
-    copy(Path::new("tests/fixtures/probes"), folder.path());
-    copy(Path::new("tests/fixtures/fusion"), folder.path());
+    copy(&fixture("probes"), folder.path());
+    copy(&fixture("fusion"), folder.path());
     let foreign = folder.path().join("criterion/other/new");
     fs::create_dir_all(&foreign).expect("created");
     fs::write(foreign.join("benchmark.json"), "{").expect("written");

@@ -206,7 +206,7 @@ fn plan_prints_all_errors_of_all_files() {
     }
 }
 
-/// As many as a sweep leaves, in small: every format writes them, and nothing is said of the input.
+/// Every format writes a small sweep, and nothing is said of the input.
 #[test]
 fn every_format_of_every_mode() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -49,7 +49,7 @@ fn compiled_cases_are_compared_with_their_eager_twins_and_the_compiled_baseline(
     let autotuned = entry("int8wo+max-autotune");
     let other = autotuned.unquantized.expect("it has a row").record.case.id.variant.clone();
     assert_eq!(other, "baseline+max-autotune");
-    // What was measured of the two directly is taken.
+    // A direct measurement of the two is taken.
     let direct = common::report("compiled");
     let direct = gain(self::entry(&direct, "int8wo+max-autotune").quantization).expect("a pair");
     let levels = Levels::default();
@@ -68,7 +68,9 @@ fn a_quotient_of_two_runs_is_pointed_out() {
     });
     let said = |variant: &str| {
         let cautions = entry(&report, variant).cautions();
-        cautions.iter().any(|caution| caution.contains("follows from pairs of two runs"))
+        cautions
+            .iter()
+            .any(|caution| caution.to_string().contains("follows from pairs of two runs"))
     };
     assert!(said("int8wo+compile"));
     assert!(!said("int8wo+max-autotune"));

@@ -182,7 +182,7 @@ fn one_record_per_line_holds_the_same_records() {
     assert_eq!(list, lines);
 }
 
-/// Where python3 is at hand, it is the judge of "byte for byte".
+/// If python3 is at hand, it is the judge of "byte for byte".
 #[test]
 fn upstreams_forms_are_what_python_dumps() {
     let program = "import json, sys; json.dump(json.load(sys.stdin), sys.stdout, indent=2)";

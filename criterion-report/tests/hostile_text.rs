@@ -103,7 +103,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// That nothing in it steers, and that what would is seen.
+/// Checks that nothing in a text steers, and that characters which would are seen.
 fn check(what: &str, text: &str) {
     for letter in HOSTILE.chars().filter(|letter| !letter.is_ascii_graphic() && *letter != '\n') {
         assert!(!text.contains(letter), "{what} has {letter:?}:\n{text}");

@@ -1,13 +1,19 @@
-//! What the interval of a speed-up covers, why it is wide, and what to believe where two times say
-//! something else.
+//! The interval of a speed-up: what it covers, why it is wide, and what to believe where two times
+//! say something else.
 
 mod common;
 
-use common::{report, write};
-use criterion_report::model::{Caution, Entry, Interval, Levels, Report, RunsOf, Speedup, Time};
+use std::fs;
+
+use common::{copied, report, write, write_on};
+use criterion_report::model::{
+    Caution, Entry, Interval, Levels, Location, Report, RunsOf, Selection, Speedup, Time,
+};
 use criterion_report::write::Writer;
+use criterion_report::write::export::Format;
 use criterion_report::write::show::Options;
-use plan::Stop;
+use insta::assert_snapshot;
+use plan::{Record, Stop};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
     let mut entries = report.entries();
@@ -37,23 +43,23 @@ fn a_wide_interval_says_why_and_what_helps_in_one_note() {
     for (speedup, expected) in [
         (
             wide(levels(8, 0.031, 0.024), None),
-            "builds differ by σ 2.4 %, blocks by 3.1 %: several runs say more (cargo xtask bench \
-             --repeat 4)",
+            "the speed-up's interval is wide as builds differ by σ 2.4 % (blocks 3.1 %): several \
+             runs say more (cargo xtask bench --repeat 4)",
         ),
         (
             wide(levels(8, 0.05, 0.006), None),
-            "blocks differ by σ 5.0 % (builds 0.60 %): a quieter machine or more time \
-             (sampling.measurement_s) narrows it",
+            "the speed-up's interval is wide as blocks differ by σ 5.0 % (builds 0.60 %): a \
+             quieter machine or more sampling.measurement_s helps",
         ),
         (
             wide(levels(1, 0.05, 0.006), None),
-            "one build fitted into the time, whose blocks differ by σ 5.0 %: more time \
-             (sampling.measurement_s) shows how much builds differ",
+            "the speed-up's interval is wide as blocks of the only build differ by σ 5.0 %: more \
+             sampling.measurement_s fits more builds",
         ),
         (
             wide(levels(32, 0.031, 0.02), Some(runs)),
-            "runs differ by σ 2.4 %, blocks by 3.1 %: more runs narrow it (cargo xtask bench \
-             --repeat 16)",
+            "the speed-up's interval is wide as runs differ by σ 2.4 % (blocks 3.1 %): more runs \
+             narrow it (cargo xtask bench --repeat 16)",
         ),
         (
             wide(Levels::default(), None),
@@ -69,7 +75,48 @@ fn a_wide_interval_says_why_and_what_helps_in_one_note() {
     }
 }
 
-/// What the two times of the fixture say of a pair that finds `factor` times their quotient, in an
+/// A report whose candidates ran out of time, with this many builds and these standard deviations of
+/// blocks and builds.
+fn report_of(candidates: [(&str, u64, f64, f64); 2]) -> Report {
+    let folder = copied("interleaved");
+    let file = folder.path().join("criterion-torch/new/inference.jsonl");
+    let text = fs::read_to_string(&file).expect("readable");
+    let lines = text.lines().map(|line| {
+        let mut record: Record = serde_json::from_str(line).expect("a record");
+        let variant = &record.case.id.variant;
+        let candidate = candidates.into_iter().find(|(name, ..)| name == variant);
+        if let Some((_, builds, within, between)) = candidate {
+            let pair = &mut record.pairs[0];
+            (pair.builds, pair.within, pair.between) = (builds, Some(within), Some(between));
+            (pair.low, pair.high) = (pair.speedup * 0.96, pair.speedup * 1.04);
+            pair.stopped = Stop::Budget;
+        }
+        serde_json::to_string(&record).expect("serialises") + "\n"
+    });
+    fs::write(&file, lines.collect::<String>()).expect("written");
+    let location = Location::at(folder.path().join("criterion"));
+    Report::read(&location, "new", Selection::default()).expect("readable")
+}
+
+#[test]
+fn rows_share_the_note_and_keep_their_figures() {
+    let report = report_of([("int8wo", 6, 0.045, 0.014), ("int8dq", 6, 0.026, 0.006)]);
+    let shown = write(&Writer::Show(Options::default()), &report);
+    assert_snapshot!("show-wide", shown);
+    assert_snapshot!("markdown-wide", write(&Writer::Export(Format::Markdown), &report));
+    let narrow = write_on(Some(80), &Writer::Show(Options::default()), &report);
+    assert_snapshot!("show-narrow-wide", narrow);
+    for text in [shown, narrow] {
+        let remedies = text.matches("sampling.measurement_s").count();
+        assert_eq!(remedies, 2, "one note for each of both groups: {text}");
+        assert!(text.contains("4.5 (1.4)") && text.contains("2.6 (0.60)"), "{text}");
+    }
+    // Either kind has its own note, of one line each.
+    let report = report_of([("int8wo", 6, 0.012, 0.024), ("int8dq", 1, 0.026, 0.0)]);
+    assert_snapshot!("show-wide-of-two-kinds", write(&Writer::Show(Options::default()), &report));
+}
+
+/// The caution of the fixture's two times on a pair that finds `factor` times their quotient, in an
 /// interval of ±`half_width`.
 fn times_off(factor: f64, half_width: f64, change: impl Fn(Speedup) -> Speedup) -> Option<String> {
     let report = report("two-siblings");

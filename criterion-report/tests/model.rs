@@ -106,7 +106,7 @@ fn probe_alone(change: impl Fn(&mut Value)) -> Result<Speedup, NoSpeedup> {
     comparison.speedup.clone()
 }
 
-/// Which threads a probe's baseline has, the config says; a name must not be made up.
+/// The config says which threads a probe's baseline has; a name must not be made up.
 #[test]
 fn a_probe_without_its_baselines_row_has_the_speedup_of_its_pair() {
     let kept = probe_alone(|record| {

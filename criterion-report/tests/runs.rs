@@ -1,32 +1,15 @@
 //! Whether a run is in progress, ended or died, and which one was the last: by its lock and its files,
 //! whatever the clock says.
 
-use std::fs::{self, File};
-use std::path::Path;
+mod common;
 
+use std::fs::{self, File};
+
+use common::copied;
 use criterion_report::model::{Location, Report, Selection};
 use tempfile::TempDir;
 
 const RUN: &str = "20261120T134000Z-4242";
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("created");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), &to).expect("copied");
-        }
-    }
-}
-
-fn fixture(name: &str) -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    copy(&Path::new("tests/fixtures").join(name), folder.path());
-    folder
-}
 
 fn report(folder: &TempDir) -> Report {
     let location = Location::at(folder.path().join("criterion"));
@@ -53,7 +36,7 @@ fn held_by(run_id: &str) -> String {
 
 #[test]
 fn the_run_that_holds_the_lock_is_in_progress() {
-    let folder = fixture("unreached-cases");
+    let folder = copied("unreached-cases");
     let died = [
         format!(
             "int8wo: run {RUN} ended before it reached this case; this is from run 20261119T090000Z-17"
@@ -85,7 +68,7 @@ fn the_run_that_holds_the_lock_is_in_progress() {
 
 #[test]
 fn a_lock_that_names_nobody_is_an_error_while_it_is_held() {
-    let folder = fixture("unreached-cases");
+    let folder = copied("unreached-cases");
     let file = lock(&folder, "");
     assert_eq!(report(&folder).unreadable, Vec::<String>::new());
     file.lock().expect("locked");
@@ -98,7 +81,7 @@ fn a_lock_that_names_nobody_is_an_error_while_it_is_held() {
 
 #[test]
 fn reading_leaves_the_lock_as_it_is() {
-    let folder = fixture("unreached-cases");
+    let folder = copied("unreached-cases");
     let path = folder.path().join("criterion-torch/lock");
     report(&folder);
     assert!(!path.exists(), "it is not made");
@@ -111,7 +94,7 @@ fn reading_leaves_the_lock_as_it_is() {
 /// The run with the records began, by the clock, before one that had ended by then.
 #[test]
 fn a_clock_that_was_set_back_makes_no_ended_run_the_last() {
-    let folder = fixture("two-siblings");
+    let folder = copied("two-siblings");
     let runs = folder.path().join("criterion-torch/runs");
     let text = fs::read_to_string(runs.join(format!("{RUN}.json"))).expect("readable");
     let later =

@@ -28,7 +28,7 @@ pub fn main(targets: &[Mode]) {
             println!("cargo::error={error}");
         }
     }
-    // Of a package that depends on the library.
+    // Only a package that depends on the library has something to link.
     if let Some(linked) = Linked::by("criterion_torch") {
         linked.link();
     }
@@ -90,7 +90,7 @@ pub fn generate(
 struct TargetSuite {
     target: Mode,
     plan: Plan,
-    /// Of kernels: those of its configs.
+    /// The suites of its configs, if it runs kernels.
     kernels: Vec<KernelSuite>,
 }
 
@@ -220,7 +220,7 @@ fn watch_kernels(suite: &KernelSuite) {
     suite.files.iter().for_each(|file| watch(file));
 }
 
-/// That a search found nothing: no error, as a package may have no kernels yet.
+/// Says that a search found nothing. It is no error, as a package may have no kernels yet.
 fn no_kernel(suite: &KernelSuite) -> Option<String> {
     let roots: Vec<_> = suite.roots.iter().map(|root| root.display().to_string()).collect();
     suite.kernels().next().is_none().then(|| {

@@ -33,8 +33,8 @@ pub fn parameter(dtype: Dtype, size: impl Display) -> String {
     format!("{}-{size}", dtype.short())
 }
 
-/// What the ids of `group` say of a problem size: `text` itself if it is short and plain, else with a
-/// hash of it.
+/// The part of an id of `group` that says the problem size: `text` itself if it is short and plain,
+/// else with a hash of it.
 pub fn size(group: &str, text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let mut size: String = text.chars().map(|c| if plain(c) { c } else { '_' }).collect();

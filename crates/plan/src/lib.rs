@@ -1,5 +1,5 @@
-//! What is measured, before anything is measured: configs, shapes, the expansion into cases,
-//! their ids, cost formulas, and the schema of what a run leaves on disk.
+//! The plan of what is measured: configs, shapes, the expansion into cases, their ids, cost formulas,
+//! and the schema of the files that a run leaves on disk.
 //!
 //! Three programs stand on this crate: the build script of a bench target, the benchmarks
 //! themselves, and `criterion-report`. It knows nothing of torch.

@@ -32,7 +32,7 @@ pub struct Sampling {
 pub enum Threads {
     /// So many.
     Count(u32),
-    /// As many as there are CPUs for the process, when it runs.
+    /// One per CPU that the process has when it runs.
     All,
 }
 
@@ -45,7 +45,7 @@ impl Threads {
         }
     }
 
-    /// As what distinguishes siblings: `1-thread`, `8-threads`, `all-threads`.
+    /// The variant that distinguishes siblings: `1-thread`, `8-threads`, `all-threads`.
     pub fn variant(self) -> String {
         match self {
             Self::Count(1) => "1-thread".to_owned(),

@@ -12,8 +12,7 @@ use crate::shape::Shape;
 use crate::variant::Variant;
 use crate::words::{CompileMode, FusionVariant, Implementation, ModelKind, Recipe};
 
-/// What a case runs. In files its fields stand among those of the case; which kind it is shows in
-/// them.
+/// The work of a case. In files its fields stand among those of the case, and show its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Work {
@@ -88,7 +87,7 @@ impl Work {
         self
     }
 
-    /// Of a model.
+    /// The work, if it is a model's.
     pub const fn model(&self) -> Option<&ModelWork> {
         match self {
             Self::Model(work) => Some(work),
@@ -96,7 +95,7 @@ impl Work {
         }
     }
 
-    /// Of a pattern.
+    /// The work, if it is a pattern's.
     pub const fn fusion(&self) -> Option<&FusionWork> {
         match self {
             Self::Fusion(work) => Some(work),
@@ -104,7 +103,7 @@ impl Work {
         }
     }
 
-    /// Of the machine.
+    /// The work, if it is a probe of the machine.
     pub const fn probe(&self) -> Option<&ProbeWork> {
         match self {
             Self::Probe(work) => Some(work),
@@ -112,7 +111,7 @@ impl Work {
         }
     }
 
-    /// Of an operator.
+    /// The work, if it is an operator's.
     pub const fn operator(&self) -> Option<&OperatorWork> {
         match self {
             Self::Operator(work) => Some(work),
@@ -120,7 +119,7 @@ impl Work {
         }
     }
 
-    /// Of a kernel.
+    /// The work, if it is a kernel's.
     pub const fn kernel(&self) -> Option<&KernelWork> {
         match self {
             Self::Kernel(work) => Some(work),

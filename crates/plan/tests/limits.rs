@@ -8,7 +8,7 @@ fn errors(text: &str) -> String {
     Config::parse(Path::new("configs/inference/mine.yml"), text).unwrap_err().to_string()
 }
 
-/// As many errors as there are lines, each another one.
+/// A document with one error per line, each another one.
 fn many_errors(count: usize) -> [(&'static str, String); 3] {
     let lines = |line: fn(usize) -> String| (0..count).map(line).collect::<String>();
     [

@@ -47,7 +47,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// That of positive samples in any order; none of fewer than [`MIN_SAMPLES`].
+    /// The launch of positive samples in any order; none of fewer than [`MIN_SAMPLES`].
     pub fn of(samples: &[f64]) -> Option<Self> {
         let usable = samples.iter().all(|value| value.is_finite() && *value > 0.0);
         if samples.len() < MIN_SAMPLES || !usable {
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn weights_are_what_drawing_gives() {
-        // Of three: the median is the lowest with 7/27, the middle with 13/27.
+        // With three launches, the median is the lowest with 7/27 and the middle one with 13/27.
         for (weight, expected) in weights(3).iter().zip([7.0 / 27.0, 13.0 / 27.0, 7.0 / 27.0]) {
             near(*weight, expected);
         }

@@ -1,10 +1,10 @@
 //! Many tests at once: Holm's step-down adjustment ("A simple sequentially rejective multiple test
 //! procedure", Scandinavian Journal of Statistics 6, 1979).
 //!
-//! Of m tests the smallest p is multiplied by m, the next by m − 1, and so on, none below the one
-//! before it, none above 1. If all whose adjusted p is below 5 % are called differences, the chance
-//! that any of those without a difference is among them is at most 5 %, however the tests depend
-//! on each other.
+//! The smallest p of m tests is multiplied by m, the next by m − 1, and so on; none ends below the
+//! one before it, none above 1. If all whose adjusted p is below 5 % are called differences, the
+//! chance that any of those without a difference is among them is at most 5 %, however the tests
+//! depend on each other.
 
 /// The adjusted p of each, in the same order. A NaN stays one and counts as no test.
 pub fn holm(p: &[f64]) -> Vec<f64> {

@@ -36,7 +36,7 @@ pub struct Limits {
 /// What decided the number of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// As many as the target takes.
+    /// The target decided.
     Target,
     /// The target takes more than the budget has room for, or more than a case is given.
     Budget,
@@ -60,7 +60,7 @@ pub fn sample_iters(step_ns: f64) -> u64 {
     ((SAMPLE_NS / step_ns).ceil() as u64).max(1)
 }
 
-/// As many samples as the median's interval needs, within the limits: at least 20, or 10 where the
+/// Plans as many samples as the median's interval needs, within the limits: at least 20, or 10 if the
 /// budget has no room for 20, at most 1000. Fewer than 10 are never taken, even over the budget.
 pub fn plan(pilot: Pilot, limits: Limits) -> SamplePlan {
     let iters = sample_iters(pilot.step_ns);

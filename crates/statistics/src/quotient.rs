@@ -7,8 +7,8 @@
 //! measures", Statistics in Medicine 27, 2008), each on the side on which it matters: the quotient
 //! is lowest where the dividend is low and the divisor high. Its level is that of the two intervals.
 //!
-//! What both experiments have in common, it has not: a machine that differs between them is in
-//! neither interval.
+//! It does not cover differences between the two experiments: a machine that changes between them is
+//! in neither interval.
 
 use crate::paired::Ratio;
 

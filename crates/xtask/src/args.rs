@@ -31,7 +31,7 @@ pub enum Command {
     Kernels(Options),
     /// The arguments go to `cargo test` as they are.
     Test {
-        /// Those that are ignored otherwise, and no others.
+        /// Whether the tests run that are ignored otherwise, and no others.
         exhaustive: bool,
         arguments: Vec<OsString>,
     },

@@ -43,7 +43,7 @@ impl BenchArguments {
         let mut words = criterion.iter().skip(1);
         while let Some(word) = words.next() {
             if word == "--" {
-                // What follows is the filter, whatever it looks like.
+                // The rest is the filter, whatever it looks like.
                 kept.criterion.push(word.clone());
                 kept.criterion.extend(words.cloned());
                 break;
@@ -70,12 +70,12 @@ impl BenchArguments {
         Ok((kept, name))
     }
 
-    /// Those of `cargo` for one launch.
+    /// Arguments of `cargo` for one launch.
     pub fn launch(&self, kept_as: &str) -> Vec<OsString> {
         self.with(&["--save-baseline", kept_as])
     }
 
-    /// Those of `cargo` that list the cases which a launch measures.
+    /// Arguments of `cargo` that list the cases which a launch measures.
     pub fn list(&self) -> Vec<OsString> {
         self.with(&["--list"])
     }

@@ -59,7 +59,7 @@ impl Cache {
         })
     }
 
-    /// Where a flavour lies once it is whole.
+    /// The folder of a flavour once it is whole.
     pub fn place(&self, flavour: Flavour) -> PathBuf {
         self.dir.join(format!("torch-{VERSION}-{flavour}"))
     }
@@ -69,7 +69,7 @@ impl Cache {
         Entry::at(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
     }
 
-    /// Where torch and torchao for Python lie once they are whole, for one of its minor versions.
+    /// The folder of torch and torchao for a minor version of Python, once they are whole.
     pub fn environment(&self, python: (u32, u32)) -> PathBuf {
         ::libtorch::environment(&self.dir, python)
     }

@@ -44,7 +44,7 @@ pub struct Kernels {
     pub shows_plan: bool,
     pub filter: Option<OsString>,
     pub save_baseline: Option<OsString>,
-    /// Where the results go, criterion's.
+    /// Criterion's folder, which the results go to.
     pub home: PathBuf,
     /// The arguments of the report.
     pub report: Vec<OsString>,
@@ -183,13 +183,13 @@ pub fn at_home(mut cargo: Command, home: &Path) -> Command {
     cargo
 }
 
-/// Of the clone, where its benchmarks run.
+/// The results of the clone, where its benchmarks run.
 pub fn results(workspace: &Workspace) -> Result<Results> {
     let root = workspace.root();
     Results::of_environment(root, &target(root)?)
 }
 
-/// Where cargo builds the clone at `root`: variables and its configuration have a say in that.
+/// The folder in which cargo builds the clone at `root`. Variables and cargo's configuration decide.
 pub fn target(root: &Path) -> Result<PathBuf> {
     let mut cargo = in_folder(root);
     cargo.args(["metadata", "--no-deps", "--format-version=1"]).stdin(Stdio::null());

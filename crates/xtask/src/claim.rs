@@ -19,8 +19,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Of what `path` stands for, a file that is made where it is missing. It is refused while
-    /// another command holds it.
+    /// Claims what `path` stands for: a file, which is made if it is missing. The claim is refused
+    /// while another command holds it.
     pub fn take(path: &Path) -> Result<Self> {
         let unusable = |error| Error::io("open", path, &error);
         if let Some(folder) = path.parent() {

@@ -191,7 +191,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Of four digits, or of two surrogates in a row.
+    /// A character of four digits, or of two surrogates in a row.
     fn code_point(&mut self) -> Option<char> {
         let high = self.digits()?;
         if !(0xd800..0xdc00).contains(&high) {

@@ -66,8 +66,8 @@ fn check_selection(sides: &[Side], arguments: &BenchArguments) -> Result<()> {
     Ok(())
 }
 
-/// What is kept under a name is of one set of launches: of a longer earlier one, the last would
-/// remain among the new.
+/// A name keeps one set of launches: the last ones of a longer earlier set would remain among the
+/// new.
 fn replace(results: &Results, name: &str) -> Result<()> {
     let removed = results.remove_launches(name)?;
     if let (Some(first), Some(last)) = (removed.first(), removed.last()) {

@@ -10,7 +10,7 @@ const FILE: &str = "criterion-torch.manifest";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// As the wheel states it, with its build suffix.
+    /// The version that the wheel states, with its build suffix.
     pub version: String,
     pub flavour: Flavour,
     /// On disk. Counting takes a while, so it is done once.

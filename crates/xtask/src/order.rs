@@ -1,11 +1,11 @@
-//! Which launch comes when.
+//! The order of launches.
 
 /// One process that measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
-    /// Which side is measured: an index.
+    /// Index of the side that is measured.
     pub side: usize,
-    /// Which of its launches this is, from 1.
+    /// Number of the side's launch, from 1.
     pub number: u64,
 }
 

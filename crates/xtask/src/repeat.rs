@@ -20,7 +20,7 @@ pub struct Repeat {
     pub arguments: BenchArguments,
 }
 
-/// Where criterion saves if it is not told.
+/// The baseline that criterion saves if none is named.
 const DEFAULT_NAME: &str = "base";
 const OPTION: &str = "--repeat";
 

@@ -22,7 +22,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Those of the clone at `root`, where its benchmarks run, which cargo builds in `target`.
+    /// The results of the clone at `root`, where its benchmarks run, which cargo builds in `target`.
     pub fn of_environment(root: &Path, target: &Path) -> Result<Self> {
         match env::var_os(HOME) {
             Some(home) if home.is_empty() => Err(Error::usage(format!("{HOME} names no folder"))
@@ -32,8 +32,8 @@ impl Results {
         }
     }
 
-    /// What `cargo criterion-report` has to be told at `root` to find them, if anything: it knows these
-    /// variables, but nothing else by which cargo is configured.
+    /// The option by which `cargo criterion-report` finds them at `root`, if it needs one: it knows
+    /// these variables, but nothing else by which cargo is configured.
     pub fn option(&self, root: &Path) -> String {
         let variables = [HOME, "CARGO_TARGET_DIR"];
         let known = variables.iter().any(|name| env::var_os(name).is_some());

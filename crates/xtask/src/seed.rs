@@ -20,7 +20,7 @@ use crate::partial::{self, Partial};
 const RELEASE: &str = "release";
 /// Each unit has a folder in here, made when it is whole.
 const FINGERPRINTS: &str = ".fingerprint";
-/// Where there is one, harnesses take a folder for cargo's.
+/// Harnesses take a folder with this file for cargo's.
 const TAG: &str = "CACHEDIR.TAG";
 
 /// Fills the `target` of the worktree `place`, in which nothing was built yet, from that of the one

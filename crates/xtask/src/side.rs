@@ -18,7 +18,7 @@ use crate::seed;
 pub struct Side {
     /// Its launches are kept under this name and their numbers.
     pub name: String,
-    /// Where cargo runs.
+    /// The folder in which cargo runs.
     pub folder: PathBuf,
     /// Whether that is a worktree of its own, in whose `target` it builds.
     pub worktree: bool,
@@ -73,8 +73,8 @@ impl Side {
         Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
     }
 
-    /// That `built` is what the next launch will run: cargo builds anew what somebody has changed in
-    /// the meantime, and a side would be of two sources.
+    /// Checks that the next launch will run what was `built`: cargo builds anew what somebody has
+    /// changed in the meantime, and a side would be of two sources.
     pub fn unchanged(&self, arguments: &BenchArguments, built: &Built) -> Result<()> {
         let mut cargo = self.build_command(arguments);
         let output = run(&mut cargo)?;

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// What `path` and everything in it occupy. Links are counted, not followed; what goes while it is
-/// counted weighs nothing.
+/// Bytes that `path` and everything in it occupy. Links are counted, not followed; a file that goes
+/// meanwhile counts nothing.
 pub fn on_disk(path: &Path) -> io::Result<u64> {
     let metadata = fs::symlink_metadata(path)?;
     let mut bytes = occupied(&metadata);

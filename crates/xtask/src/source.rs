@@ -1,4 +1,4 @@
-//! Who chooses libtorch: the user, with LIBTORCH, or this tool.
+//! The source of libtorch: the user chooses it with LIBTORCH, or else this tool does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

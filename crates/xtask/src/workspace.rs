@@ -33,7 +33,7 @@ impl Workspace {
         &self.root
     }
 
-    /// Where .cargo/config.toml tells every cargo command to look for libtorch.
+    /// The place in which .cargo/config.toml tells every cargo command to look for libtorch.
     pub fn link(&self) -> PathBuf {
         self.root.join(".libtorch")
     }

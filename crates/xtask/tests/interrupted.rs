@@ -46,7 +46,7 @@ fn an_interrupt_ends_all_of_it() {
     longer.assert_fine();
     repository.launched();
     let mut child = held(&repository, "working-tree@2");
-    // As a terminal does: to the group.
+    // A terminal sends it to the group, too.
     let group = format!("-{}", child.id());
     let sent = Command::new("kill").args(["-s", "INT", "--", &group]).status();
     assert!(sent.expect("run kill").success());
@@ -85,7 +85,7 @@ fn a_checkout_that_was_killed_is_made_again() {
     let place = repository.clone.join("target/compare").join(&main);
     let worktree = place.display().to_string();
     repository.git(&["worktree", "add", "--quiet", "--detach", &worktree, "main"]);
-    // What git leaves: it locks what it fills.
+    // Git locks a worktree that it fills, and leaves it locked.
     repository.git(&["worktree", "lock", "--reason", "initializing", &worktree]);
     fs::remove_file(place.join("Cargo.toml")).expect("it is half there");
     let outcome = repository.xtask("compare-branches main . --launches 1", &[]);

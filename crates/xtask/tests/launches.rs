@@ -85,7 +85,7 @@ fn branches_are_measured_in_turn_from_worktrees_and_compared() {
     let table = "main: 100 100 100\nfeature-x: 120 120 120\n";
     assert_eq!(outcome.stdout, format!("{table}fails on regression\n"), "and nothing else");
     let (a, b) = (format!("HERE/target/compare/{main}"), format!("HERE/target/compare/{branch}"));
-    // What the clone's link leads to, for both.
+    // The target of the clone's link is the same for both.
     let libtorch = fs::read_link(repository.scratch.link()).expect("setup made a link");
     let launch = |name: &str, folder: &str| {
         format!("{name} in {folder} with {}: some --bench", libtorch.display())
@@ -109,7 +109,7 @@ fn branches_are_measured_in_turn_from_worktrees_and_compared() {
 #[test]
 fn one_commit_twice_is_compared_with_itself() {
     let repository = Repository::new();
-    // As in a hook of another repository: the folder says which one this is.
+    // In a hook of another repository these are set; the folder says which repository this is.
     let hook = [("GIT_DIR", "/nowhere"), ("GIT_INDEX_FILE", "/nowhere/index")];
     let line = "compare-branches HEAD HEAD --launches 2 --bench speed";
     let outcome = repository.xtask(line, &hook);

@@ -28,7 +28,7 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
 });
 const ID: &str = "inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024";
 const RUN: &str = "criterion-torch/runs/20261120T134000Z-4242";
-/// Where `export otava` keeps the history of the case.
+/// The file in which `export otava` keeps the history of the case.
 const HISTORY: &str = "history/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024.csv";
 
 fuzz_target!(|data: &[u8]| -> Corpus {

@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     for record in &records {
         let text = serde_json::to_string(record).expect("serialises");
         let again = Records::of_line(text.as_bytes()).expect("our own").expect("of today");
-        // Of a float that is NaN nothing is equal to itself; its text is.
+        // A float that is NaN does not equal itself; its text does.
         assert_eq!(serde_json::to_string(&again).expect("serialises"), text);
     }
     let results =

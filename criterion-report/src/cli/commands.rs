@@ -106,7 +106,7 @@ impl Source {
         say_remarks(&remarks);
         failed.iter().for_each(|gate| output::tell(gate));
         let end = self.end(&report);
-        // What is compared with what could not be read has not passed, nor has it failed.
+        // A comparison with input that could not be read has not passed, nor has it failed.
         let read = report.unreadable.is_empty() && remarks.unreadable.is_empty();
         Ok(match (read, failed.is_empty()) {
             (false, _) => ExitCode::from(UNUSABLE),

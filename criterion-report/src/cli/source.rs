@@ -67,7 +67,7 @@ impl Source {
         if report.unreadable.is_empty() { strict } else { ExitCode::from(UNUSABLE) }
     }
 
-    /// That nothing was asked about results, which are not read.
+    /// Checks that nothing was asked about results, which are not read.
     pub(super) fn nothing_of_results(&self, what: &str, output: bool) -> Result<()> {
         let asked = [
             ("--strict", self.strict),

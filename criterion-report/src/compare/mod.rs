@@ -74,7 +74,7 @@ pub struct Options {
 pub struct Outcome {
     /// The comparison.
     pub comparison: Comparison,
-    /// Of both sides.
+    /// Remarks on both sides.
     pub remarks: Remarks,
     /// Gates that failed, each with its cases.
     pub failed: Vec<String>,
@@ -187,7 +187,7 @@ impl Options {
     }
 }
 
-/// That nothing was changed and measured again between the sides.
+/// Says that nothing was changed and measured again between the sides.
 fn of_one_measurement(comparison: &Comparison) -> Option<String> {
     (comparison.same > 0).then(|| {
         format!(

@@ -102,7 +102,7 @@ impl Options {
             }
             None => (None, Remarks::default()),
         };
-        // What lies beside both sides is said once.
+        // A file beside both sides is named once.
         remarks.unreadable.retain(|line| !report.unreadable.contains(line));
         remarks.warnings.retain(|line| !report.warnings.contains(line));
         let trends = match &self.history {

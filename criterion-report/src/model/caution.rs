@@ -1,8 +1,10 @@
-//! What a reader of the numbers must know, one text per kind, so that rows share their notes.
+//! Cautions: warnings that a reader of the numbers needs. There is one text per kind, so that rows
+//! share their notes.
 
 use std::fmt;
 
 use plan::Record;
+use serde::{Serialize, Serializer};
 use statistics::Ratio;
 
 use super::repeated::Without;
@@ -27,7 +29,7 @@ pub enum Caution {
     Quick,
     /// A later run selected the case and ended before it left a new record; the text says which.
     Outdated(String),
-    /// The harness's own words.
+    /// A remark that the harness or the report has already worded.
     Note(String),
     /// Not all runs that the row is of have all of it.
     NotInAllRuns(Without),
@@ -51,32 +53,8 @@ pub enum Caution {
         /// Half-width that was asked for, relative to the ratio.
         target: f64,
     },
-    /// The speed-up's interval is wider than was asked for, and there was time for one build only.
-    OneBuild {
-        /// Standard deviation of blocks.
-        within: f64,
-    },
-    /// The same, most of all because builds differ.
-    BuildsDiffer {
-        /// Standard deviation of blocks.
-        within: f64,
-        /// Standard deviation of builds.
-        between: f64,
-    },
-    /// The same, most of all because blocks differ.
-    BlocksDiffer {
-        /// Standard deviation of blocks.
-        within: f64,
-        /// Standard deviation of builds.
-        between: f64,
-    },
-    /// The same where the speed-up is of several runs.
-    RunsDiffer {
-        /// Standard deviation of blocks.
-        within: Option<f64>,
-        /// The runs.
-        runs: RunsOf,
-    },
+    /// The speed-up's interval is wider than was asked for, and its record shows why.
+    Wide(Wide),
     /// The speed-up's interval and that of the quotient of the two times exclude each other.
     Disagrees {
         /// The quotient of the two times.
@@ -90,13 +68,73 @@ pub enum Caution {
     QuotientOfRuns,
     /// A circumstance differs between the records of the two sides.
     Differs {
-        /// Which one.
+        /// The circumstance.
         what: &'static str,
         /// The baseline's.
         baseline: String,
         /// The candidate's.
         candidate: String,
     },
+}
+
+/// Why the interval of a speed-up is wide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wide {
+    /// The values that widen the interval most.
+    pub level: Level,
+    /// The standard deviation of these values.
+    pub sigma: f64,
+    /// The standard deviation of the other level: of blocks, or of builds beside blocks.
+    pub other: Option<f64>,
+}
+
+/// The values that a speed-up is the mean of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Blocks inside several builds.
+    Blocks,
+    /// Blocks of one build: the time sufficed for no second one.
+    BlocksOfOneBuild,
+    /// Builds inside a run.
+    Builds,
+    /// This many runs.
+    Runs(usize),
+}
+
+impl Wide {
+    /// The cause and the remedy, with these standard deviations after the words.
+    fn text(&self, sigma: &str, other: &str) -> String {
+        let (values, others) = match self.level {
+            Level::Blocks => ("blocks", "builds"),
+            Level::BlocksOfOneBuild => ("blocks of the only build", "builds"),
+            Level::Builds => ("builds", "blocks"),
+            Level::Runs(_) => ("runs", "blocks"),
+        };
+        let remedy = match self.level {
+            Level::Blocks => "a quieter machine or more sampling.measurement_s helps".to_owned(),
+            Level::BlocksOfOneBuild => "more sampling.measurement_s fits more builds".to_owned(),
+            Level::Builds => "several runs say more (cargo xtask bench --repeat 4)".to_owned(),
+            Level::Runs(count) => {
+                format!("more runs narrow it (cargo xtask bench --repeat {})", 2 * count)
+            }
+        };
+        let other = self.other.map(|_| format!(" ({others}{other})")).unwrap_or_default();
+        format!("{values} differ by σ{sigma} %{other}: {remedy}")
+    }
+
+    /// The text without figures, which rows share, and this row's: `4.5 (1.4)`.
+    fn shared(&self) -> (String, String) {
+        let other = self.other.map(|other| format!(" ({})", percent(other)));
+        (format!("wide: {}", self.text("", "")), percent(self.sigma) + &other.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Wide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let other = self.other.map(|other| format!(" {} %", percent(other))).unwrap_or_default();
+        let text = self.text(&format!(" {}", percent(self.sigma)), &other);
+        write!(f, "the speed-up's interval is wide as {text}")
+    }
 }
 
 /// A side whose step took another time in its pair than while criterion sampled it.
@@ -157,33 +195,7 @@ impl fmt::Display for Caution {
                      ±{percent} % asked for; `sampling.measurement_s` gives it more"
                 )
             }
-            Self::OneBuild { within } => write!(
-                f,
-                "one build fitted into the time, whose blocks differ by σ {}: more time \
-                 (sampling.measurement_s) shows how much builds differ",
-                sigma(*within),
-            ),
-            Self::BuildsDiffer { within, between } => write!(
-                f,
-                "builds differ by σ {}, blocks by {}: several runs say more (cargo xtask bench \
-                 --repeat 4)",
-                sigma(*between),
-                sigma(*within),
-            ),
-            Self::BlocksDiffer { within, between } => write!(
-                f,
-                "blocks differ by σ {} (builds {}): a quieter machine or more time \
-                 (sampling.measurement_s) narrows it",
-                sigma(*within),
-                sigma(*between),
-            ),
-            Self::RunsDiffer { within, runs: RunsOf { count, between } } => {
-                write!(f, "runs differ by σ {}", sigma(*between))?;
-                if let Some(within) = within {
-                    write!(f, ", blocks by {}", sigma(*within))?;
-                }
-                write!(f, ": more runs narrow it (cargo xtask bench --repeat {})", 2 * count)
-            }
+            Self::Wide(wide) => wide.fmt(f),
             Self::Disagrees { quotient, moved } => {
                 write!(f, "the two medians give {}", units::ratio(*quotient, None))?;
                 match moved {
@@ -208,7 +220,25 @@ impl fmt::Display for Caution {
     }
 }
 
+impl Serialize for Caution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl Caution {
+    /// The text that a table says once for all its rows, and the figures in it that differ from row
+    /// to row.
+    pub fn shared(&self) -> (String, Option<String>) {
+        match self {
+            Self::Wide(wide) => {
+                let (text, figures) = wide.shared();
+                (text, Some(figures))
+            }
+            other => (other.to_string(), None),
+        }
+    }
+
     /// What qualifies a row's own numbers: of a row of several runs, in any of them.
     pub fn of_row(row: &Row) -> Vec<Self> {
         let time = row.time.as_ref().ok();
@@ -251,8 +281,9 @@ impl Caution {
     /// Why a speed-up's interval is wider than was asked for.
     fn of_wide(speedup: &Speedup) -> Self {
         let levels = speedup.levels;
-        if let Some(runs) = speedup.runs {
-            return Self::RunsDiffer { within: levels.within, runs };
+        if let Some(RunsOf { count, between }) = speedup.runs {
+            let level = Level::Runs(count);
+            return Self::Wide(Wide { level, sigma: between, other: levels.within });
         }
         let (Some(builds), Some(within), Some(between)) =
             (levels.builds, levels.within, levels.between)
@@ -262,11 +293,13 @@ impl Caution {
         // Either share of the variance of their mean.
         let of_builds = between * between / builds as f64;
         let of_blocks = within * within / speedup.blocks as f64;
-        match builds {
-            1 => Self::OneBuild { within },
-            _ if of_builds >= of_blocks => Self::BuildsDiffer { within, between },
-            _ => Self::BlocksDiffer { within, between },
-        }
+        Self::Wide(match builds {
+            1 => Wide { level: Level::BlocksOfOneBuild, sigma: within, other: None },
+            _ if of_builds >= of_blocks => {
+                Wide { level: Level::Builds, sigma: between, other: Some(within) }
+            }
+            _ => Wide { level: Level::Blocks, sigma: within, other: Some(between) },
+        })
     }
 
     /// Whether the pairs and the two times, of one run, cannot both be right.
@@ -289,8 +322,9 @@ impl Caution {
         (apart && distance > least).then_some(Self::Disagrees { quotient: quotient.ratio, moved })
     }
 
-    /// What differs between two records so that their pairs are of two experiments that do not compare.
-    /// Revisions may: the code of one case may have changed and that of the other not.
+    /// The difference of two records because of which their pairs are of two experiments that do not
+    /// compare. Revisions may differ: the code of one case may have changed and that of the other
+    /// not.
     pub fn apart(one: &Record, other: &Record) -> Option<&'static str> {
         let pairs = circumstances(one).into_iter().zip(circumstances(other));
         let mut differing = pairs.filter(|(one, other)| one != other).map(|((what, _), _)| what);
@@ -329,9 +363,9 @@ fn with_interval(time: &Time) -> Option<Ratio> {
     Some(Ratio { ratio: time.median_ns, low, high })
 }
 
-/// A standard deviation of logarithms as a percentage: `2.4 %`.
-fn sigma(value: f64) -> String {
-    format!("{} %", units::significant(value * 100.0, 2))
+/// A standard deviation of logarithms in percent: `2.4`.
+fn percent(sigma: f64) -> String {
+    units::significant(sigma * 100.0, 2)
 }
 
 fn is_wide(time: &Time) -> bool {

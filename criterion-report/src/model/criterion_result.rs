@@ -1,6 +1,6 @@
-//! What criterion holds of one benchmark, in criterion's own words: `benchmark.json`,
-//! `estimates.json` and `sample.json` of criterion 0.8.2. Fields that other versions lack, or that
-//! only exchange formats need, may be absent; unknown ones are ignored.
+//! Criterion's files of one benchmark, in criterion's own words: `benchmark.json`, `estimates.json`
+//! and `sample.json` of criterion 0.8.2. Fields that other versions lack, or that only exchange
+//! formats need, may be absent; unknown ones are ignored.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub struct Estimates {
     /// Median of the absolute deviations from it.
     #[serde(default)]
     pub median_abs_dev: Option<Estimate>,
-    /// Of linear sampling: the slope of the samples' times over their iterations.
+    /// The slope of the samples' times over their iterations; linear sampling alone has one.
     #[serde(default)]
     pub slope: Option<Estimate>,
     /// Standard deviation over the samples.
@@ -171,7 +171,7 @@ impl Estimate {
     }
 }
 
-/// Which of the files cannot be used, and why.
+/// The file that cannot be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
     /// `sample.json`.

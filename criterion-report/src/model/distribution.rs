@@ -24,7 +24,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// That of any times at all, in any order, none of them NaN.
+    /// The distribution of any times at all, in any order, none of them NaN.
     pub fn of(mut times_ns: Vec<f64>) -> Option<Self> {
         times_ns.sort_unstable_by(f64::total_cmp);
         let (&fastest, &slowest) = (times_ns.first()?, times_ns.last()?);
@@ -43,7 +43,7 @@ impl Distribution {
         })
     }
 
-    /// That of single calls: of the calls themselves where they are recorded, else of their
+    /// The distribution of single calls: of the calls themselves if they are recorded, else of their
     /// percentiles, which leave the quartiles and the fastest call open.
     pub fn of_calls(measures: &Measures) -> Option<Self> {
         let calls = measures.calls_ns.iter().map(|&ns| ns as f64).collect();

@@ -61,7 +61,7 @@ fn open(path: &Path, most: u64) -> io::Result<Take<File>> {
     Ok(File::open(path)?.take(about.len()))
 }
 
-/// As long as it was found: its end needs no look of its own.
+/// Reads the file at the length that was found: its end needs no look of its own.
 fn whole(mut file: Take<File>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(file.limit() as usize);
     file.read_to_end(&mut bytes)?;

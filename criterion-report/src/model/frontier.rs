@@ -23,8 +23,8 @@ pub struct TradeOff {
 }
 
 impl TradeOff {
-    /// Those of all cases that have a speed-up and an accuracy, by full id. Siblings, which share
-    /// group and parameter, are weighed against each other whether a report shows them or not.
+    /// The trade-offs of all cases that have a speed-up and an accuracy, by full id. Siblings, which
+    /// share group and parameter, are weighed against each other whether a report shows them or not.
     pub fn all(report: &Report) -> HashMap<&str, Self> {
         let mut siblings: HashMap<(&str, &str), Vec<(&str, Self)>> = HashMap::new();
         for place in 0..report.rows().len() {
@@ -64,7 +64,7 @@ fn competes(row: &Row) -> bool {
         && operator.is_none_or(|work| work.implementation != Implementation::Stream)
 }
 
-/// Of each point whether no other is at least as high in both coordinates and higher in one. Equal
+/// For each point, whether no other is at least as high in both coordinates and higher in one. Equal
 /// points are on the front together.
 fn front(points: &[(f64, f64)]) -> Vec<bool> {
     let beaten =

@@ -60,7 +60,7 @@ impl Gain {
         statistics::verdict(&Ratio { ratio: self.ratio, low, high })
     }
 
-    /// That of a row's case over the case of `other`, both compared in pairs with the `baseline`
+    /// The gain of a row's case over the case of `other`, both compared in pairs with the `baseline`
     /// of their group.
     pub fn over(other: &Row, baseline: &CaseId, row: &Row) -> Result<Self, NoSpeedup> {
         let variant = || other.record.case.variant();
@@ -95,7 +95,8 @@ mod tests {
         Gain::over(&row(other), baseline, &row(record))
     }
 
-    /// Those of a group in which every candidate was the partner of the baseline, and of no other.
+    /// The records of a group in which every candidate was the partner of the baseline, and of no
+    /// other.
     fn records() -> Vec<Record> {
         let lines = "tests/fixtures/compiled-modes/criterion-torch/new/inference.jsonl";
         let lines = std::fs::read_to_string(lines).expect("readable");

@@ -139,7 +139,7 @@ fn sweeps(group: &str, fields: &[Field<'_>]) -> Vec<Heatmap> {
     maps.collect()
 }
 
-/// Where the name stands, which is appended if it is new.
+/// The place of a name, which is appended if it is new.
 fn index(names: &mut Vec<String>, name: &str) -> usize {
     names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_owned());

@@ -1,10 +1,10 @@
-//! Which machine a result is of: results of two machines are not compared.
+//! The machine of a result: results of two machines are not compared.
 
 use plan::{Device, Record};
 
-/// What two times have to share to be of one machine: processor, CPUs that the process may use and
-/// memory in GiB; of a CUDA case the GPU. The host's name is not part of it, since every job of a
-/// continuous integration has one of its own, nor is the version of anything that can be updated.
+/// The machine that two times have to share: processor, CPUs that the process may use and memory in
+/// GiB; for a CUDA case the GPU. The host's name is not part of it, since every job of a continuous
+/// integration has one of its own, nor is the version of anything that can be updated.
 pub fn fingerprint(record: &Record) -> String {
     let machine = machine(record);
     match (record.case.device, &record.environment.torch.cuda_device) {

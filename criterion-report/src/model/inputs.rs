@@ -19,8 +19,9 @@ use super::saved::Saved;
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// Where several runs were saved under that name with a number each: what each of them left, by its
-    /// name. Records, results and runs are then here alone; the remarks of all are in the other fields.
+    /// The inputs of each run by its name, if several runs were saved under the baseline's name with
+    /// a number each. Records, results and runs are then here alone; the remarks of all are in the
+    /// other fields.
     pub of_runs: Vec<(String, Inputs)>,
     /// One per `full_id`, in the order of the targets' names and of the lines.
     pub records: Vec<Box<Record>>,
@@ -35,9 +36,10 @@ pub struct Inputs {
     /// What criterion holds, by `full_id`. A folder left by an older run can claim an id a second
     /// time.
     pub results: HashMap<String, Vec<CriterionResult>>,
-    /// Of an exported file: why a case has no time, which follows from results that it leaves out.
+    /// Why a case of an exported file has no time, which follows from results that the file leaves
+    /// out.
     pub no_times: HashMap<String, NoTime>,
-    /// Of an exported file: the cases that its filter left out, which are not to be shown.
+    /// The cases that the filter of an exported file left out, which are not to be shown.
     pub left_out: HashSet<String>,
     /// Ids in criterion's folder that no record has: other benchmarks of the same package.
     pub foreign: Vec<String>,

@@ -126,7 +126,7 @@ fn begun(line: &[u8]) -> Option<Begun> {
     }
     let beginning = RefCell::default();
     let mut text = serde_json::Deserializer::from_slice(line);
-    // That it fails is known.
+    // The text is known to fail: its beginning is all that is wanted.
     text.deserialize_map(Keep(&beginning)).ok();
     let Beginning { full_id, run_id } = beginning.into_inner();
     full_id.zip(run_id).map(|(full_id, run_id)| Begun { full_id, run_id })

@@ -1,4 +1,4 @@
-//! Where results lie.
+//! The folders in which results lie.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -110,7 +110,7 @@ impl Measure {
             gain(e.comparison?.gain.as_ref().ok()?)
         }),
         Self::bigger("speedup-over-unquantized", "speed-up over the compiled baseline", "x", |e| {
-            // Of what is not compiled it is the one above.
+            // A case that is not compiled has the measure above.
             gain(e.compilation.and(e.quantization)?.gain.as_ref().ok()?)
         }),
         Self::bigger("speedup-over-eager", "speed-up over the same run eagerly", "x", |e| {

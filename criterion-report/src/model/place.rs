@@ -1,10 +1,11 @@
-//! Where and how something was measured: what a choice between variants depends on.
+//! The place of a measurement: the machine and the way, on which a choice between variants depends.
 
 use std::fmt;
 
 use plan::{Allocator, CacheMode, Device, Record, Threads};
 
-/// Where and how a case was measured. What holds at one place says nothing of another.
+/// The machine and the way in which a case was measured. A result at one place says nothing of
+/// another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Kind of device.
@@ -20,7 +21,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// That of a record.
+    /// The place of a record.
     pub fn of(record: &Record) -> Self {
         let environment = &record.environment;
         let settings = &record.case.settings;

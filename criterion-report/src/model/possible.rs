@@ -1,5 +1,5 @@
-//! What a number in a file can be. JSON has neither NaN nor infinity; what is left to refuse are
-//! numbers that are no measurement and that would spoil every ratio, sum and axis they come to.
+//! Checks the numbers in a file. JSON has neither NaN nor infinity; the rest to refuse are numbers
+//! that are no measurement and that would spoil every ratio, sum and axis they come to.
 
 use plan::{Accuracy, CaseId, Pair, Range, Record};
 
@@ -227,7 +227,7 @@ fn accuracy(record: &Record) -> Vec<Number> {
     numbers
 }
 
-/// That what is lower by its name is not higher.
+/// Checks that a value that is lower by its name is not higher.
 fn in_order(record: &Record) -> Result<(), String> {
     let measures = &record.measures;
     let ordered = |of: &str, values: &[(&str, Option<f64>)]| {

@@ -75,8 +75,8 @@ impl Row {
     }
 }
 
-/// What is greater for the row that says most of a case: one with a time, then one that was measured,
-/// then a defect of the case.
+/// A key that is greater for the row that says most of a case: one with a time, then one that was
+/// measured, then a defect of the case.
 fn weight(row: &Row) -> (bool, bool, bool) {
     let outcome = &row.record.outcome;
     (row.time.is_ok(), *outcome == Outcome::Measured, outcome.is_failure())

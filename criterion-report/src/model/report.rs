@@ -6,6 +6,7 @@ use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
 use rayon::prelude::*;
 use regex::Regex;
 
+use super::caution::Caution;
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
 use super::inputs::Inputs;
@@ -35,31 +36,27 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     /// What qualifies the case's numbers and its comparisons, each text once.
-    pub fn cautions(&self) -> Vec<String> {
+    pub fn cautions(&self) -> Vec<Caution> {
         let compared = [self.comparison, self.quantization, self.compilation];
         let compared = compared.into_iter().flatten();
         let compared = compared.flat_map(|comparison| &comparison.cautions);
-        let mut texts = Vec::new();
-        for text in self.row.cautions().iter().chain(compared).map(ToString::to_string) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        texts
+        let mut texts = HashSet::new();
+        let cautions = self.row.cautions().into_iter().chain(compared.cloned());
+        cautions.filter(|caution| texts.insert(caution.to_string())).collect()
     }
 }
 
-/// Which cases a report shows. Those left out still serve as baselines of those shown, except for
-/// those of other modes, which are not even read unless they are asked for.
+/// Selects the cases that a report shows. The others still serve as baselines, except for cases of
+/// other modes, which are not even read unless they are asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection<'a> {
-    /// Those of these modes; of all of them without.
+    /// Cases of these modes; of all modes if absent.
     pub modes: Option<&'a [Mode]>,
     /// Besides those, the cases of these modes are read and not shown.
     pub beside: &'a [Mode],
-    /// Those whose id matches.
+    /// Cases whose id matches.
     pub filter: Option<&'a Regex>,
-    /// Those that the latest run of their bench target selected.
+    /// Only cases that the latest run of their bench target selected.
     pub latest: bool,
 }
 
@@ -273,7 +270,7 @@ fn arranged(rows: Vec<Row>) -> Vec<Row> {
     placed.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Where each row comes: behind the first of its group, of its parameter, and of its plain sibling.
+/// The place of each row: behind the first of its group, of its parameter, and of its plain sibling.
 fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
     let variants: Vec<String> =
         rows.par_iter().map(|row| plain(row.record.case.work.clone()).variant()).collect();
@@ -330,7 +327,7 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3]
     let baseline_id = id(baseline, work.baseline(), row);
     let comparison = Comparison::of(baseline_id.as_ref(), baseline, row);
     let (Some(_), Some(baseline_id)) = (work.compile(), baseline_id) else {
-        // What is not compiled is quantized against the baseline itself.
+        // A case that is not compiled is quantized against the baseline itself.
         return [Some(comparison.clone()), Some(comparison), None];
     };
     let against = |variant: String| {

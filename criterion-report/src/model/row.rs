@@ -26,8 +26,8 @@ pub struct Row {
     pub runs: Vec<InRun>,
     /// Set when a later run selected the case and ended before it left a new record.
     pub outdated: Option<String>,
-    /// Where the record's run stands among those of the baseline, in the order in which they ran, from
-    /// 1; 0 where there is no such run.
+    /// The place of the record's run among those of the baseline, in the order in which they ran,
+    /// from 1; 0 if there is no such run.
     pub run_place: usize,
 }
 
@@ -118,7 +118,7 @@ impl Row {
         itself.into_iter().chain(self.runs.iter().filter_map(|run| run.row.as_ref().ok()))
     }
 
-    /// What is greater for a record that was written later: clocks decide within a run, and where
+    /// A key that is greater for a record that was written later: clocks decide within a run, and if
     /// nothing is known of the runs.
     pub fn recency(&self) -> (usize, u64) {
         (self.run_place, self.record.timestamp)

@@ -77,8 +77,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Those of `runs`, the oldest first as far as clocks tell, that concern `baseline`; `recorded` are
-    /// the ids of the runs that left records in it, `written` those that wrote the last one of each case.
+    /// The runs that concern `baseline`, the oldest first as far as clocks tell. `recorded` are the
+    /// ids of the runs that left records in it, `written` those that wrote the last one of each case.
     pub fn of(
         runs: Vec<Run>,
         baseline: &str,
@@ -95,12 +95,12 @@ impl Runs {
         Self::from(in_order(runs.into_iter().filter(concerns).collect(), written))
     }
 
-    /// Those of several names, in the order of the names.
+    /// The runs of several names, in the order of the names.
     pub fn of_all(each: Vec<Self>) -> Self {
         Self::from(each.into_iter().flat_map(|of_name| of_name.runs).collect())
     }
 
-    /// Where each run stands among them, from 1; of no other run is anything known.
+    /// The place of each run among them, from 1. Nothing is known of other runs.
     pub fn places(&self) -> HashMap<&str, usize> {
         let ids = self.runs.iter().map(|run| run.manifest.run_id.as_str());
         ids.zip(1..).collect()
@@ -122,7 +122,7 @@ impl Runs {
 
     /// The latest run of each bench target.
     pub fn latest(&self) -> BTreeMap<&str, &RunManifest> {
-        // Of equal keys the last is kept.
+        // The map keeps the last of equal keys.
         self.runs.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
     }
 
@@ -132,7 +132,7 @@ impl Runs {
         self.targets.contains(plan::target_of(id)) && !self.selected.contains(id)
     }
 
-    /// What the runs with these ids found wrong with the machine: of warnings that differ in their
+    /// The warnings about the machine of the runs with these ids: of warnings that differ in their
     /// figures only, the latest run's.
     pub fn warnings(&self, run_ids: &HashSet<&str>) -> Vec<String> {
         let runs = self.runs.iter().map(|run| &run.manifest);
@@ -148,7 +148,7 @@ impl Runs {
         warnings.into_iter().cloned().collect()
     }
 
-    /// What the runs with these ids asked the machine, each check once: of several answers the worst,
+    /// The checks of the machine of the runs with these ids, each once: of several answers the worst,
     /// of equally bad ones the latest run's.
     pub fn checks(&self, run_ids: &HashSet<&str>) -> Vec<Check> {
         self.findings(run_ids).into_iter().map(|(_, check)| check.clone()).collect()
@@ -226,7 +226,7 @@ fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
     let places: HashMap<&str, usize> =
         runs.iter().enumerate().map(|(place, run)| (&*run.manifest.run_id, place)).collect();
     let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); runs.len()];
-    // That an ended run has recorded all is certain, and comes first: it is not contradicted.
+    // An ended run has certainly recorded all. It comes first: nothing contradicts it.
     for is_ended in [true, false] {
         for (place, run) in runs.iter().enumerate() {
             if run.manifest.finished.is_some() != is_ended {

@@ -11,7 +11,7 @@ use super::records::RecordsError;
 pub struct Saved {
     /// Folders of records, in the order of their numbers; the name itself where there are no numbers.
     pub names: Vec<String>,
-    /// That the name itself has records besides, which do not count.
+    /// A note if the name itself has records besides, which do not count.
     pub left_out: Option<String>,
 }
 

@@ -39,8 +39,8 @@ pub struct Speedup {
     pub runs: Option<RunsOf>,
 }
 
-/// What the blocks of a speed-up are of, and by how much they differ. Nothing is known where the
-/// interval is that of the blocks of one build: in records of older versions.
+/// The builds of a speed-up's blocks, and by how much both differ. Nothing is known in records of
+/// older versions, whose interval is that of the blocks of one build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Levels {
     /// Fresh builds of both sides.
@@ -113,7 +113,7 @@ impl Speedup {
         }
     }
 
-    /// That of the pairs of several runs, of which there is at least one.
+    /// The speed-up of the pairs of several runs, of which there is at least one.
     fn of_runs(pairs: &[&Pair]) -> Result<Self, NoSpeedup> {
         let runs: Option<Vec<statistics::Run>> = pairs.iter().map(|pair| run_of(pair)).collect();
         let found = runs.as_deref().and_then(statistics::runs_ratio);

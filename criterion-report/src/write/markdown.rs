@@ -37,7 +37,7 @@ fn one_line(text: &str) -> String {
 /// Somebody else's text on one line, which is no markup and calls nobody; code in it stays code.
 pub fn plain(text: &str) -> String {
     let text = one_line(text);
-    // Of longer fences it would not be known what they enclose.
+    // Longer fences do not tell what they enclose.
     if text.contains("``") {
         return escape(&text);
     }

@@ -245,7 +245,7 @@ pub(crate) fn print(out: &mut dyn Write, text: &str) -> Result<Notes> {
     Ok(Notes::new())
 }
 
-/// That rows of earlier runs are among those shown, and what leaves them out.
+/// Says that rows of earlier runs are among those shown, and what leaves them out.
 pub(crate) fn earlier(report: &Report) -> Option<String> {
     let rows = units::count(report.entries().count(), "row");
     match report.earlier {

@@ -9,7 +9,7 @@ use crate::visible;
 /// How a piece of text stands out, where colour is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Paint {
-    /// As it is.
+    /// Unchanged text.
     #[default]
     Plain,
     /// Headings.
@@ -91,7 +91,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Where a column's text stands.
+/// The side of a column on which its text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Flush left.

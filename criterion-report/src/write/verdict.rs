@@ -15,7 +15,7 @@ pub const fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Of what a speed-up's interval lets one say.
+/// The paint of what a speed-up's interval lets one say.
 pub const fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Faster => Paint::Good,
@@ -25,7 +25,7 @@ pub const fn of_verdict(verdict: Verdict) -> Paint {
     }
 }
 
-/// Of what a speed-up is worth.
+/// The paint of what a speed-up is worth.
 pub fn of_benefit(benefit: Benefit) -> Paint {
     match benefit {
         Benefit::Of(Band::Strong | Band::Moderate) => Paint::Good,
@@ -35,7 +35,7 @@ pub fn of_benefit(benefit: Benefit) -> Paint {
     }
 }
 
-/// Of what to do with a variant or a pattern.
+/// The paint of what to do with a variant or a pattern.
 pub const fn of_advice(advice: Advice) -> Paint {
     match advice {
         Advice::Fuse => Paint::Good,

@@ -152,7 +152,7 @@ fn upstream_defect_8_the_machine_is_in_the_file() {
     assert_eq!(profile.run_ids, ["20261120T134000Z-4242", "20261120T140000Z-4250"]);
 }
 
-/// Where both have a key, it means the same.
+/// A key that both have means the same.
 #[test]
 fn names_are_those_of_fusions_document() {
     let folder = "tests/fixtures/calibration/criterion";

@@ -11,10 +11,10 @@ mod summary;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use common::{fixture, report};
+use common::{copied, fixture, report};
 use criterion_report::model::calibration::{
     FusionAdvice, FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource,
     Preset, Profile, Request, calibrate,
@@ -57,8 +57,7 @@ fn edited(edit: impl Fn(&str) -> String) -> (tempfile::TempDir, Report) {
 
 /// The fixture, its records of a bench target edited.
 fn edited_in(target: &str, edit: impl Fn(&str) -> String) -> (tempfile::TempDir, Report) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    copy(&fixture("calibration"), folder.path());
+    let folder = copied("calibration");
     let records = folder.path().join(format!("criterion-torch/new/{target}.jsonl"));
     let text = fs::read_to_string(&records).expect("readable");
     let lines: String = text.lines().map(|line| edit(line) + "\n").collect();
@@ -67,19 +66,6 @@ fn edited_in(target: &str, edit: impl Fn(&str) -> String) -> (tempfile::TempDir,
     let location = Location::at(folder.path().join("criterion"));
     let report = Report::read(&location, "new", Selection::default()).expect("readable");
     (folder, report)
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let there = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            fs::create_dir_all(&there).expect("created");
-            copy(&entry.path(), &there);
-        } else {
-            fs::copy(entry.path(), there).expect("copied");
-        }
-    }
 }
 
 /// Equal, but for the last digit that the JSON parser may get wrong.

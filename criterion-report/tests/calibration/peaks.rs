@@ -29,7 +29,7 @@ fn upstream_defect_7_the_ridge_decides_what_bounds_an_operation() {
     assert_eq!((small.memory_bound, small.compute_bound), (Some(true), Some(false)));
     let large = found(&profile, Probe::Matmul, 1024);
     assert_eq!((large.memory_bound, large.compute_bound), (Some(false), Some(true)));
-    // Of a machine with less arithmetic the same operation is compute-bound.
+    // On a machine with less arithmetic the same operation is compute-bound.
     let other = super::profile(&Request { peak_gflops: Some(80.0), ..REQUEST });
     assert_eq!(found(&other, Probe::Matmul, 128).memory_bound, Some(false));
 }

@@ -1,4 +1,4 @@
-//! Which rows a profile is made of, and what it says of them.
+//! The rows that a profile is made of, and what it says of them.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn a_profile_is_of_one_machine() {
     let error = calibrate(&report, &REQUEST).expect_err("two machines").to_string();
     assert!(error.contains("bench-1: AMD") && error.contains("bench-2: AMD"), "{error}");
     assert!(error.contains("--latest"), "{error}");
-    // Of fusions as of operations.
+    // Fusions are checked as operations are.
     for field in [("bench-1", "bench-2"), ("EPYC 7763", "EPYC 9755")] {
         let (_folder, report) = edited_in("fusion", |line| line.replace(field.0, field.1));
         let error = calibrate(&report, &REQUEST).expect_err("two machines").to_string();

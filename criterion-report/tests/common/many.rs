@@ -1,4 +1,4 @@
-//! What runs of thousands of cases leave, made here: every mode, criterion's three files of a
+//! Makes the files that runs of thousands of cases leave: every mode, criterion's three files of a
 //! hundred samples each under `new` and `base`, records of the size that benchmarks write.
 //!
 //! Every number follows from the case's id and the name that it is saved under.

@@ -6,14 +6,16 @@ pub mod many;
 pub mod skip;
 pub mod sweep;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use criterion_report::model::{Location, RecordsError, Report, Selection};
 use criterion_report::write::{Target, Writer};
 use plan::{Pair, Stop};
 use regex::Regex;
+use tempfile::TempDir;
 
-/// Of the interval of [`pair_of`], as a share of its ratio.
+/// Half-width of the interval of [`pair_of`], as a share of its ratio.
 pub const PAIR_HALF_WIDTH: f64 = 0.01;
 
 /// Interleaved runs of a case and `against`.
@@ -44,6 +46,27 @@ pub fn fixture(name: &str) -> PathBuf {
     let folder = PathBuf::from("tests/fixtures").join(name);
     assert!(folder.is_dir(), "no fixture {name}");
     folder
+}
+
+/// A copy of a fixture that a test may change.
+pub fn copied(name: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    copy(&fixture(name), folder.path());
+    folder
+}
+
+/// Copies what lies in one folder into another one, over files of the same name.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("created");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).expect("copied");
+        }
+    }
 }
 
 pub fn try_report(name: &str, baseline: &str, filter: &str) -> Result<Report, RecordsError> {

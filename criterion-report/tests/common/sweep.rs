@@ -22,7 +22,7 @@ pub const RECIPES: [&str; 10] = [
     "int4wo-128",
     "fp6",
 ];
-/// Of these many cases one failed.
+/// One case in so many failed.
 pub const FAILED_EVERY: usize = 97;
 const GROUP: &str = "inference/sweep/linear/cpu";
 

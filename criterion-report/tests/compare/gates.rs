@@ -38,7 +38,7 @@ fn a_gate_that_nothing_was_put_to_has_not_held() {
     let nothing = "--fail-on: not one case could be compared";
     let said = folder.says(2, &["compare", "tested", "also", "--fail-on", "regression"]);
     assert!(said.contains(nothing), "{said}");
-    // Of two sides without a common case one is all missing, and the other all new.
+    // If two sides have no common case, one is all missing and the other all new.
     let others = |launch| {
         let mut fixture = main_branch(launch);
         fixture.cases.truncate(1);

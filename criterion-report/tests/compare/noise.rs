@@ -112,7 +112,7 @@ fn aa_takes_launches_of_one_clean_revision_and_machine() {
 #[test]
 fn another_aa_widens_by_what_both_show() {
     let folder = Folder::new();
-    // Of the first, all cases are noisy; of the second, one, and it is quiet.
+    // All cases of the first are noisy; the second has one, and it is quiet.
     let noisy =
         |launch| clean(main_branch(launch)).edit("kernels/", |it| wobble(it, launch, 1_000_000));
     folder.save("noisy", 6, noisy);
@@ -150,6 +150,6 @@ fn an_energy_s_deviation_is_of_the_launches_that_have_one() {
     let scan = &cases["kernels/default/scan/cpu/kernel/f32-4096"];
     assert_eq!((&scan["launches"], &scan["energy_launches"]), (&5.into(), &3.into()));
     assert!(scan["energy"].as_f64().is_some_and(|sigma| sigma > 0.0), "{scan}");
-    // Where all launches have it, one number says it.
+    // One number says what all launches have.
     assert_eq!(cases["kernels/default/gemv/cpu/kernel/f32-4096"].get("energy_launches"), None);
 }

@@ -140,7 +140,7 @@ fn with_one_launch_per_side_the_stored_floor_keeps_false_alarms_away() {
 
 #[test]
 fn a_floor_of_nothing_would_see_regressions_everywhere() {
-    // That the tests above can fail: noise within the launches alone explains none of it.
+    // The tests above can fail: noise within the launches alone explains none of it.
     let cases = cases();
     let mut random = Random(5);
     let mut one = |name: &str| side(name, 1, &cases, |_| 1.0, &mut random);

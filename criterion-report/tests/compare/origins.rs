@@ -43,7 +43,7 @@ fn sides_are_names_folders_and_earlier_reports() {
         assert_eq!(cases.len(), KERNELS.len(), "{side}");
         assert_ne!(cases[0]["verdict"], "missing", "{side}");
     }
-    // What files hold of it: all, or times alone.
+    // Files hold all of it, or times alone.
     for (format, measures) in [("json", 4), ("jsonl", 4), ("critcmp", 1)] {
         let file = format!("main.{format}");
         folder.out(0, &["export", format, "--baseline", "main", "--output", &file]);

@@ -104,7 +104,7 @@ fn hud_s_speed_up_by_hand() {
         let time = found.of_measure(Measure::Time).expect("a time");
         assert_eq!(time.verdict, Equivalent, "{b:?}");
     }
-    // What both measures say is said once.
+    // A finding of both measures is said once.
     let found = judged(Policy::Hud, with(&a), with(&[1.0]));
     assert_eq!(found.reason, "insufficient_data: B has one launch, the rule needs two");
 }

@@ -194,7 +194,7 @@ fn energy_left_open_is_no_verdict_on_the_case_unless_it_differs() {
     assert!(found.reason.contains("energy: 20.0 % more"), "{}", found.reason);
     let found = compared([with(1.0)], [with(1.2)], Floors::Ignored);
     assert_eq!((found.verdict, energy(&found)), (Regressed, Some(Regressed)));
-    // What the idle machine would have taken has no ratio.
+    // An energy below that of the idle machine has no ratio.
     let found = compared([with(1.0)], [with(-0.1)], Floors::Ignored);
     assert_eq!((found.verdict, energy(&found)), (Equivalent, Some(NotCompared)));
 }

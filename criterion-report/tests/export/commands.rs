@@ -67,7 +67,7 @@ fn what_is_left_out_by_name_or_by_age_is_in_no_export() {
             let (whole, _) = run(&format!("{export} {}", of(fixture)));
             let (part, found) = run(&format!("{export} {} {option}", of(fixture)));
             assert_eq!(found, Some(0), "{export} {option}");
-            // Of what is bigger than better a baseline alone may have none.
+            // A baseline alone may have no value of which more is better.
             assert!(whole.contains(goes) && part.contains(stays), "{export} {option}: {part}");
             assert_eq!(part.contains(goes), is_whole, "{export} {option}: {part}");
             assert!(!is_whole || part.contains(r#""shown":false"#), "{export} {option}");

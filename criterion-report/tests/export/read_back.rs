@@ -51,7 +51,7 @@ fn every_writer_writes_the_same_from_the_file_as_from_the_folder() {
         let whole = report(name);
         for format in [Format::Json, Format::Jsonl] {
             let path = exported(&whole, format.clone(), folder.path());
-            // What differs between the two shows in what is written of them.
+            // A difference between the two shows in what is written of them.
             let writers = match format {
                 Format::Json => writers(),
                 _ => vec![writer("export json")],

@@ -54,7 +54,7 @@ fn files_of_every_kind() {
     assert!(code == 2 && text.starts_with("1 file checked: 0 errors"), "{text}");
 }
 
-/// Of lines a bad one costs itself: the others are checked, and the exit code says that one was.
+/// A bad line costs itself only: the others are checked, and the exit code says that one was bad.
 #[test]
 fn a_line_that_is_no_json_is_named_and_the_rest_is_checked() {
     let (text, code) = run(&["torn-line.json"]);

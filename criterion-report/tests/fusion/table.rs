@@ -9,7 +9,7 @@ fn the_table_at_every_width() {
     assert_snapshot!("fusion-table-narrow", write_on(Some(64), &TABLE, &report));
     for width in [60, 80, 100, 120, 160] {
         let text = write_on(Some(width), &TABLE, &report);
-        // What is left at last, names and speed-ups, needs this much.
+        // The last columns, names and speed-ups, need this much.
         let long = text.lines().find(|line| line.chars().count() > width.max(67));
         assert_eq!(long, None, "{width}");
     }
@@ -48,7 +48,7 @@ fn nothing_is_dropped() {
     assert_eq!(unsupported["outcome"], "unsupported");
     assert!(unsupported["reason"].as_str().expect("a reason").contains("no fuser on the CPU"));
     assert_eq!(unsupported["no_speedup_reason"], "it is not measured");
-    // What is computed needs no run.
+    // Computed values need no run.
     assert_eq!(unsupported["flops"], 67_174_400);
     for key in ["fused_latency_ms", "fused_gflops", "speedup_factor", "benefit"] {
         assert_eq!(unsupported[key], Value::Null, "{key}");

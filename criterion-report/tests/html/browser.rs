@@ -66,7 +66,7 @@ impl Browser {
                      complaints.push(event.message)); addEventListener('unhandledrejection', \
                      (event) => complaints.push(String(event.reason)));";
         browser.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": watch }));
-        // What the browser's own first page asks for is no affair of the tests.
+        // The requests of the browser's own first page do not concern the tests.
         browser.post("/url", &json!({ "url": "about:blank" }));
         browser.complaints();
         browser.requests();

@@ -204,7 +204,7 @@ fn arrows_lead_from_mark_to_mark(browser: &Browser) {
     assert!(browser.text("#details-title").contains("/int8wo/"));
     browser.press(&[key::ESCAPE]);
     assert_eq!(mark(browser, "memory-chart"), 1);
-    // What is drawn anew, for another width or filter, keeps the focus where it was.
+    // A new drawing, for another width or filter, keeps the focus where it was.
     browser.act("document.getElementById('filter').dispatchEvent(new Event('input'))");
     assert_eq!(mark(browser, "memory-chart"), 1);
     // Tab leaves the chart, and comes back to the mark that was left.

@@ -1,4 +1,4 @@
-//! Where cases stand in the roofline and between speed and accuracy.
+//! The places of cases in the roofline and between speed and accuracy.
 
 use std::collections::BTreeSet;
 

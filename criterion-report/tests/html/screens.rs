@@ -208,7 +208,7 @@ fn paper_is_light_and_has_no_controls(browser: &Browser) {
     let controls = "return [...document.querySelectorAll('button:not(.case), a, dialog, \
                     input[type=checkbox]')].filter((it) => it.checkVisibility()).length";
     assert_eq!(browser.get(controls), 0);
-    // What is shown of all is said.
+    // The page says how many of all are shown.
     let chosen = "return ['filter-text', 'filter-count', 'frontier-group'].every((id) => \
                   document.getElementById(id).checkVisibility())";
     assert_eq!(browser.get(chosen), true);

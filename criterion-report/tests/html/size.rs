@@ -24,7 +24,7 @@ fn ten_thousand_cases_respond() {
         assert!(elements < ELEMENTS, "{what}: {elements} elements");
     };
     few("at first");
-    // What is not shown is said.
+    // The page says what is not shown.
     assert!(browser.text("#speedup-chart").contains("First 40 of "));
     assert!(browser.text("#frontier-chart").contains("1200 of 9897 cases"));
 

@@ -35,7 +35,7 @@ fn timing_is_of_the_single_calls() {
     close(&timing["latency_ms_max"], 6.0);
     assert_eq!(timing["iterations"], 4);
     assert_eq!(timing["raw_times_ms"], serde_json::json!([2.0, 4.0, 4.0, 6.0]));
-    // What four calls cannot show is not made up.
+    // Values that four calls cannot show are not made up.
     assert_eq!(
         (&timing["latency_ms_p90"], &timing["latency_ms_p99"]),
         (&Value::Null, &Value::Null)
@@ -110,7 +110,7 @@ fn a_foreign_estimate_is_nobodys_time() {
     assert_eq!(entry["criterion"], Value::Null);
     let reason = entry["no_criterion_reason"].as_str().expect("a reason");
     assert!(reason.starts_with("stale: criterion's estimate is of another run"), "{reason}");
-    // What the record holds itself is of this run.
+    // The record's own values are of this run.
     assert_eq!(entry["success"], true);
     close(&entry["timing"]["latency_ms_max"], 2.02);
     assert_eq!((&entry["gflop_per_s"], &entry["error_message"]), (&Value::Null, &Value::Null));

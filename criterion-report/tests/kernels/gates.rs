@@ -223,7 +223,7 @@ fn the_launches_of_a_baseline_say_what_one_does_not_show() {
     };
     assert_eq!((gemv(&one).0.len(), gemv(&one).1.len()), (1, 0), "{one}");
     assert_eq!((gemv(&all).0.len(), gemv(&all).1.len()), (0, 1), "{all}");
-    // What is far from all of them is one.
+    // A latency that is far from all of theirs is a regression.
     let poisson = format!("\"{POISSON}/kernel/f64-64x64x64-1e-6\" \"latency\"");
     assert!(ids(&all["regressions"]).contains(&poisson), "{all}");
     assert_eq!(all["regressions"][0]["interval"]["confidence_level"], 0.95);

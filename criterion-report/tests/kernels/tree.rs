@@ -286,7 +286,7 @@ fn every_problem_is_seen_and_columns_without_a_value_are_not() {
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     assert!(names.iter().all(|name| text.contains(&format!("\n**{name}**, "))), "{text}");
-    // Of four the best and the last.
+    // The best and the last of four are listed.
     assert!(text.contains("| 1 | kernel |") && text.contains("| 4 | c |"), "{text}");
     assert!(!text.contains("| 2 | a |"), "{text}");
     assert!(text.contains("| p90 (ms) |") && !text.contains("p99 (ms)"), "{text}");

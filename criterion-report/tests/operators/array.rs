@@ -151,7 +151,7 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     );
 }
 
-/// Where python3 is at hand, the scripts of upstream's document, of another operator.
+/// If python3 is at hand, the scripts of upstream's document run, for another operator.
 #[test]
 fn upstreams_scripts_run() {
     const SCRIPTS: &str = r#"

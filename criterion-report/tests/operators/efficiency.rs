@@ -1,6 +1,8 @@
 //! The share of the machine's limit.
 
-use criterion_report::model::{Efficiency, EfficiencySource, NoEfficiency, OperatorResult, Report};
+use criterion_report::model::{
+    Caution, Efficiency, EfficiencySource, NoEfficiency, OperatorResult, Report,
+};
 use plan::Cache;
 
 use super::*;
@@ -109,7 +111,8 @@ fn without_a_pair_the_times_decide_and_that_is_said() {
         assert!((interval.high - 0.9 * (1.0 + half) / (1.0 - half)).abs() < 1e-6);
         let results = OperatorResult::all(&report);
         let cautions = &result(&results, RUST).cautions;
-        assert!(cautions.iter().any(|it| it.contains("two times of two moments")), "{cautions:?}");
+        let said = |it: &Caution| it.to_string().contains("two times of two moments");
+        assert!(cautions.iter().any(said), "{cautions:?}");
     }
     // The pair of a row without a usable time says enough.
     let stale = quick().edit(RUST, |it| it.ns = Some(7));
@@ -133,7 +136,8 @@ fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
     let results = OperatorResult::all(&later);
     let rust = result(&results, RUST);
     assert!(rust.efficiency.is_ok());
-    assert!(rust.cautions.contains(&"`stream`, its limit, is of another run".to_owned()));
+    let said = Caution::Note("`stream`, its limit, is of another run".to_owned());
+    assert!(rust.cautions.contains(&said), "{:?}", rust.cautions);
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn what_fits_a_cache_has_the_caches_bandwidth() {
     assert_eq!(ceiling(192), (30.0, "memory".to_owned(), false));
     assert_eq!(ceiling(4096), (30.0, "memory".to_owned(), false));
     assert_eq!(ceiling(16384), (30.0, "memory".to_owned(), true));
-    // Of a cache that was not measured nothing is known.
+    // Nothing is known of a cache that was not measured.
     assert_eq!(ceiling(64), (30.0, "memory".to_owned(), false));
     let text = write(&TABLE, &calibrated_of(&config(4096)).report(""));
     assert!(text.contains("its tensors may lie in caches in part"), "{text}");

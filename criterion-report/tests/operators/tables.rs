@@ -38,7 +38,7 @@ fn the_tables_at_every_width() {
         for writer in [TABLE, by(Axis::Batch), by(Axis::Dimension)] {
             for width in [60, 80, 100, 120, 160] {
                 let text = write_on(Some(width), &writer, &report);
-                // What is left at last, names, times, speed-ups and shares, needs this much.
+                // The last columns, names, times, speed-ups and shares, need this much.
                 let long = text.lines().find(|line| line.chars().count() > width.max(76));
                 assert_eq!(long, None, "{width}");
             }

@@ -15,7 +15,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As errors call it.
+    /// The name that errors give it.
     pub(super) const fn described(self) -> &'static str {
         match self {
             Self::Flag => "true or false",
@@ -117,7 +117,7 @@ impl Fact {
         match self {
             Self::Backend => Some([Device::Cpu, Device::Cuda].map(Device::as_str).to_vec()),
             Self::Precision => Some(Dtype::PRECISIONS.iter().map(|it| it.precision()).collect()),
-            // Those of `std::env::consts`, by which the facts are set.
+            // The facts are set by `std::env::consts`, which has these words.
             Self::Os => Some(
                 ["linux", "macos", "windows", "freebsd", "netbsd", "openbsd", "android", "ios"]
                     .to_vec(),

@@ -44,7 +44,7 @@ fn column(text: &str, rest: &str) -> usize {
     text[..text.len() - rest.len()].chars().count() + 1
 }
 
-/// Of a name: nothing of it is written with other letters.
+/// Whether a name may have this letter. Nothing in it is written with other letters.
 fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }

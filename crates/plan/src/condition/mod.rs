@@ -17,7 +17,7 @@ pub use fact::{Fact, FactValue, Kind};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("column {column}: {message}")]
 pub struct ConditionError {
-    /// Where in the text, in characters counted from 1.
+    /// Its place in the text, in characters counted from 1.
     pub column: usize,
     /// What is wrong.
     pub message: String,

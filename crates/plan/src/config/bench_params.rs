@@ -93,7 +93,7 @@ const KEYS: &[&str] = &[
 /// The one of our own keys that does nothing for a kernel.
 const COMPILES: &str = "compile_timeout_s";
 
-/// Where a kernel can run.
+/// Devices on which a kernel can run.
 const BACKENDS: &[Device] = &[Device::Cpu, Device::Cuda];
 
 /// Reads what `bench` says of the kernel, on top of what the config says for all.
@@ -284,14 +284,14 @@ fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
 
 /// The fields that a condition can ask for.
 struct Facts {
-    /// Those of the struct that are no lists.
+    /// Fields of the struct that are no lists.
     declared: Vec<(String, Kind)>,
-    /// Those of them that every problem size gives.
+    /// The declared fields that every problem size gives.
     given: Vec<(String, Kind)>,
 }
 
 impl Facts {
-    /// Of problem sizes that are wrong, all count as given.
+    /// If the problem sizes are wrong, all fields count as given.
     fn new(kernel: &Kernel, sizes: Option<&[ProblemSize]>) -> Self {
         let scalar = |field: &Field| match field.kind {
             FieldType::Scalar(of) => Some((field.name.clone(), of.kind())),

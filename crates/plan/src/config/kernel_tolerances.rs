@@ -91,7 +91,7 @@ impl Tolerances {
         Some(tolerances)
     }
 
-    /// Those of a case in this precision.
+    /// The tolerances of a case in this precision.
     pub(crate) fn of(&self, dtype: Dtype) -> KernelTolerances {
         KernelTolerances {
             rmse: self.rmse.of(dtype),

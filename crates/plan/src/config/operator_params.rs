@@ -18,7 +18,7 @@ pub struct OperatorParams {
     pub operators: Vec<Operator>,
     /// Sizes: every batch size with every sequence length and every dimension.
     pub sizes: Vec<OperatorShape>,
-    /// Who computes them; those that are made for the device when absent.
+    /// The implementations to measure; if absent, the ones made for the device.
     pub implementations: Option<Vec<Implementation>>,
     /// Modes of `torch.compile`: those that run ATen's operations eagerly get a sibling compiled in
     /// each.
@@ -139,8 +139,8 @@ fn operator_or_all(node: &Node<'_>) -> Option<Vec<Operator>> {
     }
 }
 
-/// What upstream's name of an operator is here. Its Loss is the squared error alone, where its
-/// document has the cross entropy too.
+/// Our name for upstream's name of an operator. Its Loss is the squared error alone here; its
+/// document has the cross entropy, too.
 fn upstream_name(text: &str) -> Option<String> {
     let text = text.to_lowercase();
     if text == "loss" {

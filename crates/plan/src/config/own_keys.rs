@@ -23,7 +23,7 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "analysis",
 ];
 
-/// Those that concern models alone.
+/// Keys that concern models alone.
 pub(super) const MODEL_OWN_KEYS: &[&str] = &["out", "packed"];
 
 /// What they say.

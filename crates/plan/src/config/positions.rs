@@ -1,4 +1,4 @@
-//! Where each key and value of a YAML document stands.
+//! Positions of each key and value of a YAML document.
 //!
 //! `serde_yaml` says what a document means but not where; this second, event-level reading of the
 //! same text says only where. It is consulted when there is an error to report.

@@ -90,7 +90,7 @@ pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k st
     names.filter(|name| !given.contains_key(*name)).collect()
 }
 
-/// That they have none.
+/// Says that these fields have no value.
 pub(super) fn no_value(kernel: &Kernel, missing: &[&str]) -> String {
     let (fields, file) = (missing.join("`, `"), &kernel.baseline().file);
     format!("no value for `{fields}` of `ProblemSize` in {file}, which has no `Default`")
@@ -173,7 +173,7 @@ fn scalar(node: &Node<'_>, kind: Scalar) -> Option<Value> {
             let whole = number
                 .and_then(|it| it.as_u64().map(i128::from).or_else(|| it.as_i64().map(i128::from)));
             match whole.filter(|whole| (least..=most).contains(whole)) {
-                // What is not negative fits the one, what is fits the other.
+                // Only u64 holds all positive numbers, and only i64 holds negative ones.
                 Some(whole) => u64::try_from(whole)
                     .map(Value::from)
                     .or_else(|_| i64::try_from(whole).map(Value::from))

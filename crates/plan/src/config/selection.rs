@@ -5,13 +5,13 @@
 pub(crate) struct Selection<T> {
     /// What is listed.
     pub(super) listed: Vec<T>,
-    /// Those of it that are measured.
+    /// The listed values that are measured.
     pub(crate) left: Vec<T>,
 }
 
 impl<T: Clone + PartialEq> Selection<T> {
-    /// Of what a `bench.yaml` lists, what `over` names. Where it lists nothing, `over` does, or else
-    /// there is the `usual` one.
+    /// Keeps the values of a `bench.yaml` that `over` names. If the file lists none, the values of
+    /// `over` are listed, or else the `usual` one.
     pub(super) fn new(said: Option<Vec<T>>, over: Option<&[T]>, usual: T) -> Self {
         let listed = said.or(over.map(<[T]>::to_vec)).unwrap_or_else(|| vec![usual]);
         let is_left = |it: &&T| over.is_none_or(|over| over.contains(it));

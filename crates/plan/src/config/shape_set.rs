@@ -192,7 +192,7 @@ fn list(node: &Node<'_>, name: &str, folder: &Path) -> Option<Vec<NamedShape>> {
     node.error(unknown.to_string(), remedy)
 }
 
-/// Where the lists of a config in `folder` may lie.
+/// Folders that may hold the lists of a config in `folder`.
 pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     vec![folder.join("shapes"), folder.join("..").join("shapes")]
 }

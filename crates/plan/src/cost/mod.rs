@@ -1,5 +1,5 @@
-//! What a case costs, by formula: each has its one home here or beside the noun it is about, and a
-//! worked example in its tests.
+//! The cost of a case, by formula. Each formula has its one home here or beside the noun it is about,
+//! and a worked example in its tests.
 
 mod model;
 mod probe;
@@ -85,8 +85,8 @@ pub fn memory_bytes(case: &Case) -> u64 {
         // Nothing is known of it before it runs.
         Work::Kernel(_) => 0,
     };
-    // What is compiled holds the tensors of its eager twin once, and is taken to allocate no more than
-    // it while it runs; for the check there are the outputs of both.
+    // A compiled case holds the tensors of its eager twin once, and is taken to allocate no more than
+    // it while it runs. The check needs the outputs of both.
     let twin = if case.work.compile().is_some() { output_bytes(case) } else { 0 };
     let flush = match case.settings.cache {
         CacheMode::Cold => FLUSH_BYTES,

@@ -46,8 +46,8 @@ struct Temporaries {
     activation: u128,
 }
 
-/// What the sequences of operations hold at once, in whole float32 copies above what was measured
-/// for each family.
+/// Whole float32 copies that the sequences of operations hold at once, above the measured ones of
+/// each family.
 fn temporaries(work: &ModelWork, dtype: Dtype) -> Temporaries {
     let element = u128::from(dtype.bytes());
     let recipe = work.variant.recipe;
@@ -124,7 +124,7 @@ pub(super) fn memory_bytes(work: &ModelWork, dtype: Dtype, device: Device) -> u6
     // Weights are drawn in float32, and all of them before the first is quantized.
     let drawing = weights * element + largest * 4;
     let building = weights * element + stored + largest * temporaries.building;
-    // What goes into and out of every layer at once.
+    // Inputs and outputs of every layer at once.
     let running = stored + largest * temporaries.weight + activations * temporaries.activation;
     let reference = u128::from(REFERENCE_BYTES).min(16 * (weights + activations));
     let held = match work.variant.preallocated {

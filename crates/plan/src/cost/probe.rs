@@ -4,9 +4,9 @@ use super::{COMPARED_BYTES, REFERENCE_ELEMENTS, product};
 use crate::probe::ProbeWork;
 use crate::words::{Dtype, Probe};
 
-/// Of products, matrices are drawn one at a time, and of the reference's two, in float64, one is
-/// whole; beside it are some rows of the other and of the result. STREAM's arrays are drawn where
-/// they lie: the host has the elements that are compared.
+/// Products draw one matrix at a time. Their reference, in float64, holds one whole matrix, some rows
+/// of the other and of the result. STREAM's arrays are drawn where they lie: the host has the
+/// elements that are compared.
 pub(super) fn host_bytes(work: &ProbeWork, dtype: Dtype) -> u64 {
     let size = work.size;
     match work.probe {

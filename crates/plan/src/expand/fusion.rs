@@ -54,9 +54,9 @@ fn has(pattern: Pattern, size: FusionShape) -> bool {
     size.family() == pattern.family() && (pattern.has_mask() || !causal)
 }
 
-/// Those that the entry lists and the pattern has, or the usual ones; the baseline always, first, and
-/// behind it what a compiler makes of its operations. The others are a compiler's work done by hand:
-/// of one library call it makes the same call.
+/// The variants that the entry lists and the pattern has, or the usual ones. The baseline is always
+/// there and comes first; a compiler's versions of its operations follow it. The other variants are a
+/// compiler's work done by hand: compiling one library call gives the same call.
 fn variants(
     params: &FusionParams,
     pattern: Pattern,

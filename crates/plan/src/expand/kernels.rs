@@ -31,7 +31,7 @@ pub(super) fn count(params: &KernelParams) -> usize {
     product(&[backends, precisions, params.problem_sizes.len(), params.kernel.files.len()])
 }
 
-/// That criterion would cut the group.
+/// Says that criterion would cut the group.
 fn too_long(group: &str, params: &KernelParams) -> Diagnostic {
     let message = format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
     let remedy = "give the kernel a shorter name";

@@ -125,9 +125,9 @@ fn product(lengths: &[usize]) -> usize {
 #[derive(Default)]
 struct Expansion {
     groups: Vec<Group>,
-    /// Where the group with this id and parameter stands in `groups`.
+    /// Place in `groups` of the group with this id and parameter.
     index: HashMap<(String, String), usize>,
-    /// Which file a criterion group came from.
+    /// The file that each criterion group came from.
     files: HashMap<String, PathBuf>,
     errors: Found,
 }

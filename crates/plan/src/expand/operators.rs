@@ -57,9 +57,10 @@ pub(super) fn count(params: &OperatorParams) -> usize {
     params.operators.iter().copied().map(of).fold(0, usize::saturating_add)
 }
 
-/// Those that the entry lists, or the operator's usual ones; the baseline always, first. What is listed
-/// and the operator has not is a case, too, to be refused by name. Behind those that run ATen's
-/// operations, each with an output of its own, what a compiler makes of them.
+/// The implementations that the entry lists, or the operator's usual ones. The baseline is always
+/// there and comes first. An implementation that is listed and that the operator lacks is a case,
+/// too, to be refused by name. Behind an implementation that runs ATen's operations, each with an
+/// output of its own, follow a compiler's versions of it.
 fn implementations(
     params: &OperatorParams,
     operator: Operator,

@@ -9,7 +9,7 @@ use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 
-/// Where a pattern ends.
+/// The operation with which a pattern ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Scores,
@@ -85,8 +85,8 @@ impl Attention {
         [product].into_iter().chain(self.after_scores(dtype)).collect()
     }
 
-    /// As a TorchScript function. Only scale and mask are neighbours that a fuser on CUDA joins,
-    /// and they are taken to be one kernel.
+    /// The operations of a TorchScript function. Only scale and mask are neighbours that a fuser on
+    /// CUDA joins, and they are taken to be one kernel.
     fn torchscript(&self, dtype: Dtype, device: Device) -> Vec<Operation> {
         let mut operations = self.unfused(dtype, ["aten::mul", "aten::add"]);
         if let (Device::Cuda, Some(mask)) = (device, self.mask()) {

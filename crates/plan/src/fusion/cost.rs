@@ -63,9 +63,9 @@ impl FusionWork {
     /// | `sdpa-math` | fused | what upstream's call of SDPA runs |
     /// | `inplace`, `baddbmm`, `mkldnn-unfused` | none | upstream has none of them |
     ///
-    /// That upstream calls a variant fused does not mean that it is: TorchScript on the CPU runs
-    /// the operations of `unfused`. [`Self::bytes`] tells. The fused side is
-    /// [`Self::minimal_bytes`] in every pattern. A causal mask is in neither.
+    /// A variant that upstream calls fused need not be: TorchScript on the CPU runs the operations of
+    /// `unfused`. [`Self::bytes`] tells. The fused side is [`Self::minimal_bytes`] in every pattern.
+    /// A causal mask is in neither.
     pub fn upstream_bytes(&self, dtype: Dtype) -> Option<u64> {
         use FusionVariant::{
             Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,

@@ -157,7 +157,7 @@ fn consistent_bytes_of_the_worked_examples() {
         work(pattern, variant, size).bytes(Dtype::Float32, Device::Cpu).expect("of the pattern")
     };
     let unfused = FusionVariant::Unfused;
-    // Where upstream leaves reads out: five and six times the scores, not four and three.
+    // Upstream leaves reads out: there are five and six times the scores, not four and three.
     let (q, scores) = (4 * 256 * 64, 4 * 256 * 256);
     let size = attention(4, 1, 256, 64, false);
     assert_eq!(bytes(Pattern::QkScores, unfused, size), 4 * (2 * q + 3 * scores));
@@ -170,7 +170,8 @@ fn consistent_bytes_of_the_worked_examples() {
     // Heads are more sequences.
     let headed = attention(2, 2, 256, 64, false);
     assert_eq!(bytes(Pattern::FullAttention, unfused, headed), 4 * (4 * q + 6 * scores));
-    // Of linear patterns upstream's account is consistent, of normalized ones but for statistics.
+    // Upstream's account is consistent for linear patterns, and for normalized ones but for
+    // statistics.
     let work = work(Pattern::LinearBiasRelu, unfused, linear(128, 512, 512));
     assert_eq!(work.bytes(Dtype::Float32, Device::Cpu), work.upstream_bytes(Dtype::Float32));
     let normalized = 4_964_352 + 4 * 4 * 64;

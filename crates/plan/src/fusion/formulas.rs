@@ -6,7 +6,7 @@ use crate::words::{Device, Dtype, FusionVariant};
 /// One operation of a variant, and its traffic in the consistent accounting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// As torch's profiler calls it, e.g. `aten::addmm`.
+    /// Its name in torch's profiler, e.g. `aten::addmm`.
     pub name: &'static str,
     /// Bytes of its operands.
     pub reads: u64,
@@ -29,7 +29,7 @@ pub(super) fn sum(terms: &[u64]) -> u64 {
     terms.iter().fold(0, |sum, term| sum.saturating_add(*term))
 }
 
-/// What a family tells of one of its patterns at a size. Counts are elements, unless said
+/// The formulas of a family for one of its patterns at a size. Counts are elements, unless said
 /// otherwise.
 pub(super) trait Formulas {
     /// Floating-point operations by upstream's formula.

@@ -83,7 +83,7 @@ impl FusionWork {
 }
 
 impl FusionShape {
-    /// Whose it is.
+    /// The patterns that have such a shape.
     pub const fn family(self) -> PatternFamily {
         match self {
             Self::Linear { .. } => PatternFamily::Linear,

@@ -16,7 +16,7 @@ const SHARED: &str =
 struct File<'k> {
     index: usize,
     source: &'k Source,
-    /// As in `KernelWork.file`.
+    /// Its name, as in `KernelWork.file`.
     name: &'k str,
     /// The file whose problem and reference are those of this one, too; itself, of a baseline.
     baseline: usize,

@@ -6,13 +6,14 @@ use super::discovery::Found;
 use crate::config::{Diagnostic, Diagnostics};
 use crate::id::fnv1a;
 
-/// Of `config`, the hash of a config's text, and `files`, that of [`of_files`]: as long as each.
+/// The hash of `config`, the hash of a config's text, and `files`, the hash by [`of_files`]. It is as
+/// long as each of them.
 pub(crate) fn with_files(config: &str, files: &str) -> String {
     format!("{:016x}", fnv1a(format!("{config}{files}")))
 }
 
-/// Of the names and texts of the kernel's files, its helpers and its `bench.yaml`, 16 hexadecimal
-/// digits.
+/// The hash of the names and texts of the kernel's files, its helpers and its `bench.yaml`: 16
+/// hexadecimal digits.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -21,7 +22,7 @@ pub(crate) fn of_files(found: &Found) -> Result<String, Diagnostics> {
     let mut bytes = Vec::new();
     for file in sources.chain(&found.helpers).chain(&found.bench) {
         let text = read(file)?;
-        // Where one text ends and the next begins is part of it.
+        // The hash covers the ends of the texts, too.
         bytes.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
         bytes.push(0);
         bytes.extend((text.len() as u64).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Which files are kernels: every `.rs` under the roots that is not marked as a helper.
+//! Finds the files of kernels: every `.rs` under the roots that is not marked as a helper.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ impl Search {
             return;
         };
         let baseline = sources.remove(baseline);
-        // As it is called where it is found, also where that is a link.
+        // A link counts by its own name, not by its target's.
         if let Some(name) = self.word(folder, folder.file_name().or(real.file_name())) {
             let files = std::iter::once(baseline).chain(sources).collect();
             self.found.push(Found { name, files, helpers, bench });

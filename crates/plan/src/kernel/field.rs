@@ -7,9 +7,9 @@ use crate::condition::Kind;
 /// A field of `ProblemSize`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
-    /// As Rust spells it, `r#type` included.
+    /// Its name in Rust, which may be `r#type`.
     pub(crate) ident: String,
-    /// As a `bench.yaml` spells it.
+    /// Its name in a `bench.yaml`.
     pub(crate) name: String,
     /// Its type.
     pub(crate) kind: FieldType,
@@ -43,7 +43,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// Those that there are; `usize` and `isize` are those of the machines that torch runs on.
+    /// All types. `usize` and `isize` have the width of the machines that torch runs on.
     pub(crate) const ALL: &'static [Self] = &[
         Self::Integer("u8", 0, u8::MAX as i128),
         Self::Integer("u16", 0, u16::MAX as i128),

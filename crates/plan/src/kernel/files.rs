@@ -22,9 +22,9 @@ pub(crate) struct Kernel {
 /// A way to compute a kernel.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KernelFile {
-    /// As in `KernelWork.implementation`.
+    /// Its name, as in `KernelWork.implementation`.
     pub(crate) implementation: String,
-    /// As in `KernelWork.file`.
+    /// Its path, as in `KernelWork.file`.
     pub(crate) file: String,
     /// What it offers.
     pub(crate) source: Source,

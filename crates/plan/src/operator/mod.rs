@@ -25,7 +25,7 @@ pub struct OperatorShape {
 pub struct OperatorWork {
     /// The function.
     pub operator: Operator,
-    /// Who computes it.
+    /// The implementation that computes it.
     pub implementation: Implementation,
     /// `torch.compile` mode, if compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,13 +39,13 @@ pub struct OperatorWork {
 /// Elements of the tensors of an operator: what any implementation has to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
-    /// Of the examples, in the case's dtype: x, and what else has its size.
+    /// Elements of the examples, in the case's dtype: of x and of tensors of its size.
     pub examples: u64,
-    /// Of w and b, in the case's dtype.
+    /// Elements of w and b, in the case's dtype.
     pub parameters: u64,
-    /// Of the classes, in int64.
+    /// Elements of the classes, in int64.
     pub classes: u64,
-    /// Of the output, in the case's dtype.
+    /// Elements of the output, in the case's dtype.
     pub output: u64,
 }
 

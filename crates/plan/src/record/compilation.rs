@@ -13,7 +13,7 @@ pub struct Compilation {
     pub mode: CompileMode,
     /// Inductor's settings that differ from its defaults, by name.
     pub options: BTreeMap<String, serde_json::Value>,
-    /// Who compiled and for what, e.g. `torch 2.11.0, g++ 12.2.0, AVX512 AVX512_VNNI`.
+    /// The compiler and its target, e.g. `torch 2.11.0, g++ 12.2.0, AVX512 AVX512_VNNI`.
     pub compiler: String,
     /// Seconds that the compilation took, whenever that was.
     pub seconds: f64,

@@ -109,7 +109,7 @@ pub struct Utilization {
     pub window_s: f64,
     /// Samples that `sm` and `memory` each sum up; of the two numbers the smaller one.
     pub samples: u64,
-    /// Whose samples, of what.
+    /// The source of the samples, and what they are of.
     pub method: String,
 }
 

@@ -1,5 +1,5 @@
-//! What a run leaves on disk beside criterion's own files: one [`Record`] per case and run, and
-//! one [`RunManifest`] per run. Schema versions are in the files; readers refuse newer ones.
+//! A run leaves these on disk beside criterion's own files: one [`Record`] per case and run, and one
+//! [`RunManifest`] per run. Schema versions are in the files; readers refuse newer ones.
 
 mod accuracy;
 mod check;

@@ -27,7 +27,7 @@ pub enum Outcome {
     },
     /// A time limit passed.
     Timeout {
-        /// Which limit.
+        /// The limit.
         reason: String,
     },
     /// An error, a panic, or an output that fails its check.

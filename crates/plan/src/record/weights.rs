@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Weights {
     /// Linear layers of the model.
     pub linears: u64,
-    /// Those among them whose weight is quantized.
+    /// Linear layers whose weight is quantized.
     pub quantized: u64,
     /// Bytes that they store: values, scales, zero points, indices of a sparse layout, padding.
     pub packed_bytes: u64,

@@ -21,10 +21,10 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Those of models, patterns and operators.
+    /// The dtypes of models, patterns and operators.
     pub const ALL: &'static [Self] = &[Self::Float32, Self::BFloat16, Self::Float16];
 
-    /// Those of kernels: every member.
+    /// The dtypes of kernels: every member.
     pub const PRECISIONS: &'static [Self] =
         &[Self::Float64, Self::Float32, Self::BFloat16, Self::Float16, Self::Float8E4M3Fn];
 
@@ -99,7 +99,7 @@ impl Dtype {
 impl FromStr for Dtype {
     type Err = UnknownWord;
 
-    /// As [`Self::among`], every member.
+    /// Reads as [`Self::among`] does, with every member.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         Self::among(Self::PRECISIONS, text)
     }

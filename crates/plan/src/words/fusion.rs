@@ -60,9 +60,9 @@ closed_set! {
         /// The operations of `unfused`, the product or convolution by oneDNN as in `mkldnn`: what that
         /// gains by its kernel and its layout alone.
         MkldnnUnfused = "mkldnn-unfused",
-        /// As a TorchScript function, which is what upstream calls fused.
+        /// A TorchScript function, which is what upstream calls fused.
         TorchScript = "torchscript",
-        /// As a TorchScript function that oneDNN Graph fuses.
+        /// A TorchScript function that oneDNN Graph fuses.
         OnednnGraph = "onednn-graph",
         /// `scaled_dot_product_attention` on tensors without an axis of heads.
         Sdpa3d = "sdpa-3d",
@@ -163,7 +163,7 @@ impl Pattern {
 
 impl FusionVariant {
     /// Whether libtorch has it on the device, and runs other operations there than for its siblings.
-    /// Where not, it is left out unless a config lists it.
+    /// Another variant is left out unless a config lists it.
     pub const fn is_usual(self, device: Device) -> bool {
         let cuda = matches!(device, Device::Cuda);
         match self {

@@ -1,6 +1,6 @@
 //! The numerics of the int8 and int4 recipes: whose roundings, and which parameters.
 
-/// Which of torchao's int8 implementations is followed, to the last rounding.
+/// The int8 implementation of torchao that is followed, to the last rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Int8Numerics {
     /// Version 1 of the configurations, the default of torchao 0.17.

@@ -33,7 +33,7 @@ closed_set! {
 }
 
 closed_set! {
-    /// Who computes an operator. Which ones it has: [`Operator::implementations`].
+    /// An implementation of an operator. [`Operator::implementations`] lists those that it has.
     Implementation, "implementation" {
         /// ATen's operations, as eager PyTorch runs them, each with an output of its own: the
         /// baseline.
@@ -79,9 +79,9 @@ impl Operator {
         matches!(self, Self::MseLoss | Self::CrossEntropy)
     }
 
-    /// Who implements it, the baseline first. Of ATen's operations, RMSNorm's has no form with a
-    /// preallocated output; that of the squared error's mean resizes it to the size of x; and
-    /// LayerNorm's computes into tensors of its own, which it copies.
+    /// Its implementations, the baseline first. ATen's RMSNorm has no form with a preallocated
+    /// output; its mean of the squared error resizes the output to the size of x; and its LayerNorm
+    /// computes into tensors of its own, which it copies.
     pub const fn implementations(self) -> &'static [Implementation] {
         use Implementation::{Aten, AtenComposed, AtenOut, Cuda, Rust, Stream, Triton};
         match self {

@@ -12,12 +12,12 @@ pub enum Recipe {
     Baseline,
     /// int8 weights, one scale per output channel.
     Int8wo {
-        /// Whose roundings.
+        /// The library whose roundings it has.
         numerics: Int8Numerics,
     },
     /// int8 weights and dynamically quantized int8 activations.
     Int8dq {
-        /// Whose roundings.
+        /// The library whose roundings it has.
         numerics: Int8Numerics,
     },
     /// int8dq, with only the weights quantized where dimension 1 of the input is 1: torchao's rule

@@ -21,7 +21,8 @@ closed_set! {
 }
 
 closed_set! {
-    /// Where a case runs. A device that this machine lacks is a skip at run time, never a move.
+    /// The device that a case runs on. A device that this machine lacks is a skip at run time, never
+    /// a move.
     Device, "device" {
         /// The host processor.
         Cpu = "cpu",

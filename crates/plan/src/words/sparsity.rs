@@ -8,10 +8,10 @@ use super::closed::{UnknownWord, serde_as_word};
 /// A sparse layout of the weights (`sparsity_config_recipe_names`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sparsity {
-    /// Of every four consecutive weights of a row the two of smaller magnitude are zero
-    /// (`semi-sparse`, `2:4`).
+    /// The two smaller magnitudes of every four consecutive weights of a row are zero (`semi-sparse`,
+    /// `2:4`).
     SemiSparse,
-    /// Of every row of 64×64 blocks of weights the half of smaller norm is zero.
+    /// The half of smaller norm of every row of 64×64 blocks of weights is zero.
     Block,
 }
 

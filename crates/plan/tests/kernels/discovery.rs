@@ -1,4 +1,4 @@
-//! Which files are kernels, and what they are called.
+//! The files that are kernels, and their names.
 
 use plan::Work;
 

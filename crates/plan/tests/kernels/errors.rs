@@ -209,7 +209,7 @@ fn fields_without_a_default_have_to_be_given() {
     insta::assert_snapshot!([alone, nothing, one].map(|it| it.errors()).join("\n"));
     let both = Package::new(&[
         ("a/kernel.rs", &text),
-        // What is measured beside it is made of the baseline's problem, and needs no default.
+        // Another implementation is made of the baseline's problem, and needs no default.
         ("a/other.rs", &text),
         ("a/bench.yaml", "problem_size: { n: 1, m: 2 }"),
     ]);

@@ -77,7 +77,7 @@ pub mod kernel {
 
         pub type Fields = std::collections::BTreeMap<String, Value>;
 
-        /// Of `serde_json`.
+        /// Stands for `serde_json`'s.
         pub struct Value;
 
         pub trait Built {}

@@ -106,7 +106,7 @@ fn blocks_to_see(model: Model, sd: f64) -> Option<usize> {
         Model::Outliers => (!loud).then_some(30),
         Model::Mixture => Some(30),
         Model::Bimodal(0.9) => Some(if loud { 100 } else { 30 }),
-        // What decays so slowly cancels inside a block.
+        // Noise that decays so slowly cancels inside a block.
         Model::Autoregressive(0.9) => Some(12),
         _ => Some(if loud { 100 } else { 12 }),
     }

@@ -8,7 +8,8 @@ use crate::noise::{Model, Noise};
 const TARGET: f64 = 0.01;
 const TRIALS: u64 = 400;
 
-/// As many times as planned from this many batches; and the half-width of their median's interval.
+/// Takes as many times as planned from this many batches, and gives the half-width of their median's
+/// interval, too.
 fn run(sd: f64, batches: usize, seed: u64) -> (SamplePlan, f64) {
     let mut noise = Noise::new(Model::Independent, sd, seed);
     let mut take = |count| -> Vec<f64> { (0..count).map(|_| noise.next()).collect() };
@@ -20,7 +21,7 @@ fn run(sd: f64, batches: usize, seed: u64) -> (SamplePlan, f64) {
     (planned, half_width(&times, seed))
 }
 
-/// As criterion does it: the percentiles of the medians of resamples.
+/// The interval as criterion makes it: percentiles of the medians of resamples.
 fn half_width(times: &[f64], seed: u64) -> f64 {
     const RESAMPLES: usize = 400;
     let mut random = fastrand::Rng::with_seed(seed);
@@ -52,7 +53,7 @@ fn the_median_of_a_quiet_machine_is_as_sure_as_planned() {
             println!("{sd} from {batches}: {samples} samples, within target {met}, twice {nearly}");
             assert!(nearly >= 0.9, "noise {sd}, {batches} batches: {nearly}");
             assert!(met >= 0.5, "noise {sd}, {batches} batches: {met}");
-            // What a pilot without error would plan for 3 % is 85.
+            // A pilot without error would plan 85 for 3 %.
             assert!(samples <= 100.0, "noise {sd}, {batches} batches: {samples} samples");
         }
     }

@@ -66,7 +66,7 @@ fn compare(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(cargo::code(compared)))
 }
 
-/// Where a revision is measured, so that both leave their results in one place.
+/// The folders that a revision is measured in, so that both leave their results in one place.
 fn side(
     workspace: &Workspace,
     revision: &Revision,

@@ -15,9 +15,9 @@ pub enum Request {
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
-    /// As git knows them; `.` is the current checkout.
+    /// The revisions, as git knows them; `.` is the current checkout.
     pub revisions: [String; 2],
-    /// Of each.
+    /// Launches of each revision.
     pub launches: u64,
     /// What ends with exit code 1, as the report understands it.
     pub fail_on: Option<OsString>,
@@ -83,8 +83,8 @@ impl Options {
     }
 }
 
-/// What the report can be asked to fail on; known here so that a slip of the pen is not found only
-/// when everything is measured.
+/// The gates that the report knows. They stand here so that a typo is found before everything is
+/// measured.
 const GATES: [&str; 4] = ["regression", "accuracy", "missing", "inconclusive"];
 
 fn gates(value: &OsStr) -> Result<OsString> {

@@ -17,7 +17,7 @@ pub struct Revision {
 const HERE: &str = ".";
 /// How its results are.
 const WORKING_TREE: &str = "working-tree";
-/// As many digits as in the records.
+/// Digits of a commit, as many as in the records.
 const SHORT: usize = 12;
 
 impl Revision {
@@ -85,7 +85,7 @@ pub fn names(revisions: &[Revision; 2]) -> [String; 2] {
     if a.commit == b.commit {
         return [format!("{}-a", names[0]), format!("{}-b", names[1])];
     }
-    // Of the checkout there is one: the other has a commit.
+    // At most one of them is the checkout: the other has a commit.
     [a, b].map(|it| it.short().map_or_else(|| it.name(), |short| format!("{}-{short}", it.name())))
 }
 

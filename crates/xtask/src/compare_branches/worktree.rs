@@ -11,7 +11,7 @@ use crate::partial;
 use crate::size;
 use crate::workspace::Workspace;
 
-/// Those of one clone, as one command at a time has them.
+/// The worktrees of one clone, which one command at a time has.
 pub struct Worktrees {
     folder: PathBuf,
     _claim: Claim,
@@ -67,7 +67,7 @@ impl Worktrees {
             }
             eprintln!("removed {}, {}", place.display(), size::human(bytes));
         }
-        // Those that somebody has removed by hand, of which git still knows.
+        // Git still knows of folders that somebody has removed by hand.
         for place in self::listed(root, &self.folder)? {
             remove(root, &place)?;
             eprintln!("{} was gone, git knows now", place.display());
@@ -82,7 +82,7 @@ fn remove(root: &Path, place: &Path) -> Result<()> {
     git::git(root, &[&remove[..], &[place]].concat()).map(|_| ())
 }
 
-/// That nobody has worked in there.
+/// Checks that nobody has worked in there.
 fn check(place: &Path, commit: &str) -> Result<()> {
     let changed = |how: String| {
         Err(Error::new(format!("{} {how}", place.display()))

@@ -20,7 +20,7 @@ pub fn check(cache: &Result<Cache>) -> Vec<Check> {
         judge(&format!("{} (by {by})", python.display()), by, versions(&python)),
         compiler(std::env::var_os("CXX"), first_line_of_version),
     ];
-    // That there is no cache is told elsewhere.
+    // Another check tells that there is no cache.
     checks.extend(cache.as_ref().ok().map(|cache| kept(Packages::read(cache))));
     checks
 }
@@ -28,14 +28,14 @@ pub fn check(cache: &Result<Cache>) -> Vec<Check> {
 const NAME: &str = "torch.compile";
 const SETUP: &str = "cargo xtask setup --python";
 
-/// Of what a Python has installed.
+/// Versions of the packages that a Python has installed.
 #[derive(Debug, Default, PartialEq)]
 struct Versions {
     torch: Option<String>,
     triton: Option<String>,
 }
 
-/// As the packages' metadata have them: importing torch takes seconds.
+/// Reads the packages' metadata, as importing torch takes seconds.
 fn versions(python: &Path) -> std::result::Result<Versions, String> {
     const CODE: &str = "import importlib.metadata as packages
 for name in 'torch', 'triton':

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::check::Check;
 use crate::ask::first_line;
 
-/// As Linux spells them.
+/// Their names in Linux.
 const X86: [&str; 8] = [
     "avx2",
     "avx512f",

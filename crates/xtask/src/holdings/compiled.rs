@@ -33,7 +33,7 @@ pub struct Package {
 pub struct Facts {
     pub mode: String,
     pub compiler: String,
-    /// That the compilation took.
+    /// Seconds that the compilation took.
     pub seconds: f64,
 }
 

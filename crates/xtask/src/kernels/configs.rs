@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::json::Json;
 use crate::workspace::Workspace;
 
-/// What wins over every config and every `bench.yaml`, and selects among the precisions and backends
-/// that one lists; what is not given stays as they say.
+/// Settings that win over every config and every `bench.yaml`, and select among the precisions and
+/// backends that one lists. Settings that are not given stay as they are there.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     pub warmup: Option<u64>,
@@ -129,7 +129,7 @@ impl Source {
 }
 
 impl std::fmt::Display for Overrides {
-    /// As the key of a config; nothing, if nothing is asked for.
+    /// Writes the key of a config; nothing if nothing is asked for.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self == &Self::default() {
             return Ok(());

@@ -7,12 +7,12 @@ use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
 
-/// What was asked for. Of an option given twice the last one counts, so that an alias which gives
-/// some can be told otherwise.
+/// The options that were given. If one is given twice the last one counts, so that an alias can be
+/// overridden.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     pub overrides: Overrides,
-    /// Where the report goes.
+    /// The folder of the report.
     pub output_dir: PathBuf,
     /// Under which name the results are kept.
     pub save_baseline: Option<OsString>,
@@ -100,7 +100,8 @@ impl Options {
         Ok(self)
     }
 
-    /// That what is to be compared with is there: the report comes when everything is measured.
+    /// Checks that the results to compare with are there, as the report comes when everything is
+    /// measured.
     pub fn look(&self, here: &Path, records: &Path) -> Result<()> {
         if let Some(with) = &self.compare_to {
             let path = here.join(with);
@@ -196,8 +197,8 @@ fn words(option: &str, value: &OsStr) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// What the report can be asked to fail on; known here so that a slip of the pen is not found only
-/// when everything is measured.
+/// The gates that the report knows. They stand here so that a typo is found before everything is
+/// measured.
 const GATES: [&str; 4] = [ALONE, "regression", "accuracy", "missing"];
 /// The one that compares with nothing.
 const ALONE: &str = "failure";

@@ -86,7 +86,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// That of the first record in the folders of baselines.
+/// The environment of the first record in the folders of baselines.
 fn environment(records: &Path) -> Result<Json> {
     let list = |folder: &Path| -> Result<Vec<_>> {
         let unreadable = |error| Error::io("read", folder, &error);

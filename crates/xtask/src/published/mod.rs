@@ -28,7 +28,7 @@ pub enum Request {
     List,
     /// Into the documents, as they are stored.
     Documents,
-    /// Those of these names; of none, all that are not too long.
+    /// Measure the results of these names; without a name, all that are not too long.
     Measure(Vec<String>),
 }
 

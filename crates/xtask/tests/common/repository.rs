@@ -73,7 +73,7 @@ impl Repository {
             .env("PATH", path)
             .env("HOME", inherited("HOME"))
             .env("CARGO", env!("CARGO"))
-            // As cargo's alias sets it.
+            // Cargo's alias sets it, too.
             .env("LIBTORCH", self.scratch.link())
             .env("SPEED_LOG", self.scratch.fake("log"))
             .env_remove("CARGO_BUILD_TARGET_DIR");
@@ -126,7 +126,7 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("read the fixture") {
         let path = entry.expect("read the fixture").path();
         let target = to.join(path.file_name().expect("it has a name"));
-        // What somebody built in the fixture is no part of it.
+        // A folder that somebody built in the fixture is no part of it.
         if path.is_dir() && !path.ends_with("target") {
             copy(&path, &target);
         } else if path.is_file() {

@@ -193,7 +193,7 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     extra
 }
 
-/// That results are not in the profile.
+/// Says that results are not in the profile.
 fn without_speedup(count: usize) -> Option<String> {
     (count > 0).then(|| {
         format!(
@@ -254,7 +254,7 @@ fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&
     operations.iter().map(|it| it.row).chain(fusions).collect()
 }
 
-/// That the rows were measured under circumstances that differ.
+/// Says that the rows were measured under circumstances that differ.
 fn circumstances(rows: &[&Row]) -> Option<String> {
     let several = Circumstances::of(rows.iter().copied()).len();
     (several > 1).then(|| {

@@ -14,7 +14,7 @@ pub fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: &Side<'_>) -> 
     Some(side.gflop_per_s()? / roof(roofs, result)?.peak_gflops.value)
 }
 
-/// That fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
+/// Says which fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
 pub fn overshoots(
     roofs: &Roofs,
     operations: &[Operation<'_>],

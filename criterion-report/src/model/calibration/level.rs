@@ -30,7 +30,7 @@ pub struct Caches<'a> {
 }
 
 impl<'a> Caches<'a> {
-    /// Those of a machine with so many CPUs; none are known of it when the list is empty.
+    /// The caches of a machine with so many CPUs; an empty list means that none are known.
     pub const fn new(caches: &'a [Cache], cpus: u32) -> Self {
         Self { caches, cpus }
     }

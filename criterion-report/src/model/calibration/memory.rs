@@ -22,7 +22,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Those that the operations show.
+    /// The bandwidths that the operations show.
     pub fn of(operations: &[Operation<'_>]) -> Self {
         let streams: Vec<&Operation<'_>> =
             operations.iter().filter(|operation| operation.key.probe.is_stream()).collect();
@@ -42,7 +42,7 @@ impl Memory {
         if !levels.contains(&Level::Memory) {
             let largest = operations.iter().map(|operation| operation.key.size).max();
             for (operation, level) in operations.iter().zip(&mut levels) {
-                // Those that certainly fit a cache never stand for memory.
+                // An operation that certainly fits a cache never stands for memory.
                 if Some(operation.key.size) == largest && *level == Level::Unclear {
                     *level = Level::Memory;
                 }

@@ -15,7 +15,7 @@ pub struct OperationKey {
     pub size: u64,
     /// Dtype of matrices and arrays.
     pub dtype: Dtype,
-    /// Where it ran.
+    /// The device that it ran on.
     pub device: Device,
     /// Intra-op threads in force.
     pub threads: u32,
@@ -33,7 +33,7 @@ impl OperationKey {
     }
 }
 
-/// As branes-ai/graphs builds its keys, of parameters that are always there and tell all apart:
+/// Keys have the form of branes-ai/graphs, with parameters that are always there and tell all apart:
 /// `matmul_device=cpu_dtype=float32_size=1024_threads=2`.
 impl fmt::Display for OperationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,7 +71,7 @@ impl Rate {
 /// A measurement of an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {
-    /// Of what.
+    /// The operation.
     pub key: OperationKey,
     /// Its record.
     pub row: &'a Row,

@@ -1,4 +1,4 @@
-//! Where a case lies under the measured roofs of its machine.
+//! The place of a case under the measured roofs of its machine.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,7 +70,7 @@ impl fmt::Display for NoPlacement {
 }
 
 impl Placement {
-    /// That of a row.
+    /// The placement of a row.
     pub fn of(row: &Row) -> Result<Self, NoPlacement> {
         if row.time.is_err() {
             return Err(NoPlacement::NoTime);
@@ -114,7 +114,7 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
 }
 
 impl Skyline {
-    /// Those of every machine and device of which the rows have calibrations; of several
+    /// The skylines of every machine and device that the rows have calibrations of. Of several
     /// measurements of one thing the latest counts.
     pub fn all(rows: &[Row]) -> Vec<Self> {
         let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();

@@ -15,14 +15,14 @@ pub struct Preset {
     pub title: String,
     /// What the model has in its name that machines record, wherever they have it.
     pub model: String,
-    /// Of a CPU, per socket.
+    /// Cores of a CPU, per socket.
     #[serde(default)]
     pub cores: Option<u32>,
     /// Whether it is a CPU or a GPU.
     pub device: Device,
-    /// Of its memory.
+    /// Bandwidth of its memory.
     pub bandwidth: Bandwidth,
-    /// Of its arithmetic.
+    /// Peaks of its arithmetic.
     pub peaks: Vec<PresetPeak>,
 }
 
@@ -42,7 +42,7 @@ pub struct Bandwidth {
 pub struct PresetPeak {
     /// What is multiplied.
     pub precision: Precision,
-    /// Which circuits do it.
+    /// The circuits that do it.
     pub unit: String,
     /// 10⁹ floating-point operations per second.
     pub gflops: f64,
@@ -75,7 +75,8 @@ impl Precision {
         }
     }
 
-    /// As what torch multiplies a dtype, where TF32 is allowed or not. None of those of kernels alone.
+    /// The arithmetic with which torch multiplies a dtype, with or without TF32. Dtypes of kernels
+    /// alone have none.
     pub const fn of(dtype: Dtype, tf32: bool) -> Option<Self> {
         match dtype {
             Dtype::Float32 if tf32 => Some(Self::Tf32),
@@ -105,7 +106,7 @@ impl Preset {
         all.iter().find(|preset| preset.name == name).cloned().ok_or_else(unknown)
     }
 
-    /// That the machine of a record is another, or has a part of it only.
+    /// Says that the machine of a record is another, or has a part of it only.
     pub(super) fn mismatch(&self, record: &Record) -> Option<String> {
         let environment = &record.environment;
         let found = match self.device {

@@ -30,7 +30,7 @@ impl OperationKind {
         }
     }
 
-    /// As the user names it.
+    /// The user's word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Matmul => "matmul",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, Rate};
 
-/// Where a limit is from.
+/// The source of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum PeakSource {
@@ -93,7 +93,7 @@ impl Best {
 pub struct Limit {
     /// 10⁹ per second.
     pub value: f64,
-    /// Where it is from.
+    /// Its source.
     pub source: PeakSource,
     /// The best that was measured, if anything was; equal to `value` unless the source is another.
     pub measured: Option<Best>,

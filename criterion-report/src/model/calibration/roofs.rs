@@ -21,16 +21,16 @@ pub struct Roofs {
     pub memory: Memory,
     /// The most threads that STREAM's operations ran on.
     pub memory_threads: u32,
-    /// That of float32 on the most threads that its products ran on.
+    /// The roofline of float32 on the most threads that its products ran on.
     pub headline: Option<Roofline>,
     /// The most threads that any operation ran on: figures of a whole machine are of these.
     most: u32,
-    /// Of memory, in place of what was measured.
+    /// A bandwidth of memory that takes the place of the measured one.
     instead_of_memory: Option<(f64, PeakSource)>,
 }
 
 impl Roofs {
-    /// Those that the operations show; figures from elsewhere take their place where named.
+    /// The roofs that the operations show; figures from elsewhere take their place where named.
     pub fn of(
         operations: &[Operation<'_>],
         device: Device,
@@ -87,8 +87,8 @@ impl Roofs {
         self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| whole))
     }
 
-    /// That a figure of the whole machine stands for nothing in the summary, because what it is of
-    /// ran on fewer threads than something else.
+    /// Says that a figure of the whole machine stands for nothing in the summary, because its
+    /// operation ran on fewer threads than another.
     fn unused(&self, request: &Request<'_>) -> Vec<String> {
         let note = |what: &str, threads: u32| {
             format!(
@@ -109,7 +109,7 @@ impl Roofs {
         notes.into_iter().flatten().collect()
     }
 
-    /// That figures of a whole machine stand beside measurements on a part of it.
+    /// Says that figures of a whole machine stand beside measurements on a part of it.
     fn partial(
         operations: &[Operation<'_>],
         device: Device,

@@ -51,13 +51,13 @@ pub struct Profile {
     #[serde(default)]
     pub fusion_profiles: BTreeMap<String, FusionCalibration>,
 
-    /// Which schema this is, [`Profile::SCHEMA`]; absent in upstream's files, as are all that follow.
+    /// The schema, [`Profile::SCHEMA`]; absent in upstream's files, as are all fields that follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// Version of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// Where the theoretical figures are from.
+    /// Sources of the theoretical figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_source: Option<PeakSources>,
     /// Peaks and ridge point per dtype and number of threads.
@@ -113,12 +113,12 @@ pub struct Finding {
     pub run_id: String,
 }
 
-/// Where each of the two theoretical figures is from.
+/// Sources of the two theoretical figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakSources {
-    /// Of `theoretical_peak_gflops`.
+    /// Source of `theoretical_peak_gflops`.
     pub gflops: Option<PeakSource>,
-    /// Of `theoretical_bandwidth_gbps`.
+    /// Source of `theoretical_bandwidth_gbps`.
     pub bandwidth: Option<PeakSource>,
 }
 
@@ -260,8 +260,7 @@ pub struct CallOverhead {
     pub device: Device,
     /// Intra-op threads.
     pub threads: u32,
-    /// What queueing it takes the host, in nanoseconds: the call, where work is queued; null on the
-    /// host.
+    /// Nanoseconds that the host takes to queue it: the call, where work is queued; null on the host.
     pub queue_ns: Option<f64>,
     /// Median of the time that it takes the device, in nanoseconds: on the host the call, elsewhere
     /// the work alone, for the harness hides queueing.

@@ -1,4 +1,4 @@
-//! Which of a report's rows a profile is made of.
+//! Selects the rows of a report that a profile is made of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,12 +111,12 @@ pub fn latest<'a>(
     latest.into_values().collect()
 }
 
-/// That one of two measurements of the same thing is left out.
+/// Says that one of two measurements of the same thing is left out.
 pub fn twice(key: &str, latest: &str, earlier: &str) -> String {
     format!("{key} was measured twice: {latest} is in the profile, {earlier}, earlier, is not")
 }
 
-/// That cases of the device were recorded or selected and have no time of that run.
+/// Says that cases of the device were recorded or selected and have no time of that run.
 pub fn unmeasured(report: &Report, device: Device) -> Option<String> {
     // `<target>/<config>/<workload>/<device>/…`
     let own = |id: &str| {

@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// That of any values at all.
+    /// The spread of any values at all.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.collect();
         let best = values.iter().copied().reduce(f64::max)?;

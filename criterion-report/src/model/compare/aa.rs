@@ -47,7 +47,7 @@ pub struct AaCase {
     pub spread: f64,
     /// Pairs of launches that have it.
     pub pairs: usize,
-    /// Those of them that are called regressed or improved by the noise within launches alone.
+    /// Pairs that are called regressed or improved by the noise within launches alone.
     pub before: usize,
     /// The same with the floor that is known now.
     pub after: usize,
@@ -69,7 +69,7 @@ pub enum AaRefused {
          --save-baseline {name}`"
     )]
     OneOfSeveral {
-        /// As it was asked for.
+        /// The launch as it was asked for.
         launch: String,
         /// What all launches have in common.
         name: String,
@@ -81,7 +81,7 @@ pub enum AaRefused {
          them"
     )]
     NoName(String),
-    /// Of several revisions, or of none that is known.
+    /// The launches are of several revisions, or of none that is known.
     #[error(
         "the launches of `{name}` are of {}: what they differ in may be the code; measure all of them \
          at one revision", text(.revisions)
@@ -92,7 +92,7 @@ pub enum AaRefused {
         /// Their revisions.
         revisions: Vec<String>,
     },
-    /// Of sources with uncommitted changes.
+    /// The sources have uncommitted changes.
     #[error(
         "the launches of `{name}` are of {revision}: uncommitted changes may differ from launch to \
          launch; commit them and measure again, or take it all the same with --allow-dirty"
@@ -103,13 +103,13 @@ pub enum AaRefused {
         /// Their revision.
         revision: String,
     },
-    /// Of sources of which git knows nothing.
+    /// Git knows nothing of the sources.
     #[error(
         "the records of `{0}` do not say which revision they are of: whether all launches are of the \
          same is not known; take it all the same with --allow-dirty"
     )]
     NoRevision(String),
-    /// Of two machines.
+    /// The launches are of two machines.
     #[error("{0}")]
     Hosts(String),
     /// No case was measured twice.

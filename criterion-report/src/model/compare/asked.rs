@@ -1,4 +1,4 @@
-//! What the latest run was asked for: whether a case without a result was taken away, or merely not
+//! The selection of the latest run: whether a case without a result was taken away, or merely not
 //! selected.
 
 use std::collections::HashSet;
@@ -46,7 +46,8 @@ struct Filter<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// That of a run; of none nothing is known, so that nothing excuses an absence.
+    /// The cases that a run was asked for. Without a run nothing is known, so that nothing excuses an
+    /// absence.
     pub fn of(run: Option<&'a RunManifest>) -> Self {
         let Some(run) = run else { return Self::default() };
         Self {

@@ -64,7 +64,7 @@ pub struct Comparison {
 /// What is known of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SideFacts {
-    /// As it was asked for.
+    /// Its name, as it was asked for.
     pub name: String,
     /// Names of its launches.
     pub launches: Vec<String>,

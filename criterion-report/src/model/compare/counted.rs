@@ -52,7 +52,7 @@ const fn verdict(worse: bool, better: bool) -> Verdict {
     }
 }
 
-/// Which part of the memory changed most, of one launch each.
+/// The part of the memory that changed most, of one launch each.
 fn part(pairing: &Pairing<'_>) -> String {
     let first = |side: &[&Point]| side.iter().find_map(|point| point.bytes);
     let (Some(a), Some(b)) = (first(&pairing.a), first(&pairing.b)) else { return String::new() };

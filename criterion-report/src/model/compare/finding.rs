@@ -8,7 +8,7 @@ use crate::model::Interval;
 /// One measure of a case on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Which one.
+    /// The measure.
     pub measure: Measure,
     /// Its name where the measure has several: `relative_error` or `rmse`.
     pub name: &'static str,
@@ -110,7 +110,7 @@ impl Compared {
         };
         let counting: Vec<&Finding> = findings.iter().filter(counts).collect();
         let verdict = counting.iter().map(|finding| finding.verdict).min();
-        // That the memory is the same says nothing of a time that nobody has.
+        // Equal memory says nothing of a time that nobody has.
         let no_time =
             |it: &Finding| it.measure == Measure::Time && it.verdict == Verdict::NotCompared;
         let verdict = match verdict.unwrap_or(Verdict::NotCompared) {
@@ -132,7 +132,7 @@ impl Compared {
 
     /// The reasons of all measures with the verdict, each with its name where there are several.
     fn why(verdict: Verdict, findings: &[&Finding]) -> String {
-        // Of what is all within its threshold, the first says enough.
+        // If all is within its threshold, the first reason says enough.
         let most = if verdict == Verdict::Equivalent { 1 } else { usize::MAX };
         let deciding = findings.iter().copied().filter(|finding| finding.verdict == verdict);
         let reasons =

@@ -34,7 +34,7 @@ pub const FILE: &str = "noise.json";
 /// ln 1.25 / (1.96 · √2). Twice to five times what quiet machines show; shared ones were seen there.
 pub const ASSUMED: f64 = 0.0805;
 
-/// Which of the cases' σ, sorted, is taken for a case that is not among them.
+/// The quantile of the cases' σ that is taken for a case that is not among them.
 const POOLED: f64 = 0.9;
 /// And below which none is taken to be.
 const TYPICAL: f64 = 0.5;
@@ -95,10 +95,10 @@ impl CaseNoise {
 /// σ of each measure that has one.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sigmas {
-    /// Of ln(median time).
+    /// σ of ln(median time).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
-    /// Of ln(energy).
+    /// σ of ln(energy).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
 }
@@ -139,7 +139,7 @@ pub enum ProfileError {
         /// What is wrong with it.
         cause: serde_json::Error,
     },
-    /// Of another schema or version, or with a σ that is none.
+    /// The profile has another schema or version, or a σ that is none.
     #[error("{}: {reason}; {ANEW}", .path.display())]
     Unusable {
         /// File.
@@ -249,7 +249,7 @@ pub struct KnownFloor {
     pub source: FloorSource,
 }
 
-/// Where a floor is had from.
+/// The source of a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FloorSource {
     /// This case, on this machine.
@@ -268,7 +268,7 @@ pub enum FloorSource {
     Ignored,
 }
 
-/// Where floors come from.
+/// The sources of floors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Floors<'a> {
     /// The noise profile, if there is one, else [`ASSUMED`].

@@ -51,7 +51,7 @@ impl Launch {
 
     fn of_report(report: &Report, name: &str) -> Self {
         let earlier = |id: &str| report.is_earlier(id);
-        // What the samples show of themselves takes longer than all else.
+        // The samples' own statistics take longer than all else.
         let entries: Vec<Entry<'_>> = report.entries().collect();
         let recorded = entries.par_iter().map(|it| Point::of(it, earlier(it.row.full_id())));
         let mut points: Vec<Point> = recorded.collect();

@@ -80,7 +80,7 @@ pub fn energies_of(side: &[&Point]) -> Vec<Launch> {
     positive.map(|joules| Launch { ln_median: joules.ln(), variance: 0.0 }).collect()
 }
 
-/// Of two machines the larger floor counts.
+/// The floor of a measure; the larger one counts if the sides are of two machines.
 pub fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> KnownFloor {
     let of = |side: &[&Point]| {
         let host = side.iter().find_map(|point| point.host.as_deref());

@@ -16,7 +16,7 @@ pub(super) struct Outcomes<'a> {
     b: &'a Side,
     hosts: Hosts,
     words: Words,
-    /// Of each of B's launches.
+    /// The cases that each of B's launches was asked for.
     asked: Vec<HashMap<&'a str, Asked<'a>>>,
 }
 

@@ -10,9 +10,9 @@ use crate::units;
 pub struct Pairing<'a> {
     /// Criterion's id.
     pub full_id: &'a str,
-    /// As A's launches left it.
+    /// The case as A's launches left it.
     pub a: Vec<&'a Point>,
-    /// As B's did.
+    /// The case as B's launches left it.
     pub b: Vec<&'a Point>,
     /// From when on it is another.
     pub limits: Limits,

@@ -33,7 +33,7 @@ impl Estimate {
         Self { median_ns, interval, confidence_level, launch, drift: None }
     }
 
-    /// That of a row; of several runs' samples nothing follows but their mean and its interval.
+    /// The point of a row. Several runs' samples say nothing but their mean and its interval.
     fn of_row(row: &Row) -> Option<Self> {
         let time = row.time.as_ref().ok()?;
         match row.runs.len() {
@@ -47,7 +47,7 @@ impl Estimate {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
         let known = Self::of_estimates(&criterion.estimates);
         let (launch, drift) = (Launch::of(&samples), statistics::drift(&samples));
-        // Of two samples, as quick mode takes, criterion makes an interval that means nothing.
+        // Criterion's interval of two samples, as quick mode takes, means nothing.
         let interval = known.interval.filter(|_| launch.is_some());
         Self { interval, launch, drift, ..known }
     }
@@ -101,9 +101,9 @@ const TWO_SIDED: f64 = 1.959_963_984_540_054;
 pub struct Bytes {
     /// Peak of a step, everything that is alive included.
     pub peak: u64,
-    /// Of it, the model's weights.
+    /// The part of the peak that the model's weights take.
     pub weights: u64,
-    /// Of it, the step's own.
+    /// The part of the peak that the step itself takes.
     pub step: u64,
 }
 

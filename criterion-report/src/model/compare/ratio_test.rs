@@ -116,7 +116,7 @@ impl Judged<'_> {
         if self.adjusted_p >= self.level() {
             return (Verdict::Inconclusive, self.by_chance());
         }
-        // As a share of A's time, which is what the difference is told as.
+        // The excess is a share of A's time, as the difference is.
         let beyond = match verdict {
             Verdict::Improved => 1.0 - 1.0 / limit,
             _ => self.noisy.threshold,
@@ -137,8 +137,8 @@ impl Judged<'_> {
         }
     }
 
-    /// What speaks against a difference that the numbers show. What happened within launches is in
-    /// their spread, where there are several.
+    /// A doubt about a difference that the numbers show. Several launches have the events within them
+    /// in their spread.
     fn doubt(&self) -> Option<String> {
         let Doubts { systematic, within } = &self.noisy.doubts;
         let within = within.iter().filter(|_| !self.test.of_launches);

@@ -14,7 +14,7 @@ use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Sele
 /// One side.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
-    /// As it was asked for.
+    /// Its name, as it was asked for.
     pub name: String,
     /// In the order in which they were measured.
     pub launches: Vec<Launch>,
@@ -41,9 +41,9 @@ pub enum SideError {
     Unknown {
         /// What was asked for.
         name: String,
-        /// Where baselines were looked for.
+        /// The folder in which baselines were looked for.
         records: PathBuf,
-        /// Those that are there.
+        /// The baselines that are there.
         names: BTreeSet<String>,
     },
 }
@@ -134,7 +134,7 @@ impl Side {
         (side, remarks)
     }
 
-    /// That what differs between launches may be the code.
+    /// Says that launches may differ in the code.
     fn of_several_revisions(&self) -> Option<String> {
         let revisions: Vec<&str> = self.revisions().into_iter().collect();
         let differ = self.launches.len() > 1 && revisions.len() > 1;

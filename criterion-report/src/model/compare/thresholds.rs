@@ -13,13 +13,13 @@ use crate::model::file;
 /// The thresholds of one case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Of the time, relative: 0.1 is a tenth longer.
+    /// Threshold of the time, relative: 0.1 is a tenth longer.
     pub latency: f64,
-    /// Of the peak of memory, relative.
+    /// Threshold of the peak of memory, relative.
     pub memory: f64,
-    /// Of the relative error, absolute.
+    /// Threshold of the relative error, absolute.
     pub accuracy: f64,
-    /// Of the energy, relative.
+    /// Threshold of the energy, relative.
     pub energy: f64,
 }
 
@@ -33,7 +33,7 @@ impl Default for Limits {
 /// The thresholds of all cases.
 #[derive(Debug, Clone, Default)]
 pub struct Thresholds {
-    /// Of cases that no rule matches.
+    /// The limits of cases that no rule matches.
     pub limits: Limits,
     /// In order; of those that match a case, the last that names a measure decides it.
     pub rules: Vec<Rule>,
@@ -46,16 +46,16 @@ pub struct Rule {
     /// Cases whose id matches.
     #[serde(deserialize_with = "regex")]
     pub filter: Regex,
-    /// As [`Limits::latency`], where the rule names it.
+    /// The rule's [`Limits::latency`], if it names one.
     #[serde(default, deserialize_with = "share")]
     pub latency: Option<f64>,
-    /// As [`Limits::memory`].
+    /// The rule's [`Limits::memory`].
     #[serde(default, deserialize_with = "share")]
     pub memory: Option<f64>,
-    /// As [`Limits::accuracy`].
+    /// The rule's [`Limits::accuracy`].
     #[serde(default, deserialize_with = "share")]
     pub accuracy: Option<f64>,
-    /// As [`Limits::energy`].
+    /// The rule's [`Limits::energy`].
     #[serde(default, deserialize_with = "share")]
     pub energy: Option<f64>,
 }
@@ -125,7 +125,7 @@ impl Thresholds {
         Ok(Self { limits, rules })
     }
 
-    /// Those of a case.
+    /// The limits of a case.
     pub fn of(&self, full_id: &str) -> Limits {
         let mut limits = self.limits;
         for rule in self.rules.iter().filter(|rule| rule.filter.is_match(full_id)) {
@@ -171,7 +171,7 @@ fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::E
 fn regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
     let text = String::deserialize(deserializer)?;
     Regex::new(&text).map_err(|error| {
-        // What is wrong stands in the last line, below the text with a mark.
+        // The error stands in the last line, below the text with a mark.
         let error = error.to_string();
         let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
         D::Error::custom(format!("the filter `{text}` is no regular expression: {why}"))

@@ -51,7 +51,7 @@ impl Read {
         file.read_to_string(&mut text)?;
         match text::parse(&text) {
             Ok(value) => self.add(value, visit),
-            // Of lines the first may be a bad one.
+            // If the file holds lines, the first may be a bad one.
             Err(_) if text.lines().any(holds_records) => {
                 for (index, line) in text.lines().enumerate() {
                     self.line(index + 1, line, visit);

@@ -19,7 +19,7 @@ pub use trap::{Severity, Trap};
 /// A trap, and where a file runs into it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Which one.
+    /// The trap.
     pub trap: Trap,
     /// The file.
     pub file: PathBuf,
@@ -77,7 +77,7 @@ pub fn validate(files: &[PathBuf]) -> Checked {
 /// What the records so far have to do with those that follow.
 struct Known<'a> {
     files: &'a [PathBuf],
-    /// Where each series was met last: file and record.
+    /// File and record in which each series was met last.
     series: HashMap<Series<'static>, [usize; 2]>,
     /// Times of which too little is left, and the series that would have them in a finer unit.
     cut: Vec<(Finding, Series<'static>)>,

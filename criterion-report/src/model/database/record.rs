@@ -169,7 +169,7 @@ fn upload(record: &Value) -> Vec<Found> {
 fn circumstances(record: &Value) -> Vec<Found> {
     let mut found = Vec::new();
     let by_hand = given(record, "/benchmark/extra_info/device").is_some();
-    // Where the key is absent, the uploader knows the device.
+    // If the key is absent, the uploader knows the device.
     let by_runner = record.get("runners").is_none() || given(record, "/runners/0/name").is_some();
     if !by_hand && !by_runner {
         found.push((Trap::NoDevice, "/benchmark/extra_info/device".to_owned(), absent()));

@@ -40,7 +40,7 @@ fn marked(text: &str) -> Cow<'_, str> {
                 in_string = !in_string;
                 place + 1
             }
-            // What is escaped ends no string.
+            // An escaped character ends no string.
             b'\\' if in_string => place + 2,
             b'-' | b'0'..=b'9' | b'I' | b'N' if !in_string => {
                 let end = token(bytes, place);
@@ -64,7 +64,7 @@ fn marked(text: &str) -> Cow<'_, str> {
     out
 }
 
-/// Where the word or the number that starts here ends.
+/// The end of the word or number that starts here.
 fn token(bytes: &[u8], start: usize) -> usize {
     let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     start + bytes[start..].iter().take_while(|byte| goes_on(byte)).count()

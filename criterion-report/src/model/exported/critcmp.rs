@@ -16,7 +16,7 @@ pub struct CritcmpBaseline {
     /// Its benchmarks, by `full_id`.
     #[serde(deserialize_with = "in_order")]
     pub benchmarks: Vec<CritcmpBenchmark>,
-    /// Those left out, because their numbers cannot be times, a line each.
+    /// Benchmarks that are left out because their numbers cannot be times, a line each.
     #[serde(skip)]
     pub unreadable: Vec<String>,
 }

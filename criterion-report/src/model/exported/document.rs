@@ -34,7 +34,7 @@ pub struct Case {
     pub record: Box<Record>,
     pub criterion: Option<CriterionResult>,
     pub no_time: Option<NoTime>,
-    /// As several runs left it; then the rest follows from them.
+    /// The case as several runs left it; then the rest follows from them.
     #[serde(default)]
     pub in_runs: Vec<CaseInRun>,
 }

@@ -69,7 +69,7 @@ pub enum ExportedError {
         schema: String,
         /// Its version.
         found: u64,
-        /// Who wrote it, if it says so.
+        /// The tool that wrote it, if it says so.
         tool: Option<Tool>,
     },
     /// It is one of ours, and not as it should be.
@@ -77,7 +77,7 @@ pub enum ExportedError {
     Malformed {
         /// File.
         path: PathBuf,
-        /// Where and why.
+        /// The place and the reason.
         cause: serde_json::Error,
     },
 }
@@ -86,7 +86,7 @@ fn named(tool: &Option<Tool>) -> String {
     tool.as_ref().map(|tool| format!(" ({} {})", tool.name, tool.version)).unwrap_or_default()
 }
 
-/// Who wrote a file.
+/// The tool that wrote a file.
 #[derive(Debug, Deserialize)]
 pub struct Tool {
     /// Program.

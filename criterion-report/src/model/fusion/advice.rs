@@ -130,8 +130,8 @@ impl fmt::Display for Point {
     }
 }
 
-/// What fusing adds where its product is oneDNN's: `mkldnn` over `mkldnn-unfused`, the quotient of
-/// two speed-ups over `unfused`.
+/// The gain of fusing if its product is oneDNN's: `mkldnn` over `mkldnn-unfused`, the quotient of two
+/// speed-ups over `unfused`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OverControl {
     /// Dtype of inputs and parameters.
@@ -155,8 +155,8 @@ impl OverControl {
     }
 }
 
-/// What to do with a variant at a place, and on which evidence: of its cases by the product of
-/// the unfused operations, or of those by another.
+/// The advice on a variant at a place, and its evidence: cases by the product of the unfused
+/// operations, or cases by another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariantAdvice {
     /// The variant.
@@ -172,9 +172,9 @@ pub struct VariantAdvice {
     pub advice: Advice,
     /// Its cases, measured or not.
     pub cases: usize,
-    /// Those with a speed-up, in the report's order.
+    /// The cases with a speed-up, in the report's order.
     pub points: Vec<Point>,
-    /// Of `mkldnn` by another product, where its control ran, too.
+    /// The cases of `mkldnn` by another product, if its control ran, too.
     pub over_control: Vec<OverControl>,
 }
 
@@ -279,9 +279,9 @@ impl VariantAdvice {
     }
 }
 
-/// What to do with a pattern at a place: what its best variant is worth, of those that fuse by the
-/// product of the unfused operations. A variant that runs as many operations as the unfused side,
-/// or more, or another product, says nothing about fusing; its own line says what it is worth.
+/// The advice on a pattern at a place: the worth of its best variant, of those that fuse by the
+/// product of the unfused operations. A variant that runs as many operations as the unfused side, or
+/// more, or another product, says nothing about fusing; its own line says what it is worth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatternAdvice {
     /// Where.

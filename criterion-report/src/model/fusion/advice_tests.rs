@@ -66,7 +66,7 @@ fn an_advice_stands_wherever_the_true_speedups_lie() {
                 .collect();
             let advice = Advice::of([a, b]);
             match advice {
-                // What loses for sure, or may, is left alone, so fusing the rest is right.
+                // A case that loses for sure, or may, is left alone, so fusing the rest is right.
                 Advice::Conditional => assert!(
                     truths.iter().all(|it| matches!(it, Advice::Conditional | Advice::Fuse)),
                     "{a:?} {b:?}: {truths:?}"

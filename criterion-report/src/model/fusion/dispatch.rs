@@ -1,4 +1,4 @@
-//! Which kernel `scaled_dot_product_attention` was dispatched to.
+//! The kernel that `scaled_dot_product_attention` was dispatched to.
 
 use plan::{FusionVariant, Pattern};
 

@@ -23,17 +23,17 @@ pub struct VariantEntry {
     pub advice: String,
     /// Its cases, measured or not.
     pub cases: usize,
-    /// Those with a speed-up.
+    /// How many cases have a speed-up.
     pub cases_with_speedup: usize,
-    /// Of these the one with the lowest.
+    /// The case with the lowest speed-up.
     pub lowest: Option<SpeedupCase>,
     /// And with the highest.
     pub highest: Option<SpeedupCase>,
-    /// Those that are surely worth it.
+    /// The cases that are surely worth it.
     pub gaining: Vec<SpeedupCase>,
-    /// Those that are surely slower.
+    /// The cases that are surely slower.
     pub losing: Vec<SpeedupCase>,
-    /// Those of which neither is sure.
+    /// The cases of which neither is sure.
     pub undecided: Vec<SpeedupCase>,
     /// What fusing adds over the control of the same product.
     pub over_control: Vec<OverCase>,
@@ -78,7 +78,7 @@ pub struct SpeedupCase {
 }
 
 impl SpeedupCase {
-    /// That of a point.
+    /// The case of a point.
     pub fn of(point: &Point) -> Self {
         let Speedup { ratio, interval, .. } = point.speedup;
         Self {

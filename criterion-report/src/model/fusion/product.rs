@@ -1,4 +1,4 @@
-//! Which library computes the product of a pattern: a speed-up by another one is not fusion's.
+//! The library that computes the product of a pattern: a speed-up by another one is not fusion's.
 //!
 //! On the CPU libtorch leaves products in float32 to the BLAS library that it was built with, and
 //! those in half precision, as well as all convolutions, to oneDNN. So only a linear or attention
@@ -50,7 +50,7 @@ fn has_onednn_product(kernel: &str) -> bool {
 /// What computes the products of the variants that have another one than `unfused`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherProducts<'a> {
-    /// Those variants, each once.
+    /// The variants with another product, each once.
     pub variants: Vec<FusionVariant>,
     /// Their kernels with a product, each once.
     pub kernels: Vec<&'a str>,

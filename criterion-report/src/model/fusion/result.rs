@@ -7,6 +7,7 @@ use plan::{
 use statistics::Benefit;
 
 use super::product;
+use crate::model::caution::Caution;
 use crate::model::place::Place;
 use crate::model::report::{Entry, Report};
 use crate::model::row::Row;
@@ -85,7 +86,7 @@ pub struct FusionResult<'a> {
     /// Floating-point operations of one step by upstream's formula, the same on both sides.
     pub flops: u64,
     /// What qualifies the variant's numbers and the comparison.
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Caution>,
 }
 
 impl<'a> FusionResult<'a> {

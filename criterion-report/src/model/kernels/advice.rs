@@ -95,7 +95,7 @@ fn largest<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, u64)> {
 
 type Gains<'a> = Vec<PrecisionGain<'a>>;
 
-/// Those that pay and are proven, those that pay and are not, and those that do not.
+/// The precisions that pay and are proven, those that pay and are not, and those that do not.
 fn precisions<'a>(results: &[KernelResult<'a>]) -> (Gains<'a>, Gains<'a>, Gains<'a>) {
     let (mut proven, mut unproven, mut useless) = (Vec::new(), Vec::new(), Vec::new());
     for gain in precision_gains(results) {

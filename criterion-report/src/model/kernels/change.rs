@@ -9,7 +9,7 @@ use crate::model::compare::Limits;
 /// A difference.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Of criterion's median.
+    /// A change of criterion's median.
     Latency {
         /// Earlier median, in nanoseconds.
         before_ns: f64,
@@ -20,9 +20,9 @@ pub enum Change {
         /// Level of the interval.
         confidence_level: f64,
     },
-    /// Of an error.
+    /// A change of an error.
     Accuracy {
-        /// Which one: `relative_error`, or `rmse` where the reference is zero all over.
+        /// The error: `relative_error`, or `rmse` if the reference is zero all over.
         measure: &'static str,
         /// Earlier one.
         before: f64,

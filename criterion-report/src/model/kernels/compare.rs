@@ -52,8 +52,8 @@ pub fn compare(
     Ok(changes)
 }
 
-/// Of the launches of a side, the one that says how a case ended: if any measured it, it was measured,
-/// and a defect of the case comes before another reason.
+/// The launch of a side that says how a case ended: if any measured it, it was measured, and a defect
+/// of the case comes before another reason.
 fn deciding<'a>(side: &'a Side, id: &str) -> Option<&'a Point> {
     let points = side.launches.iter().filter_map(|launch| launch.get(id));
     points.rev().max_by_key(|point| (point.is_measured(), point.is_broken()))

@@ -37,7 +37,7 @@ fn of_launches(before: Vec<Vec<Point>>, now: Vec<Point>) -> Changes {
     compare(&before, now, None, Limits::default()).expect("machines are kept apart")
 }
 
-/// Which of the lists the comparison is in.
+/// The list that the comparison is in.
 fn place(changes: &Changes) -> &'static str {
     let lists = [
         ("regression", changes.regressions.len()),

@@ -1,4 +1,4 @@
-//! Who is faster than whom, among cases that do the same.
+//! Leaderboards: the fastest of cases that do the same.
 
 use std::collections::{BTreeMap, HashMap};
 

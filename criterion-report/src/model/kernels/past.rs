@@ -57,7 +57,7 @@ pub enum PastError {
         /// The case.
         full_id: String,
     },
-    /// Of another schema or a newer version.
+    /// The file has another schema or a newer version.
     #[error(
         "{}: schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
          version {VERSION}", .path.display()

@@ -40,8 +40,8 @@ pub fn precision_gains<'a>(results: &[KernelResult<'a>]) -> Vec<PrecisionGain<'a
     results.iter().filter_map(|narrow| gain(narrow, &siblings[&key(narrow)])).collect()
 }
 
-/// What siblings share, but for their settings: kernel, backend, implementation, config, problem and
-/// machine.
+/// The key that siblings share, but for their settings: kernel, backend, implementation, config,
+/// problem and machine.
 type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, String, Option<String>);
 
 fn key<'a>(result: &KernelResult<'a>) -> Key<'a> {

@@ -19,7 +19,7 @@ pub struct KernelResult<'a> {
     pub backend: &'a str,
     /// Precision; of a case without any record as far as its id says.
     pub precision: Option<Dtype>,
-    /// Which of the kernel's files.
+    /// The kernel's file that computes it.
     pub implementation: &'a str,
     /// How it ended; `missing` where the last run that selected it left no record of it.
     pub status: &'static str,
@@ -80,7 +80,7 @@ impl<'a> KernelResult<'a> {
         })
     }
 
-    /// Of a case of which nothing is known but its id.
+    /// The result of a case of which nothing is known but its id.
     fn missing(missing: &'a Missing) -> Self {
         let mut parts = missing.full_id.split('/').skip(2);
         let [kernel, backend, implementation, parameter] =

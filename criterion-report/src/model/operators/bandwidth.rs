@@ -1,4 +1,4 @@
-//! What the machines' memory can do at most, from calibration: the limit of operators that have no
+//! The most that the machines' memory can do, from calibration: the limit of operators that have no
 //! `stream` beside them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub struct Ceiling {
     pub gb_per_s: f64,
     /// Interval of them; absent in quick mode.
     pub gb_per_s_interval: Option<Interval>,
-    /// Of what: `L2`, `memory`.
+    /// The level of memory: `L2`, `memory`.
     pub level: String,
     /// Whether the operator's tensors surely lie there.
     pub certain: bool,
@@ -45,7 +45,8 @@ pub struct Ceiling {
 }
 
 impl Bandwidths {
-    /// Those that the rows show; of several measurements of the same thing the latest counts.
+    /// The bandwidths that the rows show. Of several measurements of the same thing the latest
+    /// counts.
     pub fn of(rows: &[Row]) -> Self {
         let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
         operations.retain(|operation| operation.key.probe.is_stream());

@@ -45,7 +45,7 @@ pub enum EfficiencySource {
 }
 
 impl EfficiencySource {
-    /// Whose figure the limit is.
+    /// A word for the source of the limit.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Itself | Self::Pairs | Self::Times => "stream",
@@ -91,7 +91,7 @@ impl fmt::Display for NoEfficiency {
 }
 
 impl Efficiency {
-    /// That of a row among its siblings, or else by the bandwidths of machines.
+    /// The efficiency of a row among its siblings, or else by the bandwidths of machines.
     pub fn of<'a>(
         row: &'a Row,
         siblings: &Siblings<'a>,

@@ -18,7 +18,7 @@ use crate::model::speedup::{NoSpeedup, Speedup};
 pub struct OperatorKey {
     /// The function.
     pub operator: Operator,
-    /// Who computes it.
+    /// The implementation that computes it.
     pub implementation: Implementation,
     /// `torch.compile` mode, if it is compiled.
     pub compile: Option<CompileMode>,
@@ -48,7 +48,7 @@ pub struct OperatorResult<'a> {
     /// Whether it is the fastest of its siblings, shown or not.
     pub standing: Option<Standing>,
     /// What qualifies its numbers and the comparisons.
-    pub cautions: Vec<String>,
+    pub cautions: Vec<Caution>,
 }
 
 impl<'a> OperatorResult<'a> {
@@ -67,7 +67,7 @@ impl<'a> OperatorResult<'a> {
         let mut cautions = entry.cautions();
         if let Ok(efficiency) = &efficiency {
             let stream = siblings.by(row, Implementation::Stream);
-            cautions.extend(of_limit(efficiency, row, stream));
+            cautions.extend(of_limit(efficiency, row, stream).into_iter().map(Caution::Note));
         }
         Some(Self {
             key: OperatorKey {

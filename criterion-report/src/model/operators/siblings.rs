@@ -13,7 +13,7 @@ type Key<'a> = (&'a str, &'a str);
 pub struct Siblings<'a>(HashMap<Key<'a>, Vec<&'a Row>>);
 
 impl<'a> Siblings<'a> {
-    /// Those among the rows of a report.
+    /// The siblings among the rows of a report.
     pub fn of(rows: &'a [Row]) -> Self {
         let mut siblings: HashMap<_, Vec<&Row>> = HashMap::new();
         for row in rows.iter().filter(|row| row.record.case.mode == Mode::Operators) {
@@ -39,7 +39,7 @@ fn key(row: &Row) -> Key<'_> {
     (&id.group, &id.parameter)
 }
 
-/// Who computes the row's operator as it stands; nobody of what a compiler made of it.
+/// The implementation that computes the row's operator as it stands; none if a compiler changed it.
 pub fn implementation_of(row: &Row) -> Option<Implementation> {
     let work = row.record.case.work.operator()?;
     work.compile.is_none().then_some(work.implementation)

@@ -1,4 +1,4 @@
-//! Who is the fastest at a size, as far as the intervals tell.
+//! The fastest implementation at a size, as far as the intervals tell.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use super::siblings::implementation_of;
 use crate::model::row::Row;
 use crate::model::time::Interval;
 
-/// Where an implementation stands among its siblings. `stream` computes nothing and is none of them.
+/// The standing of an implementation among its siblings. `stream` computes nothing and is none of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Its interval lies above all others.
@@ -27,8 +28,8 @@ impl Standing {
         }
     }
 
-    /// Who leads, by full id. Speed-ups over `aten` decide where every measured sibling has one,
-    /// else the times; where one of these lacks an interval, nobody leads.
+    /// The standing of those that lead, by full id. Speed-ups over `aten` decide if every measured
+    /// sibling has one, else the times do; if one of these lacks an interval, nobody leads.
     pub fn of<'a>(siblings: &[&'a Row]) -> HashMap<&'a str, Self> {
         let measured = siblings.iter().copied().filter(|row| {
             row.record.outcome == Outcome::Measured
@@ -50,8 +51,8 @@ struct Speed {
     interval: Interval,
 }
 
-/// Those of all over `aten`, or none. It takes part without a record of its own, too: the pairs are
-/// in the others'.
+/// The speed-ups of all over `aten`, or none. `aten` takes part without a record of its own, too: the
+/// pairs are in the others'.
 fn by_pairs<'a>(rows: &[&'a Row]) -> Option<Vec<(&'a str, Speed)>> {
     let mut speeds = speeds(rows, by_pair)?;
     if rows.iter().all(|row| implementation_of(row) != Some(Implementation::Aten)) {
@@ -61,7 +62,7 @@ fn by_pairs<'a>(rows: &[&'a Row]) -> Option<Vec<(&'a str, Speed)>> {
     Some(speeds)
 }
 
-/// Those of all, or none.
+/// The speeds of all, or none.
 fn speeds<'a>(rows: &[&'a Row], speed: fn(&Row) -> Option<Speed>) -> Option<Vec<(&'a str, Speed)>> {
     rows.iter().map(|row| Some((row.full_id(), speed(row)?))).collect()
 }

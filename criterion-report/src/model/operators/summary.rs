@@ -24,7 +24,7 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// As the user names it.
+    /// The user's word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Batch => "batch",
@@ -70,7 +70,7 @@ impl Mean {
     }
 }
 
-/// Who computes an operator, and whether a compiler has a part in it.
+/// An implementation of an operator, and the compiler's mode if it has a part in it.
 pub type Contender = (Implementation, Option<CompileMode>);
 
 /// An implementation over several cases of one place and dtype.
@@ -82,18 +82,18 @@ pub struct Summary {
     pub is_baseline: bool,
     /// Cases, measured or not.
     pub cases: usize,
-    /// Of the speed-ups over `aten`; of what has some.
+    /// Mean of the speed-ups over `aten` of the cases that have one.
     pub speedup: Option<Mean>,
     /// Speed-ups by what they let one say: faster, slower, same, inconclusive.
     pub verdicts: [usize; 4],
-    /// Of the shares of the limit; `stream` itself has none.
+    /// Mean of the shares of the limit; `stream` itself has none.
     pub efficiency: Option<Mean>,
-    /// Whose figures the limits are.
+    /// Words for the sources of the limits.
     pub sources: BTreeSet<&'static str>,
 }
 
 impl Summary {
-    /// Those among the results, in the order of the words, each eager before compiled.
+    /// The contenders among the results, in the order of the words, each eager before compiled.
     pub fn contenders(results: &[&OperatorResult<'_>]) -> Vec<Contender> {
         let contenders = results.iter().map(|it| (it.key.implementation, it.key.compile));
         contenders.collect::<BTreeSet<_>>().into_iter().collect()
@@ -105,7 +105,7 @@ impl Summary {
         contenders.filter_map(|contender| Self::of(&of_contender(contender, results))).collect()
     }
 
-    /// That of one contender whose results these are.
+    /// The summary of one contender whose results these are.
     fn of(results: &[&OperatorResult<'_>]) -> Option<Self> {
         let first = results.first()?;
         let speedups = || results.iter().filter_map(|it| it.speedup.as_ref()?.as_ref().ok());

@@ -74,7 +74,7 @@ pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
         + &render(&columns, &lines, 2, width, colour)
 }
 
-/// Where intervals stand; they give way where a table is too wide.
+/// The column of intervals, which gives way if a table is too wide.
 const INTERVAL: usize = 3;
 
 /// Peaks and ridge points, then the bandwidth of each level of memory, and what starting work costs.

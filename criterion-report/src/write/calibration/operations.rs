@@ -59,7 +59,7 @@ fn line(profile: &Profile, operation: &OperationCalibration, footnotes: &mut Foo
         Some(false) => "compute",
         None => ABSENT,
     };
-    // Of a bandwidth, by the level of memory that it is of.
+    // A bandwidth is bound by the level of memory that it is of.
     let bound = match params.get("level") {
         Some(level) => level.as_str().unwrap_or("unclear"),
         None => bound,

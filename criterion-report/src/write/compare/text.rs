@@ -64,7 +64,7 @@ pub fn hidden_cautions<'a>(
     (hidden > 0).then(|| format!("{cases} with cautions on the measurement (--details shows them)"))
 }
 
-/// That the sides were measured on different machines.
+/// Says that the sides were measured on different machines.
 pub fn hosts(comparison: &Comparison) -> Option<String> {
     let [a, b] = [&comparison.a.hosts, &comparison.b.hosts];
     let differ = a != b && !a.is_empty() && !b.is_empty();

@@ -12,7 +12,7 @@ use crate::write::verdict;
 /// A column: its name and how a case fills it; `None` is an empty cell.
 pub type Column = (&'static str, fn(&Entry<'_>) -> Option<String>);
 
-/// Which case it is, in all of torchao's layouts.
+/// The columns that name a case, in all of torchao's layouts.
 pub const IDENTITY: &[Column] = &[
     ("name", |e| list(&e.row.record.case.names)),
     ("quantization", |e| text(e.row.variant()?.recipe)),
@@ -213,8 +213,8 @@ pub fn text(value: impl ToString) -> Option<String> {
 }
 
 /// Items joined by `;`; one of their own becomes a comma.
-fn list(items: &[String]) -> Option<String> {
-    let items: Vec<String> = items.iter().map(|item| item.replace(';', ",")).collect();
+fn list(items: &[impl ToString]) -> Option<String> {
+    let items: Vec<String> = items.iter().map(|item| item.to_string().replace(';', ",")).collect();
     (!items.is_empty()).then(|| items.join(";"))
 }
 

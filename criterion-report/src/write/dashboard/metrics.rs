@@ -123,7 +123,7 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
             ("Allocated Memory", comparison.peak_reduction),
             ("Weights Memory", comparison.weights_reduction),
         ] {
-            // Of nothing left there is no logarithm either.
+            // If nothing is left, there is no logarithm either.
             let share = reduction.map(|it| 1.0 - it).filter(|share| *share > 0.0);
             metrics.extend(
                 share.map(|share| {
@@ -152,7 +152,7 @@ const MEASURES: &[(&str, &str, &str, InUnit)] = &[
 /// From the catalogue's unit.
 type InUnit = fn(f64) -> f64;
 
-/// Those that are there; what is not positive has no logarithm, and is left out.
+/// The measures that are there. A value that is not positive has no logarithm, and is left out.
 fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (slug, what, unit, in_unit) in MEASURES {

@@ -148,7 +148,7 @@ pub struct Model {
     /// What computes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<&'static str>,
-    /// Where the model comes from.
+    /// The projects that the model is from.
     pub origins: &'static [&'static str],
     /// The model in detail.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -60,7 +60,7 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
         info.push("compiler", Some(&compilation.compiler));
     }
     info.push("kernels", (!record.kernels.is_empty()).then(|| record.kernels.join(";")));
-    let mut cautions = entry.cautions();
+    let mut cautions: Vec<String> = entry.cautions().iter().map(ToString::to_string).collect();
     if let Some(Err(why)) = entry.quantization.map(|comparison| &comparison.gain)
         && record.outcome == Outcome::Measured
     {
@@ -137,7 +137,8 @@ fn model(row: &Row) -> Model {
     }
 }
 
-/// Whose it is: models are torchao's, patterns are of branes-ai/graphs, the rest is of nobody else.
+/// The projects that a benchmark is from: models are torchao's, patterns are of branes-ai/graphs, the
+/// rest is of nobody else.
 const fn origins(work: &Work) -> &'static [&'static str] {
     match work {
         Work::Model(_) => &[ORIGIN],

@@ -43,7 +43,7 @@ impl Serialize for Benchmarks<'_> {
     }
 }
 
-/// Those that its reader takes.
+/// The results that its reader takes.
 fn results(report: &Report) -> impl Iterator<Item = &CriterionResult> {
     let results = report.entries().filter_map(|entry| entry.row.criterion.as_ref());
     results.filter(|result| result.estimates.median_abs_dev.is_some())

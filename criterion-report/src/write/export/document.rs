@@ -1,4 +1,4 @@
-//! What our own document says, key by key. `docs/schema/report-v1.schema.json` describes it, and
+//! Our own document, key by key. `docs/schema/report-v1.schema.json` describes it, and
 //! `model::Exported` reads it back: a key more here is a key more there, and in the schema.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,8 +7,8 @@ use plan::{Check, Environment, Record, Stat};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
-    Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource, InRun,
-    Levels, Measure, Missing, NoTime, Report, Run, Span,
+    Caution, Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource,
+    InRun, Levels, Measure, Missing, NoTime, Report, Run, Span,
 };
 use crate::write::verdict;
 
@@ -150,7 +150,7 @@ pub struct Case<'a> {
     comparison: Option<Compared<'a>>,
     quantization: Option<Compared<'a>>,
     compilation: Option<Compared<'a>>,
-    cautions: Vec<String>,
+    cautions: Vec<Caution>,
 }
 
 impl<'a> Case<'a> {
@@ -199,7 +199,7 @@ impl<'a> CaseInRun<'a> {
     }
 }
 
-/// Of the samples' times of a step.
+/// Percentiles of the samples' times of a step.
 #[derive(serde::Serialize)]
 struct Percentiles {
     p5: f64,

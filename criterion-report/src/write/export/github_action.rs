@@ -48,7 +48,7 @@ impl Bench {
         extra.extend(interval.map(|Interval { low, high }| format!("[{low}, {high}]")));
         extra.extend(commit.map(|commit| format!("commit {commit}")));
         extra.push(record.environment.host.cpu_model.clone());
-        extra.extend(entry.cautions());
+        extra.extend(entry.cautions().iter().map(ToString::to_string));
         Self {
             name: format!("{}: {}", record.full_id, measure.slug),
             unit: measure.unit,

@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::model::{Circumstances, Entry, Figure, Interval, Measure, NoTime, Report, Row};
 use crate::units;
 use crate::write::markdown::{ABSENT, code, plain, reason, revision, table};
+use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::{Align, Notes};
 
 /// The most characters of a comment, a little below what GitHub takes.
@@ -142,32 +143,29 @@ fn group_text(group: &[Entry<'_>]) -> String {
         ("SQNR dB", Align::Right),
         ("", Align::Left),
     ];
-    let mut footnotes: Vec<String> = Vec::new();
+    let mut footnotes = Footnotes::default();
     let rows: Vec<Vec<String>> = group.iter().map(|entry| row(entry, &mut footnotes)).collect();
     let mut out = format!("\n#### {}\n\n", code(&group[0].row.record.case.id.group));
     out.push_str(&table(&columns, &rows));
-    for (index, text) in footnotes.iter().enumerate() {
-        out.push_str(&format!("\n{}. {text}", index + 1));
+    for (index, text) in footnotes.texts().enumerate() {
+        out.push_str(&format!("\n{}. {}", index + 1, reason(text)));
     }
-    if !footnotes.is_empty() {
+    if footnotes.texts().len() > 0 {
         out.push('\n');
     }
     out
 }
 
-fn row(entry: &Entry<'_>, footnotes: &mut Vec<String>) -> Vec<String> {
+fn row(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<String> {
     let id = &entry.row.record.case.id;
     let case = code(&format!("{}/{}", id.variant, id.parameter));
     let measure = |slug: &str| Measure::named(slug).and_then(|measure| measure.of(entry));
-    let notes = notes(entry);
-    let mut marks = Vec::new();
-    for note in notes {
-        let place = footnotes.iter().position(|known| *known == note).unwrap_or_else(|| {
-            footnotes.push(note);
-            footnotes.len() - 1
+    let marks =
+        footnotes.numbers(notes(entry)).into_iter().map(|(number, figures)| match figures {
+            Some(figures) => format!("{number}: {figures}"),
+            None => number.to_string(),
         });
-        marks.push((place + 1).to_string());
-    }
+    let marks: Vec<String> = marks.collect();
     let marks = if marks.is_empty() { String::new() } else { format!("({})", marks.join(", ")) };
     let absent = || ABSENT.to_owned();
     vec![
@@ -201,15 +199,15 @@ fn with_half_width(text: String, Figure { value, interval }: Figure) -> String {
 }
 
 /// Why a number is missing, and what qualifies those that are there; as one text each.
-fn notes(entry: &Entry<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = entry.row.reason().iter().map(|why| reason(why)).collect();
+fn notes(entry: &Entry<'_>) -> Vec<Note> {
+    let mut notes: Vec<Note> = entry.row.reason().into_iter().map(Note::from).collect();
     let measured = entry.row.record.outcome == plan::Outcome::Measured;
     if let Some(Err(why)) = entry.comparison.map(|it| &it.gain)
         && measured
     {
-        notes.push(format!("no speed-up: {}", reason(&why.to_string())));
+        notes.push(format!("no speed-up: {why}").into());
     }
-    notes.extend(entry.cautions().iter().map(|caution| reason(caution)));
+    notes.extend(entry.cautions().iter().map(Note::from));
     notes
 }
 

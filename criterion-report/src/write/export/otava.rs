@@ -215,7 +215,7 @@ fn attributes(entry: &Entry<'_>) -> [String; 4] {
     [
         units::rfc3339(record.timestamp),
         environment.git_revision.clone().unwrap_or_default(),
-        // Of a history of several branches an empty one could not be asked for.
+        // In a history of several branches, an empty name could not be asked for.
         environment.git_branch.clone().unwrap_or_else(|| "none".to_owned()),
         record.run_id.clone(),
     ]

@@ -6,9 +6,11 @@ use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, other_products, s
 use crate::units;
 use crate::write::failures;
 use crate::write::show::ABSENT;
-use crate::write::show::footnotes::Footnotes;
+use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::show::group::level;
-use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, wrap};
+use crate::write::table::{
+    Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap,
+};
 use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment.
@@ -25,7 +27,7 @@ const COLUMNS: [(&str, &str, Align); 10] = [
     ("", "", Align::Left),
 ];
 
-/// Where speed-ups stand.
+/// The column of speed-ups.
 const SPEEDUP: usize = 2;
 /// Columns that give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 5] = [8, 6, 4, 5, 7];
@@ -51,22 +53,27 @@ pub fn table(
         let text = out + &failures::render(&text, width, colour);
         return Table { text, left_out: Vec::new() };
     }
-    let mut footnotes = Footnotes::default();
     let below = COLUMNS.map(|(_, below, _)| Cell::new(below, Paint::Dim));
-    let mut lines = vec![Line::Cells(below.to_vec())];
     let shared = failures::shared(results.iter().map(|result| result.row));
-    for parameter in results.chunk_by(|a, b| id(a.row) == id(b.row)) {
-        lines.push(Line::Text(Cell::new(heading(parameter[0].row), Paint::Dim)));
-        lines.push(unfused(parameter[0], &mut footnotes));
-        lines.extend(parameter.iter().map(|result| {
-            let failure = failures::line(result.row, &shared, &mut footnotes);
-            failure.unwrap_or_else(|| line(result, &mut footnotes))
-        }));
-    }
+    let lines = |footnotes: &mut Footnotes| {
+        let mut lines = vec![Line::Cells(below.to_vec())];
+        for parameter in results.chunk_by(|a, b| id(a.row) == id(b.row)) {
+            lines.push(Line::Text(Cell::new(heading(parameter[0].row), Paint::Dim)));
+            lines.push(unfused(parameter[0], footnotes));
+            lines.extend(parameter.iter().map(|result| {
+                let failure = failures::line(result.row, &shared, footnotes);
+                failure.unwrap_or_else(|| line(result, footnotes))
+            }));
+        }
+        lines
+    };
     let levels = results.iter().filter_map(|it| Some(it.speedup.as_ref().ok()?.confidence_level));
     let speedup = format!("{}{}", COLUMNS[SPEEDUP].0, level(levels));
     let mut columns = COLUMNS.map(|(heading, _, align)| (heading, align));
     columns[SPEEDUP].0 = &speedup;
+    let has_room =
+        |lines: &[Line]| room.is_none_or(|room| table_width(&columns, lines, INDENT) <= room);
+    let (mut lines, footnotes) = Footnotes::of(lines, has_room);
     for column in 0..columns.len() {
         if is_empty(column, &lines[1..]) {
             clear(column, &mut lines);
@@ -111,8 +118,8 @@ fn unfused(result: &FusionResult<'_>, footnotes: &mut Footnotes) -> Line {
     if let Some(line) = failures::line(row, &Default::default(), footnotes) {
         return line;
     }
-    let mut notes: Vec<String> = no_time(row).into_iter().collect();
-    notes.extend(row.cautions().iter().map(ToString::to_string));
+    let mut notes: Vec<Note> = no_time(row).into_iter().map(Note::from).collect();
+    notes.extend(row.cautions().iter().map(Note::from));
     let bytes = |bytes: Option<u64>| Cell::from(bytes.map(units::bytes).unwrap_or_default());
     let allocated = side.allocated();
     Line::Cells(vec![
@@ -177,17 +184,18 @@ fn benefit(result: &FusionResult<'_>) -> Cell {
 }
 
 /// What the reader must know of the line's numbers.
-fn notes(result: &FusionResult<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = no_time(result.row).into_iter().collect();
+fn notes(result: &FusionResult<'_>) -> Vec<Note> {
+    let mut notes: Vec<Note> = no_time(result.row).into_iter().map(Note::from).collect();
     match &result.speedup {
         Ok(_) | Err(NoSpeedup::NotMeasured) => {}
-        Err(why) => notes.push(format!("no speed-up: {why}")),
+        Err(why) => notes.push(format!("no speed-up: {why}").into()),
     }
     if let Some(Benefit::Inconclusive { lowest, highest }) = result.benefit() {
         let [lowest, highest] = [lowest, highest].map(Band::word);
-        notes.push(format!("inconclusive: the interval reaches from {lowest} to {highest}"));
+        let text = format!("inconclusive: the interval reaches from {lowest} to {highest}");
+        notes.push(text.into());
     }
-    notes.extend(result.cautions.iter().cloned());
+    notes.extend(result.cautions.iter().map(Note::from));
     notes
 }
 
@@ -208,7 +216,7 @@ fn dispatch(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String
     explanation(&text, width, colour)
 }
 
-/// Who has another product than `unfused`, and so is not faster or slower by fusing alone.
+/// The variants with another product than `unfused`, which are not faster or slower by fusing alone.
 fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
     let Some(others) = other_products(results) else { return String::new() };
     let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();

@@ -177,7 +177,8 @@ fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
     cells
 }
 
-/// Of calls each timed by itself, and of criterion's samples, in each of which many steps share.
+/// The spread of calls each timed by itself, and of criterion's samples, in each of which many steps
+/// share.
 fn latency(row: &Row) -> Vec<Cell> {
     let samples = row.criterion.as_ref().map(|it| it.samples.steps_ns().collect());
     vec![
@@ -190,7 +191,7 @@ impl Context<'_> {
     /// What a reader of the numbers must know.
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         let cautions: Vec<u32> =
-            entry.cautions().iter().map(|caution| strings.text(caution)).collect();
+            entry.cautions().iter().map(|caution| strings.text(&caution.to_string())).collect();
         let (selected, targets) = &self.latest;
         let id = entry.row.full_id();
         let earlier = targets.contains(plan::target_of(id)) && !selected.contains(id);

@@ -48,7 +48,7 @@ fn machine(of: &Circumstances) -> Facts {
         memory_bytes,
         affinity,
         numa_nodes,
-        // Of several governors all are said.
+        // `governors` below has all of several.
         governor: _,
         turbo,
         huge_pages,

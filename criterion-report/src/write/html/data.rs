@@ -26,7 +26,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// That of a report's entries.
+    /// The data of a report's entries.
     pub fn of(report: &Report, entries: &[Entry<'_>]) -> Self {
         let mut strings = Strings::default();
         let skylines = Skyline::all(report.rows());

@@ -11,7 +11,7 @@ pub struct Map {
     group: Text,
     /// `shapes` or `sweep`.
     kind: &'static str,
-    /// Of a sweep its variant, dtype and k.
+    /// Variant, dtype and k of a sweep.
     title: Text,
     rows: Vec<Text>,
     columns: Vec<Text>,

@@ -93,7 +93,7 @@ pub fn write(
     Ok(Notes::new())
 }
 
-/// Which results these are.
+/// Names the results.
 fn subtitle(report: &Report) -> String {
     let first = report.circumstances.iter().map(|it| it.first).min();
     let last = report.circumstances.iter().map(|it| it.last).max();

@@ -10,7 +10,7 @@ use crate::write::earlier;
 /// How many cases ended how, as items of a list.
 pub fn outcomes(report: &Report) -> String {
     let mut outcomes = report.outcomes();
-    // What went well comes first.
+    // Measured cases come first.
     outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
     if !report.missing.is_empty() {
         outcomes.push(("not reached", report.missing.len()));

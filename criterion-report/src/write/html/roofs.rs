@@ -7,7 +7,7 @@ use crate::model::calibration::{Limit, Roofline, Skyline};
 use crate::model::{Row, fingerprint};
 use crate::{units, visible};
 
-/// Where cases can be drawn together: a device of a machine and a number of threads.
+/// A chart that cases share: a device of a machine and a number of threads.
 #[derive(Debug, Serialize)]
 pub struct Place {
     /// `cpu, 2 threads: AMD EPYC 7763, 2 CPUs, 8 GiB`.

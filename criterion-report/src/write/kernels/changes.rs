@@ -41,7 +41,7 @@ enum Side<'a> {
     Text(&'a str),
 }
 
-/// Of the change, relative as the change itself.
+/// Bounds of the change, relative as the change itself.
 #[derive(Serialize)]
 struct Bounds {
     low: f64,

@@ -75,7 +75,7 @@ impl Accuracy {
 }
 
 impl<'a> Entry<'a> {
-    /// Of a case; every single call of it with `raw`.
+    /// The entry of a case; with `raw` it has every single call.
     pub fn of(result: &KernelResult<'a>, raw: bool) -> Self {
         let (work, record) = (result.work(), result.record());
         let row = result.entry.map(|entry| entry.row);
@@ -84,8 +84,8 @@ impl<'a> Entry<'a> {
         let timed = result.time();
         let environment = record.map(|record| &record.environment);
         let (metadata, taken) = metadata(result);
-        let mut notes = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
-        notes.extend(taken);
+        let cautions = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
+        let notes = cautions.iter().map(ToString::to_string).chain(taken).collect();
         Self {
             kernel_name: result.kernel,
             backend: result.backend,
@@ -141,8 +141,8 @@ fn device_name<'a>(result: &KernelResult<'a>) -> Option<&'a str> {
     }
 }
 
-/// What was asked for, and the author's own. Names of ours are ours: a note says so where the author
-/// has one of them.
+/// The settings that were asked for, and the author's own metadata. Our names win: a note says so if
+/// the author has one of them.
 fn metadata<'a>(result: &KernelResult<'a>) -> (BTreeMap<&'a str, Value>, Vec<String>) {
     let Some(case) = result.case else { return (BTreeMap::new(), Vec::new()) };
     let authors = result.work().map(|work| &work.metadata);

@@ -61,7 +61,7 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// That of an environment.
+    /// The revision of an environment.
     pub fn of(environment: &'a Environment) -> Option<Self> {
         let revision = environment.git_revision.as_deref()?;
         let clean = revision.strip_suffix("-dirty");
@@ -123,7 +123,7 @@ pub fn latest<'a>(results: &[KernelResult<'a>]) -> Option<&'a Record> {
 }
 
 impl<'a> Env<'a> {
-    /// That of the latest result.
+    /// The environment of the latest result.
     pub fn of(report: &'a Report, results: &[KernelResult<'a>]) -> Self {
         let records: Vec<&Record> = results.iter().filter_map(KernelResult::record).collect();
         let latest = latest(results);

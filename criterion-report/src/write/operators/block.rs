@@ -1,4 +1,4 @@
-//! Which results stand together.
+//! Blocks of results that stand together.
 
 use super::Room;
 use crate::model::OperatorResult;

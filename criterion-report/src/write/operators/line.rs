@@ -8,7 +8,7 @@ use crate::model::{EfficiencySource, NoEfficiency, NoSpeedup, OperatorResult, Sp
 use crate::units;
 use crate::write::fusion::table::{no_time, time};
 use crate::write::show::ABSENT;
-use crate::write::show::footnotes::Footnotes;
+use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::show::group::speedup;
 use crate::write::table::{Cell, Line, Paint};
 use crate::write::{failures, verdict};
@@ -54,7 +54,7 @@ fn sign(speedup: &Speedup) -> Cell {
     Cell::new(SIGNS[place(of)], verdict::of_verdict(of))
 }
 
-/// Of faster, slower, same, inconclusive.
+/// Signs of faster, slower, same, inconclusive.
 pub const SIGNS: [&str; 4] = ["▲", "▼", "=", "?"];
 
 const fn place(verdict: Verdict) -> usize {
@@ -90,16 +90,16 @@ fn standing(standing: Standing) -> Cell {
 }
 
 /// What the reader must know of the line's numbers.
-fn notes(result: &OperatorResult<'_>) -> Vec<String> {
-    let mut notes: Vec<String> = no_time(result.row).into_iter().collect();
+fn notes(result: &OperatorResult<'_>) -> Vec<Note> {
+    let mut notes: Vec<Note> = no_time(result.row).into_iter().map(Note::from).collect();
     match &result.speedup {
         None | Some(Ok(_) | Err(NoSpeedup::NotMeasured)) => {}
-        Some(Err(why)) => notes.push(format!("no speed-up: {why}")),
+        Some(Err(why)) => notes.push(format!("no speed-up: {why}").into()),
     }
     match &result.efficiency {
         Ok(_) | Err(NoEfficiency::NotMeasured | NoEfficiency::NoTime) => {}
-        Err(why) => notes.push(format!("no limit: {why}")),
+        Err(why) => notes.push(format!("no limit: {why}").into()),
     }
-    notes.extend(result.cautions.iter().cloned());
+    notes.extend(result.cautions.iter().map(Note::from));
     notes
 }

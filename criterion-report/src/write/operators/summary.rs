@@ -116,7 +116,7 @@ fn line(first: Cell, summary: &Summary, footnotes: &mut Footnotes) -> Line {
         let sources = sources.join(" and ");
         format!("its limits are of {sources}, which are not the same: choose with --filter")
     });
-    cells.push(Cell::new(footnotes.marks(mixed.into_iter().collect()), Paint::Warn));
+    cells.push(Cell::new(footnotes.marks(mixed), Paint::Warn));
     Line::Cells(cells)
 }
 

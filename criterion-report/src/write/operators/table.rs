@@ -8,7 +8,7 @@ use crate::units;
 use crate::write::failures;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
-use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render};
+use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width};
 
 /// The columns: heading, what it is called where it is left out, alignment.
 const COLUMNS: [(&str, &str, Align); 11] = [
@@ -25,7 +25,7 @@ const COLUMNS: [(&str, &str, Align); 11] = [
     ("", "", Align::Left),
 ];
 
-/// Where the intervals of times stand, and speed-ups.
+/// The columns of the intervals of times, and of speed-ups.
 const INTERVAL: usize = 2;
 const SPEEDUP: usize = 3;
 /// Columns that give way, in this order, where the table is too wide.
@@ -40,8 +40,6 @@ pub struct Table {
 
 /// One line per size and implementation, and footnotes. Only a terminal has no room for a column.
 pub fn table(block: &Block<'_, '_>, Room { terminal, width, colour }: Room) -> Table {
-    let mut footnotes = Footnotes::default();
-    let mut lines = lines(block, &mut footnotes);
     let headings = [
         (INTERVAL, level(block.iter().filter_map(|it| time_level(it))).trim_start().to_owned()),
         (SPEEDUP, format!("{}{}", COLUMNS[SPEEDUP].0, level(speedups(block)))),
@@ -50,6 +48,9 @@ pub fn table(block: &Block<'_, '_>, Room { terminal, width, colour }: Room) -> T
     for (column, heading) in &headings {
         columns[*column].0 = heading;
     }
+    let has_room =
+        |lines: &[Line]| terminal.is_none_or(|room| table_width(&columns, lines, INDENT) <= room);
+    let (mut lines, footnotes) = Footnotes::of(|footnotes| lines(block, footnotes), has_room);
     for column in 0..columns.len() {
         if is_empty(column, &lines) {
             clear(column, &mut lines);

@@ -8,7 +8,7 @@ use super::{ABSENT, parameters};
 use crate::model::{Entry, Figure, Measure};
 use crate::units;
 use crate::write::failures;
-use crate::write::table::{Align, Cell, Line, Paint, fit, render, table_width, wrap};
+use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width, wrap};
 
 /// A measure as a column.
 #[derive(Debug, Clone, Copy)]
@@ -70,13 +70,14 @@ pub fn table(entries: &[Entry<'_>], columns: &[Column], width: usize, colour: bo
     let headings = columns.iter().map(|column| (column.0.slug, Align::Right));
     let headings: Vec<(&str, Align)> =
         [("", Align::Left)].into_iter().chain(headings).chain([("", Align::Left)]).collect();
-    let mut footnotes = Footnotes::default();
-    let mut lines = lines(entries, columns, true, &mut footnotes);
-    if table_width(&headings, &lines, INDENT) > width {
+    let fit = |lines: &[Line]| table_width(&headings, lines, INDENT) <= width;
+    let (mut lines, mut footnotes) =
+        Footnotes::of(|footnotes| self::lines(entries, columns, true, footnotes), fit);
+    if !fit(&lines) {
         lines = self::lines(entries, columns, false, &mut footnotes);
     }
     let last_first: Vec<usize> = (1..=columns.len()).rev().collect();
-    let left_out = fit(&headings, &mut lines, INDENT, Some(width), &last_first);
+    let left_out = table::fit(&headings, &mut lines, INDENT, Some(width), &last_first);
     out.push_str(&render(&headings, &lines, INDENT, width, colour));
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().rev().map(|&column| headings[column].0).collect();

@@ -1,5 +1,5 @@
-//! What compiling gains in a group: against the same case run eagerly, and against the unquantized model
-//! compiled in the same mode. The table above it compares with the eager baseline.
+//! The gains of compiling in a group: against the same case run eagerly, and against the unquantized
+//! model compiled in the same mode. The table above it compares with the eager baseline.
 
 use super::footnotes::Footnotes;
 use super::group::{level, parameter_heading};
@@ -43,7 +43,7 @@ fn gain(comparison: Option<&Comparison>) -> Option<&Result<Gain, NoSpeedup>> {
     comparison.map(|it| &it.gain).filter(|gain| **gain != Err(NoSpeedup::NotMeasured))
 }
 
-/// Of models alone: what else is compiled has no other baseline than its eager twin's.
+/// Only models have it: another compiled case has no other baseline than its eager twin's.
 fn over_baseline<'a>(entry: &Entry<'a>) -> Option<&'a Result<Gain, NoSpeedup>> {
     entry.row.variant()?;
     gain(entry.quantization)

@@ -55,7 +55,7 @@ const LATENCY: &[Column] = &[
     Column("first call", "first_call_ns", |r| ok(units::time(m(r).first_call_ns? as f64))),
     Column("steps/s", "", |r| ok(units::significant(r.steps_per_s()?, 4))),
     Column("GFLOP/s", "", |r| ok(units::significant(r.gflop_per_s()?, 4))),
-    // Of operators and probes alone.
+    // Only operators and probes have one.
     Column(RATE, "", |r| ok(r.gb_per_s().map(|it| units::significant(it, 4)).unwrap_or_default())),
 ];
 

@@ -13,7 +13,7 @@ use crate::write::table::{Paint, wrap};
 pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     let shown = report.entries().count();
     let mut outcomes = report.outcomes();
-    // What went well comes first.
+    // Measured cases come first.
     outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
     let outcomes: Vec<String> =
         outcomes.iter().map(|(status, cases)| format!("{cases} {status}")).collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use plan::{Probe, Work};
 
-use super::footnotes::Footnotes;
+use super::footnotes::{Footnotes, Note};
 use super::{ABSENT, compiled, details, parameters};
 use crate::model::{Entry, NoSpeedup, NoTime, Row, Speedup};
 use crate::units::{self, ByteUnit};
@@ -47,12 +47,16 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     let weights_width = entries.iter().map(|entry| weights(entry, unit).len()).max().unwrap_or(0);
     let sizes = Sizes { unit, weights_width, rate };
     let shared = failures::shared(entries.iter().map(|entry| entry.row));
-    let mut footnotes = Footnotes::default();
-    let mut lines = Vec::new();
-    for parameter in parameters(entries.iter().copied()) {
-        lines.push(parameter_heading(&parameter[0]));
-        lines.extend(parameter.iter().map(|entry| line(entry, sizes, &shared, &mut footnotes)));
-    }
+    let lines = |footnotes: &mut Footnotes| {
+        let mut lines = Vec::new();
+        for parameter in parameters(entries.iter().copied()) {
+            lines.push(parameter_heading(&parameter[0]));
+            lines.extend(parameter.iter().map(|entry| line(entry, sizes, &shared, footnotes)));
+        }
+        lines
+    };
+    let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= width;
+    let (mut lines, mut footnotes) = Footnotes::of(lines, fit);
     for column in GIVE_WAY {
         if table_width(&columns, &lines, 4) > width {
             clear(column, &mut lines);
@@ -80,9 +84,9 @@ struct Sizes {
 /// What says more of a case's speed than its time. All cases of a group have the same.
 #[derive(Clone, Copy)]
 enum Rate {
-    /// Of operations: patterns, products.
+    /// Operations per second: patterns, products.
     Flops,
-    /// Of bytes: operators, STREAM.
+    /// Bytes per second: operators, STREAM.
     Bytes,
     /// Time to queue a step: launches, calls. On the host nothing is queued.
     Queueing,
@@ -255,20 +259,20 @@ fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
 }
 
 /// What the reader must know of the line's numbers.
-pub fn notes(entry: &Entry<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
+pub fn notes(entry: &Entry<'_>) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
     if let Err(why) = &entry.row.time
         && *why != NoTime::NotMeasured
     {
-        notes.push(why.to_string());
+        notes.push(why.to_string().into());
     }
     if let Some(comparison) = entry.comparison {
         match &comparison.speedup {
             Err(NoSpeedup::NotMeasured) | Ok(_) => {}
-            Err(why) => notes.push(format!("no speed-up: {why}")),
+            Err(why) => notes.push(format!("no speed-up: {why}").into()),
         }
-        notes.extend(comparison.cautions.iter().map(ToString::to_string));
+        notes.extend(comparison.cautions.iter().map(Note::from));
     }
-    notes.extend(entry.row.cautions().iter().map(ToString::to_string));
+    notes.extend(entry.row.cautions().iter().map(Note::from));
     notes
 }

@@ -17,13 +17,13 @@ pub(crate) use implementation::Implementation;
 /// A file of Rust that fits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Source {
-    /// Where it is.
+    /// Its path.
     pub(crate) path: PathBuf,
     /// The fields of its problem size, as they are declared.
     pub(crate) fields: Vec<Field>,
     /// Whether a problem size can be made of nothing.
     pub(crate) has_default: bool,
-    /// Where its problem size is declared: line and column.
+    /// Line and column of its problem size.
     pub(crate) problem_size_at: (usize, usize),
     /// What is measured.
     pub(crate) form: Form,

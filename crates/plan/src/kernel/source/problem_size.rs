@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the file gets a `ProblemSize` from that it does not declare as a struct.
+/// The place from which the file gets a `ProblemSize` that it does not declare as a struct.
 fn imported(file: &syn::File) -> Option<proc_macro2::Span> {
     file.items.iter().find_map(|item| match item {
         syn::Item::Use(item) => imported_by(&item.tree),

@@ -1,5 +1,5 @@
-//! What the types in a file are, as far as that shows without a compiler: by the last segments of
-//! their paths. Where it does not show, the compiler decides.
+//! Recognizes the types in a file by the last segments of their paths, as far as that goes without a
+//! compiler. The compiler decides the rest.
 
 use std::collections::BTreeSet;
 

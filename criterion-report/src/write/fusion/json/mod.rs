@@ -48,7 +48,7 @@ pub fn document(
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-/// Where and when the cases were measured.
+/// The place and time at which the cases were measured.
 #[derive(Serialize)]
 struct Circumstance<'a> {
     #[serde(flatten)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use statistics::Band;
 
-use crate::model::{FusionResult, Levels, Row, Side};
+use crate::model::{Caution, FusionResult, Levels, Row, Side};
 use crate::write::place::Where;
 
 /// One variant at one size.
@@ -254,15 +254,13 @@ struct Checked<'a> {
     compilation: Option<&'a Compilation>,
     unfused_accuracy: Option<&'a Accuracy>,
     fused_accuracy: Option<&'a Accuracy>,
-    unfused_cautions: Vec<String>,
-    cautions: &'a [String],
+    unfused_cautions: Vec<Caution>,
+    cautions: &'a [Caution],
 }
 
 impl<'a> Checked<'a> {
     fn of(result: &'a FusionResult<'a>) -> Self {
         let unfused = result.unfused.row.map(|row| &row.record);
-        let cautions = result.unfused.row.map(Row::cautions).unwrap_or_default();
-        let cautions = cautions.iter().map(ToString::to_string).collect();
         let fused = &result.row.record;
         Self {
             unfused_kernels: unfused.map(|record| record.kernels.as_slice()),
@@ -270,7 +268,7 @@ impl<'a> Checked<'a> {
             compilation: fused.compilation.as_ref(),
             unfused_accuracy: unfused.and_then(|record| record.accuracy.as_ref()),
             fused_accuracy: fused.accuracy.as_ref(),
-            unfused_cautions: cautions,
+            unfused_cautions: result.unfused.row.map(Row::cautions).unwrap_or_default(),
             cautions: &result.cautions,
         }
     }

@@ -1,4 +1,4 @@
-//! Where and of what.
+//! The machine and the sources of a run.
 
 use crate::model::kernels::KernelResult;
 use crate::model::{Report, machine};

@@ -1,4 +1,4 @@
-//! Who is faster than whom.
+//! The leaderboards.
 
 use crate::model::kernels::{Contest, KernelResult, contests};
 use crate::units;
@@ -80,7 +80,7 @@ fn problem(contest: &Contest<'_, '_>) -> String {
     }
 }
 
-/// As many lines as there is room for: the best ones, and the last one for the width of the field.
+/// The lines that there is room for: the best ones, and the last one for the width of the field.
 fn rows(contest: &Contest<'_, '_>, room: usize) -> Vec<Vec<String>> {
     let config = |result: &KernelResult<'_>| result.case.map(|case| case.config.clone());
     let several = contest.ranked.iter().any(|it| config(it) != config(contest.ranked[0]));

@@ -14,7 +14,7 @@ const REASONS: usize = 15;
 
 pub fn section(results: &[KernelResult<'_>]) -> String {
     let mut counts: Vec<(&str, usize)> = outcomes(results).into_iter().collect();
-    // What went well comes first.
+    // Measured cases come first.
     counts.sort_by_key(|(status, _)| *status != "measured");
     let counts: Vec<String> =
         counts.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
@@ -31,7 +31,7 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     }
     let more = reasons.len().saturating_sub(REASONS);
     let mut reasons: Vec<_> = reasons.into_iter().collect();
-    // What is to be mended comes first, and of that what concerns most.
+    // Defects come first, and of these the ones that concern most cases.
     reasons.sort_by_key(|((status, _), ids)| {
         let fails = ["failed", "timeout", "oom", "missing"].contains(status);
         (!fails, Reverse(ids.len()))

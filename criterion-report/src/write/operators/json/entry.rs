@@ -39,7 +39,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Of a case with a record.
+    /// The entry of a case with a record.
     pub fn of(result: &'a OperatorResult<'a>) -> Self {
         Self {
             upstream: Upstream::of(result),
@@ -56,7 +56,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Of a case without one: nothing is known but its id.
+    /// The entry of a case without a record: nothing is known but its id.
     pub fn missing(missing: &'a Missing) -> Self {
         let reason = Some(missing.reason.clone());
         let key = Key { full_id: &missing.full_id, ..Key::default() };

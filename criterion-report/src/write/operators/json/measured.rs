@@ -3,7 +3,7 @@
 use plan::{Agreement, Compilation, Gate};
 use serde::Serialize;
 
-use crate::model::{EfficiencySource, Levels, OperatorResult, Standing};
+use crate::model::{Caution, EfficiencySource, Levels, OperatorResult, Standing};
 use crate::write::verdict;
 
 /// Its speed.
@@ -199,7 +199,7 @@ pub struct Checked<'a> {
     worst_gate_inputs: Option<&'a str>,
     worst_gate_size: Option<&'a [u64]>,
     kernels: &'a [String],
-    cautions: &'a [String],
+    cautions: &'a [Caution],
 }
 
 impl<'a> Checked<'a> {
