@@ -228,7 +228,7 @@ fn rows(cases: &[&Case], order: &[usize], peers: &mut Peers) -> Vec<Row> {
     for &index in order {
         let case = cases[index];
         let id = case.full_id();
-        progress.next(&id);
+        progress.next(&id, 0.0);
         if allocator != case.settings.allocator {
             allocator = case.settings.allocator;
             settle_allocator(allocator);
@@ -238,7 +238,7 @@ fn rows(cases: &[&Case], order: &[usize], peers: &mut Peers) -> Vec<Row> {
         eprintln!("  {}", outcome.line());
         rows.insert(index, row(case, outcome));
         release(case.device);
-        progress.done(&id);
+        progress.done(&id, 0.0);
     }
     rows.into_values().collect()
 }
