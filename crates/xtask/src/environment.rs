@@ -11,12 +11,15 @@ use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::lock::Lock;
 use crate::partial::{self, Partial};
-use crate::python::{Python, Requirement};
+use crate::python::Python;
 use crate::setup;
 use crate::size;
 use ::libtorch::{
     COMPILER_PYTHON, Chosen, TORCHAO, TRITON, VERSION, compiler_python, interpreter, release,
 };
+
+/// The wheels for every Python, with their hashes. CONTRIBUTING.md says how the file is made.
+const REQUIREMENTS: &str = include_str!("../requirements/python.txt");
 
 /// `cargo xtask setup --python`: provisions it, and says in one line where it is.
 pub fn command() -> Result<ExitCode> {
@@ -95,9 +98,7 @@ fn install(python: &Python, place: &Path) -> Result<()> {
     let partial = Partial::beside(place)?;
     let packages = python.environment(partial.dir())?;
     fs::create_dir_all(&packages).map_err(|error| Error::io("create", &packages, &error))?;
-    let requirements = [format!("torch=={VERSION}"), format!("torchao=={TORCHAO}"), "numpy".into()]
-        .map(Requirement::from);
-    python.install(&requirements, true, &packages)?;
+    python.install(REQUIREMENTS, &[], &packages)?;
     check(&interpreter(partial.dir())).map_err(|why| {
         Error::new(format!("pip succeeded, but what it installed cannot be used: {why}"))
     })?;

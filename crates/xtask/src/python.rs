@@ -9,20 +9,9 @@ use crate::ask::{Silence, first_line};
 use crate::error::{Error, Result};
 use ::libtorch::VERSION;
 
-/// What pip is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requirement {
-    /// As pip reads it: `torch==2.11.0`.
-    pub what: String,
-    /// Of its wheel for [`WHEELS_OF`] and this platform, where it is known.
-    pub sha256: Option<&'static str>,
-}
-
-impl From<String> for Requirement {
-    fn from(what: String) -> Self {
-        Self { what, sha256: None }
-    }
-}
+/// Options that take the wheels of one Python, whichever fetches them: libtorch needs none. Without the second, pip
+/// compares what a wheel requires with the Python that runs it. (It does so with markers in any case.)
+pub const WHEELS_OF_ANY: &[&str] = &["--python-version", "3.12", "--ignore-requires-python"];
 
 /// A python3 that can install wheels.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,48 +46,19 @@ impl Python {
         Ok(Self { version, pip })
     }
 
-    /// Installs into the folder `into`, which need not be empty, showing pip's own progress. Where the
-    /// hash of every wheel is known, pip refuses any other; where one is not, this says so.
-    pub fn install(
-        &self,
-        requirements: &[Requirement],
-        with_dependencies: bool,
-        into: &Path,
-    ) -> Result<()> {
+    /// Installs what the text of a requirements file lists, and nothing else, into the folder `into`, which need not be
+    /// empty, showing pip's own progress. pip refuses a line without a hash, and a wheel with another one.
+    pub fn install(&self, requirements: &str, options: &[&str], into: &Path) -> Result<()> {
         // pip unpacks in the temporary folder first. /tmp is often memory, and small; and what a
         // killed pip leaves there, nobody would clean up.
         let scratch = into.join(".scratch");
         fs::create_dir_all(&scratch).map_err(|error| Error::io("create", &scratch, &error))?;
+        let file = scratch.join("requirements.txt");
+        fs::write(&file, requirements).map_err(|error| Error::io("write", &file, &error))?;
 
         let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "install"])
-            .args(OPTIONS)
-            .args((!with_dependencies).then_some("--no-deps"))
-            .arg("--target")
-            .arg(into);
-        // A requirement that is not written down here has no hash, so that its wheel is not known.
-        match pinned(requirements).filter(|_| !with_dependencies) {
-            Some(text) => {
-                let file = scratch.join("requirements.txt");
-                fs::write(&file, text).map_err(|error| Error::io("write", &file, &error))?;
-                pip.args(["--python-version", WHEELS_OF, "--require-hashes", "-r"]).arg(file);
-            }
-            None => {
-                let words: Vec<&str> = requirements.iter().map(|it| it.what.as_str()).collect();
-                let words = words.join(", ");
-                let what = if with_dependencies {
-                    format!("{words} and what they require")
-                } else {
-                    words
-                };
-                eprintln!(
-                    "note: not pinned by hash: {what}; pip checks these wheels against the package \
-                     index alone"
-                );
-                pip.args(self.foreign_wheels());
-                pip.args(requirements.iter().map(|it| &it.what));
-            }
-        }
+        pip.args(["-m", "pip", "install"]).args(OPTIONS).args(options);
+        pip.arg("--target").arg(into).arg("-r").arg(&file);
         pip.envs(SETTINGS)
             .env("TMPDIR", &scratch)
             .stdin(Stdio::null())
@@ -114,6 +74,10 @@ impl Python {
             .remedy(
                 "this needs the Python package index (or the mirror that pip is configured for): \
                  check the network, PIP_INDEX_URL and the proxy, and run this again",
+            )
+            .remedy(
+                "if pip says that hashes do not match, PIP_INDEX_URL or PIP_FIND_LINKS leads to \
+                 other wheels than those of the Python package index: unset it",
             )
             .remedy("if the disk is full, set CRITERION_TORCH_CACHE to a folder with more room")
         };
@@ -157,39 +121,23 @@ impl Python {
     pub fn minor(&self) -> Option<(u32, u32)> {
         two_numbers(&self.version)
     }
-
-    /// libtorch does not care for the python that fetches it, but pip picks wheels for its own; where
-    /// there is none for it, take those of a python that has them.
-    fn foreign_wheels(&self) -> &'static [&'static str] {
-        let has_wheels = self.minor().is_some_and(|version| WHEELS.contains(&version));
-        if has_wheels { &[] } else { &["--python-version", WHEELS_OF] }
-    }
 }
 
-/// The lines of a file of requirements, where the hash of every wheel is known.
-fn pinned(requirements: &[Requirement]) -> Option<String> {
-    let line = |Requirement { what, sha256 }: &Requirement| {
-        Some(format!("{what} --hash=sha256:{}\n", (*sha256)?))
-    };
-    requirements.iter().map(line).collect()
-}
-
-/// The python whose wheels are taken where it does not matter whose.
-pub const WHEELS_OF: &str = "3.12";
-
-/// 20.3 is the first to know the manylinux_2_28 tag.
+/// 20.3 is the first to know the manylinux_2_28 tag; two versions later it also names the tags of Python 3.12 rightly.
 const OLDEST_PIP: (u32, u32) = (20, 3);
 
 /// The pythons for which torch 2.11.0 has wheels.
 const WHEELS: [(u32, u32); 5] = [(3, 10), (3, 11), (3, 12), (3, 13), (3, 14)];
 
 /// No cache of pip's own, as it would keep the 540 MB wheel a second time.
-const OPTIONS: [&str; 5] = [
+const OPTIONS: [&str; 7] = [
     "--no-input",
     "--no-cache-dir",
     "--disable-pip-version-check",
     "--no-warn-script-location",
     "--only-binary=:all:",
+    "--no-deps",
+    "--require-hashes",
 ];
 
 /// As variables, where older pips refuse the option or a user's configuration must be overruled:
@@ -239,21 +187,48 @@ mod tests {
         }
     }
 
-    #[test]
-    fn one_wheel_without_a_hash_leaves_all_unpinned() {
-        let known = |what: &str| Requirement { what: what.into(), sha256: Some("00ff") };
-        let text = pinned(&[known("a==1"), known("b==2")]);
-        assert_eq!(text.as_deref(), Some("a==1 --hash=sha256:00ff\nb==2 --hash=sha256:00ff\n"));
-        assert_eq!(pinned(&[known("a==1"), Requirement::from("b==2".to_owned())]), None);
-    }
+    /// Two wheels of one file, made by Python's own zip: one for any Python, one for none yet. Prints the hash of each.
+    const MAKE_WHEELS: &str = r#"
+import hashlib, sys, zipfile
+for name, python in ("tiny", ">=3"), ("future", ">=99"):
+    path, info = f"{sys.argv[1]}/{name}-1.0-py3-none-any.whl", f"{name}-1.0.dist-info/"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}.py", "")
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Python: {python}\n"
+        wheel.writestr(info + "METADATA", metadata + "Requires-Dist: unlisted\n")
+        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(info + "RECORD", "")
+    print(hashlib.sha256(open(path, "rb").read()).hexdigest(), end=" ")
+"#;
 
     #[test]
-    fn a_python_without_wheels_takes_those_of_another() {
-        for (version, foreign) in
-            [("3.9.2", true), ("3.10.0", false), ("3.14.1", false), ("3.15.0a1", true)]
-        {
-            let python = Python { version: version.into(), pip: "24.0".into() };
-            assert_eq!(!python.foreign_wheels().is_empty(), foreign, "{version}");
+    fn a_wheel_is_installed_by_its_hash_alone() {
+        let python = match Python::find() {
+            Ok(python) => python,
+            Err(error) => return crate::skip::tool(error.what()),
+        };
+        let root = std::env::temp_dir().join(format!("xtask-wheel-{}", std::process::id()));
+        fs::create_dir_all(&root).expect("make a scratch folder");
+        let mut make = Command::new("python3");
+        make.args(["-c", MAKE_WHEELS]).arg(&root);
+        let hashes = first_line(make).expect("make two wheels");
+        let (tiny, future) = hashes.split_once(' ').expect("two hashes");
+        let pin = |hash: &str| format!(" --hash=sha256:{hash}");
+        let other = pin(&"0".repeat(64));
+        for (case, name, pins, options, installed) in [
+            ("right", "tiny", other.clone() + &pin(tiny), &[][..], true),
+            ("another wheel's", "tiny", other + &pin(future), &[], false),
+            ("none", "tiny", String::new(), &[], false),
+            ("not for this python", "future", pin(future), &[], false),
+            ("not for this python, of any", "future", pin(future), WHEELS_OF_ANY, true),
+        ] {
+            let into = root.join(case);
+            let links = root.display();
+            let text = format!("--no-index\n--find-links {links}\n{name}==1.0{pins}\n");
+            let done = python.install(&text, options, &into);
+            assert_eq!(done.is_ok(), installed, "{case}: {done:?}");
+            assert_eq!(into.join(name).with_extension("py").exists(), installed, "{case}");
         }
+        fs::remove_dir_all(&root).expect("remove the scratch folder");
     }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
-use crate::python::Python;
+use crate::python::{Python, WHEELS_OF_ANY};
 use crate::size;
 use ::libtorch::{CUDA_LIBRARY, Libtorch};
 
 /// Fills the folder `into` and checks it. The manifest comes last: without it the folder is not whole.
 pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
-    python.install(&flavour.requirements(), flavour.with_dependencies(), into)?;
+    python.install(flavour.requirements(), WHEELS_OF_ANY, into)?;
     let root = into.join("torch");
     if flavour == Flavour::Cpu {
         drop_cuda_kernels(&root.join("lib"))?;
@@ -28,7 +28,7 @@ pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
 
 fn unexpected(what: String) -> Error {
     Error::new(format!("pip succeeded, but not with what was expected: {what}"))
-        .remedy("check that PIP_INDEX_URL and PIP_FIND_LINKS lead to the official wheels of torch")
+        .remedy("check which torch the files in crates/xtask/requirements name")
 }
 
 /// Half a gigabyte of kernels that load several gigabytes of further CUDA libraries. torch-sys links

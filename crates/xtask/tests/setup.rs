@@ -72,7 +72,10 @@ fn torch_for_python_is_provisioned_once_and_compare_torchao_takes_it() {
     fs::write(scratch.clone_dir().join("my.yml"), "").expect("write a config");
     let compared = scratch.run(&["compare-torchao", "my.yml"]);
     assert_eq!(compared.assert_fine().stderr, "", "nothing is left to do");
-    assert_eq!(scratch.installs().len(), 2);
+    let installs = scratch.installs();
+    let [_, install] = &installs[..] else { panic!("two installs") };
+    assert!(install.contains("--no-deps --require-hashes --target"), "{install}");
+    assert!(install.contains(" torchao==0.17.0"), "{install}");
 }
 
 #[test]
@@ -140,15 +143,14 @@ fn the_cpu_flavour_drops_what_needs_cuda_and_the_cuda_flavour_keeps_it() {
     scratch.run(&["setup", "--cpu"]).assert_fine();
     assert_eq!(target(&scratch), cpu(&scratch));
 
-    let [first, second] = &scratch.installs()[..] else { panic!("two installs") };
-    assert!(first.contains("--no-deps") && first.contains("nvidia-cuda-cupti==13.0.85"), "{first}");
-    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-        assert!(first.contains("--require-hashes"), "{first}");
-        assert_eq!(first.matches("--hash=sha256:").count(), 3, "{first}");
+    let installs = scratch.installs();
+    let [first, second] = &installs[..] else { panic!("two installs") };
+    for install in [first, second] {
+        assert!(install.contains("--no-deps --require-hashes --python-version 3.12"), "{install}");
+        assert!(install.contains("nvidia-cuda-cupti==13.0.85"), "{install}");
     }
-    assert!(!second.contains("--require-hashes"), "{second}");
-    assert!(cuda.stderr.contains("note: not pinned by hash: torch==2.11.0 and what they require"));
-    assert!(!second.contains("--no-deps") && second.ends_with(" torch==2.11.0"), "{second}");
+    assert!(!first.contains("nvidia-cublas=="), "{first}");
+    assert!(second.contains("nvidia-cublas=="), "{second}");
 }
 
 #[test]

@@ -29,8 +29,8 @@ fn compare_torchao_provisions_a_python_once_and_compares_with_it() {
     assert_eq!(scratch.log("cargo-python"), [with.clone(), with]);
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", "torchao-0.17.0-python3.12"]);
     let [_, install] = &scratch.installs()[..] else { panic!("{:?}", scratch.installs()) };
-    assert!(install.ends_with(" torch==2.11.0 torchao==0.17.0 numpy"), "{install}");
-    assert!(install.contains("/lib/python3.12/site-packages") && !install.contains("--no-deps"));
+    assert!(install.contains(" torchao==0.17.0") && install.contains(" numpy=="), "{install}");
+    assert!(install.contains("/lib/python3.12/site-packages"), "{install}");
 }
 
 #[test]
