@@ -32,7 +32,7 @@
 
 use statistics::{BLOCKS_PER_BUILD, BuildsRatio, median};
 
-use super::side::{Gauge, LONG_STEP_S, WINDOW, settle};
+use super::side::{Gauge, LONG_STEP_S, settle, window};
 pub use super::side::{Known, Side, Sides};
 use crate::refusal::Refusal;
 
@@ -297,7 +297,7 @@ impl Pairs {
         }
         let (iters, beside_ns) = (gauge.iters, gauge.beside_ns());
         let (start, mut alone) = (sides.wall(), Vec::new());
-        while alone.len() < 2 * WINDOW || sides.wall() - start < ALONE_S {
+        while alone.len() < 2 * window(gauge.alone_ns) || sides.wall() - start < ALONE_S {
             alone.push(sides.batch(side, iters)?.as_nanos() as f64 / iters as f64);
         }
         // The first half brings it back.

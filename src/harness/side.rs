@@ -11,9 +11,13 @@ use crate::refusal::Refusal;
 pub const LONG_STEP_S: f64 = 0.25;
 /// A side is back when a step takes at most this much of what it takes alone.
 const BACK: f64 = 1.02;
-/// A side gets no faster when the median of so many steps is hardly below that of those before.
-pub const WINDOW: usize = 4;
+/// A side gets no faster when the median of a window of steps is hardly below that of those before.
 const HARDLY: f64 = 0.98;
+/// Steps in a window, and in one of steps that take at least as many nanoseconds: what these read is in
+/// the cache after one or two of them.
+const WINDOW: usize = 4;
+const WINDOW_OF_LONG: usize = 2;
+const LONG_NS: f64 = 1e6;
 /// Most steps that are spent on it at once, and most wall seconds beside the first step.
 const MOST_UNCOUNTED: usize = 64;
 const UNCOUNTED_S: f64 = 0.05;
@@ -150,10 +154,16 @@ pub fn settle(sides: &mut dyn Sides, side: Side, alone_ns: Option<f64>) -> Resul
     Ok(steps.len())
 }
 
+/// Steps whose median tells whether a side that takes so many nanoseconds gets faster.
+pub fn window(step_ns: f64) -> usize {
+    if step_ns >= LONG_NS { WINDOW_OF_LONG } else { WINDOW }
+}
+
 fn levels_off(steps: &[f64]) -> bool {
-    let Some(last) = steps.len().checked_sub(2 * WINDOW).map(|first| &steps[first..]) else {
+    let window = steps.last().map_or(WINDOW, |step_ns| window(*step_ns));
+    let Some(last) = steps.len().checked_sub(2 * window).map(|first| &steps[first..]) else {
         return false;
     };
-    let (before, after) = last.split_at(WINDOW);
+    let (before, after) = last.split_at(window);
     median(after) >= HARDLY * median(before)
 }
