@@ -55,8 +55,9 @@ impl Progress {
     /// Announces the further looks of all `pairs`, which take `seconds` at most.
     pub fn looks_again(&mut self, pairs: usize, seconds: f64) {
         let left = rough(self.left(self.started.elapsed(), seconds));
-        let pairs = if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") };
-        eprintln!("[{}/{}, {left} left] {pairs} again", self.total - self.left_s.len(), self.total);
+        let (done, total) = (self.total - self.left_s.len(), self.total);
+        let pairs = if pairs == 1 { "1 speed-up".to_owned() } else { format!("{pairs} speed-ups") };
+        eprintln!("[{done}/{total}, {left} left] further looks at {pairs}");
         self.expected_done_s += seconds;
     }
 

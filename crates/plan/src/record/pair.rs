@@ -34,8 +34,8 @@ pub struct Pair {
     /// 0 in records of versions whose interval is that of the blocks of one build.
     #[serde(default)]
     pub builds: u64,
-    /// Visits in which they were taken, from one second apart to as long as the run took. 0 in records of
-    /// versions that took all of them in a row.
+    /// At how many moments, a second or more apart, they were taken. 0 in records of versions that took all
+    /// of them in a row.
     #[serde(default)]
     pub visits: u64,
     /// Standard deviation of a block's ln(speed-up) inside a build.
