@@ -60,7 +60,12 @@ fn the_speed_up_is_that_of_the_runs() {
     let pairs: Vec<_> = records().into_iter().map(|record| record.pairs[0].clone()).collect();
     let runs: Vec<Run> = pairs
         .iter()
-        .map(|pair| Run { ratio: pair.speedup, within: pair.within.expect("known"), builds: 8 })
+        .map(|pair| Run {
+            ratio: pair.speedup,
+            within: pair.within.expect("known"),
+            builds: 8,
+            visits: 1,
+        })
         .collect();
     let expected = runs_ratio(&runs).expect("three runs");
     assert_eq!(speedup.as_ratio(), expected.ratio);
@@ -186,8 +191,8 @@ fn blocks_of_older_records_show_their_own_spread() {
         *entry(&report, "int8wo").comparison.expect("compared").speedup.as_ref().expect("pairs");
     assert_eq!((speedup.levels.builds, speedup.levels.within), (None, None));
     let blocks = |record: &Record| {
-        let found = statistics::builds_ratio(&record.pairs[0].log_ratios, 1).expect("blocks");
-        Run { ratio: record.pairs[0].speedup, within: found.within, builds: 1 }
+        let found = statistics::builds_ratio(&record.pairs[0].log_ratios, 1, 1).expect("blocks");
+        Run { ratio: record.pairs[0].speedup, within: found.within, builds: 1, visits: 1 }
     };
     let runs: Vec<Run> = records().iter().map(blocks).collect();
     assert_eq!(speedup.as_ratio(), runs_ratio(&runs).expect("three runs").ratio);

@@ -38,6 +38,8 @@ pub struct GroupRun<'a> {
     /// Why the case that is running has no pair, where that is known before.
     alone: Option<String>,
     timer: Option<Rc<RefCell<Timer>>>,
+    /// The pair of the last case, if it should be looked at again.
+    pairing: Option<Pairing>,
     args: Rc<Args>,
     prepare: Prepare,
 }
@@ -51,7 +53,21 @@ struct Stopped;
 impl<'a> GroupRun<'a> {
     /// A run of the group whose first case is `baseline`. `wanted`: candidates are selected.
     pub fn new(baseline: &'a Case, wanted: bool, args: Rc<Args>, prepare: Prepare) -> Self {
-        Self { baseline, partner: Partner::NotYet, wanted, alone: None, timer: None, args, prepare }
+        Self {
+            baseline,
+            partner: Partner::NotYet,
+            wanted,
+            alone: None,
+            timer: None,
+            pairing: None,
+            args,
+            prepare,
+        }
+    }
+
+    /// The pair of the case that was run last, if it should be looked at again; once.
+    pub fn pairing(&mut self) -> Option<Pairing> {
+        self.pairing.take()
     }
 
     /// Takes one case through all its steps.
@@ -60,16 +76,16 @@ impl<'a> GroupRun<'a> {
         group: &mut BenchmarkGroup<'_, WallTime>,
         case: &Case,
         rounds: &mut Rounds,
-    ) -> (Outcome, Findings, Option<Pairing>) {
+    ) -> (Outcome, Findings) {
         let mut findings = Findings::default();
-        let mut pairing = None;
-        let mut outcome = self.steps(group, case, &mut findings, rounds, &mut pairing);
+        self.pairing = None;
+        let mut outcome = self.steps(group, case, &mut findings, rounds);
         // Whatever it was that the time limit cut short, the others are not kept without it.
         if outcome == Outcome::Measured
             && let Err(refusal) = running::check()
         {
             findings.discard();
-            pairing = None;
+            self.pairing = None;
             outcome = refusal.into();
         }
         if outcome != Outcome::Measured {
@@ -79,7 +95,7 @@ impl<'a> GroupRun<'a> {
                 self.partner = Partner::Absent(format!("its baseline is {status}"));
             }
         }
-        (outcome, findings, pairing)
+        (outcome, findings)
     }
 
     fn steps(
@@ -88,7 +104,6 @@ impl<'a> GroupRun<'a> {
         case: &Case,
         findings: &mut Findings,
         rounds: &mut Rounds,
-        pairing: &mut Option<Pairing>,
     ) -> Outcome {
         let started = Stopwatch::start();
         self.alone = None;
@@ -116,9 +131,8 @@ impl<'a> GroupRun<'a> {
                 // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
                 let budget_s = (PAIRS_SHARE * started.seconds()).max(asked_s);
-                match self.paired(case, run, budget_s, rounds, findings) {
-                    Ok(open) => *pairing = open,
-                    Err(reason) => findings.no_pair = Some(reason),
+                if let Err(reason) = self.paired(case, run, budget_s, rounds, findings) {
+                    findings.no_pair = Some(reason);
                 }
                 // The record's environment is that of the case, not of its baseline.
                 threads::settle(case.settings.threads);
@@ -238,7 +252,7 @@ impl<'a> GroupRun<'a> {
     }
 
     /// The case against its baseline; at most `budget_s` seconds of it, building a baseline that
-    /// the filter left out aside. The pairing, if it should be looked at again later.
+    /// the filter left out aside.
     fn paired(
         &mut self,
         case: &Case,
@@ -246,7 +260,7 @@ impl<'a> GroupRun<'a> {
         budget_s: f64,
         rounds: &Rounds,
         findings: &mut Findings,
-    ) -> Result<Option<Pairing>, String> {
+    ) -> Result<(), String> {
         if let Some(reason) = self.alone.take() {
             return Err(reason);
         }
@@ -261,7 +275,8 @@ impl<'a> GroupRun<'a> {
         }
         findings.pairs.push(pairing.found()?);
         findings.notes.extend(pairing.note().map(str::to_owned));
-        Ok(pairing.wants_more().then_some(pairing))
+        self.pairing = pairing.wants_more().then_some(pairing);
+        Ok(())
     }
 }
 

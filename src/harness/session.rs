@@ -157,6 +157,9 @@ impl Session {
         if retains(cases) && allocator::retention() == Retention::System {
             // Pairs of the groups before want what there is no way back to.
             self.broken = self.look_again().err();
+            if self.broken.is_some() {
+                return;
+            }
         }
         let selected = |case: &&Case| self.args.selects(&case.full_id());
         let selected: Vec<&Case> = cases.iter().filter(selected).collect();
@@ -206,8 +209,9 @@ impl Session {
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id)?;
         let running = running::begin(case.settings.case_timeout_s, overrun);
-        let (outcome, findings, pairing) = run.case(group, case, &mut self.rounds);
+        let (outcome, findings) = run.case(group, case, &mut self.rounds);
         drop(running);
+        let pairing = run.pairing();
         if let Some(progress) = &mut self.progress {
             progress.done(&full_id, pairing.as_ref().map_or(0.0, Pairing::left_s));
         }

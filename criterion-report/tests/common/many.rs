@@ -300,6 +300,7 @@ fn pair(case: &Case, baseline: &str) -> Option<Pair> {
         confidence_level: 0.95,
         log_ratios: (0..BLOCKS).map(block).collect(),
         builds: BLOCKS as u64 / 2,
+        visits: 1,
         within: Some(0.01),
         between: Some(0.005),
         iters: (8, 8),

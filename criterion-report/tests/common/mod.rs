@@ -28,6 +28,7 @@ pub fn pair_of(against: String, speedup: f64) -> Pair {
         confidence_level: 0.95,
         log_ratios: vec![speedup.ln(); 12],
         builds: 6,
+        visits: 1,
         within: Some(0.01),
         between: Some(0.005),
         iters: (1, 1),
