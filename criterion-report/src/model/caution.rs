@@ -102,38 +102,51 @@ pub enum Level {
 }
 
 impl Wide {
-    /// The cause and the remedy, with these standard deviations after the words.
-    fn text(&self, sigma: &str, other: &str) -> String {
-        let (values, others) = match self.level {
-            Level::Blocks => ("blocks", "builds"),
-            Level::BlocksOfOneBuild => ("blocks of the only build", "builds"),
-            Level::Builds => ("builds", "blocks"),
-            Level::Runs(_) => ("runs", "blocks"),
-        };
-        let remedy = match self.level {
-            Level::Blocks => "a quieter machine or more sampling.measurement_s helps".to_owned(),
-            Level::BlocksOfOneBuild => "more sampling.measurement_s fits more builds".to_owned(),
-            Level::Builds => "several runs say more (cargo xtask bench --repeat 4)".to_owned(),
-            Level::Runs(count) => {
-                format!("more runs narrow it (cargo xtask bench --repeat {})", 2 * count)
+    /// The values, those of the other level, and what would make the interval narrower.
+    fn words(&self) -> (&'static str, &'static str, String) {
+        match self.level {
+            Level::Blocks => {
+                let remedy = "a quieter machine or more sampling.measurement_s helps";
+                ("blocks", "builds", remedy.to_owned())
             }
-        };
-        let other = self.other.map(|_| format!(" ({others}{other})")).unwrap_or_default();
-        format!("{values} differ by σ{sigma} %{other}: {remedy}")
+            Level::BlocksOfOneBuild => {
+                let remedy = "more sampling.measurement_s fits more builds";
+                ("blocks of the only build", "builds", remedy.to_owned())
+            }
+            Level::Builds => {
+                let remedy = "several runs say more (cargo xtask bench --repeat 4)";
+                ("builds", "blocks", remedy.to_owned())
+            }
+            Level::Runs(count) => {
+                let remedy =
+                    format!("more runs narrow it (cargo xtask bench --repeat {})", 2 * count);
+                ("runs", "blocks", remedy)
+            }
+        }
     }
 
     /// The text without figures, which rows share, and this row's: `4.5 (1.4)`.
     fn shared(&self) -> (String, String) {
-        let other = self.other.map(|other| format!(" ({})", percent(other)));
-        (format!("wide: {}", self.text("", "")), percent(self.sigma) + &other.unwrap_or_default())
+        let (values, others, remedy) = self.words();
+        let others = self.other.map(|_| format!(" (of {others})")).unwrap_or_default();
+        let figures = self.other.map(|other| format!(" ({})", percent(other))).unwrap_or_default();
+        let text = format!("wide: σ of {values}{others} in %; {remedy}");
+        (text, percent(self.sigma) + &figures)
     }
 }
 
 impl fmt::Display for Wide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let other = self.other.map(|other| format!(" {} %", percent(other))).unwrap_or_default();
-        let text = self.text(&format!(" {}", percent(self.sigma)), &other);
-        write!(f, "the speed-up's interval is wide as {text}")
+        let (values, others, remedy) = self.words();
+        write!(
+            f,
+            "the speed-up's interval is wide as {values} differ by σ {} %",
+            percent(self.sigma)
+        )?;
+        if let Some(other) = self.other {
+            write!(f, " ({others} {} %)", percent(other))?;
+        }
+        write!(f, ": {remedy}")
     }
 }
 
