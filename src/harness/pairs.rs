@@ -53,9 +53,9 @@ const FEWEST_BUILDS: usize = 2;
 const MOST_BUILDS: usize = 12;
 /// Most blocks of a build: more would not narrow the interval.
 const MOST_BLOCKS: usize = 6;
-/// Numbers of builds after which the interval is looked at. Each look is a chance to stop at one that
+/// Numbers of builds after which the interval is checked. Each check is a chance to stop at one that
 /// is narrow by luck, so there are few; two builds are too often alike.
-const LOOKS: [usize; 5] = [3, 4, 6, 8, 12];
+const CHECKS: [usize; 5] = [3, 4, 6, 8, 12];
 /// Seconds from one visit to the next: builds closer together share what the machine does just then.
 const APART_S: f64 = 1.0;
 
@@ -232,7 +232,7 @@ impl Pairs {
     /// Whether the interval is as narrow as the goal, at one of the times to ask.
     fn reached(&self) -> bool {
         let is_enough = |found: BuildsRatio| found.ratio.half_width() <= self.goal.target;
-        LOOKS.contains(&self.builds) && self.ratio().is_some_and(is_enough)
+        CHECKS.contains(&self.builds) && self.ratio().is_some_and(is_enough)
     }
 
     /// One build, and its blocks.

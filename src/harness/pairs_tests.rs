@@ -172,7 +172,7 @@ fn without_noise_the_fewest_builds_are_enough() {
     let mut fake = Fake::new(2e6, 1e6);
     let paired = paired(&mut fake, GOAL);
     assert!(paired.reached);
-    assert_eq!(paired.builds, LOOKS[0]);
+    assert_eq!(paired.builds, CHECKS[0]);
     assert!((ratio(&paired).ratio.ratio - 2.0).abs() < 1e-9, "{paired:?}");
 }
 

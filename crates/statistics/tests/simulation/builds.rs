@@ -22,8 +22,8 @@ const MOST_BUILDS: usize = 12;
 /// Blocks of a build.
 const BLOCKS: [usize; 3] = [2, 4, 6];
 const MOST_BLOCKS: usize = 6;
-/// Builds after which the harness looks at the interval, and the half-width at which it stops.
-const ENOUGH: [usize; 5] = [3, 4, 6, 8, 12];
+/// Builds after which the harness checks the interval, and the half-width at which it stops.
+const CHECKS: [usize; 5] = [3, 4, 6, 8, 12];
 const TARGET: f64 = 0.01;
 /// Runs of each noise: with all 36 noises together, a coverage of 95 % errs by 0.2 points.
 const TRIALS: usize = 500;
@@ -79,7 +79,7 @@ fn run(values: &[f64], blocks: usize, looks: Looks) -> [(usize, Ratio); BUDGETS.
             .expect("whole builds")
             .ratio
     };
-    let enough = ENOUGH.into_iter().find(|builds| of(*builds).half_width() <= TARGET);
+    let enough = CHECKS.into_iter().find(|builds| of(*builds).half_width() <= TARGET);
     BUDGETS.map(|budget| {
         let builds = enough.unwrap_or(budget).min(budget);
         (builds, of(builds))
