@@ -132,7 +132,7 @@ impl LinearLayer for OnCuda {
         let activation = int8::activation(x, Int8Numerics::V1)?;
         let rows = activation.values.f_reshape([-1, k])?;
         let alpha = self.scale.f_reshape([-1])?.f_to_kind(Kind::Float)?;
-        let mut y = self.weight.product(&rows, 16, Some(&alpha), Kind::BFloat16)?;
+        let mut y = self.weight.product(&rows, 16, Some(&alpha))?;
         y = y.f_mul(&activation.scale.f_reshape([-1, 1])?)?;
         y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)?.f_contiguous()
     }

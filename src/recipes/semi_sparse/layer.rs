@@ -60,7 +60,7 @@ impl LinearLayer for OnCuda {
         let size = output_size(x, self.n);
         let k = x.size().last().copied().unwrap_or_default();
         let rows = x.f_reshape([-1, k])?;
-        self.weight.product(&rows, 8, None, x.f_kind()?)?.f_reshape(size)
+        self.weight.product(&rows, 8, None)?.f_reshape(size)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
