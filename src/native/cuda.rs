@@ -40,6 +40,22 @@ pub struct Device {
     pub l2_bytes: u64,
 }
 
+impl Device {
+    /// Whether the device is new enough for `what`, a plural.
+    ///
+    /// # Errors
+    /// The compute capability that it has, and the one that is needed.
+    pub fn require(&self, least: (i32, i32), what: &str) -> Result<(), String> {
+        if self.capability >= least {
+            return Ok(());
+        }
+        let ((major, minor), (least_major, least_minor)) = (self.capability, least);
+        Err(format!(
+            "compute capability {major}.{minor}, but {what} need {least_major}.{least_minor} or above"
+        ))
+    }
+}
+
 /// The CUDA that is linked into this program; `None` when libtorch_cuda is not.
 ///
 /// # Errors
@@ -200,6 +216,26 @@ mod tests {
             synchronize(index).expect("done");
             empty_cache().expect("a device is there");
         }
+    }
+
+    #[test]
+    fn a_capability_that_is_too_low_is_said() {
+        let device = |capability| Device {
+            name: String::new(),
+            free_bytes: 0,
+            total_bytes: 0,
+            capability,
+            driver_cuda: String::new(),
+            pci_bus: String::new(),
+            clock_khz: 0,
+            l2_bytes: 0,
+        };
+        for capability in [(8, 9), (9, 0), (12, 0)] {
+            assert_eq!(device(capability).require((8, 9), "float8 products"), Ok(()));
+        }
+        let refusal = device((8, 6)).require((8, 9), "float8 products").unwrap_err();
+        assert_eq!(refusal, "compute capability 8.6, but float8 products need 8.9 or above");
+        assert!(device((7, 10)).require((8, 0), "products").is_err());
     }
 
     #[test]

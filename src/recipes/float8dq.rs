@@ -195,33 +195,9 @@ pub(super) fn check(granularity: Granularity, site: &Site) -> Result<(), String>
     }
     if site.device == Device::Cuda {
         // An absent device is not this recipe's to report.
-        if let Ok(cuda::Device { capability, .. }) = cuda::device(0) {
-            check_capability(capability)?;
+        if let Ok(device) = cuda::device(0) {
+            device.require((8, 9), "float8 products")?;
         }
     }
     Ok(())
-}
-
-fn check_capability((major, minor): (i32, i32)) -> Result<(), String> {
-    if (major, minor) < (8, 9) {
-        return Err(format!(
-            "compute capability {major}.{minor}, but float8 products need 8.9 or above"
-        ));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_capability_that_is_too_low_is_said() {
-        for capability in [(8, 9), (9, 0), (12, 0)] {
-            assert_eq!(check_capability(capability), Ok(()));
-        }
-        let refusal = check_capability((8, 6)).unwrap_err();
-        assert_eq!(refusal, "compute capability 8.6, but float8 products need 8.9 or above");
-        assert!(check_capability((7, 10)).is_err());
-    }
 }

@@ -97,13 +97,8 @@ impl Int4Packed {
 /// The kernel is built for compute capability 8.0 and above; below, it computes nothing.
 fn tensor_cores(device: tch::Device) -> Result<(), Refusal> {
     let tch::Device::Cuda(index) = device else { return Ok(()) };
-    let (major, minor) = native::cuda::device(index)?.capability;
-    if major < 8 {
-        return Err(Refusal::Unsupported(format!(
-            "compute capability {major}.{minor}, but `_weight_int4pack_mm` needs 8.0"
-        )));
-    }
-    Ok(())
+    let device = native::cuda::device(index)?;
+    device.require((8, 0), "products by `_weight_int4pack_mm`").map_err(Refusal::Unsupported)
 }
 
 /// Two values to a byte, the first in its upper half, then into tiles.

@@ -17,13 +17,14 @@ use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::Site;
+use crate::native::cuda;
 use crate::refusal::Refusal;
 
 /// The share of a weight that stays: two of four.
 pub(super) const DENSITY: f64 = 0.5;
 
-/// Whether a weight can be stored like this at the site. `multiple` is what cuSPARSELt demands of
-/// both its sizes: 16 with elements of 16 bits, 32 with 8 bits.
+/// Whether a weight can be stored and multiplied like this at the site. `multiple` is what cuSPARSELt
+/// demands of both its sizes: 16 with elements of 16 bits, 32 with 8 bits.
 pub(super) fn check(site: &Site, multiple: u64) -> Result<(), String> {
     let (k, n) = (site.linear.k, site.linear.n);
     if k % 4 != 0 {
@@ -39,7 +40,11 @@ pub(super) fn check(site: &Site, multiple: u64) -> Result<(), String> {
             ));
         }
     }
-    Ok(())
+    match cuda::device(0) {
+        Ok(device) => device.require((8, 0), "2:4 sparse products by cuSPARSELt"),
+        // An absent device is not this recipe's to report.
+        Err(_) => Ok(()),
+    }
 }
 
 /// Whether a weight that is not quantized can be stored like this at the site.
