@@ -5,6 +5,7 @@ use tch::{TchError, Tensor};
 
 use super::{Inputs, Site, Step, mkldnn, torchscript};
 use crate::inputs;
+use crate::native::addmm;
 use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
 
@@ -44,14 +45,26 @@ pub(super) fn operands(inputs: Inputs) -> Result<Operands, TchError> {
     Ok(Operands { x, weight, weight_t, bias })
 }
 
-/// What `_addmm_activation` runs. On CUDA it is one operation, the epilogue of cuBLASLt; elsewhere
-/// the same name runs these two.
-pub(super) fn activation_kernels(device: Device, in_place: &'static str) -> Vec<&'static str> {
-    match device {
-        Device::Cuda => vec!["aten::_addmm_activation"],
-        Device::Cpu | Device::Xpu | Device::Mps => vec!["aten::addmm", in_place],
+/// `_addmm_activation`. On CUDA it is one operation, which is fused if cuBLASLt takes it as an
+/// epilogue; elsewhere the same name runs these two.
+pub(super) fn addmm_activation(
+    site: &Site,
+    [x, weight_t, bias]: [Tensor; 3],
+    activation: addmm::Activation,
+    in_place: &'static str,
+) -> Step {
+    let run = move || Ok(addmm::addmm_activation(&bias, &x, &weight_t, activation)?);
+    match site.device {
+        Device::Cuda => {
+            Step::new(&["aten::_addmm_activation"], run).noting(NOT_VERIFIED.to_owned())
+        }
+        Device::Cpu | Device::Xpu | Device::Mps => Step::new(&["aten::addmm", in_place], run),
     }
 }
+
+/// libtorch says neither whether cuBLASLt found an algorithm nor which kernels it queued.
+const NOT_VERIFIED: &str = "not verified to be fused: where cuBLASLt refuses, libtorch runs product and \
+                            activation one by one under the same name";
 
 /// Whether cuBLASLt has an epilogue for that size; where it has not, libtorch runs product and
 /// activation one by one under the name of `_addmm_activation`, and says nothing.

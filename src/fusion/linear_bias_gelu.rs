@@ -5,7 +5,7 @@ use tch::TchError;
 
 use super::linear::{self, Operands};
 use super::{Fusible, Inputs, Site, Step, mkldnn, torchscript};
-use crate::native::addmm::{Activation, addmm_activation};
+use crate::native::addmm::Activation;
 use crate::native::onednn::PostOp;
 use crate::refusal::Refusal;
 
@@ -54,10 +54,7 @@ impl Fusible for LinearBiasGelu {
             })
             .reading(reads),
             FusionVariant::Fused => {
-                let kernels = linear::activation_kernels(site.device, "aten::gelu_");
-                Step::new(&kernels, move || {
-                    Ok(addmm_activation(&bias, &x, &weight_t, Activation::Gelu)?)
-                })
+                linear::addmm_activation(site, [x, weight_t, bias], Activation::Gelu, "aten::gelu_")
             }
             FusionVariant::Addmm => Step::new(&["aten::addmm", "aten::gelu"], move || {
                 bias.f_addmm(&x, &weight_t)?.f_gelu(EXACT)

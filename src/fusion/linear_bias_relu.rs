@@ -5,7 +5,7 @@ use tch::{TchError, Tensor};
 
 use super::linear::{self, Operands};
 use super::{Fusible, Inputs, Site, Step, mkldnn, torchscript};
-use crate::native::addmm::{Activation, addmm_activation};
+use crate::native::addmm::Activation;
 use crate::native::onednn::PostOp;
 use crate::refusal::Refusal;
 
@@ -47,10 +47,7 @@ impl Fusible for LinearBiasRelu {
             })
             .reading(reads),
             FusionVariant::Fused => {
-                let kernels = linear::activation_kernels(site.device, "aten::relu_");
-                Step::new(&kernels, move || {
-                    Ok(addmm_activation(&bias, &x, &weight_t, Activation::Relu)?)
-                })
+                linear::addmm_activation(site, [x, weight_t, bias], Activation::Relu, "aten::relu_")
             }
             FusionVariant::Addmm => Step::new(&["aten::addmm", "aten::relu"], move || {
                 bias.f_addmm(&x, &weight_t)?.f_relu()

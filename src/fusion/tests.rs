@@ -110,6 +110,21 @@ fn a_script_that_fuses_nothing_is_refused_with_what_it_runs() {
     }
 }
 
+#[test]
+fn what_cublaslt_may_refuse_in_silence_is_not_called_fused() {
+    let size = FusionShape::Linear { m: 4, k: 8, n: 6 };
+    for (variant, device, noted) in [
+        (FusionVariant::Fused, Device::Cuda, true),
+        (FusionVariant::Fused, Device::Cpu, false),
+        (FusionVariant::Addmm, Device::Cuda, false),
+    ] {
+        let site = Site { device, ..site(Pattern::LinearBiasRelu, variant, size, Dtype::Float32) };
+        let Step { notes, .. } = prepared(&site).unwrap();
+        let said = notes.iter().any(|note| note.starts_with("not verified to be fused: "));
+        assert_eq!(said, noted, "{variant:?} on {device}: {notes:?}");
+    }
+}
+
 /// What breaks a constraint is known without the device.
 #[test]
 fn what_another_device_cannot_do_is_refused() {
