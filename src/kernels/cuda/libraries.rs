@@ -26,6 +26,9 @@ const PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
 /// The names that both NVIDIA and cudarc know.
 const NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 
+/// The driver's own name. A toolkit has a stub `libcuda.so`, and that is the name cudarc tries first.
+const DRIVER: &str = "libcuda.so.1";
+
 const NOT_FOUND: &str = "libnvrtc.so not found: `pip install --target DIR \
     nvidia-cuda-nvrtc==13.0.88`, and set CRITERION_TORCH_NVRTC to DIR";
 
@@ -45,18 +48,35 @@ pub(super) fn nvrtc() -> Result<&'static Nvrtc, Refusal> {
 /// Loads and initializes the CUDA driver, once.
 pub(super) fn driver() -> Result<(), Refusal> {
     static FOUND: OnceLock<Result<(), Refusal>> = OnceLock::new();
-    FOUND
-        .get_or_init(|| {
-            // SAFETY: the driver's library runs nothing when it is loaded.
-            if !unsafe { driver::sys::is_culib_present() } {
-                let text = "libcuda.so.1 not found: install the NVIDIA driver";
-                return Err(Refusal::Skipped(text.to_owned()));
-            }
-            driver::result::init().map_err(|error| {
-                Refusal::Skipped(format!("the CUDA driver does not start: {error}"))
-            })
-        })
-        .clone()
+    FOUND.get_or_init(start_driver).clone()
+}
+
+fn start_driver() -> Result<(), Refusal> {
+    let loaded = load(Path::new(DRIVER)).map_err(|refusal| match refusal {
+        Refusal::Skipped(text) => Refusal::Skipped(format!("{text}; install the NVIDIA driver")),
+        other => other,
+    })?;
+    // SAFETY: the library was just loaded, and the name ends with NUL.
+    let own = unsafe { libc::dlsym(loaded, c"cuInit".as_ptr()) };
+    // SAFETY: cudarc finds one: the library that was just loaded has a name that it knows.
+    let library = unsafe { driver::sys::culib() };
+    // SAFETY: only its address is used.
+    let used = unsafe { library.get::<*const libc::c_void>(b"cuInit\0") };
+    let used = used.map_err(|error| {
+        Refusal::Skipped(format!("the loader's path has a CUDA driver that is none: {error}"))
+    })?;
+    let file = |address| path_of(address).unwrap_or_else(|| DRIVER.into()).display().to_string();
+    if *used != own.cast_const() {
+        return Err(Refusal::Skipped(format!(
+            "the CUDA driver is {}, but the loader's path has another one, {}: take that one, such as \
+             a toolkit's stub, out of LD_LIBRARY_PATH",
+            file(own),
+            file(*used)
+        )));
+    }
+    driver::result::init().map_err(|error| {
+        Refusal::Skipped(format!("the CUDA driver, {}, does not start: {error}", file(own)))
+    })
 }
 
 fn find_nvrtc(variable: Option<OsString>) -> Result<Nvrtc, Refusal> {
@@ -149,16 +169,18 @@ fn load_with_builtins(library: &Path) -> Result<(), Refusal> {
     for builtins in entries.map(|entry| entry.path()).filter(is_builtins) {
         load(&builtins)?;
     }
-    load(library)
+    load(library).map(drop)
 }
 
-fn load(library: &Path) -> Result<(), Refusal> {
+/// Loads a library for good.
+fn load(library: &Path) -> Result<*mut libc::c_void, Refusal> {
     let failed =
         |reason: String| Refusal::Skipped(format!("cannot load {}: {reason}", library.display()));
     let path = CString::new(library.as_os_str().as_bytes()).map_err(|it| failed(it.to_string()))?;
     // SAFETY: the path ends with NUL; NVIDIA's libraries run nothing when they are loaded.
-    if !unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) }.is_null() {
-        return Ok(());
+    let loaded = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+    if !loaded.is_null() {
+        return Ok(loaded);
     }
     // SAFETY: always to be called.
     let message = unsafe { libc::dlerror() };

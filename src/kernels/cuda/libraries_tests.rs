@@ -1,5 +1,6 @@
 use super::*;
 use std::fs;
+use std::process::Command;
 
 fn file(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join(name);
@@ -74,7 +75,61 @@ fn what_is_missing_is_skipped_with_its_remedy() {
     }
     match driver() {
         Ok(()) => println!("the driver is there"),
-        Err(Refusal::Skipped(text)) => assert!(text.contains("driver"), "{text}"),
+        Err(Refusal::Skipped(text)) => {
+            assert!(text.contains("driver") && text.contains("libcuda.so"), "{text}");
+        }
         Err(other) => panic!("{other}"),
     }
+}
+
+/// A driver whose `cuInit` returns `code`.
+fn fake_driver(folder: &Path, name: &str, code: i32) -> String {
+    let source = folder.join("driver.c");
+    let text = "int cuInit(unsigned flags) { return CODE; }
+        int cuGetErrorString(int error, const char** text) { *text = \"a stub\"; return 0; }";
+    fs::write(&source, text).unwrap();
+    let library = folder.join(name);
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(compiler);
+    command.args(["-shared", "-fPIC", &format!("-DCODE={code}"), "-o"]).arg(&library).arg(source);
+    assert!(command.status().expect("the shim needs a compiler too").success());
+    library.display().to_string()
+}
+
+/// Set where the test below runs in a process of its own, with another loader's path.
+const CHILD: &str = "LIBRARIES_TESTS_CHILD";
+
+/// Both libraries stay loaded for good, so each case is a process.
+#[test]
+fn the_driver_is_the_one_of_its_own_name() {
+    if std::env::var_os(CHILD).is_some() {
+        println!("{:?}", driver());
+        return;
+    }
+    let said = |folder: &Path| {
+        let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["the_driver_is_the_one_of_its_own_name", "--nocapture"])
+            .env("LD_LIBRARY_PATH", format!("{}:{before}", folder.display()))
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (works, is_stub) = (0, 34);
+    let folder = tempfile::tempdir().unwrap();
+    let own = fake_driver(folder.path(), "libcuda.so.1", works);
+    let text = said(folder.path());
+    assert!(text.contains("Ok(())"), "{text}");
+
+    let other = fake_driver(folder.path(), "libcuda.so", is_stub);
+    let text = said(folder.path());
+    let reason =
+        format!("the CUDA driver is {own}, but the loader's path has another one, {other}");
+    assert!(text.contains(&reason) && text.contains("LD_LIBRARY_PATH"), "{text}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let own = fake_driver(folder.path(), "libcuda.so.1", is_stub);
+    let text = said(folder.path());
+    assert!(text.contains(&format!("the CUDA driver, {own}, does not start: ")), "{text}");
 }
