@@ -132,11 +132,11 @@ fn newest() -> Result<Capability, NvrtcError> {
 }
 
 fn too_new(capability: Capability, newest: Capability, nvrtc: &Nvrtc) -> Refusal {
-    let (major, minor) = nvrtc.version;
+    let ((major, minor), path) = (nvrtc.version, nvrtc.path.display());
+    let [package, _] = libraries::package(libraries::driver_major());
     Refusal::Skipped(format!(
-        "the GPU is {capability}, but NVRTC {major}.{minor}, {}, knows none above {newest}: `pip \
-         install --target DIR` a newer nvidia-cuda-nvrtc, and set CRITERION_TORCH_NVRTC to DIR",
-        nvrtc.path.display()
+        "the GPU is {capability}, but NVRTC {major}.{minor}, {path}, knows none above {newest}: `pip \
+         install --target DIR` a newer {package}, and set CRITERION_TORCH_NVRTC to DIR"
     ))
 }
 

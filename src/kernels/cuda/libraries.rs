@@ -29,8 +29,21 @@ const NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 /// The driver's own name. A toolkit has a stub `libcuda.so`, and that is the name cudarc tries first.
 const DRIVER: &str = "libcuda.so.1";
 
-const NOT_FOUND: &str = "libnvrtc.so not found: `pip install --target DIR \
-    nvidia-cuda-nvrtc==13.0.88`, and set CRITERION_TORCH_NVRTC to DIR";
+/// Python's package of an NVRTC whose results a driver of CUDA `driver` loads, and its version.
+pub(super) fn package(driver: Option<i32>) -> [&'static str; 2] {
+    match driver {
+        Some(12) => ["nvidia-cuda-nvrtc-cu12", "12.9.86"],
+        _ => ["nvidia-cuda-nvrtc", "13.0.88"],
+    }
+}
+
+fn not_found(driver: Option<i32>) -> String {
+    let [package, version] = package(driver);
+    format!(
+        "libnvrtc.so not found: `pip install --target DIR {package}=={version}`, and set {VARIABLE} \
+         to DIR"
+    )
+}
 
 /// NVRTC as it was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +92,15 @@ fn start_driver() -> Result<(), Refusal> {
     })
 }
 
+/// The newest major version of CUDA that the driver supports; none without a driver.
+pub(super) fn driver_major() -> Option<i32> {
+    driver().ok()?;
+    let mut version = 0;
+    // SAFETY: the driver was started, and `version` is writable.
+    unsafe { driver::sys::cuDriverGetVersion(&mut version) }.result().ok()?;
+    Some(version / 1000)
+}
+
 fn find_nvrtc(variable: Option<OsString>) -> Result<Nvrtc, Refusal> {
     let chosen = variable.filter(|value| !value.is_empty()).map(PathBuf::from);
     match &chosen {
@@ -91,7 +113,7 @@ fn find_nvrtc(variable: Option<OsString>) -> Result<Nvrtc, Refusal> {
         }
     }
     if !is_loadable() {
-        return Err(Refusal::Skipped(NOT_FOUND.to_owned()));
+        return Err(Refusal::Skipped(not_found(driver_major())));
     }
     let found = describe()?;
     match chosen {

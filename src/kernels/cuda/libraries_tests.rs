@@ -65,11 +65,12 @@ fn a_file_that_is_no_library_is_skipped_by_name() {
 
 #[test]
 fn what_is_missing_is_skipped_with_its_remedy() {
-    assert!(NOT_FOUND.contains(VARIABLE), "{NOT_FOUND}");
+    let not_found = not_found(driver_major());
+    assert!(not_found.contains(VARIABLE), "{not_found}");
     match nvrtc() {
         Ok(found) => println!("NVRTC is there: {found:?}"),
         Err(Refusal::Skipped(text)) => {
-            assert!(text == NOT_FOUND || text.starts_with(VARIABLE), "{text}");
+            assert!(text == not_found || text.starts_with(VARIABLE), "{text}");
         }
         Err(other) => panic!("{other}"),
     }
@@ -82,10 +83,23 @@ fn what_is_missing_is_skipped_with_its_remedy() {
     }
 }
 
-/// A driver whose `cuInit` returns `code`.
+#[test]
+fn the_package_is_of_the_drivers_major_version() {
+    for (driver, package) in [
+        (Some(12), "nvidia-cuda-nvrtc-cu12==12."),
+        (Some(13), "nvidia-cuda-nvrtc==13."),
+        (None, "nvidia-cuda-nvrtc==13."),
+    ] {
+        let text = not_found(driver);
+        assert!(text.contains(&format!("--target DIR {package}")), "{text}");
+    }
+}
+
+/// A driver of CUDA 12.8 whose `cuInit` returns `code`.
 fn fake_driver(folder: &Path, name: &str, code: i32) -> String {
     let source = folder.join("driver.c");
     let text = "int cuInit(unsigned flags) { return CODE; }
+        int cuDriverGetVersion(int* version) { *version = 12080; return 0; }
         int cuGetErrorString(int error, const char** text) { *text = \"a stub\"; return 0; }";
     fs::write(&source, text).unwrap();
     let library = folder.join(name);
@@ -103,7 +117,7 @@ const CHILD: &str = "LIBRARIES_TESTS_CHILD";
 #[test]
 fn the_driver_is_the_one_of_its_own_name() {
     if std::env::var_os(CHILD).is_some() {
-        println!("{:?}", driver());
+        println!("{:?} {:?}", driver(), driver_major());
         return;
     }
     let said = |folder: &Path| {
@@ -120,7 +134,7 @@ fn the_driver_is_the_one_of_its_own_name() {
     let folder = tempfile::tempdir().unwrap();
     let own = fake_driver(folder.path(), "libcuda.so.1", works);
     let text = said(folder.path());
-    assert!(text.contains("Ok(())"), "{text}");
+    assert!(text.contains("Ok(()) Some(12)"), "{text}");
 
     let other = fake_driver(folder.path(), "libcuda.so", is_stub);
     let text = said(folder.path());
