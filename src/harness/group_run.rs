@@ -11,6 +11,7 @@ use plan::{Case, Device, Outcome, Role};
 use super::args::{Args, Mode};
 use super::case_run::{CaseRun, Findings};
 use super::clock::Stopwatch;
+use super::fault::Fault;
 use super::pairing::{Both, Pairing};
 use super::panics::{self, Caught};
 use super::partner::Partner;
@@ -42,6 +43,7 @@ pub struct GroupRun<'a> {
     pairing: Option<Pairing>,
     args: Rc<Args>,
     prepare: Prepare,
+    fault: Rc<Fault>,
 }
 
 /// Time of a pair over that of the case alone.
@@ -52,7 +54,13 @@ struct Stopped;
 
 impl<'a> GroupRun<'a> {
     /// A run of the group whose first case is `baseline`. `wanted`: candidates are selected.
-    pub fn new(baseline: &'a Case, wanted: bool, args: Rc<Args>, prepare: Prepare) -> Self {
+    pub fn new(
+        baseline: &'a Case,
+        wanted: bool,
+        args: Rc<Args>,
+        prepare: Prepare,
+        fault: Rc<Fault>,
+    ) -> Self {
         Self {
             baseline,
             partner: Partner::NotYet,
@@ -62,6 +70,7 @@ impl<'a> GroupRun<'a> {
             pairing: None,
             args,
             prepare,
+            fault,
         }
     }
 
@@ -94,6 +103,9 @@ impl<'a> GroupRun<'a> {
             if case.role == Role::Baseline {
                 self.partner = Partner::Absent(format!("its baseline is {status}"));
             }
+        }
+        if let Some(error) = outcome.reason().or(findings.no_pair.as_deref()) {
+            self.fault.look(case.device, &case.full_id(), error);
         }
         (outcome, findings)
     }
@@ -161,6 +173,9 @@ impl<'a> GroupRun<'a> {
     }
 
     fn prepared_beside(&mut self, case: &Case) -> Result<CaseRun, Outcome> {
+        if let Some(reason) = self.fault.reason(case.device) {
+            return Err(Outcome::Skipped { reason });
+        }
         let (prepare, timer) = (self.prepare, &mut self.timer);
         settled(panics::catch(|| CaseRun::prepare(case, prepare, timer)))
     }

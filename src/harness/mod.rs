@@ -6,6 +6,7 @@ pub mod clock;
 mod compiling;
 pub mod cuda_device;
 pub mod device_clock;
+mod fault;
 mod flags;
 mod flush;
 mod group_run;

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use plan::Record;
 
+use super::fault::Fault;
 use super::pairing::{Pairing, Places};
 
 /// Bytes that pairs may keep in memory between their looks.
@@ -19,14 +20,19 @@ const KEPT_BYTES: u64 = 512 << 20;
 const OWED_S: f64 = 60.0;
 
 /// The pairs that are kept, and the records whose pairs have had their last look.
-#[derive(Default)]
 pub struct Rounds {
     open: Vec<(Record, Pairing)>,
     done: Vec<Record>,
     places: Rc<RefCell<Places>>,
+    fault: Rc<Fault>,
 }
 
 impl Rounds {
+    /// No pairs yet; `fault` is the one of the run.
+    pub fn new(fault: Rc<Fault>) -> Self {
+        Self { open: Vec::new(), done: Vec::new(), places: Rc::default(), fault }
+    }
+
     /// Where earlier builds of pairs lay.
     pub fn places(&self) -> Rc<RefCell<Places>> {
         Rc::clone(&self.places)
@@ -48,10 +54,16 @@ impl Rounds {
         bytes > KEPT_BYTES || self.owed().1 > OWED_S
     }
 
-    /// Runs rounds until no pair wants another look, and gives all memory back.
+    /// Runs rounds until no pair wants another look, and gives all memory back. On a device that fails,
+    /// a pair keeps what its record has: what its first look found.
     pub fn run(&mut self) {
         while !self.open.is_empty() {
             for (mut record, mut pairing) in std::mem::take(&mut self.open) {
+                if let Some(reason) = self.fault.reason(record.case.device) {
+                    record.notes.push(format!("its pair has the first look alone: {reason}"));
+                    self.done.push(record);
+                    continue;
+                }
                 let looked = pairing.look();
                 if looked.is_ok() && pairing.wants_more() {
                     self.open.push((record, pairing));
@@ -60,7 +72,10 @@ impl Rounds {
                 record.pairs.clear();
                 match looked.and_then(|()| pairing.found()) {
                     Ok(pair) => record.pairs.push(pair),
-                    Err(reason) => record.no_pair = Some(reason),
+                    Err(reason) => {
+                        self.fault.look(record.case.device, &record.full_id, &reason);
+                        record.no_pair = Some(reason);
+                    }
                 }
                 if let Some(note) =
                     pairing.note().filter(|it| !record.notes.iter().any(|has| has == it))

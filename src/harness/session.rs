@@ -12,6 +12,7 @@ use plan::{Allocator, Case, Device, Plan, Role, cost};
 use super::args::{Args, Mode};
 use super::case_run::settle_allocator;
 use super::compiling;
+use super::fault::Fault;
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
 use super::lock::{Lock, Run};
@@ -22,7 +23,7 @@ use super::rounds::Rounds;
 use super::running;
 use super::saved;
 use super::target_dir::Folders;
-use crate::measurement::{page_fault, preflight};
+use crate::measurement::{cuda_facts, page_fault, preflight};
 use crate::native::allocator::{self, Retention};
 use crate::native::{constants, numerics};
 use crate::threads;
@@ -40,6 +41,7 @@ pub struct Session {
     prepare: Prepare,
     /// Pairs that wait for more looks.
     rounds: Rounds,
+    fault: Rc<Fault>,
     /// Why nothing more is run: what cannot be stored need not be measured.
     broken: Option<String>,
     /// Of a measuring run, until its end.
@@ -65,15 +67,19 @@ impl Session {
         if args.mode == Mode::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
+        let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         if args.mode != Mode::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;
+            // Asked before a case can make the device fail at each call, whose record needs its name, too.
+            if cuda && let Err(error) = cuda_facts() {
+                eprintln!("note: the CUDA device does not say what it is: {error}");
+            }
             compile(&selected);
         }
         // From here on nothing but measuring takes time.
         let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
         let progress = measures.then(|| Progress::new(expected()));
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
-        let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         // A case that will be passed over is none that the run owes a record.
         let owed = |case: &&Case| {
             args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()
@@ -96,8 +102,20 @@ impl Session {
             journal.open(plan.cases().count())?;
         }
         let args = Rc::new(args);
-        let (rounds, broken) = (Rounds::default(), None);
-        Ok(Self { plan, args, criterion, journal, progress, prepare, rounds, broken, _lock: lock })
+        let (fault, broken) = (Rc::<Fault>::default(), None);
+        let rounds = Rounds::new(Rc::clone(&fault));
+        Ok(Self {
+            plan,
+            args,
+            criterion,
+            journal,
+            progress,
+            prepare,
+            rounds,
+            fault,
+            broken,
+            _lock: lock,
+        })
     }
 
     /// The order in which to run the groups: those that want the system's allocator first, because
@@ -177,7 +195,8 @@ impl Session {
         }
         let wanted = self.args.mode == Mode::Measure
             && selected.iter().any(|case| case.role == Role::Candidate);
-        let mut run = GroupRun::new(&cases[0], wanted, Rc::clone(&self.args), self.prepare);
+        let (args, fault) = (Rc::clone(&self.args), Rc::clone(&self.fault));
+        let mut run = GroupRun::new(&cases[0], wanted, args, self.prepare, fault);
         for case in selected {
             if self.is_passed_over(case) {
                 if let Some(progress) = &mut self.progress {
@@ -190,7 +209,7 @@ impl Session {
         }
         // Only now are the tensors of the group's baseline gone.
         drop(run);
-        release(cases[0].device);
+        self.release(cases[0].device);
     }
 
     /// Runs a case and writes down how it ended.
@@ -221,8 +240,14 @@ impl Session {
             }
             if self.rounds.is_full() { self.look_again() } else { self.looked_again() }
         });
-        release(case.device);
+        self.release(case.device);
         written
+    }
+
+    /// Gives memory back; a device that fails at each call takes none.
+    fn release(&self, device: Device) {
+        let fails = self.fault.reason(device).is_some();
+        release(if fails { Device::Cpu } else { device });
     }
 
     /// Gives pairs the looks that they wait for.

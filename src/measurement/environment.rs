@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use once_cell::sync::Lazy;
+use once_cell::sync::{Lazy, OnceCell};
 use plan::{Allocator, Case, Device, Environment, Quiet, TorchFacts};
 
 use super::nvml;
@@ -51,13 +51,7 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
     let facts = runtime::facts()?;
     let numerics = numerics::read()?;
     let cuda = cuda::build()?;
-    let usable = cuda.as_ref().is_some_and(|build| build.devices > 0);
-    let cuda_device = match case.device {
-        Device::Cuda if usable => Some(cuda::device(0)?.name),
-        _ => None,
-    };
-    let cuda_driver =
-        cuda_device.as_ref().and_then(|_| Some(nvml::open(0).ok()?.driver_version().to_owned()));
+    let device = if case.device == Device::Cuda { cuda_facts()? } else { None };
     Ok(TorchFacts {
         libtorch: facts.torch_version,
         tch: TCH.to_owned(),
@@ -70,9 +64,33 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
         onednn: onednn(&facts.configuration),
         cuda_devices: cuda.as_ref().and_then(|build| u32::try_from(build.devices).ok()),
         cuda: cuda.map(|build| build.toolkit),
-        cuda_device,
-        cuda_driver,
+        cuda_device: device.map(|device| device.name.clone()),
+        cuda_driver: device.and_then(|device| device.driver.clone()),
     })
+}
+
+/// The device that CUDA cases run on.
+#[derive(Debug)]
+pub struct CudaFacts {
+    name: String,
+    driver: Option<String>,
+}
+
+/// Asks the CUDA device what it is, once: after some errors it answers nothing any more. None where
+/// there is no usable one.
+///
+/// # Errors
+/// When libtorch or the device cannot say.
+pub fn cuda_facts() -> Result<Option<&'static CudaFacts>, native::Error> {
+    static FACTS: OnceCell<Option<CudaFacts>> = OnceCell::new();
+    let found = FACTS.get_or_try_init(|| {
+        if cuda::build()?.is_none_or(|build| build.devices == 0) {
+            return Ok(None);
+        }
+        let driver = nvml::open(0).ok().map(|probe| probe.driver_version().to_owned());
+        Ok(Some(CudaFacts { name: cuda::device(0)?.name, driver }))
+    })?;
+    Ok(found.as_ref())
 }
 
 /// MKL's version in the text that libtorch describes its build with. It has had two names.

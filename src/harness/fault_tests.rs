@@ -1,0 +1,229 @@
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+
+use criterion::Criterion;
+use plan::{Accuracy, Case, Outcome, Record, Stat};
+use tch::{Kind, TchError, Tensor};
+
+use super::*;
+use crate::harness::args::Args;
+use crate::harness::case_run::CaseRun;
+use crate::harness::group_run::GroupRun;
+use crate::harness::pairing::{Both, Pairing};
+use crate::harness::rounds::Rounds;
+use crate::harness::timer::{Subject, Timer};
+use crate::measurement;
+use crate::refusal::Refusal;
+use crate::workload::{Displaced, Workload};
+
+const ERROR: &str = "CUDA error: an illegal memory access was encountered";
+
+thread_local! {
+    /// What the device says; `None` while it works.
+    static DEVICE: RefCell<Option<native::Error>> = const { RefCell::new(None) };
+    /// Cases that were prepared.
+    static PREPARED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn synchronize() -> Result<(), native::Error> {
+    DEVICE.with_borrow(|error| error.clone().map_or(Ok(()), Err))
+}
+
+/// The device works so far.
+fn fault() -> Fault {
+    DEVICE.set(None);
+    Fault::new(synchronize)
+}
+
+/// From now on each call fails.
+fn fail() -> Refusal {
+    DEVICE.set(Some(native::Error::Torch(ERROR.to_owned())));
+    Refusal::Failed(ERROR.to_owned())
+}
+
+/// One group on each device.
+fn groups() -> Vec<Vec<Case>> {
+    let configs = ["cuda", "cpu"].map(|device| {
+        let text = format!(
+            "
+quantization_config_recipe_names: [int8wo, int8dq]
+packed: false
+allocator: system
+model_params:
+  device: {device}
+  matrix_shapes: [{{ name: custom, shapes: [[1, 1, 1]] }}]
+"
+        );
+        let name = format!("{device}.yml");
+        plan::Config::parse(Path::new(&name), &text).expect("a valid config")
+    });
+    let plan = plan::expand(&configs).expect("a valid plan");
+    plan.groups.into_iter().map(|group| group.cases).collect()
+}
+
+#[test]
+fn an_error_that_stays_is_that_of_the_first_case() {
+    let fault = fault();
+    fault.look(Device::Cuda, "a/passing/error", "CUDA error: invalid configuration argument");
+    assert_eq!(fault.reason(Device::Cuda), None, "the device went on");
+    let Refusal::Failed(error) = fail() else { unreachable!() };
+    fault.look(Device::Cpu, "on/the/host", &error);
+    assert_eq!(fault.reason(Device::Cuda), None, "it does not use the device");
+    fault.look(Device::Cuda, "the/culprit", &error);
+    fault.look(Device::Cuda, "a/later/one", &error);
+    let expected = format!(
+        "cuda: every call has failed since `the/culprit`: {ERROR}; run the other cases without that one"
+    );
+    assert_eq!(fault.reason(Device::Cuda), Some(expected));
+    assert_eq!(fault.reason(Device::Cpu), None);
+}
+
+#[test]
+fn the_cases_after_it_are_skipped_and_those_of_the_host_run() {
+    fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+        PREPARED.with_borrow_mut(|ids| ids.push(case.full_id()));
+        Err(match (case.device, case.id.variant.as_str()) {
+            (Device::Cuda, "int8wo") => fail(),
+            _ => Refusal::Failed("this one goes wrong by itself".to_owned()),
+        })
+    }
+    let groups = groups();
+    let fault = Rc::new(fault());
+    let mut criterion = Criterion::default().without_plots();
+    let mut rounds = Rounds::new(Rc::clone(&fault));
+    let args = Rc::new(Args::read(["target", "--bench"].map(str::to_owned)).expect("arguments"));
+    let mut outcomes = Vec::new();
+    for cases in &groups {
+        let (args, fault) = (Rc::clone(&args), Rc::clone(&fault));
+        let mut run = GroupRun::new(&cases[0], true, args, prepare, fault);
+        let mut group = criterion.benchmark_group(cases[0].id.group.clone());
+        for case in cases {
+            outcomes.push((case.full_id(), run.case(&mut group, case, &mut rounds).0));
+        }
+        group.finish();
+    }
+    let [_, (culprit, culprits), (skipped, reason), host @ ..] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!(culprits, &Outcome::Failed { error: ERROR.to_owned() });
+    let Outcome::Skipped { reason } = reason else { panic!("{reason:?}") };
+    assert!(reason.contains(&format!("since `{culprit}`: {ERROR}")), "{reason}");
+    assert_eq!(host.len(), 3);
+    assert!(host.iter().all(|(_, outcome)| outcome.status() == "failed"), "{host:?}");
+    let prepared = PREPARED.take();
+    assert_eq!(prepared.len(), 5, "{prepared:?}");
+    assert!(!prepared.contains(skipped), "{prepared:?}");
+}
+
+/// A step on the host, whatever the case says; built anew the second time, it fails.
+struct Step {
+    input: Tensor,
+    fails: bool,
+    rebuilt: Cell<u64>,
+}
+
+impl Workload for Step {
+    fn step(&self) -> Result<Tensor, TchError> {
+        self.input.f_mm(&self.input)
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        Ok(exact())
+    }
+
+    fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
+        self.rebuilt.set(self.rebuilt.get() + 1);
+        if self.fails && self.rebuilt.get() > 1 { Err(fail()) } else { Ok(None) }
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        0
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        0
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+fn exact() -> Accuracy {
+    let (infinite, zero) = (Stat(f64::INFINITY), Stat(0.0));
+    Accuracy {
+        sqnr_db: infinite,
+        max_abs_error: zero,
+        relative_error: zero,
+        rmse: None,
+        min_sqnr_db: 0.0,
+        rows_checked: 1,
+        gates: vec![],
+        eager: None,
+    }
+}
+
+/// One side of a pair; `fails` when it is looked at again.
+fn side(case: &Case, fails: bool) -> CaseRun {
+    let input = Tensor::ones([16, 16], (Kind::Float, tch::Device::Cpu));
+    let step = Step { input, fails, rebuilt: Cell::new(0) };
+    CaseRun {
+        subject: Subject::new(Box::new(step), case.settings.threads),
+        accuracy: exact(),
+        first_call_ns: 0,
+        memory: Err("not counted".to_owned()),
+        pilot: None,
+        alone_ns: None,
+    }
+}
+
+/// The case of a pair that was looked at once, as it is written down.
+fn record(case: &Case, pairing: &mut Pairing) -> Record {
+    let environment = measurement::environment(case, "system", None).expect("libtorch answers");
+    let mut record: Record = serde_json::from_value(serde_json::json!({
+        "version": Record::VERSION,
+        "full_id": case.full_id(),
+        "run_id": "",
+        "timestamp": 0,
+        "case": case,
+        "outcome": Outcome::Measured,
+        "environment": environment,
+    }))
+    .expect("a record");
+    record.pairs.push(pairing.found().expect("a speed-up"));
+    record
+}
+
+#[test]
+fn pairs_on_a_device_that_fails_keep_their_first_look() {
+    let groups = groups();
+    let [on_cuda, on_host] = &groups[..] else { panic!("{} groups", groups.len()) };
+    let mut rounds = Rounds::new(Rc::new(fault()));
+    for (case, fails) in [(&on_cuda[1], true), (&on_cuda[2], false), (&on_host[1], false)] {
+        // Both sides run on the host, under its clock; only the case says that they do not.
+        let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
+        let baseline = Rc::new(RefCell::new(side(case, false)));
+        let both = Both::new(case.device, timer, baseline, side(case, fails), rounds.places());
+        let mut pairing =
+            Pairing::first(both, "the/baseline".to_owned(), 0.5, 60.0).expect("a first look");
+        assert!(pairing.wants_more());
+        rounds.keep(record(case, &mut pairing), pairing);
+    }
+    rounds.run();
+    let records = rounds.done();
+    let found = |case: &Case| {
+        let record = records.iter().find(|record| record.full_id == case.full_id());
+        record.expect("each is written down again")
+    };
+    let culprit = found(&on_cuda[1]);
+    assert!(culprit.pairs.is_empty(), "{culprit:?}");
+    assert!(culprit.no_pair.as_ref().is_some_and(|reason| reason.ends_with(ERROR)), "{culprit:?}");
+    let kept = found(&on_cuda[2]);
+    let [pair] = &kept.pairs[..] else { panic!("{kept:?}") };
+    assert_eq!((pair.builds, pair.visits, &kept.no_pair), (2, 1, &None));
+    let [note] = &kept.notes[..] else { panic!("{kept:?}") };
+    assert!(note.contains(&format!("since `{}`", culprit.full_id)), "{note}");
+    let on_host = found(&on_host[1]);
+    assert!(on_host.pairs[0].builds > 2 && on_host.notes.is_empty(), "{on_host:?}");
+}
