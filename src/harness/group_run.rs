@@ -197,11 +197,13 @@ impl<'a> GroupRun<'a> {
         let mut conditions = ConditionsProbe::start(probes::readings(case.device));
         // Without a driver's word nothing is discarded; the conditions say that it is not known.
         let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
+        let wall = Stopwatch::start();
         let mut samples = Samples {
             take: &mut |iters| timer.time(subject, iters),
             probe: probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
             rest: &mut std::thread::sleep,
             read: &mut || conditions.read(),
+            clock: &|| wall.seconds(),
             warm_up: sampling::CRITERIONS_WARM_UP,
         };
         let mut taken = Taken::default();
