@@ -220,7 +220,7 @@ impl<'a> GroupRun<'a> {
         });
         let conditions = conditions.finish(taken.throttling.discarded);
         findings.measures.conditions = Some(conditions).filter(|_| measures);
-        findings.notes.extend(taken.throttling.note());
+        findings.notes.extend(taken.throttling.notes());
         findings.last_sample = taken.last;
         *alone_ns = (!taken.steps_ns.is_empty()).then(|| statistics::median(&taken.steps_ns));
         // Criterion has its own view of how many steps a planned sample holds.

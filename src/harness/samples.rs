@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use plan::LastSample;
 
-use super::throttle::{ThrottleProbe, Throttling};
+use super::throttle::{POWER_CAP, ThrottleProbe, Throttling};
 use crate::refusal::Refusal;
 
 /// What a sample is made of.
@@ -61,7 +61,7 @@ impl Samples<'_> {
         let time = match &mut self.probe {
             // 1 to 3.
             Some(probe) if is_warm => {
-                taken.throttling.sample(Some(&mut **probe), self.rest, &mut sample)?
+                taken.throttling.sample(Some(&mut **probe), &POWER_CAP, self.rest, &mut sample)?
             }
             // 2 alone.
             _ => sample()?,
@@ -85,6 +85,7 @@ mod tests {
     use std::cell::{Cell, RefCell};
 
     use super::*;
+    use crate::measurement::gpu::SlowDown;
 
     type Log = RefCell<Vec<String>>;
 
@@ -96,10 +97,10 @@ mod tests {
             self.0.borrow_mut().push("note".to_owned());
         }
 
-        fn throttled(&mut self) -> Result<bool, String> {
+        fn throttled(&mut self) -> Result<Option<SlowDown>, String> {
             self.0.borrow_mut().push("throttled?".to_owned());
             self.1 += 1;
-            Ok(self.1 == 1)
+            Ok((self.1 == 1).then_some(SlowDown::Other))
         }
     }
 
