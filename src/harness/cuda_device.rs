@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::launch::Device;
+use super::launch::{self, Device};
+use crate::measurement::nvml;
 use crate::native::cuda;
 use crate::native::event::Event;
 use crate::refusal::Refusal;
@@ -23,6 +24,15 @@ impl<'a, T> CudaDevice<'a, T> {
     ) -> Self {
         Self { index, step, flush }
     }
+}
+
+/// The highest clock of CUDA device `index`, in kHz; without NVML the rated one.
+///
+/// # Errors
+/// When there is no such device.
+pub fn peak_khz(index: usize) -> Result<u64, Refusal> {
+    let most_mhz = nvml::open(index).and_then(|probe| probe.max_clock_mhz());
+    Ok(launch::peak_khz(cuda::device(index)?.clock_khz, most_mhz))
 }
 
 impl<T> Device for CudaDevice<'_, T> {
@@ -102,7 +112,7 @@ mod tests {
         let mut step = || Ok(x.f_matmul(&x)?);
         let mut device = CudaDevice::new(0, &mut step, None);
         let queue = queueing(&mut device, &mut HostClock).expect("a matrix product");
-        let peak = cuda::device(0).expect("it is there").clock_khz;
+        let peak = peak_khz(0).expect("it is there");
         let open = Order::open(false, queue);
         let hidden = open.hidden(LaunchHiding::new(queue, peak).expect("a known clock"));
         for order in [open, hidden] {

@@ -212,11 +212,13 @@ impl<'a> GroupRun<'a> {
         let mut conditions = ConditionsProbe::start(probes::readings(case.device));
         // Without a driver's word nothing is discarded; the conditions say that it is not known.
         let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
+        let wall = Stopwatch::start();
         let mut samples = Samples {
             take: &mut |iters| timer.time(subject, iters),
             probe: probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
             rest: &mut std::thread::sleep,
             read: &mut || conditions.read(),
+            clock: &|| wall.seconds(),
             warm_up: sampling::CRITERIONS_WARM_UP,
         };
         let mut taken = Taken::default();
@@ -233,7 +235,7 @@ impl<'a> GroupRun<'a> {
         });
         let conditions = conditions.finish(taken.throttling.discarded);
         findings.measures.conditions = Some(conditions).filter(|_| measures);
-        findings.notes.extend(taken.throttling.note());
+        findings.notes.extend(taken.throttling.notes());
         findings.last_sample = taken.last;
         *alone_ns = (!taken.steps_ns.is_empty()).then(|| statistics::median(&taken.steps_ns));
         // Criterion has its own view of how many steps a planned sample holds.

@@ -87,6 +87,12 @@ pub struct Sleep {
     pub at_least: Duration,
 }
 
+/// The highest clock of a device, in kHz: CUDA's rated one, or NVML's maximum where that is higher. A
+/// device that boosts beyond its rated clock would wake up before the time that its cycles stand for.
+pub fn peak_khz(rated_khz: u64, most_mhz: Result<f64, String>) -> u64 {
+    most_mhz.map_or(rated_khz, |mhz| rated_khz.max((mhz * 1e3).ceil() as u64))
+}
+
 /// How long the device sleeps before a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaunchHiding {
@@ -95,7 +101,7 @@ pub struct LaunchHiding {
 }
 
 impl LaunchHiding {
-    /// `queue` is the host's time for queueing one step ([`queueing`]), `peak_khz` the device's
+    /// `queue` is the host's time for queueing one step ([`queueing`]), [`peak_khz`] the device's
     /// highest clock: at any lower one the same cycles take longer, which hides no less.
     ///
     /// # Errors

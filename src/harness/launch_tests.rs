@@ -244,7 +244,9 @@ fn a_sleep_that_ends_too_early_makes_the_sample_late() {
 
 #[test]
 fn what_is_called_hidden_holds_work_alone_however_slow_the_host_has_become() {
-    let hiding = LaunchHiding::new(Duration::from_micros(10), PEAK_KHZ).unwrap();
+    // CUDA rates the device lower than it runs; NVML knows.
+    let peak_khz = peak_khz(3 * PEAK_KHZ / 4, Ok(PEAK_KHZ as f64 / 1e3));
+    let hiding = LaunchHiding::new(Duration::from_micros(10), peak_khz).unwrap();
     let order = Order::open(false, Duration::from_micros(10)).hidden(hiding);
     let mut seen = vec![];
     for launch_us in 10..40 {
@@ -258,6 +260,14 @@ fn what_is_called_hidden_holds_work_alone_however_slow_the_host_has_become() {
     // The margin is used up at 15 µs a launch, but for the fixed part of the sleep.
     assert!(seen[..5].iter().all(|launches| *launches == Launches::Hidden), "{seen:?}");
     assert!(seen[6..].iter().all(|launches| *launches == Launches::Late), "{seen:?}");
+}
+
+#[test]
+fn the_highest_clock_is_the_higher_of_the_rated_one_and_nvmls() {
+    assert_eq!(peak_khz(1_695_000, Ok(2100.0)), 2_100_000);
+    assert_eq!(peak_khz(1_980_000, Ok(1500.0)), 1_980_000);
+    assert_eq!(peak_khz(1_695_000, Err("no NVML".to_owned())), 1_695_000);
+    assert_eq!(peak_khz(0, Ok(2100.0)), 2_100_000, "CUDA does not tell");
 }
 
 #[test]

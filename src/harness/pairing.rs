@@ -99,7 +99,7 @@ impl Both {
             probe.begin();
         }
         let taken = panics::catch(|| take(self));
-        self.throttled |= probe.is_some_and(|mut probe| probe.throttled() == Ok(true));
+        self.throttled |= probe.is_some_and(|mut probe| matches!(probe.throttled(), Ok(Some(_))));
         match taken {
             Ok(taken) => taken.map_err(|refusal| match self.failed {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),

@@ -27,6 +27,8 @@ const COUNTERS_S: f64 = 0.02;
 const COUNTED: (f64, f64) = (3.0, 10_000.0);
 /// Seconds of work that may be queued on a device while its energy is read.
 const QUEUED_S: f64 = 0.005;
+/// Fewest and most steps of it.
+const QUEUED: (f64, f64) = (1.0, 10_000.0);
 /// A first call that takes so many times what a later one does deserves a word.
 const SLOW_START: f64 = 10.0;
 /// Why a cold case has neither counters nor energy nor utilization.
@@ -152,27 +154,25 @@ impl Passes<'_> {
         counter: &mut dyn EnergyCounter,
         span: &mut Span,
     ) -> Result<Result<Energy, String>, Refusal> {
-        let queued = self.steps_in(QUEUED_S, COUNTED);
         let wall = Stopwatch::start();
         let time = energy::Time {
             clock: &mut || wall.seconds(),
             idle: &mut |seconds| std::thread::sleep(std::time::Duration::from_secs_f64(seconds)),
         };
-        let mut steps = 0;
-        let mut step = || {
-            steps += 1;
-            let waits = steps % queued == 0;
-            if waits || self.is_watched() {
-                running::check()?;
-            }
+        let steps = self.steps_in(QUEUED_S, QUEUED);
+        let mut batch = || {
             span.begin();
-            self.step(waits)?;
-            if waits {
-                span.extend();
+            for step in 1..=steps {
+                let last = step == steps;
+                if last || self.is_watched() {
+                    running::check()?;
+                }
+                self.step(last)?;
             }
-            Ok(())
+            span.extend();
+            Ok(steps)
         };
-        energy::measure(counter, self.case.settings.energy, time, &mut step)
+        energy::measure(counter, self.case.settings.energy, time, &mut batch)
     }
 
     /// Whether the case is asked for its time before each step: where the step is so long that it

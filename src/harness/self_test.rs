@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::clock::{Clock, HostClock};
-use super::cuda_device::CudaDevice;
+use super::cuda_device::{self, CudaDevice};
 use super::launch::{Device, LaunchHiding, Launches, Order, queueing, sample};
 use crate::device;
 use crate::measurement::nvml;
@@ -50,7 +50,7 @@ impl SelfTest {
 /// device fails, or changes its clock meanwhile.
 pub fn self_test(index: usize) -> Result<SelfTest, Refusal> {
     device::resolve(plan::Device::Cuda)?;
-    let peak_khz = cuda::device(index)?.clock_khz;
+    let peak_khz = cuda_device::peak_khz(index)?;
     let probe = nvml::open(index).map_err(Refusal::Skipped)?;
     let clock_mhz = || probe.clock_mhz().map_err(Refusal::Skipped);
     let cycles = cycles(peak_khz);

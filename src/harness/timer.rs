@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::{CacheMode, Case, Clocks, Device, Threads};
 
 use super::clock::{FlushFn, HostClock, time};
-use super::cuda_device::CudaDevice;
+use super::cuda_device::{self, CudaDevice};
 use super::device_clock::EventClock;
 use super::flush::Flush;
 use super::pace::Pace;
@@ -114,7 +114,7 @@ impl Timer {
             let workload = &subject.workload;
             let mut step = || workload.run();
             let mut device = CudaDevice::new(CUDA, &mut step, None);
-            let (cold, peak_khz) = (!self.is_hot(), cuda::device(CUDA)?.clock_khz);
+            let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             subject.pace = Some(Pace::find(&mut device, &mut HostClock, cold, peak_khz)?);
         }
         Ok(())

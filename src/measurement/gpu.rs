@@ -15,6 +15,24 @@ pub enum Domain {
     Memory,
 }
 
+/// Nanoseconds for which a GPU's clocks have been held down since the driver was loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SlowedNs {
+    /// By power.
+    pub power: u64,
+    /// By heat.
+    pub heat: u64,
+}
+
+/// Why a GPU has slowed itself down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowDown {
+    /// For its power limit alone, at which some boards work for as long as they have work.
+    PowerCap,
+    /// For heat, or anything else.
+    Other,
+}
+
 /// What is asked of a GPU's driver. An error says what could not be read, and why.
 pub trait Gpu {
     /// Millijoules that the board has taken since the driver was loaded.
@@ -42,11 +60,11 @@ pub trait Gpu {
     /// # Errors
     /// The driver's.
     fn limits(&self) -> Result<ThrottleReasons, String>;
-    /// Nanoseconds for which power or heat have held the clocks down since the driver was loaded.
+    /// For how long power and heat have held the clocks down.
     ///
     /// # Errors
-    /// When the driver does not count them.
-    fn slowed_ns(&self) -> Result<u64, String>;
+    /// When the driver does not count it.
+    fn slowed_ns(&self) -> Result<SlowedNs, String>;
     /// Samples of how busy a part was, of those still held that end after `since_us`, in microseconds
     /// since the epoch.
     ///
@@ -67,8 +85,9 @@ const SLOW_DOWNS: [(ThrottleReasons, &str); 5] = [
     (ThrottleReasons::HW_THERMAL_SLOWDOWN, "HW Thermal Slowdown"),
     (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "HW Power Brake Slowdown"),
     (ThrottleReasons::SW_THERMAL_SLOWDOWN, "SW Thermal Slowdown"),
-    (ThrottleReasons::SW_POWER_CAP, "SW Power Cap"),
+    (ThrottleReasons::SW_POWER_CAP, POWER_CAP),
 ];
+const POWER_CAP: &str = "SW Power Cap";
 
 /// The slow-downs among `limits`.
 fn slow_downs(limits: ThrottleReasons) -> Vec<String> {
@@ -83,7 +102,7 @@ pub struct GpuProbe<G> {
     name: String,
     driver: String,
     last_mj: u64,
-    watched: Option<u64>,
+    watched: Option<SlowedNs>,
     seen: Vec<String>,
 }
 
@@ -161,22 +180,33 @@ impl<G: Gpu> GpuProbe<G> {
         self.watched = self.gpu.slowed_ns().ok();
     }
 
-    /// Whether the GPU has slowed itself down since [`Self::watch`]: by the reasons in force now,
-    /// and by time that the driver has counted since, which a reason that came and went leaves
+    /// Why the GPU has slowed itself down since [`Self::watch`], if it has: by the reasons in force
+    /// now, and by time that the driver has counted since, which a reason that came and went leaves
     /// behind.
     ///
     /// # Errors
     /// The driver's.
-    pub fn slowed_since(&mut self) -> Result<bool, String> {
-        let mut reasons = self.slow_downs()?;
-        if let Some(before) = self.watched.filter(|_| reasons.is_empty())
-            && self.gpu.slowed_ns()? > before
-        {
-            reasons.push("power or heat, for a moment".to_owned());
-        }
-        let slowed = !reasons.is_empty();
+    pub fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
+        let reasons = self.slow_downs()?;
+        let now = match reasons.as_slice() {
+            [] => None,
+            [reason] if reason == POWER_CAP => Some(SlowDown::PowerCap),
+            _ => Some(SlowDown::Other),
+        };
         reasons.into_iter().for_each(|reason| self.remember(reason));
-        Ok(slowed)
+        let (Some(before), None | Some(SlowDown::PowerCap)) = (self.watched, now) else {
+            return Ok(now);
+        };
+        let slowed = self.gpu.slowed_ns()?;
+        if slowed.heat > before.heat {
+            self.remember("heat, for a moment".to_owned());
+            return Ok(Some(SlowDown::Other));
+        }
+        if now.is_none() && slowed.power > before.power {
+            self.remember("power, for a moment".to_owned());
+            return Ok(Some(SlowDown::PowerCap));
+        }
+        Ok(now)
     }
 
     fn remember(&mut self, reason: String) {

@@ -6,7 +6,7 @@ use super::*;
 struct Fake {
     mj: Cell<u64>,
     limits: Cell<ThrottleReasons>,
-    slowed: Cell<Option<u64>>,
+    slowed: Cell<Option<SlowedNs>>,
     processes: Cell<Option<u32>>,
 }
 
@@ -26,7 +26,7 @@ impl Gpu for &Fake {
     fn limits(&self) -> Result<ThrottleReasons, String> {
         Ok(self.limits.get())
     }
-    fn slowed_ns(&self) -> Result<u64, String> {
+    fn slowed_ns(&self) -> Result<SlowedNs, String> {
         self.slowed.get().ok_or_else(|| "not counted".to_owned())
     }
     fn utilization(&self, domain: Domain, since_us: u64) -> Result<Vec<Sample>, String> {
@@ -42,7 +42,7 @@ fn fake() -> Fake {
     Fake {
         mj: Cell::new(0),
         limits: Cell::new(ThrottleReasons::NONE),
-        slowed: Cell::new(Some(0)),
+        slowed: Cell::new(Some(SlowedNs::default())),
         processes: Cell::new(Some(1)),
     }
 }
@@ -91,23 +91,43 @@ fn idleness_and_settings_are_no_slow_down() {
 fn a_slow_down_that_came_and_went_is_seen_where_the_driver_counts() {
     let fake = fake();
     let mut probe = probe(&fake);
-    fake.slowed.set(Some(100));
+    let slowed = |power, heat| fake.slowed.set(Some(SlowedNs { power, heat }));
+    slowed(100, 7);
     probe.watch();
-    assert_eq!(probe.slowed_since(), Ok(false));
-    fake.slowed.set(Some(101));
-    assert_eq!(probe.slowed_since(), Ok(true));
+    assert_eq!(probe.slowed_since(), Ok(None));
+    slowed(101, 7);
+    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::PowerCap)));
+    slowed(101, 8);
+    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
     probe.watch();
-    assert_eq!(probe.slowed_since(), Ok(false), "watched anew");
+    assert_eq!(probe.slowed_since(), Ok(None), "watched anew");
     // A driver that does not count: the reasons alone.
     fake.slowed.set(None);
     probe.watch();
-    assert_eq!(probe.slowed_since(), Ok(false));
+    assert_eq!(probe.slowed_since(), Ok(None));
     for _ in 0..2 {
         fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
-        assert_eq!(probe.slowed_since(), Ok(true));
+        assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
     }
     let seen = probe.throttle_reasons();
-    assert_eq!(seen, ["power or heat, for a moment", "HW Thermal Slowdown"]);
+    assert_eq!(seen, ["power, for a moment", "heat, for a moment", "HW Thermal Slowdown"]);
+}
+
+#[test]
+fn the_power_cap_is_the_cause_only_where_nothing_else_is() {
+    let fake = fake();
+    let mut probe = probe(&fake);
+    probe.watch();
+    fake.limits.set(ThrottleReasons::SW_POWER_CAP);
+    fake.slowed.set(Some(SlowedNs { power: 5, heat: 0 }));
+    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::PowerCap)));
+    assert_eq!(probe.throttle_reasons(), ["SW Power Cap"]);
+    // Heat that came and went under it.
+    fake.slowed.set(Some(SlowedNs { power: 9, heat: 1 }));
+    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
+    let both = ThrottleReasons::SW_POWER_CAP | ThrottleReasons::SW_THERMAL_SLOWDOWN;
+    fake.limits.set(both);
+    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
 }
 
 #[test]
@@ -116,15 +136,15 @@ fn a_reading_covers_the_time_since_the_last_one() {
     let mut probe = probe(&fake);
     let quiet = Reading { clock_mhz: Some(1980.0), temperature_c: None };
     assert_eq!(probe.read(), quiet);
-    fake.slowed.set(Some(5));
+    fake.slowed.set(Some(SlowedNs { power: 5, heat: 0 }));
     assert_eq!(probe.read(), quiet);
-    assert_eq!(probe.throttle_reasons(), ["power or heat, for a moment"]);
+    assert_eq!(probe.throttle_reasons(), ["power, for a moment"]);
     assert_eq!(probe.read(), quiet);
     // The counter is lost between two readings: said, and not taken for a slow-down.
     fake.slowed.set(None);
     assert_eq!(probe.read(), quiet);
     let seen = probe.throttle_reasons();
-    assert_eq!(seen, ["power or heat, for a moment", "not known: not counted"]);
+    assert_eq!(seen, ["power, for a moment", "not known: not counted"]);
     assert!(probe.clock_method().starts_with("NVML"));
 }
 

@@ -9,7 +9,7 @@ use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
 use once_cell::sync::Lazy;
 
-use super::gpu::{Domain, Gpu, GpuProbe};
+use super::gpu::{Domain, Gpu, GpuProbe, SlowedNs};
 use super::utilization::Sample;
 use crate::native::cuda;
 
@@ -117,12 +117,13 @@ impl Gpu for NvmlGpu<'_> {
         self.0.current_throttle_reasons().map_err(reason("what limits the clocks"))
     }
 
-    fn slowed_ns(&self) -> Result<u64, String> {
+    fn slowed_ns(&self) -> Result<SlowedNs, String> {
         let slowed = |policy| {
             let violation = self.0.violation_status(policy).map_err(reason("slowed time"))?;
             Ok::<u64, String>(violation.violation_time)
         };
-        Ok(slowed(PerformancePolicy::Power)? + slowed(PerformancePolicy::Thermal)?)
+        let power = slowed(PerformancePolicy::Power)?;
+        Ok(SlowedNs { power, heat: slowed(PerformancePolicy::Thermal)? })
     }
 
     /// Of a GPU in slices NVML reads none of a slice's.
@@ -149,6 +150,7 @@ mod tests {
 
     use super::*;
     use crate::measurement::energy::EnergyCounter;
+    use crate::measurement::gpu::SlowDown;
     use crate::measurement::utilization::{self, Samples, Span, UtilizationMeter};
 
     #[test]
@@ -215,9 +217,23 @@ mod tests {
         assert_eq!(first.clock_mhz(), Ok(1600.0));
         let samples = first.samples(0).unwrap_err();
         assert!(samples.starts_with("NVML cannot read the utilization: "), "{samples}");
-        // Slowed time is not in this library at all.
+        // Nor does it count slowed time.
         first.watch();
-        assert_eq!(first.slowed_since(), Ok(false));
+        assert_eq!(first.slowed_since(), Ok(None));
+    }
+
+    #[test]
+    fn time_slowed_by_power_is_not_taken_for_heat() {
+        let folder = tempfile::tempdir().unwrap();
+        let nvml = fake(&folder);
+        // At its power limit, and its slowed time grows by that alone.
+        let mut second = at(&nvml, "0000:41:00.0").unwrap();
+        second.watch();
+        assert_eq!(second.slowed_since(), Ok(Some(SlowDown::PowerCap)));
+        // As hot as it is hungry.
+        let mut third = at(&nvml, "0000:81:00.0").unwrap();
+        third.watch();
+        assert_eq!(third.slowed_since(), Ok(Some(SlowDown::Other)));
     }
 
     /// The fake's GPU at 41:00.0 samples from second 10 to second 15, every 0.2 s.

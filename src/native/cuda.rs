@@ -34,7 +34,7 @@ pub struct Device {
     pub driver_cuda: String,
     /// Its place, as domain:bus:device.function. CUDA and NVML number devices differently; this they share.
     pub pci_bus: String,
-    /// Peak frequency of the multiprocessors, in kHz.
+    /// Rated frequency of the multiprocessors, in kHz; they may boost beyond it.
     pub clock_khz: u64,
     /// Bytes of the L2 cache; 0 when the driver does not say.
     pub l2_bytes: u64,

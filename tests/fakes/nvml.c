@@ -1,5 +1,6 @@
 // A libnvidia-ml with three GPUs, for the tests of src/measurement/nvml.rs: only what they call, with the signatures of
-// nvml.h. Readings tell the GPUs apart; the first counts no energy and samples no utilization, the third is in slices.
+// nvml.h. Readings tell the GPUs apart; the first counts neither energy nor slowed time and samples no utilization, the
+// third is hot and in slices.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,10 @@ typedef struct {
   const char* bus;
   unsigned index;
   unsigned long long mj;
+  unsigned long long slowed_ns;
 } Gpu;
 
-static Gpu gpus[] = {{"0000:01:00.0", 0, 0}, {"0000:41:00.0", 1, 1000000}, {"0000:81:00.0", 2, 0}};
+static Gpu gpus[] = {{"0000:01:00.0", 0, 0, 0}, {"0000:41:00.0", 1, 1000000, 0}, {"0000:81:00.0", 2, 0, 0}};
 
 int nvmlInit_v2(void) {
   return SUCCESS;
@@ -72,6 +74,22 @@ int nvmlDeviceGetTemperature(Gpu* gpu, int sensor, unsigned* celsius) {
 // 1 idle, 2 application clocks, 4 software power cap.
 int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu* gpu, unsigned long long* reasons) {
   *reasons = gpu->index == 0 ? 1 : 2 | 4;
+  return SUCCESS;
+}
+
+typedef struct {
+  unsigned long long reference_us;
+  unsigned long long slowed_ns;
+} Violation;
+
+// Policies: 0 power, 1 heat. Every question finds more time slowed by power; heat slows the third GPU alone.
+int nvmlDeviceGetViolationStatus(Gpu* gpu, int policy, Violation* violation) {
+  if (gpu->index == 0) {
+    return NOT_SUPPORTED;
+  }
+  gpu->slowed_ns += 1000;
+  violation->reference_us = 0;
+  violation->slowed_ns = policy == 0 || gpu->index == 2 ? gpu->slowed_ns : 0;
   return SUCCESS;
 }
 

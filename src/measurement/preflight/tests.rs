@@ -2,7 +2,7 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use plan::CheckStatus::{self, Failed, Passed, Skipped, Warning};
 
 use super::*;
-use crate::measurement::gpu::{Domain, Gpu, GpuProbe};
+use crate::measurement::gpu::{Domain, Gpu, GpuProbe, SlowedNs};
 use crate::measurement::utilization::Sample;
 
 /// A machine on which every check can be made, and passes.
@@ -321,8 +321,8 @@ impl Gpu for Fake {
     fn limits(&self) -> Result<ThrottleReasons, String> {
         Ok(ThrottleReasons::GPU_IDLE | ThrottleReasons::SW_POWER_CAP)
     }
-    fn slowed_ns(&self) -> Result<u64, String> {
-        Ok(0)
+    fn slowed_ns(&self) -> Result<SlowedNs, String> {
+        Ok(SlowedNs::default())
     }
     fn utilization(&self, _: Domain, _: u64) -> Result<Vec<Sample>, String> {
         Ok(vec![])
