@@ -36,6 +36,7 @@ cargo xtask setup [--cpu | --cuda] [--python]: provision libtorch 2.11.0
 Takes torch's wheel from the Python package index with python3's pip, once per
 user, and links it into this clone as .libtorch. Done already, it does nothing.
 It may be interrupted, or run twice at once: nothing half-installed is linked.
+Where .libtorch led elsewhere before, the next build compiles tch's C++ again.
 
   (neither)  what .libtorch leads to, if that is a whole libtorch 2.11.0; else
              cuda if an NVIDIA driver is found, cpu if not

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::{Cache, Entry};
+use crate::cargo;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
@@ -86,6 +87,8 @@ fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provisio
     if changed {
         if let Link::To(before) = &link {
             eprintln!("replacing the link .libtorch, which led to {}", before.display());
+            // Before the link, so that an interrupted setup does it again.
+            cargo::clean(workspace, "torch-sys")?;
         }
         Link::write(workspace, &target)?;
     }

@@ -351,6 +351,26 @@ fn what_was_damaged_in_the_cache_is_installed_again() {
 }
 
 #[test]
+fn the_link_stays_until_what_was_built_with_it_is_removed() {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    assert!(scratch.log("cargo-calls").is_empty(), "nothing was built with another libtorch");
+    scratch.set("fail", "101");
+    scratch.run(&["setup", "--cuda"]).assert_refused(
+        1,
+        &["cargo clean --package torch-sys --profile dev failed", "stays as it"],
+    );
+    assert_eq!(target(&scratch), cpu(&scratch));
+    scratch.unset("fail");
+    scratch.run(&["setup", "--cuda"]).assert_fine();
+    let calls = scratch.log("cargo-calls");
+    assert!(calls[1].ends_with(": clean --quiet --package torch-sys --profile dev"), "{calls:?}");
+    assert!(calls[2].ends_with(": clean --quiet --package torch-sys --profile release"));
+    scratch.run(&["setup", "--cuda"]).assert_fine();
+    assert_eq!(scratch.log("cargo-calls").len(), 3, "the link leads there already");
+}
+
+#[test]
 fn what_stands_at_the_links_place_is_respected() {
     let scratch = Scratch::new();
     // A dangling link is replaced.
