@@ -350,6 +350,36 @@ fn what_was_damaged_in_the_cache_is_installed_again() {
     assert_eq!(scratch.installs().len(), 2);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_flavour_is_that_of_the_libtorch_in_use_and_asking_provisions_none() {
+    let scratch = Scratch::new();
+    let flavour = |libtorch: Option<&Path>| {
+        let mut xtask = scratch.xtask(&["flavour"]);
+        let outcome = Outcome::of(match libtorch {
+            Some(path) => {
+                xtask.env("LIBTORCH", path);
+                xtask
+            }
+            None => xtask,
+        });
+        outcome.assert_fine();
+        outcome.stdout
+    };
+    // The driver decides, which this machine may have.
+    let by_driver = flavour(None);
+    assert!(["cpu\n", "cuda\n"].contains(&by_driver.as_str()), "{by_driver}");
+    assert!(scratch.cached().is_empty() && !scratch.link().is_symlink());
+    scratch.run(&["setup"]).assert_fine();
+    assert_eq!(flavour(None), by_driver, "and setup chooses the same");
+    for name in ["cpu", "cuda"] {
+        scratch.run(&["setup", &format!("--{name}")]).assert_fine();
+        assert_eq!(flavour(None), format!("{name}\n"));
+    }
+    let own = scratch.cache().join("torch-2.11.0-cpu/torch");
+    assert_eq!(flavour(Some(&own)), "cpu\n");
+}
+
 #[test]
 fn the_link_stays_until_what_was_built_with_it_is_removed() {
     let scratch = Scratch::new();
