@@ -24,16 +24,26 @@ fn build() -> Result<(), String> {
         format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
     })?;
     // torch-sys may have found it without LIBTORCH, so what it found is looked at, not the variable.
-    Libtorch::inspect(lib.parent().unwrap_or(&lib))
-        .map_err(|error| format!("{error}; {REMEDY}"))?;
+    let root = lib.parent().unwrap_or(&lib);
+    watch(root, &lib);
+    let libtorch = Libtorch::inspect(root).map_err(|error| format!("{error}; {REMEDY}"))?;
     let include = include_dir(&lib);
     let openmp = has_openmp(&include)?;
     compile(&include, openmp)?;
-    link(&lib);
+    link(&lib, libtorch.has_cuda);
     if openmp {
         link_openmp(&lib)?;
     }
     Ok(())
+}
+
+/// Has this run again when another libtorch takes the place of this one, or CUDA is added to it or
+/// removed. Cargo compares times of modification. The files of another libtorch can be older than the
+/// last build, but the time of a link that leads to it is not, and cargo looks at that only for the very
+/// path that it is given.
+fn watch(root: &Path, lib: &Path) {
+    let watched = if root.is_symlink() { root } else { lib };
+    println!("cargo::rerun-if-changed={}", watched.display());
 }
 
 /// torch-sys exports no include directory, so its rule is repeated here.
@@ -108,8 +118,7 @@ fn link_openmp(lib: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn link(lib: &Path) {
-    let cuda = lib.join("libtorch_cuda.so").exists();
+fn link(lib: &Path, cuda: bool) {
     println!("cargo::metadata=libtorch_lib={}", lib.display());
     println!("cargo::metadata=cuda={}", if cuda { "linked" } else { "absent" });
     // Link arguments reach only this package's own test binaries; dependents repeat them.

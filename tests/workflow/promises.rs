@@ -53,8 +53,13 @@ fn every_row_is_measured_kept_for_30_days_and_stops_no_other() {
     let cache = bench.steps.iter().find(cache).expect("what is built is kept");
     for key in ["key", "restore-keys"] {
         let key = cache.input(key);
-        assert!(key.contains("-${{ steps.rust.outputs.version }}-"), "{key}");
+        let built_with =
+            "-${{ steps.libtorch.outputs.flavour }}-${{ steps.rust.outputs.version }}-";
+        assert!(key.contains(built_with), "{key}");
     }
+    let index = |named: fn(&Step) -> bool| bench.steps.iter().position(named).expect("a step");
+    let read = index(|step| step.id.as_deref() == Some("libtorch"));
+    assert!(read < index(|step| step.action() == Some("actions/cache")), "its key has the answer");
     let upload = bench.steps.last().expect("steps");
     assert_eq!(upload.action(), Some("actions/upload-artifact"));
     assert_eq!(upload.input("retention-days"), "30");

@@ -37,6 +37,7 @@ pub enum Command {
     },
     Results(published::Request),
     CompareTorchao(Comparison),
+    Flavour,
     Python,
     Cache(Request),
     Doctor,
@@ -61,6 +62,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
     match command.to_string_lossy().as_ref() {
         "setup" => setup(&rest),
         "doctor" => alone("doctor", &rest, Command::Doctor, help::DOCTOR),
+        "flavour" => alone("flavour", &rest, Command::Flavour, help::FLAVOUR),
         "python" => alone("python", &rest, Command::Python, help::PYTHON),
         // After `--` the word belongs to criterion or libtest.
         "bench" if asks_for_help(&rest) => Ok(Command::Help(help::BENCH)),
@@ -89,6 +91,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
                 Some("test") => help::TEST,
                 Some("results") => help::RESULTS,
                 Some("compare-torchao") => help::COMPARE_TORCHAO,
+                Some("flavour") => help::FLAVOUR,
                 Some("python") => help::PYTHON,
                 Some("cache") => help::CACHE,
                 Some("doctor") => help::DOCTOR,
@@ -227,7 +230,7 @@ fn unknown(command: &str, word: &OsString) -> Error {
 fn usage(what: &str) -> Error {
     Error::usage(what).remedy(
         "the commands are setup, bench, compare-branches, kernels, test, results, compare-torchao, \
-         python, cache and doctor: cargo xtask --help",
+         flavour, python, cache and doctor: cargo xtask --help",
     )
 }
 
@@ -322,6 +325,8 @@ mod tests {
             ("kernels -v", Command::Kernels(Options { verbose: true, ..Options::default() })),
             ("kernels --iters 3 -h", Command::Help(help::KERNELS)),
             ("help kernels", Command::Help(help::KERNELS)),
+            ("flavour", Command::Flavour),
+            ("flavour -h", Command::Help(help::FLAVOUR)),
             ("python", Command::Python),
             ("python --help", Command::Help(help::PYTHON)),
             ("help cache", Command::Help(help::CACHE)),
@@ -363,6 +368,7 @@ mod tests {
             ("results speed", "there is no result \"speed\""),
             ("results --docs repeat", "results: --docs stands alone"),
             ("results --fast", "results does not know \"--fast\""),
+            ("flavour --cpu", "flavour does not know \"--cpu\""),
             ("python -c", "python does not know \"-c\""),
             ("doctor --fix", "doctor does not know \"--fix\""),
         ] {

@@ -117,7 +117,7 @@ impl Entry {
     pub fn at(place: &Path) -> Option<Self> {
         let manifest = Manifest::read(place).ok()?;
         let libtorch = Libtorch::inspect(&place.join("torch")).ok()?;
-        let whole = libtorch.has_cuda == (manifest.flavour == Flavour::Cuda);
+        let whole = Flavour::of(&libtorch) == manifest.flavour;
         whole.then_some(Self { libtorch, manifest })
     }
 }

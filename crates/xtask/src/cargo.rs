@@ -127,6 +127,24 @@ pub fn test(workspace: &Workspace, exhaustive: bool, arguments: &[OsString]) -> 
     Ok(exit_code(status))
 }
 
+/// Removes what was built of a package, so that its build script runs again: that of torch-sys looks at
+/// libtorch, but cargo asks it again only when the path to libtorch changes.
+pub fn clean(workspace: &Workspace, package: &str) -> Result<()> {
+    for profile in ["dev", "release"] {
+        let mut cargo = in_folder(workspace.root());
+        cargo.args(["clean", "--quiet", "--package", package, "--profile", profile]);
+        let status = status(cargo)?;
+        if !status.success() {
+            return Err(Error::new(format!(
+                "cargo clean --package {package} --profile {profile} failed ({status}), so .libtorch \
+                 stays as it is"
+            ))
+            .remedy("remove what was built with `cargo clean`, and .libtorch, and run this again"));
+        }
+    }
+    Ok(())
+}
+
 /// `compare-torchao`, on a libtorch that is there: the `self_test` bench, which holds the loop.
 pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut cargo = command(workspace, COMPARE, arguments);

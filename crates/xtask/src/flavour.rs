@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::driver::Driver;
+use ::libtorch::Libtorch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
@@ -20,6 +21,10 @@ impl Flavour {
             Self::Cpu => "cpu",
             Self::Cuda => "cuda",
         }
+    }
+
+    pub fn of(libtorch: &Libtorch) -> Self {
+        if libtorch.has_cuda { Self::Cuda } else { Self::Cpu }
     }
 
     /// CUDA where a driver can use it.

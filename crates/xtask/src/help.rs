@@ -14,6 +14,7 @@ Usage: cargo xtask <command>
   test  [ARGUMENTS]        setup, cargo test --workspace ARGUMENTS
   results [NAME]           measure what the documents publish, into docs/results
   compare-torchao CONFIG   our times against torchao 0.17's own, in turn
+  flavour                  the libtorch that setup chooses here: cpu or cuda
   python                   the path of the Python that compiles
   cache [clear WHAT]       what is provisioned and compiled here, and be rid of it
   doctor                   what this machine has, and what to do about each gap
@@ -36,6 +37,7 @@ cargo xtask setup [--cpu | --cuda] [--python]: provision libtorch 2.11.0
 Takes torch's wheel from the Python package index with python3's pip, once per
 user, and links it into this clone as .libtorch. Done already, it does nothing.
 It may be interrupted, or run twice at once: nothing half-installed is linked.
+Where .libtorch led elsewhere before, the next build compiles tch's C++ again.
 
   (neither)  what .libtorch leads to, if that is a whole libtorch 2.11.0; else
              cuda if an NVIDIA driver is found, cpu if not
@@ -233,6 +235,14 @@ Each pair takes batches of 30 ms until its interval is as narrow as the config's
 if its ratio is above 1.05 then but the interval is not, for up to three times as
 long. Run it on a quiet machine.
 Exit codes: 0 fine; 1 a ratio is above 1.05, or a case failed.
+";
+
+pub const FLAVOUR: &str = "\
+cargo xtask flavour: the libtorch that setup chooses here, cpu or cuda
+
+That of LIBTORCH; else of the libtorch that .libtorch leads to; else cuda if an
+NVIDIA driver is found, cpu if not. Nothing is provisioned or linked: a CI job asks
+for it before it restores what was built, which serves one of the two alone.
 ";
 
 pub const PYTHON: &str = "\

@@ -92,6 +92,7 @@ fn run() -> Result<ExitCode, Error> {
         }
         Command::Results(request) => published::command(&workspace()?, &request),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
+        Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),
         Command::Cache(request) => holdings::command(request),
         Command::Doctor => doctor::command(&workspace()?),

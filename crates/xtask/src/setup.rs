@@ -4,8 +4,10 @@
 //! marks as partial; the next setup removes that and starts again. Nothing partial is ever linked.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use crate::cache::{Cache, Entry};
+use crate::cargo;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
@@ -34,6 +36,18 @@ pub fn before(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// `cargo xtask flavour`: what `setup` would choose, without a change of anything.
+pub fn print_flavour(workspace: &Workspace) -> Result<ExitCode> {
+    let linked = match (Source::of_environment(workspace)?, Link::read(workspace)?) {
+        (Source::User(path), _) => Some(source::inspect_users(&path)?),
+        (Source::Link, Link::To(target)) => usable(&target).map(|(libtorch, _)| libtorch),
+        (Source::Link, Link::Absent) => None,
+    };
+    let chosen = linked.as_ref().map_or_else(|| by_driver(Driver::find().as_ref()).0, Flavour::of);
+    println!("{chosen}");
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The libtorch that cargo will build with.
 #[derive(Debug)]
 struct Provision {
@@ -46,13 +60,13 @@ struct Provision {
 
 impl Provision {
     fn line(&self) -> String {
-        let kind = if self.libtorch.has_cuda { "cuda" } else { "cpu" };
+        let flavour = Flavour::of(&self.libtorch);
         let how = match self.source {
             Source::User(_) => "your own LIBTORCH",
             Source::Link => "linked as .libtorch",
         };
         let size = self.bytes.map(|bytes| format!(", {}", size::human(bytes))).unwrap_or_default();
-        format!("libtorch {VERSION} ({kind}) in {}{size}, {how}", self.libtorch.root.display())
+        format!("libtorch {VERSION} ({flavour}) in {}{size}, {how}", self.libtorch.root.display())
     }
 }
 
@@ -86,6 +100,8 @@ fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provisio
     if changed {
         if let Link::To(before) = &link {
             eprintln!("replacing the link .libtorch, which led to {}", before.display());
+            // Before the link, so that an interrupted setup does it again.
+            cargo::clean(workspace, "torch-sys")?;
         }
         Link::write(workspace, &target)?;
     }

@@ -4,6 +4,7 @@ use super::check::Check;
 use super::loader;
 use crate::cache::Entry;
 use crate::error::{Error, Result};
+use crate::flavour::Flavour;
 use crate::link::Link;
 use crate::size;
 use crate::source::{self, Source};
@@ -41,7 +42,7 @@ pub fn find(workspace: &Workspace) -> Found {
 }
 
 fn describe(libtorch: &Libtorch, chosen: &str) -> String {
-    let Libtorch { root, version, has_cuda } = libtorch;
+    let Libtorch { root, version, .. } = libtorch;
     // The CUDA libraries lie beside the folder, so an entry of the cache is counted as a whole.
     let bytes = root
         .parent()
@@ -50,8 +51,8 @@ fn describe(libtorch: &Libtorch, chosen: &str) -> String {
         .map(|entry| entry.manifest.bytes)
         .or_else(|| size::on_disk(&root.canonicalize().ok()?).ok());
     let size = bytes.map(|bytes| format!(", {}", size::human(bytes))).unwrap_or_default();
-    let kind = if *has_cuda { "cuda" } else { "cpu" };
-    format!("{version} ({kind}{size}) in {}, by {chosen}", root.display())
+    let flavour = Flavour::of(libtorch);
+    format!("{version} ({flavour}{size}) in {}, by {chosen}", root.display())
 }
 
 /// Present is not enough: a library that loads another, absent one stops every program at its start.

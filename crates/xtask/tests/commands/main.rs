@@ -144,9 +144,17 @@ fn help_and_mistakes_on_the_command_line() {
     let scratch = Scratch::new();
     let help = scratch.run(&["--help"]);
     help.assert_fine();
-    for command in
-        ["setup", "bench", "kernels", "test", "compare-torchao", "python", "cache", "doctor"]
-    {
+    for command in [
+        "setup",
+        "bench",
+        "kernels",
+        "test",
+        "compare-torchao",
+        "flavour",
+        "python",
+        "cache",
+        "doctor",
+    ] {
         assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
         let own = scratch.run(&[command, "--help"]);
         own.assert_fine();
