@@ -123,7 +123,9 @@ fn each_sibling_runs_on_its_own_threads_and_its_record_says_so() {
     for record in &records {
         measured_on_its_own_threads(record);
         let is_baseline = record.case.work.probe().expect("a probe").threads == Threads::Count(1);
-        assert_eq!(record.pairs.len(), usize::from(!is_baseline), "{:?}", record.no_pair);
+        // More threads than CPUs may keep a side from its own pace, which is a reason then.
+        let is_paired = !record.pairs.is_empty() || record.no_pair.is_some();
+        assert_eq!(is_paired, !is_baseline, "{:?}", record.no_pair);
     }
     // The second group's baseline came after the first group's last candidate.
     let in_order: Vec<u32> = records.iter().map(|it| it.environment.torch.threads).collect();
@@ -136,8 +138,14 @@ fn a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads() {
     let records = bench(&["--exact", id]);
     let [record] = &records[..] else { panic!("only what is selected is recorded") };
     measured_on_its_own_threads(record);
-    assert_eq!((record.environment.torch.threads, record.pairs.len()), (3, 1));
-    assert!(record.pairs[0].against.ends_with("/1-thread/f32-32"), "{}", record.pairs[0].against);
+    assert_eq!(record.environment.torch.threads, 3);
+    match record.pairs.first() {
+        Some(pair) => assert!(pair.against.ends_with("/1-thread/f32-32"), "{}", pair.against),
+        None => {
+            let reason = record.no_pair.as_deref().unwrap_or_default();
+            assert!(reason.contains("in turn with"), "{reason}");
+        }
+    }
     println!("test a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads ... ok");
 }
 
