@@ -33,6 +33,7 @@ mod runs;
 pub(crate) mod saved;
 mod speedup;
 mod time;
+mod wide;
 
 pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
