@@ -80,7 +80,7 @@ impl Sides for Twins {
     }
 }
 
-/// What all looks have found, and a line about it.
+/// The speed-up that all looks have found; a line says how.
 fn ratio(twins: &mut Twins, pairs: &Pairs) -> Result<Ratio, String> {
     let paired = pairs.found(twins).map_err(|error| error.to_string())?;
     let ratio = paired.ratio.map_err(|none| format!("{none:?}"))?.ratio;

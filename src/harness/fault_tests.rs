@@ -3,7 +3,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use criterion::Criterion;
-use plan::{Accuracy, Case, Outcome, Record, Stat};
+use plan::{Accuracy, Case, Outcome, Record};
 use tch::{Kind, TchError, Tensor};
 
 use super::*;
@@ -15,12 +15,13 @@ use crate::harness::rounds::Rounds;
 use crate::harness::timer::{Subject, Timer};
 use crate::measurement;
 use crate::refusal::Refusal;
+use crate::verify::Distance;
 use crate::workload::{Displaced, Workload};
 
 const ERROR: &str = "CUDA error: an illegal memory access was encountered";
 
 thread_local! {
-    /// What the device says; `None` while it works.
+    /// The error that the device reports; none while it works.
     static DEVICE: RefCell<Option<native::Error>> = const { RefCell::new(None) };
     /// Cases that were prepared.
     static PREPARED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -151,17 +152,7 @@ impl Workload for Step {
 }
 
 fn exact() -> Accuracy {
-    let (infinite, zero) = (Stat(f64::INFINITY), Stat(0.0));
-    Accuracy {
-        sqnr_db: infinite,
-        max_abs_error: zero,
-        relative_error: zero,
-        rmse: None,
-        min_sqnr_db: 0.0,
-        rows_checked: 1,
-        gates: vec![],
-        eager: None,
-    }
+    Distance::of([(1.0, 1.0)]).accuracy(0.0, 1)
 }
 
 /// One side of a pair; `fails` when it is looked at again.

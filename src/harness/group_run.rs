@@ -286,7 +286,7 @@ impl<'a> GroupRun<'a> {
         let both = Both::new(case.device, timer, baseline, candidate, rounds.places());
         let target = sampling::target(&case.settings);
         let mut pairing = Pairing::first(both, self.baseline.full_id(), target, budget_s)?;
-        // What has a time limit has it for all of its looks.
+        // A case with a time limit takes all looks within it.
         while running::has_limit() && pairing.wants_more() {
             pairing.look()?;
         }

@@ -23,7 +23,7 @@ use crate::workload::{Displaced, Workload};
 /// has been.
 const HELD_BYTES: u64 = 512 << 20;
 
-/// Where earlier builds lay.
+/// The memory that earlier builds lay in.
 #[derive(Default)]
 pub struct Places(Vec<Displaced>);
 
@@ -33,7 +33,7 @@ impl Places {
     /// # Errors
     /// When memory does not suffice.
     pub fn rebuild(&mut self, device: Device, sides: [&dyn Workload; 2]) -> Result<(), Refusal> {
-        // What a step allocates gets other pages, too.
+        // The tensors that a step allocates get other pages, too.
         release(device);
         for workload in sides {
             self.0.extend(workload.rebuild()?);
@@ -78,7 +78,7 @@ impl Both {
         Self { timer, baseline, candidate, device, places, wall, failed: None, throttled: false }
     }
 
-    /// What is known of baseline and candidate before they are paired.
+    /// The pilots and own paces of baseline and candidate, if they were sampled.
     fn known(&self) -> [Option<Known>; 2] {
         [&*self.baseline.borrow(), &self.candidate].map(|run| {
             let (pilot, alone_ns) = (run.pilot?, run.alone_ns?);
@@ -89,7 +89,7 @@ impl Both {
     /// Runs the two, and notices whether the device slows itself down meanwhile.
     ///
     /// # Errors
-    /// Those of a step, with the side that failed.
+    /// A step failed; the text says on which side.
     fn run<T>(
         &mut self,
         take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
@@ -145,7 +145,7 @@ impl Pairing {
     /// The first look. All looks together take at most `budget_s` seconds.
     ///
     /// # Errors
-    /// Those of a step, with the side that failed.
+    /// A step failed; the text says on which side.
     pub fn first(
         mut both: Both,
         against: String,
@@ -179,13 +179,13 @@ impl Pairing {
     /// Another look.
     ///
     /// # Errors
-    /// Those of a step, with the side that failed.
+    /// A step failed; the text says on which side.
     pub fn look(&mut self) -> Result<(), String> {
         let Self { both, pairs, .. } = self;
         both.run(|sides| pairs.look(sides))
     }
 
-    /// What the looks so far have found, in the record's form.
+    /// The result of the looks so far, in the record's form.
     ///
     /// # Errors
     /// Why there is no speed-up.
@@ -195,7 +195,7 @@ impl Pairing {
         record(against.clone(), paired, *target)
     }
 
-    /// What a reader of the speed-up should know.
+    /// A note for readers of the speed-up.
     pub fn note(&self) -> Option<&'static str> {
         self.both.throttled.then_some("the device slowed itself down while it was paired")
     }

@@ -112,7 +112,7 @@ pub struct Paired {
 /// Takes blocks, look after look, until the interval is narrow enough or the budget is spent.
 ///
 /// # Errors
-/// Those of a step.
+/// A step failed.
 pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let mut pairs = Pairs::first(sides, goal)?;
     while pairs.wants_more() {
@@ -144,7 +144,7 @@ impl Pairs {
     /// The first look: the fewest builds, if there is time for them.
     ///
     /// # Errors
-    /// Those of a step.
+    /// A step failed.
     pub fn first(sides: &mut dyn Sides, goal: Goal) -> Result<Self, Refusal> {
         let start = sides.wall();
         let [a, b] = goal.known;
@@ -189,7 +189,7 @@ impl Pairs {
     /// Another look at both sides, built anew.
     ///
     /// # Errors
-    /// Those of a step.
+    /// A step failed.
     pub fn look(&mut self, sides: &mut dyn Sides) -> Result<(), Refusal> {
         let start = sides.wall();
         if start - self.visit_s >= APART_S {
@@ -201,10 +201,10 @@ impl Pairs {
         Ok(())
     }
 
-    /// What the looks so far say.
+    /// The result of the looks so far.
     ///
     /// # Errors
-    /// Those of a step.
+    /// A step failed.
     pub fn found(&self, sides: &mut dyn Sides) -> Result<Paired, Refusal> {
         let start = sides.wall();
         let ratio = match self.displaced(sides)? {

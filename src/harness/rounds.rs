@@ -33,7 +33,7 @@ impl Rounds {
         Self { open: Vec::new(), done: Vec::new(), places: Rc::default(), fault }
     }
 
-    /// Where earlier builds of pairs lay.
+    /// The memory that earlier builds of pairs lay in.
     pub fn places(&self) -> Rc<RefCell<Places>> {
         Rc::clone(&self.places)
     }

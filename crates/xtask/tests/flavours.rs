@@ -17,7 +17,7 @@ use common::repository::Repository;
 const COMPILER: &str = r#"while test $# -gt 0 && test "$1" != -o; do shift; done
 : >"${2?no output}""#;
 
-/// What decides how torch-sys finds libtorch and where cargo builds. A test inherits LIBTORCH from the
+/// These variables decide how torch-sys finds libtorch and where cargo builds. A test inherits LIBTORCH from the
 /// clone that it is in.
 const FOREIGN: [&str; 8] = [
     "LIBTORCH",
@@ -82,7 +82,7 @@ fn build(repository: &Repository, libtorch: Option<&PathBuf>) -> Build {
     }
 }
 
-/// What a package's build script printed when it last ran.
+/// The lines that a package's build script printed when it last ran.
 fn said(messages: &str, package: &str) -> String {
     let executed = |line: &&str| line.contains("\"reason\":\"build-script-executed\"");
     let of_package = format!("/{package}-");

@@ -131,7 +131,7 @@ fn on_cuda(probe: Probe, size: u64) -> Case {
 fn of_stream_on_a_device_the_host_has_what_is_compared() {
     // A thousand elements are all compared.
     assert_eq!(host_bytes(&on_cuda(Probe::Triad, 4000)), 1000 * 28);
-    // Of 64 GiB in each array, 2²⁴ elements are compared; the device holds the arrays.
+    // The device holds the arrays of 64 GiB; 2²⁴ elements of each are compared.
     let large = on_cuda(Probe::Copy, 64 << 30);
     assert_eq!(host_bytes(&large), (1 << 24) * 28);
     assert_eq!(memory_bytes(&large), 3 * (64 << 30));

@@ -289,7 +289,7 @@ fn builds_of_two_kinds_are_seen_by_more_than_two_builds() {
 #[test]
 fn the_ratio_of_builds_is_not_biased() {
     for row in &*TABLE {
-        // Of one or two builds, the largest of the widely drawn shifts count much.
+        // The largest of the widely drawn shifts weigh much in the mean of one or two builds.
         let most = if row.budget <= 2 { 0.004 } else { 0.002 };
         assert!(row.pooled(Cell::bias).abs() < most, "{row}");
         for cell in &row.cells {

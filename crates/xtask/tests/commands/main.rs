@@ -17,7 +17,7 @@ use common::{Outcome, Scratch};
 const REPORT: &str = "run --quiet --release --package criterion-report -- show";
 const PROGRAM: &str = "run --quiet --release --package criterion-report --";
 
-/// Where, and with what, cargo was run.
+/// The arguments of each run of cargo; all were in the folder of the clone.
 fn calls(scratch: &Scratch) -> Vec<String> {
     let place = format!("{}: ", scratch.clone_dir().display());
     scratch
