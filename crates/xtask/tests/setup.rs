@@ -5,19 +5,10 @@
 mod common;
 
 use std::fs::{self, File};
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
 use common::{Outcome, Scratch, wait_until};
-
-fn target(scratch: &Scratch) -> String {
-    fs::read_link(scratch.link()).expect("read the link").display().to_string()
-}
-
-fn cpu(scratch: &Scratch) -> String {
-    scratch.cache().join("torch-2.11.0-cpu/torch").display().to_string()
-}
 
 #[test]
 fn setup_provisions_once_and_then_does_nothing() {
@@ -25,9 +16,9 @@ fn setup_provisions_once_and_then_does_nothing() {
     let first = scratch.run(&["setup", "--cpu"]);
     first.assert_fine();
     assert_eq!(first.stdout.lines().count(), 1, "{first:?}");
-    assert!(first.stdout.starts_with(&format!("libtorch 2.11.0 (cpu) in {}", cpu(&scratch))));
+    assert!(first.stdout.starts_with(&format!("libtorch 2.11.0 (cpu) in {}", scratch.cpu())));
     assert!(first.stderr.contains("installing libtorch 2.11.0 (cpu, as asked for)"), "{first:?}");
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
     let before = fs::symlink_metadata(scratch.link()).expect("the link").modified().expect("time");
 
     for arguments in [&["setup"][..], &["setup", "--cpu"]] {
@@ -114,7 +105,7 @@ fn a_second_clone_takes_what_the_first_provisioned() {
     let mut second = scratch.xtask(&["setup", "--cpu"]);
     second.current_dir(scratch.clone_dir().join("crates/inner")).env("LIBTORCH", scratch.link());
     Outcome::of(second).assert_fine();
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
     assert_eq!(scratch.installs().len(), 1);
 }
 
@@ -141,7 +132,7 @@ fn the_cpu_flavour_drops_what_needs_cuda_and_the_cuda_flavour_keeps_it() {
     // Without a wish the choice stands, and going back costs no download.
     assert_eq!(scratch.run(&["setup"]).assert_fine().stdout, cuda.stdout);
     scratch.run(&["setup", "--cpu"]).assert_fine();
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
 
     let installs = scratch.installs();
     let [first, second] = &installs[..] else { panic!("two installs") };
@@ -158,7 +149,7 @@ fn a_users_libtorch_wins_and_nothing_is_provisioned() {
     let scratch = Scratch::new();
     scratch.run(&["setup", "--cpu"]).assert_fine();
     fs::remove_file(scratch.link()).expect("unlink");
-    let own = cpu(&scratch);
+    let own = scratch.cpu();
 
     let mut setup = scratch.xtask(&["setup"]);
     setup.env("LIBTORCH", &own);
@@ -236,7 +227,7 @@ fn offline_nothing_is_left_or_linked_and_the_next_setup_works() {
 
     scratch.unset("offline");
     scratch.run(&["setup", "--cpu"]).assert_fine();
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
 }
 
 #[test]
@@ -273,7 +264,7 @@ fn killed_midway_setup_recovers() {
     outcome.assert_fine();
     assert!(outcome.stderr.contains("left by an interrupted setup"), "{outcome:?}");
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
 }
 
 #[test]
@@ -323,7 +314,7 @@ fn two_setups_at_once_install_once() {
     assert!(second.wait().expect("it ends").success());
     assert_eq!(scratch.installs().len(), 1);
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
 }
 
 #[test]
@@ -335,7 +326,7 @@ fn a_waiting_setup_takes_over_from_a_killed_one() {
     first.wait().expect("collect it");
     assert!(second.wait().expect("it ends").success());
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
-    assert_eq!(target(&scratch), cpu(&scratch));
+    assert_eq!(scratch.linked(), scratch.cpu());
 }
 
 #[test]
@@ -348,82 +339,4 @@ fn what_was_damaged_in_the_cache_is_installed_again() {
     assert!(outcome.stderr.contains("is damaged, installing it again"), "{outcome:?}");
     assert!(scratch.link().join("version.py").exists());
     assert_eq!(scratch.installs().len(), 2);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn the_flavour_is_that_of_the_libtorch_in_use_and_asking_provisions_none() {
-    let scratch = Scratch::new();
-    let flavour = |libtorch: Option<&Path>| {
-        let mut xtask = scratch.xtask(&["flavour"]);
-        let outcome = Outcome::of(match libtorch {
-            Some(path) => {
-                xtask.env("LIBTORCH", path);
-                xtask
-            }
-            None => xtask,
-        });
-        outcome.assert_fine();
-        outcome.stdout
-    };
-    // The driver decides, which this machine may have.
-    let by_driver = flavour(None);
-    assert!(["cpu\n", "cuda\n"].contains(&by_driver.as_str()), "{by_driver}");
-    assert!(scratch.cached().is_empty() && !scratch.link().is_symlink());
-    scratch.run(&["setup"]).assert_fine();
-    assert_eq!(flavour(None), by_driver, "and setup chooses the same");
-    for name in ["cpu", "cuda"] {
-        scratch.run(&["setup", &format!("--{name}")]).assert_fine();
-        assert_eq!(flavour(None), format!("{name}\n"));
-    }
-    let own = scratch.cache().join("torch-2.11.0-cpu/torch");
-    assert_eq!(flavour(Some(&own)), "cpu\n");
-}
-
-#[test]
-fn the_link_stays_until_what_was_built_with_it_is_removed() {
-    let scratch = Scratch::new();
-    scratch.run(&["setup", "--cpu"]).assert_fine();
-    assert!(scratch.log("cargo-calls").is_empty(), "nothing was built with another libtorch");
-    scratch.set("fail", "101");
-    scratch.run(&["setup", "--cuda"]).assert_refused(
-        1,
-        &["cargo clean --package torch-sys --profile dev failed", "stays as it"],
-    );
-    assert_eq!(target(&scratch), cpu(&scratch));
-    scratch.unset("fail");
-    scratch.run(&["setup", "--cuda"]).assert_fine();
-    let calls = scratch.log("cargo-calls");
-    assert!(calls[1].ends_with(": clean --quiet --package torch-sys --profile dev"), "{calls:?}");
-    assert!(calls[2].ends_with(": clean --quiet --package torch-sys --profile release"));
-    scratch.run(&["setup", "--cuda"]).assert_fine();
-    assert_eq!(scratch.log("cargo-calls").len(), 3, "the link leads there already");
-}
-
-#[test]
-fn what_stands_at_the_links_place_is_respected() {
-    let scratch = Scratch::new();
-    // A dangling link is replaced.
-    symlink("/nowhere/torch-2.10.0-cpu/torch", scratch.link()).expect("link to nowhere");
-    let outcome = scratch.run(&["setup", "--cpu"]);
-    outcome.assert_fine();
-    assert!(outcome.stderr.contains("which led to /nowhere/torch-2.10.0-cpu/torch"), "{outcome:?}");
-
-    // A link made by hand to a libtorch that will do is left alone.
-    let own = scratch.empty().join("mine");
-    fs::rename(scratch.cache().join("torch-2.11.0-cpu/torch"), &own).expect("move libtorch out");
-    fs::remove_file(scratch.link()).expect("unlink");
-    symlink(&own, scratch.link()).expect("link by hand");
-    let outcome = scratch.run(&["setup"]);
-    outcome.assert_fine();
-    assert!(outcome.stdout.contains(&own.display().to_string()), "{outcome:?}");
-    assert_eq!(scratch.installs().len(), 1);
-
-    // A folder is somebody's work.
-    fs::remove_file(scratch.link()).expect("unlink");
-    fs::create_dir(scratch.link()).expect("make a folder");
-    scratch
-        .run(&["setup", "--cpu"])
-        .assert_refused(1, &["is not a symbolic link, so setup leaves it alone", "move it away"]);
-    assert!(scratch.link().is_dir());
 }

@@ -40,8 +40,18 @@ impl Scratch {
         self.clone_dir().join(".libtorch")
     }
 
+    /// The folder that the link leads to.
+    pub fn linked(&self) -> String {
+        fs::read_link(self.link()).expect("read the link").display().to_string()
+    }
+
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
+    }
+
+    /// The CPU build of libtorch in the cache.
+    pub fn cpu(&self) -> String {
+        self.cache().join("torch-2.11.0-cpu/torch").display().to_string()
     }
 
     /// A folder without any program in it.
