@@ -27,7 +27,7 @@ pub struct Options {
         required_unless_present_any = ["preset", "load", "list_presets"]
     )]
     hardware: Option<String>,
-    /// Peaks that the vendor documents, see --list-presets
+    /// Peaks that the vendor documents, see --list-presets; `auto` takes those of the GPU that was measured
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// GFLOP/s of dense float32 products on the whole machine, instead of those measured
@@ -99,7 +99,11 @@ impl Families {
 impl Options {
     /// The profile of a report's rows.
     pub fn profile(&self, report: &Report) -> Result<Profile> {
-        let preset = match &self.preset {
+        let preset = match self.preset.as_deref() {
+            Some("auto") => {
+                let records = report.rows().iter().map(|row| &*row.record);
+                Some(Preset::of_gpu(records).map_err(|error| anyhow!(error))?)
+            }
             Some(name) => {
                 Some(Preset::named(name).map_err(|error| anyhow!("{error}: {}", error.remedy))?)
             }

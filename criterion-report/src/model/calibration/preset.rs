@@ -106,6 +106,31 @@ impl Preset {
         all.iter().find(|preset| preset.name == name).cloned().ok_or_else(unknown)
     }
 
+    /// The one of the GPU on which the records were taken; where several are of its model, the one
+    /// that says most of it. A slice of a GPU has none.
+    ///
+    /// # Errors
+    /// Which GPU has none.
+    pub fn of_gpu<'r>(mut records: impl Iterator<Item = &'r Record>) -> Result<Self, String> {
+        let gpu = records.find_map(|record| record.environment.torch.cuda_device.as_deref());
+        let gpu = gpu.ok_or("nothing was measured on a GPU, so no preset is that of it")?;
+        let all = Self::all().into_iter();
+        all.filter(|preset| preset.device == Device::Cuda && preset.is_of(gpu))
+            .max_by_key(|preset| preset.model.len())
+            .ok_or_else(|| format!("no preset is of {gpu}: --list-presets shows them"))
+    }
+
+    /// Whether it is of the machine or device that calls itself `found`.
+    fn is_of(&self, found: &str) -> bool {
+        let (found, model) = (found.to_lowercase(), self.model.to_lowercase());
+        let borders = |at: usize| {
+            let word = |c: char| c.is_alphanumeric();
+            !found[..at].ends_with(word) && !found[at + model.len()..].starts_with(word)
+        };
+        let slice = found.split_whitespace().any(|word| word == "mig");
+        !slice && found.match_indices(&model).any(|(at, _)| borders(at))
+    }
+
     /// Says that the machine of a record is another, or has a part of it only.
     pub(super) fn mismatch(&self, record: &Record) -> Option<String> {
         let environment = &record.environment;
@@ -115,7 +140,7 @@ impl Preset {
         };
         let found = found.filter(|found| !found.is_empty()).unwrap_or("a device without a name");
         let (name, title) = (&self.name, &self.title);
-        if !found.to_lowercase().contains(&self.model.to_lowercase()) {
+        if !self.is_of(found) {
             return Some(format!(
                 "preset {name} is of {title}; what was measured calls itself {found}: its peaks \
                  may be of another machine"
@@ -185,6 +210,30 @@ mod tests {
         assert_eq!(h100.gflops(Precision::of(Dtype::Float32, false).unwrap()), Some(66_900.0));
         assert_eq!(h100.gflops(Precision::of(Dtype::Float32, true).unwrap()), Some(494_700.0));
         assert_eq!(h100.gflops(Precision::of(Dtype::BFloat16, true).unwrap()), Some(989_400.0));
+    }
+
+    #[test]
+    fn a_gpu_has_the_preset_of_its_model_and_a_slice_none() {
+        let of = |gpu: &str| {
+            let fits = |preset: &Preset| preset.device == Device::Cuda && preset.is_of(gpu);
+            let fitting = Preset::all().into_iter().filter(fits);
+            fitting.max_by_key(|preset| preset.model.len()).map(|preset| preset.name)
+        };
+        for (gpu, preset) in [
+            ("NVIDIA H100 80GB HBM3", Some("h100")),
+            ("NVIDIA H100 PCIe", Some("h100-pcie")),
+            ("NVIDIA A100-SXM4-80GB", Some("a100")),
+            ("NVIDIA A100-SXM4-40GB", Some("a100-40gb")),
+            ("NVIDIA A10", Some("a10")),
+            ("NVIDIA L40S", Some("l40s")),
+            ("NVIDIA L4", Some("l4")),
+            ("NVIDIA L40", None),
+            ("NVIDIA GeForce RTX 4090", Some("rtx-4090")),
+            ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
+            ("NVIDIA GH200 480GB", None),
+        ] {
+            assert_eq!(of(gpu).as_deref(), preset, "{gpu}");
+        }
     }
 
     #[test]
