@@ -7,6 +7,7 @@ use crate::age;
 use crate::compare_branches;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
+use crate::gpu_check;
 use crate::help;
 use crate::holdings::{Clear, Format, Request};
 use crate::kernels::Options;
@@ -41,6 +42,7 @@ pub enum Command {
     Python,
     Cache(Request),
     Doctor,
+    GpuCheck(gpu_check::Request),
     Help(&'static str),
 }
 
@@ -62,6 +64,8 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
     match command.to_string_lossy().as_ref() {
         "setup" => setup(&rest),
         "doctor" => alone("doctor", &rest, Command::Doctor, help::DOCTOR),
+        "gpu-check" if asks_for_help(&rest) => Ok(Command::Help(help::GPU_CHECK)),
+        "gpu-check" => gpu_check::Request::parse(&rest).map(Command::GpuCheck),
         "flavour" => alone("flavour", &rest, Command::Flavour, help::FLAVOUR),
         "python" => alone("python", &rest, Command::Python, help::PYTHON),
         // After `--` the word belongs to criterion or libtest.
@@ -95,6 +99,7 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Command> {
                 Some("python") => help::PYTHON,
                 Some("cache") => help::CACHE,
                 Some("doctor") => help::DOCTOR,
+                Some("gpu-check") => help::GPU_CHECK,
                 _ => help::ALL,
             }))
         }

@@ -18,6 +18,7 @@ Usage: cargo xtask <command>
   python                   the path of the Python that compiles
   cache [clear WHAT]       what is provisioned and compiled here, and be rid of it
   doctor                   what this machine has, and what to do about each gap
+  gpu-check [--quick]      everything about a GPU proved on this one, into one page
   help [COMMAND]           more about one command
 
 After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo`
@@ -292,4 +293,24 @@ there, else with 1. Each line is marked
 
 A program that it asks and that does not answer within 20 s is killed, and the line
 says so; CRITERION_TORCH_ASK_S is another limit, in seconds.
+";
+
+pub const GPU_CHECK: &str = "\
+cargo xtask gpu-check [--output DIR] [--quick]: everything about a GPU, proved on this one
+
+Takes one step after the other, whatever becomes of those before: the doctor; clocks,
+events, hidden launches, cache flush and memory counters; every CUDA and Triton kernel,
+recipe, pattern and compiled variant against float64; the same kernels in the hands of
+compute-sanitizer, if it is installed; power and board by NVML; bandwidth and products
+against the vendor's figures; an illegal access and memory that runs out, on purpose.
+
+  --output DIR  where gpu-check.md and gpu-check.json go; else target/gpu-check
+  --quick       about 2 minutes on a GPU instead of 10, both after building
+
+The page says for each step what was expected and what was found; the file has every
+record and log besides. Both go without names of host and user and without folders of
+this machine, so that they can be attached to a bug report as they are. Without a GPU
+every step but the doctor's is skipped, with its reason.
+Nothing else should run on the GPU meanwhile.
+Exit codes: 0 no step failed; 1 one did; 2 a wrong command line.
 ";

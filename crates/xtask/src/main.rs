@@ -51,6 +51,7 @@ mod side;
 mod compare_branches;
 mod repeat;
 
+mod gpu_check;
 mod published;
 
 mod args;
@@ -95,6 +96,7 @@ fn run() -> Result<ExitCode, Error> {
         Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),
         Command::Cache(request) => holdings::command(request),
+        Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
         Command::Doctor => doctor::command(&workspace()?),
         Command::Help(text) => {
             print!("{text}");

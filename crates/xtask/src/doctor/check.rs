@@ -50,6 +50,18 @@ impl Check {
     pub fn mark(&self) -> Mark {
         self.mark
     }
+
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub fn found(&self) -> &str {
+        &self.found
+    }
+
+    pub fn remedy(&self) -> Option<&str> {
+        self.remedy.as_deref()
+    }
 }
 
 impl fmt::Display for Check {

@@ -18,7 +18,7 @@ use crate::driver::Driver;
 use crate::error::Result;
 use crate::flavour::Flavour;
 use crate::workspace::Workspace;
-use check::{Check, Mark};
+pub use check::{Check, Mark};
 
 pub fn command(workspace: &Workspace) -> Result<ExitCode> {
     let mut checks = Vec::new();
@@ -32,7 +32,8 @@ pub fn command(workspace: &Workspace) -> Result<ExitCode> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
+/// Looks at everything, and says each line as soon as it is known.
+pub fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
     let mut say_all = |checks: Vec<Check>| checks.into_iter().for_each(&mut say);
     let found = libtorch::find(workspace);
     say_all(vec![machine::system()]);

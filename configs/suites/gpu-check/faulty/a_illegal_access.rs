@@ -1,0 +1,38 @@
+//! Writes where no tensor is, on purpose: CUDA then reports the error at each later call of the process.
+
+use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
+use criterion_torch::kernel::prelude::*;
+
+const SOURCE: Source = Source {
+    name: "illegal_access.cu",
+    text: r#"
+        extern "C" __global__ void illegal_access(long long address) {
+          *reinterpret_cast<volatile int*>(address) = 1;
+        }"#,
+};
+
+pub struct ProblemSize {}
+
+pub struct IllegalAccess {
+    output: Tensor,
+    write: Function,
+}
+
+impl Kernel for IllegalAccess {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(_: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+        let write = SOURCE.function("illegal_access", site)?;
+        Ok(Self { output: Tensor::f_zeros([1], (tch::Kind::Float, site.place))?, write })
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        // SAFETY: the parameter is the entry's. Its address is nobody's, so the device stops the kernel
+        // and no memory is written.
+        unsafe { self.write.launch(Grid::new(1, 1)?, &[Argument::Long(0)]) }
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(self.output.shallow_clone())
+    }
+}

@@ -1,0 +1,282 @@
+//! The programs that steps run, and what they leave.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::finding::{Finding, Verdict};
+use super::judge;
+use super::step::{CONFIGS, OURS};
+use crate::cargo::{self, CASES_FAILED, PROGRAM};
+use crate::error::{Error, Result};
+use crate::json::Json;
+use ::libtorch::child::{self, Ended, Patience, RunError};
+
+const SANITIZER: &str = "compute-sanitizer";
+/// Where CUDA's own packages put it.
+const TOOLKIT: &str = "/usr/local/cuda/bin/compute-sanitizer";
+
+/// What a step has found, and what its programs said.
+#[derive(Debug, Default)]
+pub struct Taken {
+    pub findings: Vec<Finding>,
+    pub log: String,
+    /// The circumstances of the first record.
+    pub environment: Option<Json>,
+}
+
+impl From<Finding> for Taken {
+    fn from(finding: Finding) -> Self {
+        Self { findings: vec![finding], ..Self::default() }
+    }
+}
+
+/// The bench targets, built with the configs of the steps.
+#[derive(Debug)]
+pub struct Bench<'w> {
+    root: &'w Path,
+    /// Results of each step are in a folder of its own.
+    folder: PathBuf,
+    programs: BTreeMap<String, PathBuf>,
+}
+
+impl<'w> Bench<'w> {
+    /// Builds them and the report; what cargo says goes to the terminal.
+    pub fn build(root: &'w Path, folder: PathBuf) -> Result<Self> {
+        let configs = env::join_paths(CONFIGS)
+            .map_err(|error| Error::new(format!("the configs cannot be listed: {error}")))?;
+        let mut report = cargo::in_folder(root);
+        report.args(["build", "--quiet", "--release", "--package", "criterion-report"]);
+        let mut benches = cargo::in_folder(root);
+        benches
+            .args(["bench", "--no-run", "--message-format=json-render-diagnostics"])
+            .env("BENCH_CONFIG", configs)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
+        let built = cargo::status(report)?;
+        let output = benches.output().map_err(|error| cargo::not_run(&benches, &error))?;
+        if !built.success() || !output.status.success() {
+            return Err(Error::new("the benchmarks do not build, see what cargo says above"));
+        }
+        let programs = programs(&String::from_utf8_lossy(&output.stdout));
+        Ok(Self { root, folder, programs })
+    }
+
+    /// A check of `self_test`.
+    pub fn check(&self, name: &str, limit: Duration) -> Taken {
+        let ended = self.program("self_test").and_then(|mut program| {
+            program.args([name, "--exact", "--format", "json"]);
+            run(program, name, limit)
+        });
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(why) => return Finding::failed(name, why).into(),
+        };
+        let lines = String::from_utf8_lossy(&ended.stdout).into_owned();
+        let mut findings: Vec<Finding> = lines.lines().filter_map(Finding::of_line).collect();
+        findings.extend(died(&ended, name));
+        Taken { findings, log: text(&ended), environment: None }
+    }
+
+    /// Cases of a bench target, measured in passing.
+    pub fn cases(&self, step: &str, target: &str, filter: &str, limit: Duration) -> Taken {
+        let (mut taken, records) = self.records(step, target, filter, limit);
+        taken.findings.splice(..0, records.iter().filter_map(Finding::of_record));
+        taken
+    }
+
+    /// The kernel that breaks CUDA, and the one behind it.
+    pub fn culprit(&self, step: &str, limit: Duration) -> Taken {
+        let (mut taken, records) = self.records(step, "kernels", "^kernels/fault/", limit);
+        taken.findings.splice(..0, judge::culprit(&records));
+        taken
+    }
+
+    /// What is measured of a GPU, against what its vendor says of it.
+    pub fn vendor(&self, step: &str, limit: Duration) -> Taken {
+        let mut taken = self.cases(step, "calibration", "^calibration/limits/", limit);
+        if Verdict::of(&taken.findings) != Verdict::Passed {
+            return taken;
+        }
+        let profile = self.folder.join(step).join("profile.json");
+        let mut report = cargo::at_home(cargo::in_folder(self.root), &self.home(step));
+        report.args(PROGRAM).args(["calibration", "--preset", "auto", "--device", "cuda"]);
+        report.arg("--output").arg(&profile);
+        match run(report, "criterion-report", limit) {
+            Err(why) => taken.findings.push(Finding::failed("criterion-report", why)),
+            Ok(ended) => {
+                taken.log += &text(&ended);
+                taken.findings.extend(profiled(&profile, &ended));
+            }
+        }
+        taken
+    }
+
+    /// Cases of our own kernels, once each, in the hands of a tool.
+    pub fn sanitizer(&self, tool: &str, limit: Duration) -> Taken {
+        let Some(sanitizer) = found() else {
+            let reason = format!("there is no {SANITIZER}: it comes with the CUDA toolkit");
+            return Finding::skipped(tool, reason).into();
+        };
+        let mut taken = Taken::default();
+        for (target, filter) in OURS {
+            let ended = self.program(target).and_then(|program| {
+                let mut command = Command::new(&sanitizer);
+                command.current_dir(self.root);
+                command.args(["--tool", tool, "--target-processes", "all", "--print-limit", "20"]);
+                command.arg(program.get_program()).args(["--bench", "--test", filter]);
+                run(command, tool, limit)
+            });
+            match ended {
+                Err(why) => taken.findings.push(Finding::failed(target, why)),
+                Ok(ended) => {
+                    let said = text(&ended);
+                    taken.findings.push(judge::sanitizer(target, &said));
+                    taken.log += &said;
+                }
+            }
+        }
+        taken
+    }
+
+    fn home(&self, step: &str) -> PathBuf {
+        self.folder.join(step).join("criterion")
+    }
+
+    /// Runs cases with results of their own, and reads their records. What went wrong is a finding.
+    fn records(
+        &self,
+        step: &str,
+        target: &str,
+        filter: &str,
+        limit: Duration,
+    ) -> (Taken, Vec<Json>) {
+        let place = self.folder.join(step);
+        let records = place.join("criterion-torch");
+        let ended = remove(&place).and_then(|()| {
+            let mut program = cargo::at_home(self.program(target)?, &self.home(step));
+            program.args(["--bench", "--noplot", filter]);
+            run(program, target, limit)
+        });
+        let file = records.join("new").join(format!("{target}.jsonl"));
+        let read = fs::read_to_string(&file).unwrap_or_default();
+        let read: Vec<Json> = read.lines().filter_map(Json::parse).collect();
+        let mut taken = match ended {
+            Ok(ended) => Taken {
+                findings: died(&ended, target).into_iter().collect(),
+                log: text(&ended),
+                environment: read.first().and_then(|record| record.get("environment").cloned()),
+            },
+            Err(why) => Finding::failed(target, why).into(),
+        };
+        if let (Some(finding), Some(case)) = (taken.findings.first_mut(), running(&records)) {
+            finding.measured += &format!(", while {case} ran");
+        }
+        (taken, read)
+    }
+
+    fn program(&self, target: &str) -> std::result::Result<Command, String> {
+        let program = self.programs.get(target);
+        let program = program.ok_or_else(|| format!("cargo built no bench target {target}"))?;
+        let mut command = Command::new(program);
+        command.current_dir(self.root);
+        Ok(command)
+    }
+}
+
+/// The programs that cargo's messages name, by their bench targets.
+fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
+    let program = |line: &str| {
+        let message = Json::parse(line)?;
+        let name = message.get("target")?.get("name")?.text()?.to_owned();
+        Some((name, PathBuf::from(message.get("executable")?.text()?)))
+    };
+    messages.lines().filter_map(program).collect()
+}
+
+/// The findings of a profile, or why there is none.
+fn profiled(profile: &Path, ended: &Ended) -> Vec<Finding> {
+    match fs::read_to_string(profile) {
+        Ok(text) => match Json::parse(&text) {
+            Some(profile) => judge::vendor(&profile),
+            None => vec![Finding::failed("profile", "criterion-report wrote no JSON")],
+        },
+        Err(_) => {
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            let line = said.lines().rev().find(|line| line.starts_with("error: "));
+            let finding = match line.and_then(|line| line.strip_prefix("error: ")) {
+                Some(reason) if reason.starts_with("no preset") => {
+                    Finding::skipped("figures", reason)
+                }
+                reason => {
+                    Finding::failed("profile", reason.unwrap_or("criterion-report wrote none"))
+                }
+            };
+            vec![finding]
+        }
+    }
+}
+
+/// The case that was running when a run died.
+fn running(records: &Path) -> Option<String> {
+    let entries = fs::read_dir(records.join("runs")).ok()?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let running = paths.filter(|path| path.extension().is_some_and(|it| it == "running"));
+    running.filter_map(|path| fs::read_to_string(path).ok()).next()
+}
+
+fn remove(place: &Path) -> std::result::Result<(), String> {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {error}", place.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn run(command: Command, what: &str, limit: Duration) -> std::result::Result<Ended, String> {
+    child::run(command, b"", what, Patience { quiet: None, limit }).map_err(|error| match error {
+        RunError::Start(error) => format!("cannot be run: {error}"),
+        RunError::Failed(why) | RunError::Hung(why) => why,
+    })
+}
+
+/// A program that neither succeeded nor ended with failed cases.
+fn died(ended: &Ended, name: &str) -> Option<Finding> {
+    let code = ended.status.code();
+    (!matches!(code, Some(0 | CASES_FAILED)))
+        .then(|| Finding::failed(name, format!("the program ended with {}", ended.status)))
+}
+
+fn text(ended: &Ended) -> String {
+    let [stdout, stderr] = [&ended.stdout, &ended.stderr].map(|it| String::from_utf8_lossy(it));
+    format!("{stdout}{stderr}")
+}
+
+/// The sanitizer of the PATH, or that of an installed toolkit.
+fn found() -> Option<PathBuf> {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> =
+        env::split_paths(&folders).map(|folder| folder.join(SANITIZER)).collect();
+    places.push(PathBuf::from(TOOLKIT));
+    places.into_iter().find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_named_by_cargos_messages() {
+        let messages = r#"
+{"reason":"compiler-artifact","target":{"name":"plan","kind":["lib"]},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"fusion","kind":["bench"]},"executable":"/t/fusion-1"}
+{"reason":"build-finished","success":true}"#;
+        let expected = [("fusion".to_owned(), PathBuf::from("/t/fusion-1"))];
+        assert_eq!(programs(messages), BTreeMap::from(expected));
+    }
+}

@@ -1,0 +1,217 @@
+//! `cargo xtask gpu-check`: everything about a GPU that this project rests on, proved on the one at hand.
+
+mod bench;
+mod finding;
+mod judge;
+mod page;
+mod step;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::ask;
+use crate::cargo;
+use crate::doctor;
+use crate::error::{Error, Result};
+use crate::git;
+use crate::json::Json;
+use crate::progress;
+use crate::setup;
+use crate::workspace::Workspace;
+use bench::{Bench, Taken};
+use finding::Finding;
+use page::{Done, Page};
+use step::{STEPS, Step, Work};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The folder of the page and the file; that of cargo's if none is named.
+    pub output: Option<PathBuf>,
+    pub quick: bool,
+}
+
+impl Request {
+    pub fn parse(arguments: &[OsString]) -> Result<Self> {
+        let mut request = Self::default();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.to_string_lossy();
+            match text.split_once('=').unwrap_or((&text, "")) {
+                ("--quick", "") => request.quick = true,
+                ("--output", "") => {
+                    let folder = words.next().ok_or_else(|| usage("--output needs a folder"))?;
+                    request.output = Some(folder.into());
+                }
+                ("--output", folder) => request.output = Some(folder.into()),
+                _ => return Err(usage(&format!("gpu-check does not know \"{text}\""))),
+            }
+        }
+        Ok(request)
+    }
+}
+
+fn usage(what: &str) -> Error {
+    Error::usage(what).remedy("cargo xtask gpu-check --help")
+}
+
+/// Takes every step, whatever becomes of those before, and writes what was found.
+pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
+    let here = env::current_dir()
+        .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
+    let root = workspace.root();
+    setup::before(workspace)?;
+    let folder = cargo::target(root)?.join("gpu-check");
+    let output = request.output.as_ref().map_or_else(|| folder.clone(), |it| here.join(it));
+    fs::create_dir_all(&output).map_err(|error| Error::io("create", &output, &error))?;
+    let start = Instant::now();
+    let bench = Bench::build(root, folder);
+    let built = Instant::now();
+    let steps = steps(workspace, bench.as_ref(), request.quick);
+    let mut facts = facts(root, &steps);
+    facts.push(("took", format!("{} after building", progress::human(built.elapsed()))));
+    facts.push(("built in", progress::human(built - start)));
+    let page = Page { quick: request.quick, facts, steps, private: private(root) };
+    println!("{}", page.outcome());
+    for (name, text) in [("gpu-check.md", page.markdown()), ("gpu-check.json", page.json())] {
+        let path = output.join(name);
+        write(&path, &text)?;
+        println!("wrote {}", path.display());
+    }
+    Ok(if page.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn steps(
+    workspace: &Workspace,
+    bench: std::result::Result<&Bench<'_>, &Error>,
+    quick: bool,
+) -> Vec<Done> {
+    let taken: Vec<(&Step, Work)> =
+        STEPS.iter().filter_map(|step| Some((step, step.work(quick)?))).collect();
+    let mut left: u32 = taken.iter().map(|(step, _)| step.seconds(quick)).sum();
+    let mut done = Vec::new();
+    for (number, (step, work)) in taken.iter().enumerate() {
+        let human = progress::human(Duration::from_secs(left.into()));
+        eprint!("[{}/{}] {}, at most about {human} left: ", number + 1, taken.len(), step.name);
+        left -= step.seconds(quick);
+        let start = Instant::now();
+        let limit = Duration::from_secs((10 * step.seconds(quick)).max(120).into());
+        let Taken { findings, log, environment } = take(workspace, bench, step.name, *work, limit);
+        let (name, proves, took) = (step.name, step.proves, start.elapsed());
+        let step = Done { name, proves, findings, log, environment, took };
+        eprintln!("{}: {}", step.verdict().as_str(), step.summary());
+        done.push(step);
+    }
+    done
+}
+
+fn take(
+    workspace: &Workspace,
+    bench: std::result::Result<&Bench<'_>, &Error>,
+    step: &str,
+    work: Work,
+    limit: Duration,
+) -> Taken {
+    let bench = match (work, bench) {
+        (Work::Doctor, _) => return examined(workspace),
+        (_, Err(error)) => return Finding::failed(step, error.what()).into(),
+        (_, Ok(bench)) => bench,
+    };
+    match work {
+        Work::Doctor => examined(workspace),
+        Work::Check(name) => bench.check(name, limit),
+        Work::Cases { target, filter } => bench.cases(step, target, filter, limit),
+        Work::Sanitizer { tool } => bench.sanitizer(tool, limit),
+        Work::Vendor => bench.vendor(step, limit),
+        Work::Culprit => bench.culprit(step, limit),
+    }
+}
+
+/// The doctor's lines.
+fn examined(workspace: &Workspace) -> Taken {
+    let mut taken = Taken::default();
+    doctor::examine(workspace, |check| {
+        taken.log += &check.to_string();
+        taken.findings.push(Finding::of_check(&check));
+    });
+    taken
+}
+
+/// Names and versions: of the clone, and of what was measured first.
+fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
+    add("commit", commit(root));
+    let mut environments = steps.iter().filter_map(|step| step.environment.as_ref());
+    let gpu = |it: &&Json| it.get("torch").and_then(|torch| torch.get("cuda_device")).is_some();
+    let environment = environments.clone().find(gpu).or_else(|| environments.next());
+    let read = |path: [&str; 2]| {
+        let value = environment?.get(path[0])?.get(path[1])?;
+        value.text().map(str::to_owned).or_else(|| value.number().map(|number| number.to_string()))
+    };
+    for (name, path) in [
+        ("GPU", ["torch", "cuda_device"]),
+        ("CUDA devices", ["torch", "cuda_devices"]),
+        ("driver", ["torch", "cuda_driver"]),
+        ("CUDA of libtorch", ["torch", "cuda"]),
+        ("libtorch", ["torch", "libtorch"]),
+        ("processor", ["host", "cpu_model"]),
+        ("CPUs", ["host", "cpus"]),
+        ("system", ["host", "os"]),
+    ] {
+        add(name, read(path));
+    }
+    add("rustc", environment.and_then(|it| it.get("rustc")?.text()).map(str::to_owned));
+    facts
+}
+
+fn commit(root: &Path) -> Option<String> {
+    let commit = git::ask(root, &["rev-parse", "HEAD"]).ok()??;
+    let changed = git::ask(root, &["status", "--porcelain"]).ok()??;
+    Some(if changed.is_empty() { commit } else { format!("{commit}, with changes") })
+}
+
+fn private(root: &Path) -> Vec<(String, &'static str)> {
+    let variable = |name| env::var(name).unwrap_or_default();
+    let home = PathBuf::from(variable("HOME"));
+    let host = ask::first_line(Command::new("hostname")).unwrap_or_default();
+    let host = if host.is_empty() { host_of_kernel() } else { host };
+    let names = [(host, "HOST"), (variable("USER"), "USER")];
+    page::private(&[(root, "."), (&home, "~"), (&env::temp_dir(), "TMP")], &names)
+}
+
+fn host_of_kernel() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// Beside, then renamed: half a page is none.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let beside = path.with_extension("partial");
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| Error::io("write", path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_read() {
+        let parse = |line: &str| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            Request::parse(&words)
+        };
+        let request =
+            |output: Option<&str>, quick| Request { output: output.map(PathBuf::from), quick };
+        assert_eq!(parse(""), Ok(request(None, false)));
+        assert_eq!(parse("--quick --output a"), Ok(request(Some("a"), true)));
+        assert_eq!(parse("--output=a"), Ok(request(Some("a"), false)));
+        for line in ["--output", "--slow", "x"] {
+            assert_eq!(parse(line).expect_err(line).exit_code(), 2);
+        }
+    }
+}
