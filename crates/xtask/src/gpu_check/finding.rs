@@ -71,7 +71,7 @@ impl Finding {
             Mark::Missing => Verdict::Failed,
             Mark::Skipped => Verdict::Skipped,
         };
-        Self::new(check.name(), check.found(), check.remedy().unwrap_or_default(), verdict)
+        Self::new(check.name(), check.found(), check.remedy().unwrap_or("there"), verdict)
     }
 
     /// A line of `self_test --format json`.
@@ -91,6 +91,7 @@ impl Finding {
         let (status, reason) = outcome(record)?;
         let measured = match status {
             "measured" => accuracy(record),
+            "skipped" => reason.to_owned(),
             status => format!("{status}: {reason}"),
         };
         let verdict = match status {
@@ -143,7 +144,7 @@ mod tests {
         for (outcome, verdict, measured) in [
             (r#"{"status":"measured"}"#, Verdict::Passed, "SQNR inf dB, at least 40.0"),
             (r#"{"status":"unsupported","reason":"k"}"#, Verdict::Skipped, "unsupported: k"),
-            (r#"{"status":"skipped","reason":"no GPU"}"#, Verdict::Skipped, "skipped: no GPU"),
+            (r#"{"status":"skipped","reason":"no GPU"}"#, Verdict::Skipped, "no GPU"),
             (r#"{"status":"oom","reason":"1 GiB"}"#, Verdict::Failed, "oom: 1 GiB"),
             (r#"{"status":"failed","error":"x"}"#, Verdict::Failed, "failed: x"),
         ] {
@@ -168,7 +169,7 @@ mod tests {
         let [passed, failed, skipped] =
             [Verdict::Passed, Verdict::Failed, Verdict::Skipped].map(finding);
         assert_eq!(Verdict::of(&[]), Verdict::Failed);
-        assert_eq!(Verdict::of(&[skipped.clone()]), Verdict::Skipped);
+        assert_eq!(Verdict::of(std::slice::from_ref(&skipped)), Verdict::Skipped);
         assert_eq!(Verdict::of(&[skipped.clone(), passed.clone()]), Verdict::Passed);
         assert_eq!(Verdict::of(&[skipped, passed, failed]), Verdict::Failed);
     }

@@ -71,8 +71,11 @@ pub fn culprit(records: &[Json]) -> Vec<Finding> {
             (true, _) => Verdict::Passed,
             (false, _) => Verdict::Failed,
         };
-        let measured =
-            if reason.is_empty() { found.to_owned() } else { format!("{found}: {reason}") };
+        let measured = match (found, reason) {
+            (found, "") => found.to_owned(),
+            ("skipped", reason) if verdict == Verdict::Skipped => reason.to_owned(),
+            (found, reason) => format!("{found}: {reason}"),
+        };
         Finding::new(id, measured, expected, verdict)
     });
     // What runs on the CPU proves nothing about a GPU that is not there.

@@ -216,7 +216,7 @@ fn replaced(text: &str, secret: &str, instead: &str) -> String {
     while let Some(at) = rest.find(secret).filter(|_| !secret.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + secret.len()..]);
         let whole =
-            !(before.ends_with(word) && secret.starts_with(word)) && !after.starts_with(word);
+            !(after.starts_with(word) || before.ends_with(word) && secret.starts_with(word));
         out += before;
         out += if whole { instead } else { secret };
         rest = after;
