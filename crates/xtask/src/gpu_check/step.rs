@@ -185,6 +185,14 @@ mod tests {
     }
 
     #[test]
+    fn the_document_has_every_step() {
+        let document = include_str!("../../../../docs/GPU.md");
+        let rows =
+            STEPS.iter().map(|Step { name, proves, .. }| format!("| `{name}` | {proves} |\n"));
+        assert!(document.contains(&rows.collect::<String>()), "the table of docs/GPU.md differs");
+    }
+
+    #[test]
     fn every_config_is_there() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for config in CONFIGS {
