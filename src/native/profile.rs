@@ -49,8 +49,8 @@ pub struct KinetoEvent {
 }
 
 /// Runs `step` once under libtorch's profiler and returns what ran on this thread and on those that inherit its state, in
-/// order of start. On a CUDA device, all that ran on the device meanwhile is there, too: the device is waited for. Warm
-/// the step up first, or what it does only once is among the events.
+/// order of start. On a CUDA device, all that the device ran meanwhile is there, too: it is waited for before the step and
+/// after it. Warm the step up first, or what it does only once is among the events.
 ///
 /// Do not time anything in this process (see the [module](self)).
 ///

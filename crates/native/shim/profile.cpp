@@ -132,16 +132,16 @@ extern "C" Status ctn_profile_record(
     void (*show)(void* context, const ProfileEvent* event),
     void* context) noexcept {
   return border::guard([&] {
-    const bool cuda = device_index >= 0;
-    if (cuda) {
-      cuda::device(device_index);
-    }
-    profile::Session session(cuda);
+    // A kernel is in the session in which it ends, not in the one in which it was queued.
+    const auto wait = [device_index] {
+      if (device_index >= 0) {
+        at::detail::getCUDAHooks().deviceSynchronize(cuda::device(device_index).index());
+      }
+    };
+    wait();
+    profile::Session session(device_index >= 0);
     step(context);
-    if (cuda) {
-      // A kernel that ends after the session is not in it.
-      at::detail::getCUDAHooks().deviceSynchronize(static_cast<c10::DeviceIndex>(device_index));
-    }
+    wait();
     const auto result = session.end();
     for (const auto* event : profile::in_order(result->events())) {
       const std::string name = event->name();

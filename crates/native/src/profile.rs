@@ -36,8 +36,8 @@ pub struct ProfileEvent {
 }
 
 unsafe extern "C" {
-    /// Calls `step` with `context` once under libtorch's Kineto profiler, waits for the device, then calls `show` with
-    /// each event in order of start. `device_index` is that of a CUDA device, negative for the host alone. Neither call
+    /// Calls `step` with `context` once under libtorch's Kineto profiler, then `show` with each event in order of start.
+    /// Waits for the device before and after the step. `device_index` is that of a CUDA device, negative for the host alone. Neither call
     /// may unwind.
     pub fn ctn_profile_record(
         device_index: i32,
