@@ -160,7 +160,7 @@ fn profiled(device: Device, pattern: Pattern) -> Result<Vec<Profiled>, String> {
 
 fn finding(device: Device, pattern: Pattern, of: &Profiled, all: &[Profiled]) -> Finding {
     let &Profiled { variant, dtype, .. } = of;
-    let name = format!("{pattern}, {variant}, {dtype} on {device}");
+    let name = format!("{pattern}, {variant}, {} on {device}", dtype.short());
     let ran = match &of.outcome {
         Outcome::Ran(ran) => ran,
         Outcome::Refused(reason) => return Finding::skipped(name, reason),

@@ -29,7 +29,7 @@ pub enum ActivityType {
     GpuMemcpy,
     /// Memory of a device that is filled.
     GpuMemset,
-    /// Anything else, such as what the profiler itself costs.
+    /// Anything else, such as a function of TorchScript, or what the profiler itself costs.
     Other,
 }
 
@@ -157,6 +157,7 @@ mod tests {
     use tch::{Kind, TchError, Tensor};
 
     use super::*;
+    use crate::native::script::Script;
     use crate::native::tensor::wave;
 
     fn float(size: &[i64]) -> Tensor {
@@ -196,6 +197,20 @@ mod tests {
         let x = float(&[4, 8]);
         assert_eq!(names(&profiled(|| x.f_exp())), ["aten::exp"]);
         assert_eq!(names(&profiled(|| x.f_tanh())), ["aten::tanh"]);
+    }
+
+    #[test]
+    fn a_script_is_the_operators_that_it_runs() {
+        let _turn = turn();
+        let source = "def both(x):\n    return torch.tanh(torch.exp(x))";
+        let both = Script::compile(source).and_then(|it| it.function("both")).expect("compiled");
+        let x = float(&[4, 8]);
+        let run = || Ok::<_, TchError>(both.run(&[&x])?);
+        drop(run().expect("warmed up"));
+        let events = profiled(run);
+        assert_eq!(names(&events), ["aten::exp", "aten::tanh"]);
+        let kind = |name: &str| events.iter().find(|it| it.name == name).map(|it| it.activity);
+        assert_eq!(kind("both"), Some(ActivityType::Other), "{events:?}");
     }
 
     #[test]

@@ -39,6 +39,10 @@ enum class Activity : int32_t {
 };
 
 static Activity activity(const profiler::KinetoEvent& event) {
+  if (event.scope() == static_cast<uint8_t>(at::RecordScope::TORCHSCRIPT_FUNCTION)) {
+    // Kineto counts it among the operators, but it is what calls them.
+    return Activity::Other;
+  }
   switch (static_cast<ActivityType>(event.activityType())) {
     case ActivityType::CPU_OP:
       return Activity::Operator;
