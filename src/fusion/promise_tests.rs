@@ -42,6 +42,9 @@ const EFFICIENT: &str = "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAt
 const CUDNN: &str =
     "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1_kernel0_0";
 
+/// Pattern, variant, the operation that its step is, the kernels of `unfused`, its own, whether the promise is kept.
+type Row<'a> = (Pattern, FusionVariant, &'a str, &'a [&'a str], &'a [&'a str], bool);
+
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
@@ -70,8 +73,7 @@ fn kernels_that_keep_a_promise_and_kernels_that_break_it() {
     let scores = [GEMM, MUL, SOFTMAX].as_slice();
     let attention = [GEMM, MUL, SOFTMAX, GEMM].as_slice();
     #[rustfmt::skip]
-    let table: &[(Pattern, FusionVariant, &str, &[&str], &[&str], bool)] = &[
-        // The pattern, the variant, its operation, the kernels of `unfused`, its own, whether the promise is kept.
+    let table: &[Row] = &[
         (P::LinearBiasRelu, V::Unfused, "", linear, linear, true),
         (P::LinearBiasRelu, V::Unfused, "", linear, &[CUTLASS], false),
         (P::LinearBiasRelu, V::Fused, "", linear, &[NVJET], true),
