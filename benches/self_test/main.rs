@@ -19,6 +19,7 @@ mod decode;
 
 mod device;
 mod faults;
+mod fused;
 mod known;
 mod overhead;
 mod planted;
@@ -42,6 +43,7 @@ const CHECKS: &[Check] = &[
     budget::CHECK,
     faults::CHECK,
     device::CHECK,
+    fused::CHECK,
 ];
 
 /// They take minutes, and run only when they are named.
@@ -55,6 +57,7 @@ const PARTS: &[child::Part] = &[
     (faults::RETAINED, faults::retained),
     (faults::SYSTEM, faults::system),
     (repeat::RUN, repeat::one_run),
+    (fused::PATTERN, fused::child),
 ];
 
 fn main() -> ExitCode {

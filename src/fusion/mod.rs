@@ -16,6 +16,7 @@ mod linear_bias;
 mod linear_bias_gelu;
 mod linear_bias_relu;
 mod mkldnn;
+pub mod promise;
 mod qk_scores;
 mod qk_softmax;
 mod site;

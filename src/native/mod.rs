@@ -14,6 +14,7 @@ pub mod numerics;
 pub mod onednn;
 pub mod package;
 pub mod parallel;
+pub mod profile;
 pub mod runtime;
 pub mod script;
 pub mod sdpa;

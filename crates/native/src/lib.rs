@@ -10,6 +10,7 @@
 //! - Every `*mut c_char` that comes out, [`Status::message`] too, is given back once to [`ctn_string_free`].
 
 mod onednn;
+mod profile;
 
 use std::ffi::{c_char, c_void};
 
@@ -17,6 +18,10 @@ pub use onednn::{
     Convolution, OnednnDtypes, POST_OP_GELU, POST_OP_NONE, POST_OP_RELU, ctn_onednn_convolution,
     ctn_onednn_dtypes, ctn_onednn_linear, ctn_onednn_reorder_convolution,
     ctn_onednn_reorder_linear,
+};
+pub use profile::{
+    PROFILE_KERNEL, PROFILE_MEMCPY, PROFILE_MEMSET, PROFILE_OPERATOR, PROFILE_OTHER,
+    PROFILE_RUNTIME, ProfileEvent, ctn_profile_record,
 };
 
 /// tch's handle: a pointer to it is a C++ `at::Tensor*`. The crate also brings libtorch's link flags along.
