@@ -1,6 +1,6 @@
 //! A check of the harness, and what it found.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something that is known beforehand and measured here.
 pub struct Check {
@@ -23,7 +23,7 @@ pub enum Format {
 }
 
 /// One comparison.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Finding {
     name: String,
     measured: String,
@@ -31,7 +31,7 @@ pub struct Finding {
     verdict: Verdict,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Verdict {
     Passed,
@@ -65,6 +65,12 @@ impl Finding {
     /// Whether the check failed.
     pub fn is_failure(&self) -> bool {
         matches!(self.verdict, Verdict::Failed)
+    }
+
+    /// The same about a part of what is checked.
+    pub fn of(mut self, part: &str) -> Self {
+        self.name = format!("{part}: {}", self.name);
+        self
     }
 
     /// One line about what `check` has found.

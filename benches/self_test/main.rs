@@ -20,9 +20,8 @@ mod budget;
 mod check;
 mod child;
 mod decode;
-
-mod device;
 mod faults;
+mod gpu;
 mod known;
 mod options;
 mod overhead;
@@ -37,7 +36,7 @@ use std::process::ExitCode;
 use check::{Check, Format};
 use options::Options;
 
-/// In the order in which they run.
+/// In the order in which they run; those of a GPU come after them.
 const CHECKS: &[Check] = &[
     overhead::CHECK,
     known::CHECK,
@@ -47,7 +46,6 @@ const CHECKS: &[Check] = &[
     same::UPSTREAM,
     budget::CHECK,
     faults::CHECK,
-    device::CHECK,
 ];
 
 /// They take minutes, and run only when they are named.
@@ -65,7 +63,7 @@ const PARTS: &[child::Part] = &[
 
 fn main() -> ExitCode {
     criterion_torch::native::huge_pages::enable();
-    if let Some(code) = child::main(PARTS) {
+    if let Some(code) = child::main(&[PARTS, gpu::PARTS].concat()) {
         return code;
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -82,7 +80,9 @@ fn main() -> ExitCode {
         }
     };
     let named = if options.text.is_empty() && !options.lists { &[] } else { NAMED };
-    let selected = || CHECKS.iter().chain(named).filter(|check| options.selects(check.name));
+    let selected = || {
+        CHECKS.iter().chain(gpu::CHECKS).chain(named).filter(|check| options.selects(check.name))
+    };
     if options.lists {
         for check in selected() {
             println!("{:12} {}", check.name, check.what);

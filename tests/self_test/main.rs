@@ -1,10 +1,25 @@
-//! The command line of `cargo bench --bench self_test`, and how it prints a finding.
-#![allow(dead_code, reason = "what measures is not called here")]
+//! The command line of `cargo bench --bench self_test`, how it prints a finding, and how its checks of a
+//! GPU judge what they measured.
+#![allow(dead_code, reason = "what needs a device is called where there is one")]
 
-#[path = "../benches/self_test/check.rs"]
+#[path = "../../benches/self_test/check.rs"]
 mod check;
-#[path = "../benches/self_test/options.rs"]
+#[path = "../../benches/self_test/child.rs"]
+mod child;
+#[path = "../../benches/self_test/gpu/mod.rs"]
+mod gpu;
+#[path = "../../benches/self_test/options.rs"]
 mod options;
+#[path = "../common/skip.rs"]
+mod skip;
+
+mod board;
+mod judged;
+
+use std::process::Output;
+
+use criterion_torch::device::resolve;
+use criterion_torch::refusal::Refusal;
 
 use check::{Finding, Format};
 use options::Options;
@@ -58,4 +73,41 @@ fn a_finding_is_one_line_in_either_format() {
     );
     let verdict = passed.line("known", Format::Json);
     assert!(verdict.ends_with(r#""verdict":"passed"}"#), "{verdict}");
+}
+
+#[test]
+fn without_a_device_each_check_of_one_is_skipped_once_with_the_reason() {
+    let Err(refusal) = resolve(plan::Device::Cuda) else {
+        return skip::hardware("there is a CUDA device");
+    };
+    let Refusal::Skipped(reason) = refusal else { panic!("{refusal}") };
+    for check in gpu::CHECKS {
+        let findings = (check.run)();
+        let [finding] = &findings[..] else { panic!("{}: {findings:?}", check.name) };
+        let line = finding.line(check.name, Format::Text);
+        assert!(line.starts_with("  skipped  ") && line.ends_with(&reason), "{line}");
+    }
+}
+
+/// As a process that printed these lines and ended with this status.
+#[cfg(unix)]
+fn ended(stdout: &str, status: i32) -> Output {
+    use std::os::unix::process::ExitStatusExt;
+    let status = std::process::ExitStatus::from_raw(status);
+    Output { status, stdout: stdout.into(), stderr: "why\n".into() }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_part_reports_its_findings_and_how_it_ended() {
+    let line = Finding::new("a", "b", "c", true).line("", Format::Json);
+    let failures = |stdout: &str, status| {
+        let findings = gpu::reported("part", &ended(stdout, status));
+        (findings.len(), findings.iter().filter(|it| it.is_failure()).count())
+    };
+    assert_eq!(failures(&line, 0), (1, 0));
+    // Signal 6.
+    assert_eq!(failures(&line, 6), (2, 1));
+    assert_eq!(failures("", 0), (1, 1), "it found nothing");
+    assert_eq!(failures("no JSON", 0), (1, 1));
 }
