@@ -2,7 +2,7 @@
 //! the harness's own cost. What needs no clock is in `cargo test`.
 //!
 //! ```text
-//! cargo bench --bench self_test               # all checks, about two minutes
+//! cargo bench --bench self_test               # all checks, about two minutes, and one for a GPU
 //! cargo bench --bench self_test -- planted    # those whose name holds the text
 //! cargo bench --bench self_test -- repeat     # eight runs of the default suite, about six minutes
 //! cargo bench --bench self_test -- --list
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     };
     if options.lists {
         for check in selected() {
-            println!("{:12} {}", check.name, check.what);
+            println!("{:13} {}", check.name, check.what);
         }
         return ExitCode::SUCCESS;
     }

@@ -112,7 +112,7 @@ where
 /// A step as the harness times it on a device, in nanoseconds. Times are medians over samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTimes {
-    /// The host's time for queueing it.
+    /// The host's time for queueing it, in open samples.
     pub queue_ns: f64,
     /// Between events, nothing hidden.
     pub open_ns: f64,
@@ -170,18 +170,20 @@ where
     let queue = queueing(device, host)?;
     let open = Order::open(cold, queue);
     let hidden = open.hidden(LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped)?);
-    let ns = |sample: &DeviceSample| sample.device.as_nanos() as f64 / sample.steps as f64;
-    let one = ns(&sample(device, host, &hidden, 1)?).max(1.0);
+    let one = sample(device, host, &hidden, 1)?.device.as_nanos().max(1) as f64;
     let steps = ((SAMPLE_NS / one) as u64).clamp(1, open.steps_at_most().min(most));
     let mut taken = |order| {
         (0..SAMPLES).map(|_| sample(device, host, order, steps)).collect::<Result<Vec<_>, _>>()
     };
     let (seen, hidden) = (taken(&open)?, taken(&hidden)?);
-    let medians = |samples: &[DeviceSample]| median(&samples.iter().map(ns).collect::<Vec<_>>());
+    let per_step = |samples: &[DeviceSample], time: fn(&DeviceSample) -> Duration| {
+        let ns = |it: &DeviceSample| time(it).as_nanos() as f64 / it.steps as f64;
+        median(&samples.iter().map(ns).collect::<Vec<_>>())
+    };
     Ok(StepTimes {
-        queue_ns: queue.as_nanos() as f64,
-        open_ns: medians(&seen),
-        hidden_ns: medians(&hidden),
+        queue_ns: per_step(&seen, |it| it.queue),
+        open_ns: per_step(&seen, |it| it.device),
+        hidden_ns: per_step(&hidden, |it| it.device),
         steps,
         samples: SAMPLES,
         late: hidden.iter().filter(|it| it.launches != Launches::Hidden).count() as u64,

@@ -1,6 +1,7 @@
 use criterion_torch::native::cuda;
 
-use crate::gpu::board::*;
+use crate::gpu::board::settings;
+use crate::gpu::used_memory::{Board, MIB, judge};
 
 #[test]
 fn each_device_alone_and_all_in_reversed_order() {
@@ -9,12 +10,6 @@ fn each_device_alone_and_all_in_reversed_order() {
     assert_eq!(settings(Some("3, GPU-a"), 2), ["3", "GPU-a", "GPU-a,3"]);
     // CUDA stops at the first that is none.
     assert_eq!(settings(Some("1,-1,0"), 1), ["1"]);
-}
-
-#[test]
-fn a_place_is_the_same_however_long_its_domain() {
-    assert_eq!(place("0000:0A:00.0"), place("00000000:0a:00.0"));
-    assert_ne!(place("0000:0A:00.0"), place("0001:0A:00.0"));
 }
 
 fn boards(used: [i64; 2]) -> Vec<Board> {
@@ -44,7 +39,7 @@ fn device(name: &str) -> cuda::Device {
 fn memory_on_another_board_shows() {
     let fails = |after, name, state: Result<String, String>| {
         let before = boards([10, 20]);
-        judge(0, &device(name), [&before, &boards(after)], &state).is_failure()
+        judge("it", &device(name), 1, [&before, &boards(after)], &state).is_failure()
     };
     let state = || Ok("GPU 1 at 0000:01:00.0".to_owned());
     assert!(!fails([10, 534], "GPU 1", state()));
@@ -52,6 +47,8 @@ fn memory_on_another_board_shows() {
     assert!(fails([300, 534], "GPU 1", state()), "another board as well");
     assert!(fails([10, 534], "GPU 0", state()), "another name");
     assert!(fails([10, 534], "GPU 1", Ok("GPU 0".to_owned())), "the harness reads another one");
+    let elsewhere = Ok("GPU 1 at 0000:41:00.0".to_owned());
+    assert!(fails([10, 534], "GPU 1", elsewhere), "the harness reads one at another place");
     assert!(fails([10, 534], "GPU 1", Err("no NVML".to_owned())));
     assert!(fails([10, 534], "GPU 1", Ok(String::new())));
 }
@@ -60,7 +57,7 @@ fn memory_on_another_board_shows() {
 fn a_board_in_slices_is_skipped() {
     let mut before = boards([10, 20]);
     before[1].is_sliced = true;
-    let found = judge(0, &device("GPU 1"), [&before, &boards([10, 20])], &Err(String::new()));
+    let found = judge("it", &device("GPU 1"), 1, [&before, &boards([10, 20])], &Err(String::new()));
     let line = found.line("board", crate::check::Format::Text);
-    assert!(line.starts_with("  skipped  device 0: MIG is on"), "{line}");
+    assert!(line.starts_with("  skipped  it: MIG is on"), "{line}");
 }

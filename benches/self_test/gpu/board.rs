@@ -11,6 +11,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 use tch::{Device, Kind, Tensor};
 
+use super::used_memory::{Board, FILLED, judge};
 use super::{findings, report, reported};
 use crate::check::{Check, Finding};
 use crate::child;
@@ -25,10 +26,6 @@ pub const CHECK: Check = Check {
 pub const PART: &str = "gpu-board";
 
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
-pub const MIB: i64 = 1 << 20;
-const FILLED: i64 = 512 * MIB;
-/// What others may allocate meanwhile.
-const SLACK: i64 = 64 * MIB;
 
 fn run() -> Vec<Finding> {
     findings(CHECK.name, || {
@@ -44,8 +41,9 @@ fn run() -> Vec<Finding> {
     })
 }
 
+/// Its devices are there: where one is not, that is an error.
 pub fn child() -> ExitCode {
-    report(&findings(CHECK.name, visible))
+    report(&visible().unwrap_or_else(|error| vec![Finding::error("its devices", error)]))
 }
 
 /// Each device alone and, of several, all in reversed order.
@@ -67,28 +65,13 @@ fn visible() -> Result<Vec<Finding>, Refusal> {
     (0..count).map(|index| filled(&nvml, index)).collect()
 }
 
-/// A board, and the bytes in use.
-pub struct Board {
-    pub name: String,
-    pub bus: String,
-    pub used: i64,
-    /// Whether MIG is on.
-    pub is_sliced: bool,
-}
-
-fn boards(nvml: &Nvml) -> Result<Vec<Board>, NvmlError> {
-    let board = |index| {
-        let device = nvml.device_by_index(index)?;
-        let used = device.memory_info()?.used as i64;
-        // An older GPU has no MIG.
-        let is_sliced = device.mig_mode().is_ok_and(|mode| mode.current == 1);
-        Ok(Board { name: device.name()?, bus: device.pci_info()?.bus_id, used, is_sliced })
-    };
-    (0..nvml.device_count()?).map(board).collect()
-}
-
 fn filled(nvml: &Nvml, index: usize) -> Result<Finding, Refusal> {
-    let boards = || boards(nvml).map_err(|error| Refusal::Failed(format!("NVML: {error}")));
+    let refusal = |error| match error {
+        // Memory that is the host's, too.
+        NvmlError::NotSupported => Refusal::Skipped("NVML counts no memory of it".to_owned()),
+        error => Refusal::Failed(format!("NVML: {error}")),
+    };
+    let boards = || Board::all(nvml).map_err(refusal);
     let allocate = |bytes: i64| -> Result<Tensor, Refusal> {
         let tensor = Tensor::f_zeros([bytes], (Kind::Uint8, Device::Cuda(index)))?;
         cuda::synchronize(index)?;
@@ -99,10 +82,18 @@ fn filled(nvml: &Nvml, index: usize) -> Result<Finding, Refusal> {
     let (device, before) = (cuda::device(index)?, boards()?);
     let large = allocate(FILLED)?;
     let after = boards()?;
+    // As the harness finds it.
+    let this = nvml.device_by_pci_bus_id(&*device.pci_bus).and_then(|board| board.index());
     let state = state(index);
     drop((first, large));
     cuda::empty_cache()?;
-    Ok(judge(index, &device, [&before, &after], &state))
+    Ok(judge(
+        &format!("device {index}"),
+        &device,
+        this.map_err(refusal)?,
+        [&before, &after],
+        &state,
+    ))
 }
 
 /// The probe that the harness reads, and what it reads now.
@@ -119,50 +110,4 @@ fn state(index: usize) -> Result<String, String> {
         probe.slow_downs(),
         probe.is_idle()
     ))
-}
-
-/// Whether the memory was taken from the board at the place that CUDA names, and that the harness reads.
-pub fn judge(
-    index: usize,
-    device: &cuda::Device,
-    [before, after]: [&[Board]; 2],
-    state: &Result<String, String>,
-) -> Finding {
-    let name = format!("device {index}");
-    let is_this = |board: &Board| place(&board.bus) == place(&device.pci_bus);
-    if before.iter().any(|board| is_this(board) && board.is_sliced) {
-        return Finding::skipped(name, "MIG is on: NVML's used memory is that of all slices");
-    }
-    let rises: Vec<i64> = before.iter().zip(after).map(|(old, new)| new.used - old.used).collect();
-    let as_expected = |(board, rise): (&Board, &i64)| {
-        let expected = if is_this(board) { FILLED } else { 0 };
-        (rise - expected).abs() <= SLACK
-    };
-    let same: Vec<_> = after.iter().filter(|board| is_this(board)).collect();
-    let holds = before.len() == after.len()
-        && after.iter().zip(&rises).all(as_expected)
-        && matches!(same[..], [board] if board.name == device.name
-            && state.as_ref().is_ok_and(|state| state.contains(&board.name)));
-    let lines = after
-        .iter()
-        .zip(&rises)
-        .map(|(board, rise)| format!("{} at {} {:+} MiB", board.name, board.bus, rise / MIB));
-    Finding::new(
-        name,
-        format!(
-            "{} at {} by CUDA; {} by NVML; the harness reads {}",
-            device.name,
-            device.pci_bus,
-            lines.collect::<Vec<_>>().join(", "),
-            state.as_deref().unwrap_or_else(|error| error)
-        ),
-        "512 ± 64 MiB more on the board of the same name and place, and on no other",
-        holds,
-    )
-}
-
-/// CUDA writes a domain of 4 digits, NVML one of 8.
-pub fn place(bus: &str) -> String {
-    let (domain, rest) = bus.split_once(':').unwrap_or_default();
-    format!("{}:{rest}", domain.trim_start_matches('0')).to_lowercase()
 }

@@ -41,7 +41,7 @@ fn run() -> Vec<Finding> {
         }
         let output = child::run(PART, &[], &[]).map_err(Refusal::Failed)?;
         let mut found = reported("the process with the fault", &output);
-        found.push(works_on().of("in another process"));
+        found.push(works_on().of("after it, in another process"));
         Ok(found)
     })
 }
@@ -58,6 +58,7 @@ pub fn child() -> ExitCode {
             seed: 0,
         };
         let ones = Tensor::f_ones([16], (Kind::Float, device))?;
+        add(&ones)?;
         let kernel = SOURCE.function("write", &site)?;
         cuda::synchronize(DEVICE)?;
         // SAFETY: it breaks the promise of `launch` on purpose, by a write outside every tensor. Nothing
@@ -85,9 +86,11 @@ fn add(ones: &Tensor) -> Result<(), Refusal> {
 
 /// Whether the call failed for the access.
 pub fn refused(name: &str, result: &Result<(), Refusal>) -> Finding {
+    let text = result.as_ref().err().map_or_else(|| "no error".to_owned(), Refusal::to_string);
     Finding::new(
         name,
-        result.as_ref().err().map_or_else(|| "no error".to_owned(), Refusal::to_string),
+        // Advice follows.
+        text.lines().next().unwrap_or_default(),
         "an error that names an illegal memory access",
         matches!(result, Err(Refusal::Failed(text)) if text.contains("illegal memory access")),
     )

@@ -9,6 +9,7 @@ pub mod energy;
 pub mod fault;
 pub mod flush;
 pub mod launches;
+pub mod used_memory;
 
 use std::process::{ExitCode, Output};
 
@@ -88,7 +89,7 @@ fn works_on() -> Finding {
         Ok(false) => ("another result".to_owned(), false),
         Err(error) => (error.to_string(), false),
     };
-    Finding::new("a product of ones [64, 64] afterwards", found, "every value is 64", right)
+    Finding::new("a product of ones [64, 64]", found, "every value is 64", right)
 }
 
 fn micros(ns: f64) -> String {
