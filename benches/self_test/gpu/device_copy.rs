@@ -33,6 +33,8 @@ const PASS: f64 = 1.2;
 const ROWS: f64 = 1.5;
 const OPTIONS: (Kind, Device) = (Kind::BFloat16, Device::Cuda(DEVICE));
 
+/// From a tensor to another of its size.
+type Over = Box<dyn Fn(&Tensor, &mut Tensor) -> Result<(), TchError>>;
 type Step = Box<dyn FnMut() -> Result<(), Refusal>>;
 
 struct Kernel {
@@ -94,7 +96,7 @@ fn ours(x: &Tensor, out: &Tensor, bytes: i64) -> Result<Vec<Kernel>, Refusal> {
         let (weight, bias) = (Some(&weight), Some(&bias));
         norm.run(Operands { x, residual: None, weight, bias }, out)
     };
-    let over = |name, allowed, run: Box<dyn Fn(&Tensor, &mut Tensor) -> Result<(), TchError>>| {
+    let over = |name, allowed, run: Over| {
         let (x, mut out) = (x.shallow_clone(), out.shallow_clone());
         kernel(name, bytes, allowed, Box::new(move || Ok(run(&x, &mut out)?)))
     };

@@ -24,7 +24,7 @@ pub const CHECK: Check = Check {
 pub const PART: &str = "gpu-fault";
 
 /// The address is a parameter: the compiler would make a trap of a null pointer that it sees.
-const SOURCE: Source = Source {
+pub const SOURCE: Source = Source {
     name: "write.cu",
     text: r#"
         extern "C" __global__ void write(long long address) {
