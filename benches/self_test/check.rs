@@ -1,5 +1,7 @@
 //! A check of the harness, and what it found.
 
+use serde::{Deserialize, Serialize};
+
 /// Something that is known beforehand and measured here.
 pub struct Check {
     /// One word.
@@ -10,7 +12,18 @@ pub struct Check {
     pub run: fn() -> Vec<Finding>,
 }
 
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// A JSON object per line.
+    Json,
+}
+
 /// One comparison.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Finding {
     name: String,
     measured: String,
@@ -18,6 +31,8 @@ pub struct Finding {
     verdict: Verdict,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Verdict {
     Passed,
     Failed,
@@ -52,13 +67,28 @@ impl Finding {
         matches!(self.verdict, Verdict::Failed)
     }
 
-    /// One line on standard output.
-    pub fn print(&self) {
+    /// The same about a part of what is checked.
+    pub fn of(mut self, part: &str) -> Self {
+        self.name = format!("{part}: {}", self.name);
+        self
+    }
+
+    /// One line about what `check` has found.
+    pub fn line(&self, check: &str, format: Format) -> String {
+        #[derive(Serialize)]
+        struct Line<'f> {
+            check: &'f str,
+            #[serde(flatten)]
+            finding: &'f Finding,
+        }
         let Self { name, measured, expected, verdict } = self;
-        match verdict {
-            Verdict::Passed => println!("  passed   {name}: {measured}; expected {expected}"),
-            Verdict::Failed => println!("  FAILED   {name}: {measured}; expected {expected}"),
-            Verdict::Skipped => println!("  skipped  {name}: {measured}"),
+        match (format, verdict) {
+            (Format::Json, _) => {
+                serde_json::to_string(&Line { check, finding: self }).expect("texts are JSON")
+            }
+            (_, Verdict::Passed) => format!("  passed   {name}: {measured}; expected {expected}"),
+            (_, Verdict::Failed) => format!("  FAILED   {name}: {measured}; expected {expected}"),
+            (_, Verdict::Skipped) => format!("  skipped  {name}: {measured}"),
         }
     }
 }

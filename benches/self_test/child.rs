@@ -1,7 +1,8 @@
 //! Parts of a check that need a process of their own: this program, started again.
 
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output};
 use std::time::{Duration, Instant};
 
 use plan::Record;
@@ -32,20 +33,33 @@ pub struct Ended {
 /// # Errors
 /// When it cannot be started, or when it fails; with what it said.
 pub fn start(part: &str, home: &Path, arguments: &[&str]) -> Result<Ended, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let start = Instant::now();
-    let output = Command::new(program)
-        .args(arguments)
-        .env(PART, part)
-        .env("CRITERION_HOME", home.join("criterion"))
-        .output()
-        .map_err(|error| format!("{part}: cannot be started: {error}"))?;
+    let home = home.join("criterion");
+    let output = run(part, arguments, &[("CRITERION_HOME", home.as_os_str())])?;
     let wall = start.elapsed();
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{part}: {}: {}", output.status, said.trim()));
     }
     Ok(Ended { wall, stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
+}
+
+/// Starts this program as `part` and waits for its end, however it ends.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run(
+    part: &str,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> Result<Output, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    Command::new(program)
+        .args(arguments)
+        .env(PART, part)
+        .envs(environment.iter().copied())
+        .output()
+        .map_err(|error| format!("{part}: cannot be started: {error}"))
 }
 
 /// The median of criterion's estimates in a folder, in nanoseconds, with its interval.

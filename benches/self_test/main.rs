@@ -2,11 +2,15 @@
 //! the harness's own cost. What needs no clock is in `cargo test`.
 //!
 //! ```text
-//! cargo bench --bench self_test               # all checks, about two minutes
+//! cargo bench --bench self_test               # all checks, about two minutes, and one for a GPU
 //! cargo bench --bench self_test -- planted    # those whose name holds the text
 //! cargo bench --bench self_test -- repeat     # eight runs of the default suite, about six minutes
 //! cargo bench --bench self_test -- --list
+//! cargo bench --bench self_test -- device --exact   # the one of this name, not `device-memory`
+//! cargo bench --bench self_test -- --format json    # a JSON object per finding and line
 //! ```
+//!
+//! Findings go to standard output, progress to standard error.
 //!
 //! `torchao` as the first argument is no check: it compares our times with torchao's (torchao.rs).
 //!
@@ -16,11 +20,10 @@ mod budget;
 mod check;
 mod child;
 mod decode;
-
-mod device;
 mod faults;
-mod fused;
+mod gpu;
 mod known;
+mod options;
 mod overhead;
 mod planted;
 mod repeat;
@@ -30,9 +33,10 @@ mod torchao;
 
 use std::process::ExitCode;
 
-use check::{Check, Finding};
+use check::{Check, Format};
+use options::Options;
 
-/// In the order in which they run.
+/// In the order in which they run; those of a GPU come after them.
 const CHECKS: &[Check] = &[
     overhead::CHECK,
     known::CHECK,
@@ -42,8 +46,6 @@ const CHECKS: &[Check] = &[
     same::UPSTREAM,
     budget::CHECK,
     faults::CHECK,
-    device::CHECK,
-    fused::CHECK,
 ];
 
 /// They take minutes, and run only when they are named.
@@ -57,12 +59,11 @@ const PARTS: &[child::Part] = &[
     (faults::RETAINED, faults::retained),
     (faults::SYSTEM, faults::system),
     (repeat::RUN, repeat::one_run),
-    (fused::PATTERN, fused::child),
 ];
 
 fn main() -> ExitCode {
     criterion_torch::native::huge_pages::enable();
-    if let Some(code) = child::main(PARTS) {
+    if let Some(code) = child::main(&[PARTS, gpu::PARTS].concat()) {
         return code;
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -71,23 +72,29 @@ fn main() -> ExitCode {
     {
         return torchao::main(rest);
     }
-    let filter = match filter() {
-        Ok(filter) => filter,
+    let options = match Options::read(arguments) {
+        Ok(options) => options,
         Err(error) => {
             eprintln!("error: {error}");
             return ExitCode::from(2);
         }
     };
-    let named = if filter.text.is_empty() && !filter.lists { &[] } else { NAMED };
-    let selected = || CHECKS.iter().chain(named).filter(|check| check.name.contains(&filter.text));
-    if filter.lists {
+    let named = if options.text.is_empty() && !options.lists { &[] } else { NAMED };
+    let selected = || {
+        CHECKS.iter().chain(gpu::CHECKS).chain(named).filter(|check| options.selects(check.name))
+    };
+    if options.lists {
         for check in selected() {
-            println!("{:12} {}", check.name, check.what);
+            println!("{:13} {}", check.name, check.what);
         }
         return ExitCode::SUCCESS;
     }
     if selected().next().is_none() {
-        eprintln!("error: no check is called `{}`; `--list` shows them", filter.text);
+        eprintln!("error: no check is called `{}`; `--list` shows them", options.text);
+        return ExitCode::from(2);
+    }
+    if options.format == Format::Json && selected().any(|check| check.name == repeat::CHECK.name) {
+        eprintln!("error: `repeat` prints a table, which is not JSON: leave `--format json` out");
         return ExitCode::from(2);
     }
     let _no_gradients = tch::no_grad_guard();
@@ -96,30 +103,9 @@ fn main() -> ExitCode {
         eprintln!("[{}/{}] {}: {}", number + 1, selected().count(), check.name, check.what);
         let findings = (check.run)();
         failed += findings.iter().filter(|finding| finding.is_failure()).count();
-        findings.iter().for_each(Finding::print);
-    }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-struct Filter {
-    text: String,
-    lists: bool,
-}
-
-fn filter() -> Result<Filter, String> {
-    let mut filter = Filter { text: String::new(), lists: false };
-    for argument in std::env::args().skip(1) {
-        match argument.as_str() {
-            // Cargo's own.
-            "--bench" => {}
-            "--list" => filter.lists = true,
-            flag if flag.starts_with('-') => {
-                return Err(format!(
-                    "unknown flag `{flag}`; use `--list`, or a part of a check's name"
-                ));
-            }
-            text => filter.text = text.to_owned(),
+        for finding in findings {
+            println!("{}", finding.line(check.name, options.format));
         }
     }
-    Ok(filter)
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

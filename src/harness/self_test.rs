@@ -1,13 +1,17 @@
 //! The device's clock, tried on a kernel whose length is known: a sleep of N cycles takes N / f at
 //! a clock of f. If events were recorded on the wrong stream, or read before they were passed, this
 //! shows it. `cargo bench --bench self_test -- device` runs it, as one check of the harness among
-//! others.
+//! others; those reach the rest of the harness's private parts for a device from here, too.
 
 use std::time::Duration;
 
+use statistics::median;
+
 use super::clock::{Clock, HostClock};
 use super::cuda_device::{self, CudaDevice};
-use super::launch::{Device, LaunchHiding, Launches, Order, queueing, sample};
+use super::fault::Fault;
+use super::flush::Flush;
+use super::launch::{Device, DeviceSample, LaunchHiding, Launches, Order, queueing, sample};
 use crate::device;
 use crate::measurement::nvml;
 use crate::native::cuda;
@@ -105,11 +109,100 @@ where
     })
 }
 
+/// A step as the harness times it on a device, in nanoseconds. Times are medians over samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepTimes {
+    /// The host's time for queueing it, in open samples.
+    pub queue_ns: f64,
+    /// Between events, nothing hidden.
+    pub open_ns: f64,
+    /// Between events, with launches hidden.
+    pub hidden_ns: f64,
+    /// Steps in each sample.
+    pub steps: u64,
+    /// Samples of either kind.
+    pub samples: u64,
+    /// Samples whose launches were to be hidden, and may not have been.
+    pub late: u64,
+}
+
+/// Samples of either kind.
+const SAMPLES: u64 = 15;
+/// Device time that a sample takes at most, where several steps fit into it.
+const SAMPLE_NS: f64 = 5e6;
+
+/// Milliseconds of work after which an idle device has raised its clocks.
+const AWAKE_MS: u64 = 200;
+
+/// Times a step on CUDA device `index`. A sample has at most `most` steps; each of them finds the L2
+/// emptied if `cold`.
+///
+/// # Errors
+/// Skipped where no clock is known to hide launches by; else those of the step and of the device.
+pub fn step_times<T>(
+    index: usize,
+    cold: bool,
+    most: u64,
+    step: &mut dyn FnMut() -> Result<T, Refusal>,
+) -> Result<StepTimes, Refusal> {
+    let peak_khz = cuda_device::peak_khz(index)?;
+    let mut flush = if cold { Some(Flush::new(tch::Device::Cuda(index))?) } else { None };
+    let mut flush = flush.as_mut().map(|flush| || flush.run());
+    let flush = flush.as_mut().map(|flush| flush as &mut dyn FnMut() -> Result<(), Refusal>);
+    times(&mut CudaDevice::new(index, step, flush), &mut HostClock, cold, most, peak_khz)
+}
+
+fn times<D: Device, H: Clock>(
+    device: &mut D,
+    host: &mut H,
+    cold: bool,
+    most: u64,
+    peak_khz: u64,
+) -> Result<StepTimes, Refusal>
+where
+    H::Moment: Copy,
+{
+    // An idle device has lowered its clocks, and the first calls load kernels.
+    device.sleep(AWAKE_MS * peak_khz)?;
+    for _ in 0..WARM_UP {
+        drop(device.step()?);
+    }
+    let queue = queueing(device, host)?;
+    let open = Order::open(cold, queue);
+    let hidden = open.hidden(LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped)?);
+    let one = sample(device, host, &hidden, 1)?.device.as_nanos().max(1) as f64;
+    let steps = ((SAMPLE_NS / one) as u64).clamp(1, open.steps_at_most().min(most));
+    let mut taken = |order| {
+        (0..SAMPLES).map(|_| sample(device, host, order, steps)).collect::<Result<Vec<_>, _>>()
+    };
+    let (seen, hidden) = (taken(&open)?, taken(&hidden)?);
+    let per_step = |samples: &[DeviceSample], time: fn(&DeviceSample) -> Duration| {
+        let ns = |it: &DeviceSample| time(it).as_nanos() as f64 / it.steps as f64;
+        median(&samples.iter().map(ns).collect::<Vec<_>>())
+    };
+    Ok(StepTimes {
+        queue_ns: per_step(&seen, |it| it.queue),
+        open_ns: per_step(&seen, |it| it.device),
+        hidden_ns: per_step(&hidden, |it| it.device),
+        steps,
+        samples: SAMPLES,
+        late: hidden.iter().filter(|it| it.launches != Launches::Hidden).count() as u64,
+    })
+}
+
+/// What the harness says of the cases after one that ended with `error`, where the error stays.
+pub fn lasting_fault(error: &str) -> Option<String> {
+    let fault = Fault::default();
+    fault.look(plan::Device::Cuda, "self_test", error);
+    fault.reason(plan::Device::Cuda)
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::harness::launch::tests::{Handle, HostTime, Machine};
 
     const PEAK_KHZ: u64 = 2_000_000;
     const LAUNCH_NS: u64 = 5000;
@@ -208,6 +301,37 @@ mod tests {
         );
         let unread = || Err(Refusal::Skipped("no NVML".to_owned()));
         assert_eq!(fake.test(&unread), unread().map(|mhz: f64| unreachable!("{mhz}")));
+    }
+
+    #[test]
+    fn a_step_cheaper_than_its_launch_is_hidden_and_seen() {
+        // The host needs 10 µs for a step, the device 3.
+        let machine = Machine::new(1, 10_000, 3000);
+        let (mut device, mut host) = (Handle(&machine), HostTime(&machine));
+        let found = times(&mut device, &mut host, false, u64::MAX, PEAK_KHZ).expect("it works");
+        assert_eq!((found.queue_ns, found.hidden_ns, found.late), (10_000.0, 3000.0, 0));
+        assert!((found.open_ns - 10_000.0).abs() < 1000.0, "{found:?}");
+        // A round is as long as the queue, 1000 launches of the cheapest kind.
+        assert_eq!((found.steps, found.samples), (100, SAMPLES));
+        let one = times(&mut device, &mut host, true, 7, PEAK_KHZ).expect("it works");
+        assert_eq!((one.steps, one.hidden_ns), (1, 3000.0), "a cold sample is one step");
+        let seven = times(&mut device, &mut host, false, 7, PEAK_KHZ).expect("it works");
+        assert_eq!(seven.steps, 7);
+        let unknown = times(&mut device, &mut host, false, 7, 0).expect_err("no clock");
+        assert!(matches!(unknown, Refusal::Skipped(_)), "{unknown}");
+    }
+
+    #[test]
+    fn a_long_step_is_sampled_alone() {
+        let machine = Machine::new(1, 10_000, 20_000_000);
+        let (mut device, mut host) = (Handle(&machine), HostTime(&machine));
+        let found = times(&mut device, &mut host, false, u64::MAX, PEAK_KHZ).expect("it works");
+        assert_eq!((found.steps, found.hidden_ns), (1, 20e6));
+    }
+
+    #[test]
+    fn a_device_that_works_has_no_lasting_fault() {
+        assert_eq!(lasting_fault("some error"), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::utilization::Sample;
 use crate::native::cuda;
 
 /// The driver's own name for it, without the link that only development packages bring.
-const LIBRARY: &str = "libnvidia-ml.so.1";
+pub const LIBRARY: &str = "libnvidia-ml.so.1";
 
 static NVML: Lazy<Result<nvml_wrapper::Nvml, String>> = Lazy::new(|| load(LIBRARY));
 

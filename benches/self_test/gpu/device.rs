@@ -1,8 +1,8 @@
 //! A GPU kernel of known duration under the device's clock.
 
 use criterion_torch::harness::self_test;
-use criterion_torch::refusal::Refusal;
 
+use super::{DEVICE, findings};
 use crate::check::{Check, Finding};
 
 pub const CHECK: Check =
@@ -10,8 +10,9 @@ pub const CHECK: Check =
 
 fn run() -> Vec<Finding> {
     const NAME: &str = "kernel of known duration";
-    match self_test::self_test(0) {
-        Ok(found) => vec![Finding::new(
+    findings(NAME, || {
+        let found = self_test::self_test(DEVICE)?;
+        Ok(vec![Finding::new(
             NAME,
             format!(
                 "{:.1} µs between events, {:.1} µs with launches hidden, {:.1} µs by the host",
@@ -21,8 +22,6 @@ fn run() -> Vec<Finding> {
             ),
             format!("{:.1} µs, all within 5 %", found.expected_ns / 1e3),
             found.error() <= 0.05,
-        )],
-        Err(Refusal::Skipped(reason)) => vec![Finding::skipped(NAME, reason)],
-        Err(error) => vec![Finding::error(NAME, error)],
-    }
+        )])
+    })
 }

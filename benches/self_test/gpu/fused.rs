@@ -127,16 +127,10 @@ fn run() -> Vec<Finding> {
     // It says nothing about a GPU, so it is told only when it fails.
     let mut findings = findings(Device::Cpu, Pattern::LinearBias);
     findings.retain(Finding::is_failure);
-    match device::resolve(Device::Cuda) {
-        Ok(_) => {
-            let patterns = Pattern::ALL.iter();
-            findings.extend(patterns.flat_map(|&pattern| self::findings(Device::Cuda, pattern)));
-        }
-        Err(Refusal::Skipped(reason)) => {
-            findings.push(Finding::skipped("patterns on cuda", reason))
-        }
-        Err(error) => findings.push(Finding::error("patterns on cuda", error)),
-    }
+    findings.extend(super::findings("patterns on cuda", || {
+        let patterns = Pattern::ALL.iter();
+        Ok(patterns.flat_map(|&pattern| self::findings(Device::Cuda, pattern)).collect())
+    }));
     findings
 }
 

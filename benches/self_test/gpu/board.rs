@@ -1,0 +1,113 @@
+//! Whether NVML is asked about the board that CUDA works on: the one whose memory fills up.
+
+use std::ffi::OsStr;
+use std::process::ExitCode;
+
+use criterion_torch::measurement::energy::EnergyCounter;
+use criterion_torch::measurement::nvml;
+use criterion_torch::native::cuda;
+use criterion_torch::refusal::Refusal;
+use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError;
+use tch::{Device, Kind, Tensor};
+
+use super::used_memory::{Board, FILLED, judge};
+use super::{findings, report, reported};
+use crate::check::{Check, Finding};
+use crate::child;
+
+pub const CHECK: Check = Check {
+    name: "board",
+    what: "the board of each CUDA device by NVML, told by the memory that it fills",
+    run,
+};
+
+/// A process that sees other devices, or sees them in another order.
+pub const PART: &str = "gpu-board";
+
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
+fn run() -> Vec<Finding> {
+    findings(CHECK.name, || {
+        let mut found = visible()?;
+        let count = cuda::build()?.map_or(0, |build| build.devices);
+        for setting in settings(std::env::var(VISIBLE).ok().as_deref(), count) {
+            let output = child::run(PART, &[], &[(VISIBLE, OsStr::new(&setting))]);
+            let part = format!("{VISIBLE}={setting}");
+            let output = output.map_err(Refusal::Failed)?;
+            found.extend(reported("its process", &output).into_iter().map(|it| it.of(&part)));
+        }
+        Ok(found)
+    })
+}
+
+/// Its devices are there: where one is not, that is an error.
+pub fn child() -> ExitCode {
+    report(&visible().unwrap_or_else(|error| vec![Finding::error("its devices", error)]))
+}
+
+/// Each device alone and, of several, all in reversed order.
+pub fn settings(visible: Option<&str>, count: usize) -> Vec<String> {
+    let devices: Vec<String> = match visible {
+        Some(list) => list.split(',').map(|it| it.trim().to_owned()).take(count).collect(),
+        None => (0..count).map(|it| it.to_string()).collect(),
+    };
+    let reversed = devices.iter().rev().cloned().collect::<Vec<_>>().join(",");
+    let several = (count > 1).then_some(reversed);
+    devices.into_iter().chain(several).collect()
+}
+
+/// The devices that this process sees.
+fn visible() -> Result<Vec<Finding>, Refusal> {
+    let nvml = Nvml::builder().lib_path(OsStr::new(nvml::LIBRARY)).init();
+    let nvml = nvml.map_err(|error| Refusal::Skipped(format!("NVML: {error}")))?;
+    let count = cuda::build()?.map_or(0, |build| build.devices);
+    (0..count).map(|index| filled(&nvml, index)).collect()
+}
+
+fn filled(nvml: &Nvml, index: usize) -> Result<Finding, Refusal> {
+    let refusal = |error| match error {
+        // Memory that is the host's, too.
+        NvmlError::NotSupported => Refusal::Skipped("NVML counts no memory of it".to_owned()),
+        error => Refusal::Failed(format!("NVML: {error}")),
+    };
+    let boards = || Board::all(nvml).map_err(refusal);
+    let allocate = |bytes: i64| -> Result<Tensor, Refusal> {
+        let tensor = Tensor::f_zeros([bytes], (Kind::Uint8, Device::Cuda(index)))?;
+        cuda::synchronize(index)?;
+        Ok(tensor)
+    };
+    // CUDA's own memory comes with the first tensor.
+    let first = allocate(1)?;
+    let (device, before) = (cuda::device(index)?, boards()?);
+    let large = allocate(FILLED)?;
+    let after = boards()?;
+    // As the harness finds it.
+    let this = nvml.device_by_pci_bus_id(&*device.pci_bus).and_then(|board| board.index());
+    let state = state(index);
+    drop((first, large));
+    cuda::empty_cache()?;
+    Ok(judge(
+        &format!("device {index}"),
+        &device,
+        this.map_err(refusal)?,
+        [&before, &after],
+        &state,
+    ))
+}
+
+/// The probe that the harness reads, and what it reads now.
+fn state(index: usize) -> Result<String, String> {
+    let probe = nvml::open(index)?;
+    let said = |value: Result<f64, String>| value.map_or_else(|error| error, |it| it.to_string());
+    Ok(format!(
+        "{}; {} of {} MHz, memory {} MHz, {} °C, slowed down by {:?}, idle {:?}",
+        probe.describe(),
+        said(probe.clock_mhz()),
+        said(probe.max_clock_mhz()),
+        said(probe.memory_clock_mhz()),
+        said(probe.temperature_c()),
+        probe.slow_downs(),
+        probe.is_idle()
+    ))
+}

@@ -1,0 +1,108 @@
+//! An illegal access of a kernel: it breaks the device for its process, which the harness has to see,
+//! and for no other.
+
+use std::process::ExitCode;
+
+use criterion_torch::harness::self_test::lasting_fault;
+use criterion_torch::kernel::Site;
+use criterion_torch::kernel::cuda::{Argument, Grid, Source};
+use criterion_torch::native::cuda;
+use criterion_torch::refusal::Refusal;
+use tch::{Device, Kind, Tensor};
+
+use super::{DEVICE, findings, report, reported, works_on};
+use crate::check::{Check, Finding};
+use crate::child;
+
+pub const CHECK: Check = Check {
+    name: "fault",
+    what: "a kernel that writes to address 0, in a process of its own",
+    run,
+};
+
+/// The process that it breaks.
+pub const PART: &str = "gpu-fault";
+
+/// The address is a parameter: the compiler would make a trap of a null pointer that it sees.
+pub const SOURCE: Source = Source {
+    name: "write.cu",
+    text: r#"
+        extern "C" __global__ void write(long long address) {
+          *reinterpret_cast<volatile int*>(address) = 1;
+        }"#,
+};
+
+fn run() -> Vec<Finding> {
+    findings(CHECK.name, || {
+        // The device is in use here when the other process breaks it for itself.
+        let before = works_on();
+        if before.is_failure() {
+            return Ok(vec![before.of("before the fault")]);
+        }
+        let output = child::run(PART, &[], &[]).map_err(Refusal::Failed)?;
+        let mut found = reported("the process with the fault", &output);
+        found.push(works_on().of("after it, in another process"));
+        Ok(found)
+    })
+}
+
+/// Provokes the error and reports what follows.
+pub fn child() -> ExitCode {
+    report(&findings(CHECK.name, || {
+        let device = Device::Cuda(DEVICE);
+        let site = Site {
+            dtype: plan::Dtype::Float32,
+            device: plan::Device::Cuda,
+            place: device,
+            threads: 1,
+            seed: 0,
+        };
+        let ones = Tensor::f_ones([16], (Kind::Float, device))?;
+        add(&ones)?;
+        let kernel = SOURCE.function("write", &site)?;
+        cuda::synchronize(DEVICE)?;
+        // SAFETY: it breaks the promise of `launch` on purpose, by a write outside every tensor. Nothing
+        // lies at address 0, so the device refuses it; this process does no more than to look at that.
+        let launched = unsafe { kernel.launch(Grid::new(1, 1)?, &[Argument::Long(0)]) };
+        let synchronize = || cuda::synchronize(DEVICE).map_err(Refusal::from);
+        let first = launched.and_then(|()| synchronize());
+        let text = first.as_ref().err().map(Refusal::to_string).unwrap_or_default();
+        let found = vec![
+            refused("the device after the kernel", &first),
+            refused("the device, asked again", &synchronize()),
+            refused("an addition by libtorch", &add(&ones)),
+            lasting(lasting_fault(&text)),
+        ];
+        // Freeing it would ask the device.
+        std::mem::forget(ones);
+        Ok(found)
+    }))
+}
+
+fn add(ones: &Tensor) -> Result<(), Refusal> {
+    std::mem::forget(ones.f_add(ones)?);
+    Ok(cuda::synchronize(DEVICE)?)
+}
+
+/// Whether the call failed for the access.
+pub fn refused(name: &str, result: &Result<(), Refusal>) -> Finding {
+    let text = result.as_ref().err().map_or_else(|| "no error".to_owned(), Refusal::to_string);
+    Finding::new(
+        name,
+        // Advice follows.
+        text.lines().next().unwrap_or_default(),
+        "an error that names an illegal memory access",
+        matches!(result, Err(Refusal::Failed(text)) if text.contains("illegal memory access")),
+    )
+}
+
+/// Whether the harness takes the error for one that stays.
+pub fn lasting(reason: Option<String>) -> Finding {
+    let stays = reason.is_some();
+    Finding::new(
+        "what the harness says of later cases",
+        reason.unwrap_or_else(|| "nothing: it takes the device for a sound one".to_owned()),
+        "that every call has failed since this one",
+        stays,
+    )
+}

@@ -1,0 +1,100 @@
+//! What only a CUDA device can tell. Each check is skipped where there is none, with the reason.
+
+pub mod board;
+pub mod device;
+pub mod device_copy;
+pub mod device_memory;
+pub mod device_oom;
+pub mod energy;
+pub mod fault;
+pub mod flush;
+pub mod fused;
+pub mod launches;
+pub mod used_memory;
+
+use std::process::{ExitCode, Output};
+
+use criterion_torch::device::resolve;
+use criterion_torch::native::cuda;
+use criterion_torch::refusal::Refusal;
+use tch::{Device, Kind, Tensor};
+
+use crate::check::{Check, Finding, Format};
+use crate::child;
+
+/// In the order in which they run: the last ones are hard on the device.
+pub const CHECKS: &[Check] = &[
+    device::CHECK,
+    launches::CHECK,
+    flush::CHECK,
+    device_memory::CHECK,
+    energy::CHECK,
+    board::CHECK,
+    device_copy::CHECK,
+    fused::CHECK,
+    fault::CHECK,
+    device_oom::CHECK,
+];
+
+/// What they run in processes of their own.
+pub const PARTS: &[child::Part] =
+    &[(board::PART, board::child), (fused::PATTERN, fused::child), (fault::PART, fault::child)];
+
+/// The device that cases run on.
+const DEVICE: usize = 0;
+
+/// The findings of `work` on the CUDA device; one that says why there are none, where there is no
+/// such device or it lacks something.
+fn findings(name: &str, work: impl FnOnce() -> Result<Vec<Finding>, Refusal>) -> Vec<Finding> {
+    match resolve(plan::Device::Cuda).and_then(|_| work()) {
+        Ok(findings) => findings,
+        Err(Refusal::Skipped(reason) | Refusal::Unsupported(reason)) => {
+            vec![Finding::skipped(name, reason)]
+        }
+        Err(error) => vec![Finding::error(name, error)],
+    }
+}
+
+/// A part's findings on its standard output, for [`reported`].
+fn report(findings: &[Finding]) -> ExitCode {
+    for finding in findings {
+        println!("{}", finding.line("", Format::Json));
+    }
+    ExitCode::SUCCESS
+}
+
+/// The findings of a part, and how its process ended where that is no success.
+pub fn reported(part: &str, output: &Output) -> Vec<Finding> {
+    let said = String::from_utf8_lossy(&output.stdout);
+    let read = |line| {
+        serde_json::from_str(line)
+            .unwrap_or_else(|error| Finding::error(part, format!("{line}: {error}")))
+    };
+    let mut findings: Vec<_> = said.lines().map(read).collect();
+    if !output.status.success() || findings.is_empty() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let error = format!("{}, {}", output.status, errors.trim());
+        findings.push(Finding::new(part, error, "findings, and exit status: 0", false));
+    }
+    findings
+}
+
+/// Whether the device still computes: a product whose result is known.
+fn works_on() -> Finding {
+    let product = || -> Result<bool, Refusal> {
+        let ones = Tensor::f_ones([64, 64], (Kind::Float, Device::Cuda(DEVICE)))?;
+        let right = ones.f_matmul(&ones)?.f_equal(&ones.f_mul_scalar(64.0)?)?;
+        cuda::synchronize(DEVICE)?;
+        Ok(right)
+    };
+    let (found, right) = match product() {
+        Ok(true) => ("every value is 64".to_owned(), true),
+        Ok(false) => ("another result".to_owned(), false),
+        Err(error) => (error.to_string(), false),
+    };
+    Finding::new("a product of ones [64, 64]", found, "every value is 64", right)
+}
+
+fn micros(ns: f64) -> String {
+    format!("{:.2} µs", ns / 1e3)
+}

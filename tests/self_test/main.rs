@@ -1,0 +1,113 @@
+//! The command line of `cargo bench --bench self_test`, how it prints a finding, and how its checks of a
+//! GPU judge what they measured.
+#![allow(dead_code, reason = "what needs a device is called where there is one")]
+
+#[path = "../../benches/self_test/check.rs"]
+mod check;
+#[path = "../../benches/self_test/child.rs"]
+mod child;
+#[path = "../../benches/self_test/gpu/mod.rs"]
+mod gpu;
+#[path = "../../benches/self_test/options.rs"]
+mod options;
+#[path = "../common/skip.rs"]
+mod skip;
+
+mod board;
+mod judged;
+
+use std::process::Output;
+
+use criterion_torch::device::resolve;
+use criterion_torch::refusal::Refusal;
+
+use check::{Finding, Format};
+use options::Options;
+
+fn read(line: &str) -> Result<Options, String> {
+    Options::read(line.split_whitespace().map(str::to_owned))
+}
+
+#[test]
+fn a_name_selects_by_its_part_and_exactly_when_asked() {
+    let selected = |line: &str| {
+        let options = read(line).expect("a valid line");
+        let names = ["device", "device-memory", "known"].into_iter();
+        names.filter(|name| options.selects(name)).collect::<Vec<_>>()
+    };
+    assert_eq!(selected("--bench"), ["device", "device-memory", "known"]);
+    assert_eq!(selected("device --bench"), ["device", "device-memory"]);
+    assert_eq!(selected("device --exact --bench"), ["device"]);
+    assert_eq!(selected("--exact dev --bench"), [""; 0]);
+}
+
+#[test]
+fn text_is_the_default_and_other_formats_are_refused() {
+    assert_eq!(read("--bench").map(|it| it.format), Ok(Format::Text));
+    for json in ["--format json --bench", "known --format=json --bench"] {
+        assert_eq!(read(json).map(|it| it.format), Ok(Format::Json), "{json}");
+    }
+    let refused = "unknown format `yaml`; `--format` takes `text` or `json`";
+    assert_eq!(read("--format yaml"), Err(refused.to_owned()));
+    assert_eq!(read("--format"), Err("`--format` needs `text` or `json`".to_owned()));
+    assert!(read("--json").is_err_and(|error| error.starts_with("unknown flag `--json`; ")));
+}
+
+#[test]
+fn a_finding_is_one_line_in_either_format() {
+    let failed = Finding::new("a \"copy\"", "2 ms", "at most\n1 ms", false);
+    let passed = Finding::new("a copy", "1 ms", "at most 1 ms", true);
+    let skipped = Finding::skipped("a copy", "no CUDA device");
+    assert_eq!(
+        passed.line("known", Format::Text),
+        "  passed   a copy: 1 ms; expected at most 1 ms"
+    );
+    assert_eq!(skipped.line("known", Format::Text), "  skipped  a copy: no CUDA device");
+    assert_eq!(
+        failed.line("known", Format::Json),
+        r#"{"check":"known","name":"a \"copy\"","measured":"2 ms","expected":"at most\n1 ms","verdict":"failed"}"#
+    );
+    assert_eq!(
+        skipped.line("known", Format::Json),
+        r#"{"check":"known","name":"a copy","measured":"no CUDA device","expected":"","verdict":"skipped"}"#
+    );
+    let verdict = passed.line("known", Format::Json);
+    assert!(verdict.ends_with(r#""verdict":"passed"}"#), "{verdict}");
+}
+
+#[test]
+fn without_a_device_each_check_of_one_is_skipped_once_with_the_reason() {
+    let Err(refusal) = resolve(plan::Device::Cuda) else {
+        return skip::hardware("there is a CUDA device");
+    };
+    let Refusal::Skipped(reason) = refusal else { panic!("{refusal}") };
+    for check in gpu::CHECKS {
+        let findings = (check.run)();
+        let [finding] = &findings[..] else { panic!("{}: {findings:?}", check.name) };
+        let line = finding.line(check.name, Format::Text);
+        assert!(line.starts_with("  skipped  ") && line.ends_with(&reason), "{line}");
+    }
+}
+
+/// As a process that printed these lines and ended with this status.
+#[cfg(unix)]
+fn ended(stdout: &str, status: i32) -> Output {
+    use std::os::unix::process::ExitStatusExt;
+    let status = std::process::ExitStatus::from_raw(status);
+    Output { status, stdout: stdout.into(), stderr: "why\n".into() }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_part_reports_its_findings_and_how_it_ended() {
+    let line = Finding::new("a", "b", "c", true).line("", Format::Json);
+    let failures = |stdout: &str, status| {
+        let findings = gpu::reported("part", &ended(stdout, status));
+        (findings.len(), findings.iter().filter(|it| it.is_failure()).count())
+    };
+    assert_eq!(failures(&line, 0), (1, 0));
+    // Signal 6.
+    assert_eq!(failures(&line, 6), (2, 1));
+    assert_eq!(failures("", 0), (1, 1), "it found nothing");
+    assert_eq!(failures("no JSON", 0), (1, 1));
+}
