@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::finding::{Finding, Verdict};
 use super::judge;
-use super::step::{CONFIGS, OURS};
+use super::step::{CONFIGS, OURS, TARGETS};
 use crate::cargo::{self, CASES_FAILED, PROGRAM};
 use crate::error::{Error, Result};
 use crate::json::Json;
@@ -54,6 +54,8 @@ impl<'w> Bench<'w> {
         let mut benches = cargo::in_folder(root);
         benches
             .args(["bench", "--no-run", "--message-format=json-render-diagnostics"])
+            // By name: plain `cargo bench` leaves self_test out.
+            .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
             .env("BENCH_CONFIG", configs)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit());

@@ -95,7 +95,7 @@ fn steps(
     let mut done = Vec::new();
     for (number, (step, work)) in taken.iter().enumerate() {
         let human = progress::human(Duration::from_secs(left.into()));
-        eprint!("[{}/{}] {}, at most about {human} left: ", number + 1, taken.len(), step.name);
+        eprint!("[{}/{}] {}, about {human} left: ", number + 1, taken.len(), step.name);
         left -= step.seconds(quick);
         let start = Instant::now();
         let limit = Duration::from_secs((10 * step.seconds(quick)).max(120).into());

@@ -59,6 +59,10 @@ impl Step {
     }
 }
 
+/// The bench targets of the steps.
+pub const TARGETS: [&str; 6] =
+    ["self_test", "operators", "kernels", "inference", "fusion", "calibration"];
+
 /// Configs of the bench targets, in the clone.
 pub const CONFIGS: [&str; 7] = [
     "configs/suites/gpu-check/recipes.yml",
