@@ -165,8 +165,7 @@ impl<'w> Bench<'w> {
             run(program, target, limit)
         });
         let file = records.join("new").join(format!("{target}.jsonl"));
-        let read = fs::read_to_string(&file).unwrap_or_default();
-        let read: Vec<Json> = read.lines().filter_map(Json::parse).collect();
+        let read = last_of_each(&fs::read_to_string(&file).unwrap_or_default());
         let mut taken = match ended {
             Ok(ended) => Taken {
                 findings: died(&ended, target).into_iter().collect(),
@@ -188,6 +187,19 @@ impl<'w> Bench<'w> {
         command.current_dir(self.root);
         Ok(command)
     }
+}
+
+/// Records, by their ids: a run that died may leave several of one, of which the last is valid.
+fn last_of_each(lines: &str) -> Vec<Json> {
+    let mut records: Vec<Json> = Vec::new();
+    for record in lines.lines().filter_map(Json::parse) {
+        let id = record.get("full_id").and_then(Json::text);
+        match records.iter_mut().find(|it| it.get("full_id").and_then(Json::text) == id) {
+            Some(before) => *before = record,
+            None => records.push(record),
+        }
+    }
+    records
 }
 
 /// The programs that cargo's messages name, by their bench targets.
@@ -271,6 +283,14 @@ fn found() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_record_of_a_case_counts() {
+        let lines = "{\"full_id\":\"a\",\"n\":1}\n{\"full_id\":\"b\"}\n{\"full_id\":\"a\",\"n\":2}\n{\"torn";
+        let records = last_of_each(lines);
+        let number = |record: &Json| record.get("n").and_then(Json::number);
+        assert_eq!(records.iter().map(number).collect::<Vec<_>>(), [Some(2.0), None]);
+    }
 
     #[test]
     fn programs_are_named_by_cargos_messages() {
