@@ -4,14 +4,15 @@
 use criterion_torch::kernel::cuda::Source;
 use criterion_torch::kernel::prelude::*;
 
-use super::{check, gemv_cuda, heat_cuda, sum_cuda};
+use super::{check, gemv_cuda, heat_cuda, illegal_access, sound, sum_cuda};
 
 /// Each source, with its entry functions but for their precision, and the precisions.
-fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 3] {
+fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 4] {
     use Dtype::{BFloat16, Float16, Float32, Float64};
     [
         (gemv_cuda::SOURCE, &["gemv"], &[Float32, BFloat16, Float16]),
         (heat_cuda::SOURCE, &["heat"], &[Float64, Float32, BFloat16, Float16]),
+        (illegal_access::SOURCE, &["illegal_access"], &[Float32]),
         (sum_cuda::SOURCE, &["sum_blocks", "sum_partials"], &[Float64, Float32, BFloat16, Float16]),
     ]
 }
@@ -48,6 +49,7 @@ fn they_are_refused_on_a_cpu() {
             &site,
         ),
         check::refusal::<heat_cuda::Cuda>(&heat_cuda::ProblemSize { grid_size: vec![4, 4] }, &site),
+        check::refusal::<illegal_access::IllegalAccess>(&illegal_access::ProblemSize {}, &site),
         check::refusal::<sum_cuda::Cuda>(&sum_cuda::ProblemSize { elements: 8 }, &site),
     ];
     for ((source, ..), text) in sources().iter().zip(texts) {
@@ -63,4 +65,12 @@ fn a_mistake_is_shown_with_its_place() {
         Err(Refusal::Skipped(reason)) => crate::skip::tool(reason),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn behind_the_faulty_kernel_stands_a_sound_one() {
+    let size = sound::ProblemSize {};
+    let twos = Tensor::full([4], 2.0, (tch::Kind::Double, tch::Device::Cpu));
+    let distance = check::distance::<sound::Sound>(&size, Dtype::Float32, &twos);
+    assert_eq!(distance.accuracy(0.0, 1).max_abs_error.0, 0.0);
 }

@@ -28,6 +28,8 @@ mod heat;
 mod heat_cuda;
 #[path = "../../benches/kernels/stencil/threaded.rs"]
 mod heat_threaded;
+#[path = "../../configs/suites/gpu-check/faulty/a_illegal_access.rs"]
+mod illegal_access;
 #[path = "../../benches/kernels/tensor_network/kernel.rs"]
 mod norm;
 #[path = "../../benches/kernels/tensor_network/einsum.rs"]
@@ -40,6 +42,8 @@ mod pi;
 mod poisson;
 #[path = "../../benches/kernels/pressure_poisson/red_black_sor.rs"]
 mod poisson_sor;
+#[path = "../../configs/suites/gpu-check/faulty/b_sound.rs"]
+mod sound;
 #[path = "../../benches/kernels/reduction/kernel.rs"]
 mod sum;
 #[path = "../../benches/kernels/reduction/cuda.rs"]

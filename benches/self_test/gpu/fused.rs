@@ -124,14 +124,14 @@ fn profile_variant(site: &Site) -> Result<Ran, Refusal> {
 }
 
 fn run() -> Vec<Finding> {
-    // It says nothing about a GPU, so it is told only when it fails.
-    let mut findings = findings(Device::Cpu, Pattern::LinearBias);
-    findings.retain(Finding::is_failure);
-    findings.extend(super::findings("patterns on cuda", || {
+    super::findings("patterns on cuda", || {
+        // It says nothing about a GPU, so it is told only when it fails.
+        let mut all = findings(Device::Cpu, Pattern::LinearBias);
+        all.retain(Finding::is_failure);
         let patterns = Pattern::ALL.iter();
-        Ok(patterns.flat_map(|&pattern| self::findings(Device::Cuda, pattern)).collect())
-    }));
-    findings
+        all.extend(patterns.flat_map(|&pattern| findings(Device::Cuda, pattern)));
+        Ok(all)
+    })
 }
 
 /// A finding per variant and dtype.

@@ -3,10 +3,10 @@
 use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
 use criterion_torch::kernel::prelude::*;
 
-const SOURCE: Source = Source {
+pub const SOURCE: Source = Source {
     name: "illegal_access.cu",
     text: r#"
-        extern "C" __global__ void illegal_access(long long address) {
+        extern "C" __global__ void illegal_access_f32(long long address) {
           *reinterpret_cast<volatile int*>(address) = 1;
         }"#,
 };
@@ -22,7 +22,7 @@ impl Kernel for IllegalAccess {
     type ProblemSize = ProblemSize;
 
     fn prepare(_: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let write = SOURCE.function("illegal_access", site)?;
+        let write = SOURCE.function("illegal_access_f32", site)?;
         Ok(Self { output: Tensor::f_zeros([1], (tch::Kind::Float, site.place))?, write })
     }
 
