@@ -180,7 +180,15 @@ fn private(root: &Path) -> Vec<(String, &'static str)> {
     let host = ask::first_line(Command::new("hostname")).unwrap_or_default();
     let host = if host.is_empty() { host_of_kernel() } else { host };
     let names = [(host, "HOST"), (variable("USER"), "USER")];
-    page::private(&[(root, "."), (&home, "~"), (&env::temp_dir(), "TMP")], &names)
+    let own = [
+        ("LIBTORCH", "LIBTORCH"),
+        ("CRITERION_TORCH_CACHE", "CACHE"),
+        ("CARGO_TARGET_DIR", "TARGET"),
+    ];
+    let own = own.map(|(name, instead)| (PathBuf::from(variable(name)), instead));
+    let mut folders = vec![(root.to_owned(), "."), (home, "~"), (env::temp_dir(), "TMP")];
+    folders.extend(own.into_iter().filter(|(folder, _)| folder.is_absolute()));
+    page::private(&folders, &names)
 }
 
 fn host_of_kernel() -> String {

@@ -1,7 +1,7 @@
 //! The page for people and the file for programs: all that it takes to mend what failed, and nothing
 //! that names the machine or its user.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::finding::{Finding, Verdict};
@@ -226,7 +226,7 @@ fn replaced(text: &str, secret: &str, instead: &str) -> String {
 
 /// What is private on this machine: the longest first, for a folder may lie in another.
 pub fn private(
-    folders: &[(&Path, &'static str)],
+    folders: &[(PathBuf, &'static str)],
     names: &[(String, &'static str)],
 ) -> Vec<(String, &'static str)> {
     let folders = folders.iter().map(|(folder, instead)| (folder.display().to_string(), *instead));
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn what_is_private_goes_and_other_words_stay() {
         let names = [("gpu".to_owned(), "HOST"), ("me".to_owned(), "USER")];
-        let folders = [(Path::new("/home/me"), "~"), (Path::new("/home/me/clone"), ".")];
+        let folders = [("/home/me".into(), "~"), ("/home/me/clone".into(), ".")];
         let page =
             Page { quick: false, facts: vec![], steps: vec![], private: private(&folders, &names) };
         let text = "/home/me/clone/x.rs, /home/me/y, /home/melon, gpu: gpu-check, memory by me";

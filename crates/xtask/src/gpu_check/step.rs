@@ -76,7 +76,7 @@ pub const CONFIGS: [&str; 7] = [
 
 /// Cases whose kernels are ours: what compute-sanitizer looks at.
 pub const OURS: [(&str, &str); 3] = [
-    ("operators", "^operators/operators/.*/(cuda|triton)/"),
+    ("operators", "^operators/operators/.*/(cuda|triton|stream)/"),
     ("inference", "^inference/recipes/.*/gemlitewo-"),
     ("kernels", "^kernels/own-kernels/"),
 ];
