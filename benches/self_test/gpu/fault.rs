@@ -4,8 +4,7 @@
 use std::process::ExitCode;
 
 use criterion_torch::harness::self_test::lasting_fault;
-use criterion_torch::kernel::Site;
-use criterion_torch::kernel::cuda::{Argument, Grid, Source};
+use criterion_torch::kernel::{Kernel, Site};
 use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
@@ -23,14 +22,9 @@ pub const CHECK: Check = Check {
 /// The process that it breaks.
 pub const PART: &str = "gpu-fault";
 
-/// The address is a parameter: the compiler would make a trap of a null pointer that it sees.
-pub const SOURCE: Source = Source {
-    name: "write.cu",
-    text: r#"
-        extern "C" __global__ void write(long long address) {
-          *reinterpret_cast<volatile int*>(address) = 1;
-        }"#,
-};
+/// The kernel with which `cargo xtask gpu-check` breaks a run of cases.
+#[path = "../../../configs/suites/gpu-check/faulty/a_illegal_access.rs"]
+mod illegal_access;
 
 fn run() -> Vec<Finding> {
     findings(CHECK.name, || {
@@ -59,11 +53,10 @@ pub fn child() -> ExitCode {
         };
         let ones = Tensor::f_ones([16], (Kind::Float, device))?;
         add(&ones)?;
-        let kernel = SOURCE.function("write", &site)?;
+        let mut kernel =
+            illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &site)?;
         cuda::synchronize(DEVICE)?;
-        // SAFETY: it breaks the promise of `launch` on purpose, by a write outside every tensor. Nothing
-        // lies at address 0, so the device refuses it; this process does no more than to look at that.
-        let launched = unsafe { kernel.launch(Grid::new(1, 1)?, &[Argument::Long(0)]) };
+        let launched = kernel.run();
         let synchronize = || cuda::synchronize(DEVICE).map_err(Refusal::from);
         let first = launched.and_then(|()| synchronize());
         let text = first.as_ref().err().map(Refusal::to_string).unwrap_or_default();
@@ -73,8 +66,8 @@ pub fn child() -> ExitCode {
             refused("an addition by libtorch", &add(&ones)),
             lasting(lasting_fault(&text)),
         ];
-        // Freeing it would ask the device.
-        std::mem::forget(ones);
+        // Freeing them would ask the device.
+        std::mem::forget((ones, kernel));
         Ok(found)
     }))
 }

@@ -1,4 +1,5 @@
 //! Writes where no tensor is, on purpose: CUDA then reports the error at each later call of the process.
+//! The address is a parameter, because the compiler would make a trap of a null pointer that it sees.
 
 use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
 use criterion_torch::kernel::prelude::*;
