@@ -1,11 +1,10 @@
 //! `cargo xtask`: provisioning of libtorch and of torch for Python, and developer commands.
 //!
-//! Next to no dependencies, so that a bare machine builds it in seconds, before libtorch is there. The
-//! order of the modules is the order in which they build on each other.
+//! It builds before libtorch is there. The order of the modules is the order in which they build on each
+//! other.
 
 mod age;
 mod error;
-mod json;
 
 mod claim;
 mod order;

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::finding::{Finding, Verdict};
 use super::judge;
 use super::step::{CONFIGS, OURS};
 use crate::cargo::{self, CASES_FAILED, PROGRAM};
 use crate::error::{Error, Result};
-use crate::json::Json;
 use ::libtorch::child::{self, Ended, Patience, RunError};
 
 const SANITIZER: &str = "compute-sanitizer";
@@ -26,7 +27,7 @@ pub struct Taken {
     pub findings: Vec<Finding>,
     pub log: String,
     /// The circumstances of the first record.
-    pub environment: Option<Json>,
+    pub environment: Option<Value>,
 }
 
 impl From<Finding> for Taken {
@@ -154,7 +155,7 @@ impl<'w> Bench<'w> {
         target: &str,
         filter: &str,
         limit: Duration,
-    ) -> (Taken, Vec<Json>) {
+    ) -> (Taken, Vec<Value>) {
         let place = self.folder.join(step);
         let records = place.join("criterion-torch");
         let ended = remove(&place).and_then(|()| {
@@ -164,7 +165,8 @@ impl<'w> Bench<'w> {
         });
         let file = records.join("new").join(format!("{target}.jsonl"));
         let read = fs::read_to_string(&file).unwrap_or_default();
-        let read: Vec<Json> = read.lines().filter_map(Json::parse).collect();
+        let read: Vec<Value> =
+            read.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let mut taken = match ended {
             Ok(ended) => Taken {
                 findings: died(&ended, target).into_iter().collect(),
@@ -191,9 +193,9 @@ impl<'w> Bench<'w> {
 /// The programs that cargo's messages name, by their bench targets.
 fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
     let program = |line: &str| {
-        let message = Json::parse(line)?;
-        let name = message.get("target")?.get("name")?.text()?.to_owned();
-        Some((name, PathBuf::from(message.get("executable")?.text()?)))
+        let message: Value = serde_json::from_str(line).ok()?;
+        let name = message.get("target")?.get("name")?.as_str()?.to_owned();
+        Some((name, PathBuf::from(message.get("executable")?.as_str()?)))
     };
     messages.lines().filter_map(program).collect()
 }
@@ -201,9 +203,12 @@ fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
 /// The findings of a profile, or why there is none.
 fn profiled(profile: &Path, ended: &Ended) -> Vec<Finding> {
     match fs::read_to_string(profile) {
-        Ok(text) => match Json::parse(&text) {
-            Some(profile) => judge::vendor(&profile),
-            None => vec![Finding::failed("profile", "criterion-report wrote no JSON")],
+        Ok(text) => match serde_json::from_str(&text) {
+            Ok(profile) => judge::vendor(&profile),
+            Err(error) => {
+                let what = format!("criterion-report wrote no JSON: {error}");
+                vec![Finding::failed("profile", what)]
+            }
         },
         Err(_) => {
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();

@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::ask;
 use crate::cargo;
 use crate::doctor;
 use crate::error::{Error, Result};
 use crate::git;
-use crate::json::Json;
 use crate::progress;
 use crate::setup;
 use crate::workspace::Workspace;
@@ -146,11 +147,14 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     add("commit", commit(root));
     let mut environments = steps.iter().filter_map(|step| step.environment.as_ref());
-    let gpu = |it: &&Json| it.get("torch").and_then(|torch| torch.get("cuda_device")).is_some();
+    let gpu = |it: &&Value| it.get("torch").and_then(|torch| torch.get("cuda_device")).is_some();
     let environment = environments.clone().find(gpu).or_else(|| environments.next());
     let read = |path: [&str; 2]| {
         let value = environment?.get(path[0])?.get(path[1])?;
-        value.text().map(str::to_owned).or_else(|| value.number().map(|number| number.to_string()))
+        value
+            .as_str()
+            .map(str::to_owned)
+            .or_else(|| value.as_f64().map(|number| number.to_string()))
     };
     for (name, path) in [
         ("GPU", ["torch", "cuda_device"]),
@@ -164,7 +168,7 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     ] {
         add(name, read(path));
     }
-    add("rustc", environment.and_then(|it| it.get("rustc")?.text()).map(str::to_owned));
+    add("rustc", environment.and_then(|it| it.get("rustc")?.as_str()).map(str::to_owned));
     facts
 }
 

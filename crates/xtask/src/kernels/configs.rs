@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::error::{Error, Result};
-use crate::json::Json;
 use crate::workspace::Workspace;
 
 /// Settings that win over every config and every `bench.yaml`, and select among the precisions and
@@ -150,7 +151,7 @@ impl std::fmt::Display for Overrides {
             let mut list = String::new();
             for word in words {
                 let comma = if list.is_empty() { "" } else { ", " };
-                write!(list, "{comma}{}", Json::Text(word.clone()))?;
+                write!(list, "{comma}{}", Value::from(word.as_str()))?;
             }
             writeln!(f, "  {key}: [{list}]")?;
         }
