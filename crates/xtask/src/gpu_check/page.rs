@@ -223,8 +223,10 @@ fn replaced(text: &str, secret: &str, instead: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(secret).filter(|_| !secret.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + secret.len()..]);
-        let whole =
-            !(after.starts_with(word) || before.ends_with(word) && secret.starts_with(word));
+        // In JSON a line begins behind `\n`, and that `n` is no part of a word.
+        let joined =
+            before.ends_with(word) && !["\\n", "\\t"].iter().any(|it| before.ends_with(it));
+        let whole = !(after.starts_with(word) || joined && secret.starts_with(word));
         out += before;
         out += if whole { instead } else { secret };
         rest = after;
@@ -255,8 +257,9 @@ mod tests {
         let folders = [(Path::new("/home/me"), "~"), (Path::new("/home/me/clone"), ".")];
         let page =
             Page { quick: false, facts: vec![], steps: vec![], private: private(&folders, &names) };
-        let text = "/home/me/clone/x.rs, /home/me/y, /home/melon, gpu: gpu-check, memory by me";
-        let expected = "./x.rs, ~/y, /home/melon, HOST: gpu-check, memory by USER";
+        let text =
+            "/home/me/clone/x.rs, /home/me/y, /home/melon, gpu: gpu-check, memory by me\\nme";
+        let expected = "./x.rs, ~/y, /home/melon, HOST: gpu-check, memory by USER\\nUSER";
         assert_eq!(page.scrubbed(text.to_owned()), expected);
     }
 
