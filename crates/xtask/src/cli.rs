@@ -279,9 +279,9 @@ impl Cli {
     }
 }
 
-/// `bench` and `test` pass on options that only cargo knows. Behind the first of these clap would read
-/// none of ours, and it would drop the user's `--`. So our options come first, then a `--` of our own,
-/// then everything else as it was.
+/// Moves our options to the front of a command line of `bench` or `test`, and puts a `--` of our own
+/// before everything else. These commands pass on options that only cargo knows: behind the first of
+/// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     let (ours, has_value) = match words.get(1).and_then(|command| command.to_str()) {
         Some("bench") => ("--repeat", true),

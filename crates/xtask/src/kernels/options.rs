@@ -43,7 +43,8 @@ pub struct Options {
     pub verbose: bool,
     /// Only cases whose id matches this regular expression
     ///
-    /// Ids are kernels/default/<kernel>/<device>/<implementation>/…
+    /// Ids are kernels/default/<kernel>/<device>/<implementation>/…; one expression selects several
+    /// kernels: '(poisson|saxpy)'.
     pub filter: Option<OsString>,
 }
 
@@ -122,7 +123,7 @@ fn is_recorded(name: &OsStr, records: &Path) -> bool {
     [name, &first].iter().any(|name| records.join(name).is_dir())
 }
 
-/// No mere name.
+/// Whether a word is a path, not a mere name.
 fn is_path(word: &OsStr) -> bool {
     Path::new(word).components().nth(1).is_some()
 }
