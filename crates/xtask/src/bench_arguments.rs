@@ -30,17 +30,19 @@ const UNSUITABLE: [(&str, &str); 11] = [
 ];
 
 impl BenchArguments {
-    /// Splits `arguments` at `--`, and takes out the name that they give to `--save-baseline`, if
-    /// any. `with` is what launches several times, for messages.
-    pub fn parse(arguments: &[OsString], with: &str) -> Result<(Self, Option<String>)> {
-        let split = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-        let (cargo, criterion) = arguments.split_at(split);
+    /// Takes out the name that criterion's arguments give to `--save-baseline`, if any. `with` is
+    /// what launches several times, for messages.
+    pub fn parse(
+        cargo: &[OsString],
+        criterion: &[OsString],
+        with: &str,
+    ) -> Result<(Self, Option<String>)> {
         for word in cargo {
             suitable(&Flag::of(word), with)?;
         }
         let mut kept = Self { cargo: cargo.to_vec(), criterion: Vec::new() };
         let mut name = None;
-        let mut words = criterion.iter().skip(1);
+        let mut words = criterion.iter();
         while let Some(word) = words.next() {
             if word == "--" {
                 // The rest is the filter, whatever it looks like.
@@ -91,6 +93,14 @@ impl BenchArguments {
             self.criterion.clone(),
         ]
         .concat()
+    }
+}
+
+/// Reads how many launches there are to be.
+pub fn launches(text: &str) -> std::result::Result<u64, &'static str> {
+    match text.parse() {
+        Ok(launches @ 1..) => Ok(launches),
+        _ => Err("it is a number of launches, 1 or more; 8 will often do"),
     }
 }
 
@@ -159,8 +169,9 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Result<(BenchArguments, Option<String>)> {
-        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        BenchArguments::parse(&words, "--repeat")
+        let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        let (cargo, criterion) = line.split_once("-- ").unwrap_or((line, ""));
+        BenchArguments::parse(&words(cargo), &words(criterion), "--repeat")
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
+use serde::Deserialize;
+
 use crate::error::{Error, Result};
-use crate::json::Json;
 use crate::results::{HOME, Results};
 use crate::setup;
 use crate::skips::Skips;
@@ -212,14 +213,18 @@ pub fn target(root: &Path) -> Result<PathBuf> {
     let mut cargo = in_folder(root);
     cargo.args(["metadata", "--no-deps", "--format-version=1"]).stdin(Stdio::null());
     let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
-    let metadata = Json::parse(&String::from_utf8_lossy(&output.stdout));
-    let target = metadata.as_ref().and_then(|it| it.get("target_directory")?.text());
-    target.map(PathBuf::from).ok_or_else(|| {
+    #[derive(Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let metadata = serde_json::from_slice(&output.stdout);
+    metadata.map(|Metadata { target_directory }| target_directory).map_err(|error| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = if output.status.success() { error.to_string() } else { said.trim().to_owned() };
         Error::new(format!(
-            "cargo metadata in {} does not say where cargo builds ({}): {}",
+            "cargo metadata in {} does not say where cargo builds ({}): {why}",
             root.display(),
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
+            output.status
         ))
     })
 }

@@ -1,11 +1,10 @@
 //! `cargo xtask`: provisioning of libtorch and of torch for Python, and developer commands.
 //!
-//! Next to no dependencies, so that a bare machine builds it in seconds, before libtorch is there. The
-//! order of the modules is the order in which they build on each other.
+//! It builds before libtorch is there. The order of the modules is the order in which they build on each
+//! other.
 
 mod age;
 mod error;
-mod json;
 
 mod claim;
 mod order;
@@ -54,8 +53,7 @@ mod repeat;
 mod gpu_check;
 mod published;
 
-mod args;
-mod help;
+mod cli;
 
 #[cfg(test)]
 #[path = "../../../tests/common/skip.rs"]
@@ -63,7 +61,7 @@ mod skip;
 
 use std::process::ExitCode;
 
-use args::Command;
+use cli::{Cli, Command};
 use error::Error;
 use workspace::Workspace;
 
@@ -79,28 +77,26 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode, Error> {
     let workspace = Workspace::of_current_dir;
-    match args::parse(std::env::args_os().skip(1))? {
-        Command::Setup { flavour, python } => {
-            setup::command(&workspace()?, flavour)?;
-            if python { environment::command() } else { Ok(ExitCode::SUCCESS) }
+    match Cli::read().command {
+        Command::Setup(options) => {
+            setup::command(&workspace()?, options.flavour()?)?;
+            if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { arguments } => cargo::bench(&workspace()?, &arguments),
-        Command::Repeat(repeat) => repeat::command(&workspace()?, &repeat),
-        Command::CompareBranches(request) => compare_branches::command(&workspace()?, &request),
+        Command::Bench { repeat: None, arguments } => cargo::bench(&workspace()?, &arguments),
+        Command::Bench { repeat: Some(launches), arguments } => {
+            repeat::command(&workspace()?, launches, &arguments)
+        }
+        Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { exhaustive, arguments } => {
             cargo::test(&workspace()?, exhaustive, &arguments)
         }
-        Command::Results(request) => published::command(&workspace()?, &request),
+        Command::Results(options) => published::command(&workspace()?, &options),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
         Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),
-        Command::Cache(request) => holdings::command(request),
+        Command::Cache(options) => holdings::command(&options),
         Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
         Command::Doctor => doctor::command(&workspace()?),
-        Command::Help(text) => {
-            print!("{text}");
-            Ok(ExitCode::SUCCESS)
-        }
     }
 }

@@ -21,6 +21,34 @@ use crate::wheel;
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, VERSION};
 
+/// What `setup` is asked for.
+#[derive(Debug, PartialEq, Eq, clap::Args)]
+pub struct Options {
+    /// Without CUDA: about 540 MB to download, 0.8 GB on disk
+    #[arg(long)]
+    cpu: bool,
+    /// With CUDA 13.0, on Linux: about 2.7 GB to download, 4.9 GB on disk
+    #[arg(long, conflicts_with = "cpu")]
+    cuda: bool,
+    /// Also torch 2.11.0, torchao 0.17.0, triton 3.6.0 and numpy for python3, in the cache
+    ///
+    /// Compiled variants (use_torch_compile), Triton kernels and compare-torchao need it. On Linux about
+    /// 2.7 GB to download, 5 GB on disk, 8 GB while it installs, as torch's wheel brings CUDA along; two
+    /// minutes on two cores with a fast network.
+    #[arg(long)]
+    pub python: bool,
+}
+
+impl Options {
+    /// None: keep what is linked, else what the machine can use.
+    pub fn flavour(&self) -> Result<Option<Flavour>> {
+        if self.cuda && !cfg!(target_os = "linux") {
+            return Err(Error::usage("--cuda: torch has CUDA wheels for Linux only"));
+        }
+        Ok(if self.cuda { Some(Flavour::Cuda) } else { self.cpu.then_some(Flavour::Cpu) })
+    }
+}
+
 /// `cargo xtask setup`: provisions, and says in one line what is linked where.
 pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<()> {
     println!("{}", provision(workspace, flavour)?.line());

@@ -6,12 +6,13 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 
+use serde::Deserialize;
+
 use crate::bench_arguments::BenchArguments;
 use crate::cargo::{self, not_run};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::git;
-use crate::json::Json;
 use crate::seed;
 
 #[derive(Debug)]
@@ -155,15 +156,24 @@ fn run_status(command: &mut Command) -> Result<ExitStatus> {
 /// The benchmarks among cargo's messages, one in JSON per line.
 fn built(messages: &[u8]) -> Result<Built> {
     let messages = String::from_utf8_lossy(messages);
-    let benchmarks = messages.lines().filter_map(|line| benchmark(&Json::parse(line)?));
+    let benchmarks = messages.lines().filter_map(benchmark);
     let hashed = benchmarks.map(|path| hash(&path).map(|hash| (path, hash)));
     hashed.collect::<Result<_>>().map(Built)
 }
 
 /// The executable that a message announces, if it is one that `cargo bench` runs.
-fn benchmark(message: &Json) -> Option<PathBuf> {
-    let runs = message.get("profile")?.get("test")? == &Json::Bool(true);
-    message.get("executable")?.text().filter(|_| runs).map(PathBuf::from)
+fn benchmark(message: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        profile: Profile,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
+    }
+    let artifact: Artifact = serde_json::from_str(message).ok()?;
+    artifact.executable.filter(|_| artifact.profile.test)
 }
 
 fn hash(path: &Path) -> Result<u64> {
@@ -186,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_cargo_bench_runs_is_found_among_its_messages() {
-        let found = MESSAGES.lines().filter_map(|line| benchmark(&Json::parse(line)?));
+        let found = MESSAGES.lines().filter_map(benchmark);
         assert_eq!(found.collect::<Vec<_>>(), [PathBuf::from("/x/deps/b-1f")]);
         let error = built(MESSAGES.as_bytes()).expect_err("there is no such file");
         assert!(error.what().starts_with("cannot read /x/deps/b-1f"), "{error}");

@@ -29,13 +29,3 @@ fn use_your_own(error: Error) -> Error {
         "or name a Python that has torch {VERSION} and torchao {TORCHAO}: --python /path/to/it"
     ))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_help_names_the_release() {
-        assert!(crate::help::COMPARE_TORCHAO.contains(&format!("torchao {TORCHAO}'s own")));
-    }
-}

@@ -18,23 +18,23 @@ use crate::setup;
 use crate::side::Side;
 use crate::source::Source;
 use crate::workspace::Workspace;
-pub use options::{Options, Request};
+pub use options::Options;
 use revision::Revision;
 use worktree::Worktrees;
 
-pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
-    match request {
-        Request::Compare(options) => compare(workspace, options),
-        Request::Clean => {
+pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    match options.revisions() {
+        Some(revisions) => compare(workspace, options, revisions),
+        None => {
             let root = workspace.root();
             Worktrees::claim(&cargo::target(root)?)?.clean(root).map(|()| ExitCode::SUCCESS)
         }
     }
 }
 
-fn compare(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Result<ExitCode> {
     let root = workspace.root();
-    let [a, b] = &options.revisions;
+    let arguments = options.arguments()?;
     // Before anything is downloaded or built.
     let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
     let target = cargo::target(root)?;
@@ -52,17 +52,13 @@ fn compare(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     check_report(root, &results)?;
     // The comparison alone goes to stdout.
     let stdout = || Stdio::from(io::stderr());
-    launches::run(&sides, options.launches, &options.arguments, &results, &claim, stdout)?;
+    launches::run(&sides, options.launches, &arguments, &results, &claim, stdout)?;
     let [a, b] = &names;
     eprintln!(
         "kept as {a}@… and {b}@…; to compare them again: cargo criterion-report compare {a} {b}{}",
         results.option(root)
     );
-    let mut arguments: Vec<OsString> = vec!["compare".into(), a.into(), b.into()];
-    if let Some(gates) = &options.fail_on {
-        arguments.extend(["--fail-on".into(), gates.clone()]);
-    }
-    let compared = report(root, &results, &arguments, Stdio::inherit())?;
+    let compared = report(root, &results, &options.report(&names), Stdio::inherit())?;
     Ok(ExitCode::from(cargo::code(compared)))
 }
 

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::finding::{Finding, Verdict};
 use super::judge;
 use super::step::{CONFIGS, OURS, TARGETS};
 use crate::cargo::{self, CASES_FAILED, PROGRAM};
 use crate::error::{Error, Result};
-use crate::json::Json;
 use ::libtorch::child::{self, Ended, Patience, RunError};
 
 const SANITIZER: &str = "compute-sanitizer";
@@ -26,7 +27,7 @@ pub struct Taken {
     pub findings: Vec<Finding>,
     pub log: String,
     /// The circumstances of the first record.
-    pub environment: Option<Json>,
+    pub environment: Option<Value>,
 }
 
 impl From<Finding> for Taken {
@@ -156,7 +157,7 @@ impl<'w> Bench<'w> {
         target: &str,
         filter: &str,
         limit: Duration,
-    ) -> (Taken, Vec<Json>) {
+    ) -> (Taken, Vec<Value>) {
         let place = self.folder.join(step);
         let records = place.join("criterion-torch");
         let ended = remove(&place).and_then(|()| {
@@ -190,11 +191,11 @@ impl<'w> Bench<'w> {
 }
 
 /// Records, by their ids: a run that died may leave several of one, of which the last is valid.
-fn last_of_each(lines: &str) -> Vec<Json> {
-    let mut records: Vec<Json> = Vec::new();
-    for record in lines.lines().filter_map(Json::parse) {
-        let id = record.get("full_id").and_then(Json::text);
-        match records.iter_mut().find(|it| it.get("full_id").and_then(Json::text) == id) {
+fn last_of_each(lines: &str) -> Vec<Value> {
+    let mut records: Vec<Value> = Vec::new();
+    // The last line of a run that died may be torn.
+    for record in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        match records.iter_mut().find(|it| it["full_id"] == record["full_id"]) {
             Some(before) => *before = record,
             None => records.push(record),
         }
@@ -205,9 +206,9 @@ fn last_of_each(lines: &str) -> Vec<Json> {
 /// The programs that cargo's messages name, by their bench targets.
 fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
     let program = |line: &str| {
-        let message = Json::parse(line)?;
-        let name = message.get("target")?.get("name")?.text()?.to_owned();
-        Some((name, PathBuf::from(message.get("executable")?.text()?)))
+        let message: Value = serde_json::from_str(line).ok()?;
+        let name = message.get("target")?.get("name")?.as_str()?.to_owned();
+        Some((name, PathBuf::from(message.get("executable")?.as_str()?)))
     };
     messages.lines().filter_map(program).collect()
 }
@@ -215,9 +216,12 @@ fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
 /// The findings of a profile, or why there is none.
 fn profiled(profile: &Path, ended: &Ended) -> Vec<Finding> {
     match fs::read_to_string(profile) {
-        Ok(text) => match Json::parse(&text) {
-            Some(profile) => judge::vendor(&profile),
-            None => vec![Finding::failed("profile", "criterion-report wrote no JSON")],
+        Ok(text) => match serde_json::from_str(&text) {
+            Ok(profile) => judge::vendor(&profile),
+            Err(error) => {
+                let what = format!("criterion-report wrote no JSON: {error}");
+                vec![Finding::failed("profile", what)]
+            }
         },
         Err(_) => {
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -288,7 +292,7 @@ mod tests {
     fn the_last_record_of_a_case_counts() {
         let lines = "{\"full_id\":\"a\",\"n\":1}\n{\"full_id\":\"b\"}\n{\"full_id\":\"a\",\"n\":2}\n{\"torn";
         let records = last_of_each(lines);
-        let number = |record: &Json| record.get("n").and_then(Json::number);
+        let number = |record: &Value| record["n"].as_f64();
         assert_eq!(records.iter().map(number).collect::<Vec<_>>(), [Some(2.0), None]);
     }
 

@@ -1,9 +1,12 @@
 //! One comparison, or one case: what was expected, what was found, and the verdict.
 
-use crate::doctor::{Check, Mark};
-use crate::json::Json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use crate::doctor::{Check, Mark};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Passed,
     Failed,
@@ -33,15 +36,15 @@ impl Verdict {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     pub name: String,
-    /// The values; of what was skipped, the reason.
+    pub verdict: Verdict,
+    /// The values; the reason if it was skipped.
     pub measured: String,
     pub expected: String,
-    pub verdict: Verdict,
     /// All that was recorded of a case, but for its circumstances.
-    pub record: Option<Json>,
+    pub record: Option<Value>,
 }
 
 impl Finding {
@@ -76,18 +79,13 @@ impl Finding {
 
     /// A line of `self_test --format json`.
     pub fn of_line(line: &str) -> Option<Self> {
-        let json = Json::parse(line)?;
-        let text = |key: &str| json.get(key).and_then(Json::text).map(str::to_owned);
-        let verdicts = [Verdict::Passed, Verdict::Failed, Verdict::Skipped];
-        let verdict = text("verdict")?;
-        let verdict = verdicts.into_iter().find(|known| known.as_str() == verdict)?;
-        Some(Self::new(text("name")?, text("measured")?, text("expected")?, verdict))
+        serde_json::from_str(line).ok()
     }
 
     /// A case: it passes with an output within its limits. What the GPU or libtorch has not is no failure;
     /// memory that ran out is one, as these cases are small.
-    pub fn of_record(record: &Json) -> Option<Self> {
-        let id = record.get("full_id")?.text()?;
+    pub fn of_record(record: &Value) -> Option<Self> {
+        let id = record.get("full_id")?.as_str()?;
         let (status, reason) = outcome(record)?;
         let measured = match status {
             "measured" => accuracy(record),
@@ -105,15 +103,15 @@ impl Finding {
 }
 
 /// The status of a record, and the reason where it has one.
-pub fn outcome(record: &Json) -> Option<(&str, &str)> {
+pub fn outcome(record: &Value) -> Option<(&str, &str)> {
     let outcome = record.get("outcome")?;
-    let reason = ["reason", "error"].iter().find_map(|key| outcome.get(key)?.text());
-    Some((outcome.get("status")?.text()?, reason.unwrap_or_default()))
+    let reason = ["reason", "error"].iter().find_map(|key| outcome.get(key)?.as_str());
+    Some((outcome.get("status")?.as_str()?, reason.unwrap_or_default()))
 }
 
-fn accuracy(record: &Json) -> String {
+fn accuracy(record: &Value) -> String {
     let Some(accuracy) = record.get("accuracy") else { return "not verified".to_owned() };
-    let figure = |value: &Json| match (value.number(), value.text()) {
+    let figure = |value: &Value| match (value.as_f64(), value.as_str()) {
         (Some(number), _) => format!("{number:.1}"),
         (None, word) => word.unwrap_or_default().to_owned(),
     };
@@ -121,10 +119,12 @@ fn accuracy(record: &Json) -> String {
     format!("SQNR {} dB, at least {}", read("sqnr_db"), read("min_sqnr_db"))
 }
 
-fn without_circumstances(record: &Json) -> Json {
-    let Json::Object(members) = record else { return record.clone() };
-    let keeps = |(name, _): &&(String, Json)| name != "environment" && name != "run_id";
-    Json::Object(members.iter().filter(keeps).cloned().collect())
+fn without_circumstances(record: &Value) -> Value {
+    let mut record = record.clone();
+    if let Value::Object(members) = &mut record {
+        members.retain(|name, _| name != "environment" && name != "run_id");
+    }
+    record
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
         let text = format!(
             r#"{{"full_id":"a/b","outcome":{outcome},"accuracy":{accuracy},"environment":{{}}}}"#
         );
-        Finding::of_record(&Json::parse(&text).expect("JSON")).expect("a record")
+        Finding::of_record(&serde_json::from_str(&text).expect("JSON")).expect("a record")
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What the output of some steps says.
 
+use serde_json::Value;
+
 use super::finding::{Finding, Verdict, outcome};
-use crate::json::Json;
 
 /// Shares of the vendor's figures that are likely: less hints at a wrong time or a wrong device, and more
 /// cannot be. Boards that lack power reach little more than half of their products.
@@ -9,18 +10,18 @@ const BANDWIDTH: [f64; 2] = [0.6, 1.02];
 const PRODUCTS: [f64; 2] = [0.4, 1.02];
 
 /// Operations of a profile that `criterion-report calibration --preset` made.
-pub fn vendor(profile: &Json) -> Vec<Finding> {
+pub fn vendor(profile: &Value) -> Vec<Finding> {
     let source = |key: &str| {
         let source = profile.get("peak_source")?.get(key)?;
-        Some(source.text().map_or_else(|| source.to_string(), str::to_owned))
+        Some(source.as_str().map_or_else(|| source.to_string(), str::to_owned))
     };
-    let Some(Json::Object(operations)) = profile.get("operation_profiles") else {
+    let Some(Value::Object(operations)) = profile.get("operation_profiles") else {
         return vec![Finding::failed("profile", "it has no operation_profiles")];
     };
     let found = operations.iter().map(|(_, operation)| {
-        let read = |key: &str| operation.get(key).and_then(Json::number);
-        let id = operation.get("extra_params").and_then(|it| it.get("full_id")?.text());
-        let product = operation.get("operation_type").and_then(Json::text) == Some("matmul");
+        let read = |key: &str| operation.get(key).and_then(Value::as_f64);
+        let id = operation.get("extra_params").and_then(|it| it.get("full_id")?.as_str());
+        let product = operation.get("operation_type").and_then(Value::as_str) == Some("matmul");
         let (figure, unit, [least, most]) = if product {
             (read("measured_gflops"), "GFLOP/s", PRODUCTS)
         } else {
@@ -49,12 +50,13 @@ pub fn vendor(profile: &Json) -> Vec<Finding> {
 }
 
 /// Records of the kernel that breaks CUDA, and of the one behind it.
-pub fn culprit(records: &[Json]) -> Vec<Finding> {
+pub fn culprit(records: &[Value]) -> Vec<Finding> {
     const BREAKS: &str = "kernels/fault/a_illegal_access/cuda/kernel/f32-default";
     const BEHIND: &str = "kernels/fault/b_sound/cuda/kernel/f32-default";
     const ON_CPU: &str = "kernels/fault/b_sound/cpu/kernel/f32-default";
     let find = |id: &str| {
-        let record = records.iter().find(|it| it.get("full_id").and_then(Json::text) == Some(id));
+        let record =
+            records.iter().find(|it| it.get("full_id").and_then(Value::as_str) == Some(id));
         record.and_then(outcome).unwrap_or(("missing", "there is no record"))
     };
     let broke = find(BREAKS);
@@ -117,7 +119,7 @@ mod tests {
             let text = format!(
                 r#"{{"peak_source":{{"bandwidth":"preset h100"}},"operation_profiles":{{{operations}}}}}"#
             );
-            vendor(&Json::parse(&text).expect("JSON"))
+            vendor(&serde_json::from_str(&text).expect("JSON"))
         };
         let operation = |kind: &str, efficiency: &str| {
             profile(&format!(
@@ -139,14 +141,15 @@ mod tests {
         }
         let copy = &operation("copy", "0.9")[1];
         assert_eq!(copy.measured, "3000 GB/s, 90 % of the vendor's figure");
-        assert_eq!(verdicts(&vendor(&Json::Null)), [Failed]);
+        assert_eq!(verdicts(&vendor(&Value::Null)), [Failed]);
     }
 
     #[test]
     fn a_case_that_breaks_cuda_is_to_be_named() {
         let record = |id: &str, outcome: &str| {
             let id = format!("kernels/fault/{id}/kernel/f32-default");
-            Json::parse(&format!(r#"{{"full_id":"{id}","outcome":{outcome}}}"#)).expect("JSON")
+            serde_json::from_str(&format!(r#"{{"full_id":"{id}","outcome":{outcome}}}"#))
+                .expect("JSON")
         };
         let measured = r#"{"status":"measured"}"#;
         let illegal = r#"{"status":"failed","error":"CUDA error: an illegal memory access"}"#;

@@ -7,18 +7,18 @@ mod page;
 mod step;
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::ask;
 use crate::cargo;
 use crate::doctor;
 use crate::error::{Error, Result};
 use crate::git;
-use crate::json::Json;
 use crate::progress;
 use crate::setup;
 use crate::workspace::Workspace;
@@ -27,35 +27,14 @@ use finding::Finding;
 use page::{Done, Page};
 use step::{STEPS, Step, Work};
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Request {
-    /// The folder of the page and the file; that of cargo's if none is named.
+    /// Where gpu-check.md and gpu-check.json go [default: target/gpu-check]
+    #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Take about 2 minutes on a GPU instead of 10, both after building
+    #[arg(long)]
     pub quick: bool,
-}
-
-impl Request {
-    pub fn parse(arguments: &[OsString]) -> Result<Self> {
-        let mut request = Self::default();
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let text = word.to_string_lossy();
-            match text.split_once('=').unwrap_or((&text, "")) {
-                ("--quick", "") => request.quick = true,
-                ("--output", "") => {
-                    let folder = words.next().ok_or_else(|| usage("--output needs a folder"))?;
-                    request.output = Some(folder.into());
-                }
-                ("--output", folder) => request.output = Some(folder.into()),
-                _ => return Err(usage(&format!("gpu-check does not know \"{text}\""))),
-            }
-        }
-        Ok(request)
-    }
-}
-
-fn usage(what: &str) -> Error {
-    Error::usage(what).remedy("cargo xtask gpu-check --help")
 }
 
 /// Takes every step, whatever becomes of those before, and writes what was found.
@@ -146,11 +125,14 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     add("commit", commit(root));
     let mut environments = steps.iter().filter_map(|step| step.environment.as_ref());
-    let gpu = |it: &&Json| it.get("torch").and_then(|torch| torch.get("cuda_device")).is_some();
+    let gpu = |it: &&Value| it.get("torch").and_then(|torch| torch.get("cuda_device")).is_some();
     let environment = environments.clone().find(gpu).or_else(|| environments.next());
     let read = |path: [&str; 2]| {
         let value = environment?.get(path[0])?.get(path[1])?;
-        value.text().map(str::to_owned).or_else(|| value.number().map(|number| number.to_string()))
+        value
+            .as_str()
+            .map(str::to_owned)
+            .or_else(|| value.as_f64().map(|number| number.to_string()))
     };
     for (name, path) in [
         ("GPU", ["torch", "cuda_device"]),
@@ -164,7 +146,7 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     ] {
         add(name, read(path));
     }
-    add("rustc", environment.and_then(|it| it.get("rustc")?.text()).map(str::to_owned));
+    add("rustc", environment.and_then(|it| it.get("rustc")?.as_str()).map(str::to_owned));
     facts
 }
 
@@ -201,25 +183,4 @@ fn write(path: &Path, text: &str) -> Result<()> {
     let beside = path.with_extension("partial");
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     written.map_err(|error| Error::io("write", path, &error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_is_read() {
-        let parse = |line: &str| {
-            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            Request::parse(&words)
-        };
-        let request =
-            |output: Option<&str>, quick| Request { output: output.map(PathBuf::from), quick };
-        assert_eq!(parse(""), Ok(request(None, false)));
-        assert_eq!(parse("--quick --output a"), Ok(request(Some("a"), true)));
-        assert_eq!(parse("--output=a"), Ok(request(Some("a"), false)));
-        for line in ["--output", "--slow", "x"] {
-            assert_eq!(parse(line).expect_err(line).exit_code(), 2);
-        }
-    }
 }

@@ -1,11 +1,14 @@
 //! The page for people and the file for programs: all that it takes to mend what failed, and nothing
 //! that names the machine or its user.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Serialize;
+use serde_json::Value;
+
 use super::finding::{Finding, Verdict};
-use crate::json::Json;
 
 /// A step that was taken.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ pub struct Done {
     pub findings: Vec<Finding>,
     pub log: String,
     /// The circumstances of its first record.
-    pub environment: Option<Json>,
+    pub environment: Option<Value>,
     pub took: Duration,
 }
 
@@ -71,6 +74,26 @@ pub struct Page {
 const LINES: usize = 30;
 const LINES_OF_FILE: usize = 400;
 
+/// What gpu-check.json holds.
+#[derive(Serialize)]
+struct File {
+    version: u32,
+    quick: bool,
+    outcome: String,
+    facts: BTreeMap<&'static str, String>,
+    steps: Vec<FileStep>,
+}
+
+#[derive(Serialize)]
+struct FileStep {
+    name: &'static str,
+    proves: &'static str,
+    verdict: Verdict,
+    seconds: f64,
+    findings: Vec<Finding>,
+    log: String,
+}
+
 impl Page {
     /// `5 of 20 steps passed, 1 failed, 14 skipped`.
     pub fn outcome(&self) -> String {
@@ -108,38 +131,23 @@ impl Page {
     }
 
     pub fn json(&self) -> String {
-        let text = |text: &str| Json::Text(text.to_owned());
-        let findings = |findings: &[Finding]| {
-            let finding = |it: &Finding| {
-                Json::object([
-                    ("name", text(&it.name)),
-                    ("verdict", text(it.verdict.as_str())),
-                    ("measured", text(&it.measured)),
-                    ("expected", text(&it.expected)),
-                    ("record", it.record.clone().unwrap_or(Json::Null)),
-                ])
-            };
-            Json::List(findings.iter().map(finding).collect())
+        let step = |step: &Done| FileStep {
+            name: step.name,
+            proves: step.proves,
+            verdict: step.verdict(),
+            seconds: (step.took.as_secs_f64() * 10.0).round() / 10.0,
+            findings: step.findings.clone(),
+            log: end(&step.log, LINES_OF_FILE),
         };
-        let steps = self.steps.iter().map(|step| {
-            Json::object([
-                ("name", text(step.name)),
-                ("proves", text(step.proves)),
-                ("verdict", text(step.verdict().as_str())),
-                ("seconds", Json::Number((step.took.as_secs_f64() * 10.0).round() / 10.0)),
-                ("findings", findings(&step.findings)),
-                ("log", text(&end(&step.log, LINES_OF_FILE))),
-            ])
-        });
-        let facts = self.facts.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
-        let whole = Json::object([
-            ("version", Json::count(1)),
-            ("quick", Json::Bool(self.quick)),
-            ("outcome", text(&self.outcome())),
-            ("facts", Json::Object(facts.collect())),
-            ("steps", Json::List(steps.collect())),
-        ]);
-        self.scrubbed(format!("{whole}\n"))
+        let file = File {
+            version: 1,
+            quick: self.quick,
+            outcome: self.outcome(),
+            facts: self.facts.iter().cloned().collect(),
+            steps: self.steps.iter().map(step).collect(),
+        };
+        let text = serde_json::to_string_pretty(&file).expect("every key is text");
+        self.scrubbed(text + "\n")
     }
 
     /// Without what is private.
@@ -215,8 +223,10 @@ fn replaced(text: &str, secret: &str, instead: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(secret).filter(|_| !secret.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + secret.len()..]);
-        let whole =
-            !(after.starts_with(word) || before.ends_with(word) && secret.starts_with(word));
+        // In JSON a line begins behind `\n`, and that `n` is no part of a word.
+        let joined =
+            before.ends_with(word) && !["\\n", "\\t"].iter().any(|it| before.ends_with(it));
+        let whole = !(after.starts_with(word) || joined && secret.starts_with(word));
         out += before;
         out += if whole { instead } else { secret };
         rest = after;
@@ -247,8 +257,9 @@ mod tests {
         let folders = [("/home/me".into(), "~"), ("/home/me/clone".into(), ".")];
         let page =
             Page { quick: false, facts: vec![], steps: vec![], private: private(&folders, &names) };
-        let text = "/home/me/clone/x.rs, /home/me/y, /home/melon, gpu: gpu-check, memory by me";
-        let expected = "./x.rs, ~/y, /home/melon, HOST: gpu-check, memory by USER";
+        let text =
+            "/home/me/clone/x.rs, /home/me/y, /home/melon, gpu: gpu-check, memory by me\\nme";
+        let expected = "./x.rs, ~/y, /home/melon, HOST: gpu-check, memory by USER\\nUSER";
         assert_eq!(page.scrubbed(text.to_owned()), expected);
     }
 

@@ -12,10 +12,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use super::found::{self, Found};
 use crate::age;
 use crate::error::{Error, Result};
-use crate::json::Json;
 use crate::partial::{self, PARTIAL};
 
 const FACTS: &str = "facts.json";
@@ -29,7 +30,7 @@ pub struct Package {
 }
 
 /// What is shown of how a package was compiled.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     pub mode: String,
     pub compiler: String,
@@ -74,14 +75,12 @@ fn is_key(name: &str) -> bool {
 
 impl Facts {
     fn read(package: &Path) -> Option<Self> {
-        let facts = Json::parse(&fs::read_to_string(package.join(FACTS)).ok()?)?;
-        let facts = facts.get("compilation")?;
-        let text = |name: &str| facts.get(name)?.text().map(str::to_owned);
-        Some(Self {
-            mode: text("mode")?,
-            compiler: text("compiler")?,
-            seconds: facts.get("seconds")?.number()?,
-        })
+        #[derive(Deserialize)]
+        struct File {
+            compilation: Facts,
+        }
+        let text = fs::read_to_string(package.join(FACTS)).ok()?;
+        serde_json::from_str(&text).ok().map(|File { compilation }| compilation)
     }
 }
 

@@ -9,8 +9,11 @@ mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::age;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::partial;
@@ -19,46 +22,74 @@ use compiled::Compiled;
 use found::Found;
 use kernels::Kernels;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
-    Show(Format),
-    /// Every compiled package.
-    List(Format),
+/// What `cache` is asked for.
+#[derive(Debug, PartialEq, Eq, Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+#[derive(Debug, PartialEq, Eq, Args)]
+struct Shown {
+    /// A table for people, or JSON for programs
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+enum Action {
+    /// List each compiled package: key, mode, size, how long it took, when it was used last
+    List(Shown),
+    /// Remove what was compiled
+    ///
+    /// It is compiled again when it is needed. Nothing is removed that a process is using or making. A
+    /// libtorch or Python's torch is removed with `rm -r`, and comes back with `cargo xtask setup`;
+    /// links to it in other clones lead nowhere until then.
     Clear {
         what: Clear,
-        /// Not used for so long.
-        older_than: Option<Duration>,
+        /// Only what was not used (kernels: made) in so many days
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u64>,
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
     Table,
     Json,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Clear {
+    /// Packages of torch.compile
     Compiled,
+    /// CUDA and Triton kernels
     Kernels,
-    /// Both.
+    /// Both
     All,
 }
 
-pub fn command(request: Request) -> Result<ExitCode> {
+pub fn command(options: &Options) -> Result<ExitCode> {
     let cache = Cache::of_environment()?;
     let now = SystemTime::now();
-    match request {
-        Request::Show(Format::Table) => print!("{}", table::show(&Holdings::read(&cache)?, now)),
-        Request::Show(Format::Json) => println!("{}", json::show(&Holdings::read(&cache)?)),
-        Request::List(format) => {
+    match &options.action {
+        None => match options.shown.format {
+            Format::Table => print!("{}", table::show(&Holdings::read(&cache)?, now)),
+            Format::Json => println!("{}", json::show(&Holdings::read(&cache)?)),
+        },
+        Some(Action::List(Shown { format })) => {
             let compiled = Compiled::read(&cache.compiled())?;
             match format {
                 Format::Table => print!("{}", table::list(&compiled, now)),
                 Format::Json => println!("{}", json::list(&compiled)),
             }
         }
-        Request::Clear { what, older_than } => clear::clear(&cache, what, older_than)?,
+        Some(Action::Clear { what, older_than }) => {
+            clear::clear(&cache, *what, older_than.map(age::days))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,19 +5,39 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::{ArgAction, Args};
+use serde_json::Value;
+
 use crate::error::{Error, Result};
-use crate::json::Json;
 use crate::workspace::Workspace;
 
 /// Settings that win over every config and every `bench.yaml`, and select among the precisions and
 /// backends that one lists. Settings that are not given stay as they are there.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Overrides {
-    pub warmup: Option<u64>,
+    /// Timed iterations, 10 or more
+    #[arg(long = "iters", value_name = "N")]
     pub timed: Option<u64>,
+    /// Iterations before the timed ones
+    #[arg(long, value_name = "N")]
+    pub warmup: Option<u64>,
+    /// Of fp64, fp32, bf16, fp16, fp8, those that a bench.yaml lists: each is really run
+    #[arg(long = "precision", value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub precisions: Vec<String>,
+    /// Of cpu, cuda, those that a bench.yaml lists: really run there, or a written skip
+    #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub backends: Vec<String>,
+    /// Seed of the inputs
+    #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+}
+
+/// Which words there are, the plan knows.
+fn word(text: &str) -> std::result::Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("it takes words separated by commas"),
+        word => Ok(word.to_owned()),
+    }
 }
 
 /// What is measured.
@@ -150,7 +170,7 @@ impl std::fmt::Display for Overrides {
             let mut list = String::new();
             for word in words {
                 let comma = if list.is_empty() { "" } else { ", " };
-                write!(list, "{comma}{}", Json::Text(word.clone()))?;
+                write!(list, "{comma}{}", Value::from(word.as_str()))?;
             }
             writeln!(f, "  {key}: [{list}]")?;
         }

@@ -15,6 +15,7 @@ pub use options::Options;
 
 /// Provisions, measures, and writes the report.
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    options.check()?;
     let here = std::env::current_dir()
         .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
     let results = cargo::results(workspace)?;

@@ -3,86 +3,57 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use clap::{ArgAction, Args};
+
 use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
 
-/// The options that were given. If one is given twice the last one counts, so that an alias can be
-/// overridden.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
+    #[command(flatten)]
     pub overrides: Overrides,
-    /// The folder of the report.
+    /// Folder of the report
+    #[arg(long, value_name = "DIR", default_value = "reports")]
     pub output_dir: PathBuf,
-    /// Under which name the results are kept.
+    /// Keep the results under this name
+    #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<OsString>,
-    /// A name, or a folder with an earlier report.
+    /// Compare with a baseline's name, the folder of an earlier report, or an exported file
+    ///
+    /// Adds regressions.md: slower by 10 %, less accurate by 1e-3, improved, new, missing. For other
+    /// thresholds, without measuring again: `cargo criterion-report kernels --help`.
+    #[arg(long, value_name = "WHAT")]
     pub compare_to: Option<OsString>,
-    /// A folder of summaries.
+    /// Folder of earlier summaries, for trends, such as benchmarks/history
+    #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
-    /// What ends with exit code 1, as the report understands it.
-    pub fail_on: Option<OsString>,
-    /// Say which kernels were found.
+    /// Exit with 1 when there is any of these; all but failure need --compare-to
+    // The report's gates stand here so that a typo is found before everything is measured.
+    #[arg(
+        long,
+        value_name = "GATES",
+        value_delimiter = ',',
+        action = ArgAction::Set,
+        value_parser = [ALONE, "regression", "accuracy", "missing"]
+    )]
+    fail_on: Vec<String>,
+    /// Print first what was found, and what it expands to
+    #[arg(long, short)]
     pub verbose: bool,
-    /// A regular expression on the ids.
+    /// Only cases whose id matches this regular expression
+    ///
+    /// Ids are kernels/default/<kernel>/<device>/<implementation>/…; one expression selects several
+    /// kernels: '(poisson|saxpy)'.
     pub filter: Option<OsString>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            overrides: Overrides::default(),
-            output_dir: "reports".into(),
-            save_baseline: None,
-            compare_to: None,
-            history: None,
-            fail_on: None,
-            verbose: false,
-            filter: None,
-        }
-    }
-}
+/// The gate that compares with nothing.
+const ALONE: &str = "failure";
 
 impl Options {
-    pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Self> {
-        let mut options = Self::default();
-        let mut filter = None;
-        while let Some(word) = arguments.next() {
-            let given = Given::of(word);
-            let name = given.name.to_string_lossy().into_owned();
-            let mut value = || match &given.value {
-                Some(value) => Ok(value.clone()),
-                None => arguments.next().ok_or_else(|| usage(&format!("{name} needs a value"))),
-            };
-            match name.as_str() {
-                "--iters" => options.overrides.timed = Some(number(&name, &value()?)?),
-                "--warmup" => options.overrides.warmup = Some(number(&name, &value()?)?),
-                "--seed" => options.overrides.seed = Some(number(&name, &value()?)?),
-                "--precision" => options.overrides.precisions = words(&name, &value()?)?,
-                "--backends" => options.overrides.backends = words(&name, &value()?)?,
-                "--output-dir" => options.output_dir = value()?.into(),
-                "--save-baseline" => options.save_baseline = Some(value()?),
-                "--compare-to" => options.compare_to = Some(value()?),
-                "--history" => options.history = Some(value()?.into()),
-                "--fail-on" => options.fail_on = Some(gates(&value()?)?),
-                "--verbose" | "-v" if given.value.is_none() => options.verbose = true,
-                flag if flag.starts_with('-') => {
-                    return Err(usage(&format!("kernels does not know \"{name}\"")));
-                }
-                _ => {
-                    if let Some(before) = filter.replace(given.name) {
-                        let (one, two) = (before.display(), name);
-                        return Err(usage(&format!("two filters, \"{one}\" and \"{two}\""))
-                            .remedy(format!("one regular expression does: '({one}|{two})'")));
-                    }
-                }
-            }
-        }
-        options.filter = filter;
-        options.checked()
-    }
-
-    fn checked(self) -> Result<Self> {
+    /// Refuses what contradicts itself.
+    pub fn check(&self) -> Result<()> {
         if self.compare_to.is_some() && self.compare_to == self.save_baseline {
             let name = self.save_baseline.as_deref().unwrap_or_default().display();
             return Err(usage(&format!(
@@ -90,14 +61,12 @@ impl Options {
             ))
             .remedy("give --save-baseline and --compare-to different names"));
         }
-        let gates = self.fail_on.as_deref().unwrap_or_default().to_string_lossy();
-        let compares =
-            gates.split(',').map(str::trim).find(|gate| !gate.is_empty() && *gate != ALONE);
+        let compares = self.fail_on.iter().find(|gate| *gate != ALONE);
         if let (Some(gate), None) = (compares, &self.compare_to) {
             return Err(usage(&format!("--fail-on {gate} compares with something"))
                 .remedy("name it with --compare-to"));
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Checks that the results to compare with are there, as the report comes when everything is
@@ -137,8 +106,8 @@ impl Options {
         if let Some(history) = &self.history {
             arguments.extend(["--history".into(), absolute(here, history)]);
         }
-        if let Some(gates) = &self.fail_on {
-            arguments.extend(["--fail-on".into(), gates.clone()]);
+        if !self.fail_on.is_empty() {
+            arguments.extend(["--fail-on".into(), self.fail_on.join(",").into()]);
         }
         // Else what the run left out is missing in the comparison.
         if let Some(filter) = &self.filter {
@@ -154,62 +123,9 @@ fn is_recorded(name: &OsStr, records: &Path) -> bool {
     [name, &first].iter().any(|name| records.join(name).is_dir())
 }
 
-/// No mere name.
+/// Whether a word is a path, not a mere name.
 fn is_path(word: &OsStr) -> bool {
     Path::new(word).components().nth(1).is_some()
-}
-
-/// An argument: an option, perhaps with its value as in `--iters=30`, or a filter, which may hold any
-/// character behind the first.
-struct Given {
-    name: OsString,
-    value: Option<OsString>,
-}
-
-impl Given {
-    fn of(word: OsString) -> Self {
-        let parts =
-            word.to_str().filter(|text| text.starts_with("--")).and_then(|t| t.split_once('='));
-        match parts {
-            Some((name, value)) => Self { name: name.into(), value: Some(value.into()) },
-            None => Self { name: word, value: None },
-        }
-    }
-}
-
-fn number(option: &str, value: &OsStr) -> Result<u64> {
-    value
-        .to_str()
-        .and_then(|text| text.parse().ok())
-        .ok_or_else(|| usage(&format!("{option} is a whole number, not \"{}\"", value.display())))
-}
-
-/// Separated by commas. Which words there are, the plan knows.
-fn words(option: &str, value: &OsStr) -> Result<Vec<String>> {
-    let words: Vec<String> =
-        value.to_string_lossy().split(',').map(|word| word.trim().to_owned()).collect();
-    if words.iter().any(String::is_empty) {
-        return Err(usage(&format!(
-            "{option} takes words separated by commas, not \"{}\"",
-            value.display()
-        )));
-    }
-    Ok(words)
-}
-
-/// The gates that the report knows. They stand here so that a typo is found before everything is
-/// measured.
-const GATES: [&str; 4] = [ALONE, "regression", "accuracy", "missing"];
-/// The one that compares with nothing.
-const ALONE: &str = "failure";
-
-fn gates(value: &OsStr) -> Result<OsString> {
-    for word in words("--fail-on", value)? {
-        if !GATES.contains(&word.as_str()) {
-            return Err(usage(&format!("--fail-on takes {}, not \"{word}\"", GATES.join(", "))));
-        }
-    }
-    Ok(value.to_owned())
 }
 
 fn usage(what: &str) -> Error {

@@ -1,7 +1,11 @@
 use super::*;
+use crate::cli::{self, Command};
 
-fn parsed(line: &str) -> Result<Options> {
-    Options::parse(line.split_whitespace().map(OsString::from))
+fn parsed(line: &str) -> std::result::Result<Options, clap::Error> {
+    match cli::tests::parsed(&format!("kernels {line}"))? {
+        Command::Kernels(options) => Ok(options),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -11,8 +15,8 @@ fn every_option_is_understood() {
                --output-dir out --save-baseline main --compare-to before --history old \
                --fail-on regression,missing -v poisson";
     assert_eq!(
-        parsed(all),
-        Ok(Options {
+        parsed(all).expect("fine"),
+        Options {
             overrides: Overrides {
                 warmup: Some(3),
                 timed: Some(30),
@@ -24,47 +28,55 @@ fn every_option_is_understood() {
             save_baseline: Some("main".into()),
             compare_to: Some("before".into()),
             history: Some("old".into()),
-            fail_on: Some("regression,missing".into()),
+            fail_on: words(&["regression", "missing"]),
             verbose: true,
             filter: Some("poisson".into()),
-        })
+        }
     );
-    assert_eq!(parsed(""), Ok(Options::default()));
+    let none = parsed("").expect("fine");
+    assert_eq!(
+        (&none.overrides, none.output_dir.as_path()),
+        (&Overrides::default(), "reports".as_ref())
+    );
+    assert_eq!(none.filter, None);
     assert_eq!(parsed("a=b").expect("a filter").filter, Some("a=b".into()));
 }
 
 #[test]
 fn the_last_one_counts() {
-    let options = parsed("--iters 10 --precision fp32 --iters 50 --precision bf16").expect("fine");
+    let line = "--iters 10 --precision fp32,fp16 --fail-on missing --iters 50 --precision bf16 \
+                --fail-on failure -v -v";
+    let options = parsed(line).expect("fine");
     assert_eq!(options.overrides.timed, Some(50));
     assert_eq!(options.overrides.precisions, ["bf16"]);
+    assert_eq!(options.fail_on, ["failure"]);
 }
 
 #[test]
 fn mistakes_are_usage_errors() {
     for (line, what) in [
-        ("--iters", "--iters needs a value"),
-        ("--iters many", "--iters is a whole number, not \"many\""),
-        ("--seed -1", "--seed is a whole number, not \"-1\""),
-        (
-            "--precision fp32,,fp16",
-            "--precision takes words separated by commas, not \"fp32,,fp16\"",
-        ),
-        ("--backends=", "--backends takes words separated by commas, not \"\""),
-        (
-            "--fail-on slower",
-            "--fail-on takes failure, regression, accuracy, missing, not \"slower\"",
-        ),
+        ("--iters", "a value is required for '--iters <N>'"),
+        ("--iters many", "invalid value 'many' for '--iters <N>'"),
+        ("--seed -1", "unexpected argument '-1'"),
+        ("--precision fp32,,fp16", "'--precision <LIST>': it takes words separated by commas"),
+        ("--backends=", "'--backends <LIST>': it takes words separated by commas"),
+        ("--fail-on slower", "[possible values: failure, regression, accuracy, missing]"),
+        ("--verbose=yes", "unexpected value 'yes' for '--verbose'"),
+        ("--dry-run", "unexpected argument '--dry-run'"),
+        ("one two", "unexpected argument 'two'"),
+    ] {
+        let error = parsed(line).expect_err(line);
+        assert!(error.to_string().contains(what), "{line}: {error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+    for (line, what) in [
         ("--fail-on failure,missing", "--fail-on missing compares with something"),
-        ("--verbose=yes", "kernels does not know \"--verbose\""),
-        ("--dry-run", "kernels does not know \"--dry-run\""),
-        ("one two", "two filters, \"one\" and \"two\""),
         (
             "--save-baseline main --compare-to main",
             "this run would replace \"main\", with which it is to be compared",
         ),
     ] {
-        let error = parsed(line).expect_err(line);
+        let error = parsed(line).expect("its words are known").check().expect_err(line);
         assert_eq!((error.what(), error.exit_code()), (what, 2));
         assert!(!error.remedies().is_empty(), "{line}");
     }

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::git;
-use crate::json::Json;
 
 /// `# key: value` lines.
 #[derive(Debug, PartialEq)]
@@ -25,8 +26,9 @@ impl Header {
         };
         let read =
             |path: &[&str]| path.iter().try_fold(&environment, |value, name| value.get(name));
-        let text = |path: &[&str]| read(path).and_then(Json::text).ok_or_else(|| missing(path));
-        let number = |path: &[&str]| read(path).and_then(Json::number).ok_or_else(|| missing(path));
+        let text = |path: &[&str]| read(path).and_then(Value::as_str).ok_or_else(|| missing(path));
+        let number =
+            |path: &[&str]| read(path).and_then(Value::as_f64).ok_or_else(|| missing(path));
         let machine = format!(
             "{}, {} CPUs, {:.1} GiB, {}",
             text(&["host", "cpu_model"])?,
@@ -87,7 +89,7 @@ impl fmt::Display for Header {
 }
 
 /// The environment of the first record in the folders of baselines.
-fn environment(records: &Path) -> Result<Json> {
+fn environment(records: &Path) -> Result<Value> {
     let list = |folder: &Path| -> Result<Vec<_>> {
         let unreadable = |error| Error::io("read", folder, &error);
         let entries = fs::read_dir(folder).map_err(unreadable)?;
@@ -99,9 +101,11 @@ fn environment(records: &Path) -> Result<Json> {
         {
             let text =
                 fs::read_to_string(&file).map_err(|error| Error::io("read", &file, &error))?;
-            let record = text.lines().next().and_then(Json::parse);
-            if let Some(environment) = record.as_ref().and_then(|it| it.get("environment")) {
-                return Ok(environment.clone());
+            let line = text.lines().next().unwrap_or_default();
+            if let Ok(mut record) = serde_json::from_str::<Value>(line)
+                && let Some(environment) = record.get_mut("environment")
+            {
+                return Ok(environment.take());
             }
         }
     }

@@ -23,51 +23,34 @@ use header::Header;
 pub const RESULTS: &str = "docs/results";
 const IMAGES: &str = "docs/images";
 
-#[derive(Debug, PartialEq, Eq)]
-pub enum Request {
-    List,
-    /// Into the documents, as they are stored.
-    Documents,
-    /// Measure the results of these names; without a name, all that are not too long.
-    Measure(Vec<String>),
+/// What `results` is asked for.
+#[derive(Debug, PartialEq, Eq, clap::Args)]
+pub struct Options {
+    /// Measure these alone; without a name, all that do not take too long, about 20 minutes
+    #[arg(value_name = "NAME", value_parser = entry::parser())]
+    names: Vec<&'static Entry>,
+    /// Print names, how long each takes, and files
+    #[arg(long, exclusive = true)]
+    list: bool,
+    /// Measure nothing: only put stored results into the documents
+    #[arg(long, exclusive = true)]
+    docs: bool,
 }
 
-impl Request {
-    pub fn parse(arguments: &[OsString]) -> Result<Self> {
-        let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-        let flags: Vec<&str> =
-            words.iter().map(|it| &**it).filter(|it| it.starts_with('-')).collect();
-        match (&flags[..], words.len()) {
-            ([], _) => {
-                let names: Vec<String> = words.into_iter().map(|word| word.into_owned()).collect();
-                entry::chosen(&names)?;
-                Ok(Self::Measure(names))
-            }
-            (["--list"], 1) => Ok(Self::List),
-            (["--docs"], 1) => Ok(Self::Documents),
-            (["--list" | "--docs"], _) => {
-                Err(Error::usage(format!("results: {} stands alone", flags[0])))
-            }
-            ([flag, ..], _) => Err(Error::usage(format!("results does not know \"{flag}\""))
-                .remedy("cargo xtask results --help")),
-        }
-    }
-}
-
-pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
+pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let root = workspace.root();
-    match request {
-        Request::List => print!("{}", entry::list()),
-        Request::Documents => documents::write(root)?,
-        Request::Measure(names) => {
-            clean(root)?;
-            setup::before(workspace)?;
-            for entry in entry::chosen(names)? {
-                measure(root, entry)?;
-            }
-            documents::write(root)?;
+    if options.list {
+        print!("{}", entry::list());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !options.docs {
+        clean(root)?;
+        setup::before(workspace)?;
+        for entry in entry::chosen(&options.names) {
+            measure(root, entry)?;
         }
     }
+    documents::write(root)?;
     Ok(ExitCode::SUCCESS)
 }
 
