@@ -8,6 +8,13 @@ pub fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
     })
 }
 
+/// FNV-1a, 128 bits: for files that are found by their name alone.
+pub fn fnv1a_128(bytes: impl AsRef<[u8]>) -> u128 {
+    bytes.as_ref().iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
+        (hash ^ u128::from(*byte)).wrapping_mul((1 << 88) + 0x13b)
+    })
+}
+
 /// The hash of a text or of bytes as records hold it: 16 hexadecimal digits.
 pub(crate) fn hex(bytes: impl AsRef<[u8]>) -> String {
     format!("{:016x}", fnv1a(bytes))
@@ -18,10 +25,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_the_published_one() {
-        // Test vectors of FNV-1a, 64 bits.
+    fn the_hashes_are_the_published_ones() {
+        // Test vectors of FNV-1a.
         assert_eq!(fnv1a(""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a("foobar"), 0x8594_4171_f739_67e8);
+        assert_eq!(fnv1a_128(""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+        assert_eq!(fnv1a_128("a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+        assert_eq!(fnv1a_128("foobar"), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
     }
 
     #[test]

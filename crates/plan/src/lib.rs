@@ -34,7 +34,7 @@ pub use config::{
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load};
 pub use fusion::{FusionShape, FusionWork};
-pub use hash::fnv1a;
+pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, SkipCondition};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
