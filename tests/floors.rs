@@ -2,16 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
-/// The modules of the library from the ground up. The numbers are the floors of the house;
-/// inside a floor, too, a module imports only from those listed before it.
-const FLOORS: &[(u8, &[&str])] = &[
-    (2, &["native", "refusal", "python", "device", "inputs", "step", "threads"]),
-    (3, &["measurement", "kernels", "operators"]),
-    (4, &["compile", "recipes", "fusion", "kernel"]),
-    (5, &["models"]),
-    (6, &["verify", "workload"]),
-    (7, &["harness"]),
-];
+/// The sources of a crate, and its modules from the ground up. Inside a floor, too, a module imports
+/// only from those listed before it.
+struct House {
+    folder: &'static str,
+    lowest: usize,
+    floors: &'static [&'static [&'static str]],
+}
+
+/// What needs no torch and so stands below the library.
+const PLAN: House = House {
+    folder: "crates/plan/src",
+    lowest: 1,
+    floors: &[
+        &["words", "hash", "diagnostic", "shape"],
+        &["settings", "variant", "linears", "condition"],
+        &["fusion", "operator", "probe", "kernel"],
+        &["work", "case"],
+        &["id", "cost", "record", "config"],
+        &["expand", "build"],
+    ],
+};
+
+/// The library. Its numbers are the floors of the whole house.
+const LIBRARY: House = House {
+    folder: "src",
+    lowest: 2,
+    floors: &[
+        &["native", "refusal", "python", "device", "inputs", "step", "threads"],
+        &["measurement", "kernels", "operators"],
+        &["compile", "recipes", "fusion", "kernel"],
+        &["models"],
+        &["verify", "workload"],
+        &["harness"],
+    ],
+};
+
+impl House {
+    fn modules(&self) -> impl Iterator<Item = &'static str> {
+        self.floors.iter().flat_map(|floor| floor.iter().copied())
+    }
+
+    /// The number of each floor, and its modules.
+    fn numbered(&self) -> impl Iterator<Item = (usize, &[&'static str])> {
+        self.floors.iter().enumerate().map(|(place, floor)| (self.lowest + place, *floor))
+    }
+
+    /// How far up a module stands.
+    fn height(&self, module: &str) -> Option<usize> {
+        self.modules().position(|it| it == module)
+    }
+
+    /// The top module that a file belongs to.
+    fn module_of(&self, path: &Path) -> String {
+        let inside = path.strip_prefix(root().join(self.folder)).expect("a file of the folder");
+        let first = inside.components().next().expect("not empty").as_os_str();
+        first.to_str().expect("plain names").trim_end_matches(".rs").to_owned()
+    }
+}
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -61,19 +109,7 @@ fn without_tests(text: &str) -> String {
     code
 }
 
-/// How far up a module stands.
-fn height(module: &str) -> Option<usize> {
-    FLOORS.iter().flat_map(|(_, modules)| *modules).position(|it| *it == module)
-}
-
-/// The top module that a file of `src` belongs to.
-fn module_of(path: &Path) -> String {
-    let inside = path.strip_prefix(root().join("src")).expect("a file of src");
-    let first = inside.components().next().expect("not empty").as_os_str();
-    first.to_str().expect("plain names").trim_end_matches(".rs").to_owned()
-}
-
-/// The modules that follow `crate::`, also inside braces.
+/// The names that follow `crate::`, also inside braces.
 fn imports(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("crate::") {
@@ -81,55 +117,87 @@ fn imports(code: &str) -> Vec<String> {
         if code[..at].ends_with('$') {
             continue;
         }
+        let name = |text: &str| -> String {
+            text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
         let rest = &code[at + "crate::".len()..];
-        let group = rest.strip_prefix('{').and_then(|rest| rest.split('}').next());
-        for name in group.unwrap_or(rest).split(',') {
-            let name: String =
-                name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            found.push(name);
-            if group.is_none() {
-                break;
+        let Some(group) = rest.strip_prefix('{') else {
+            found.push(name(rest));
+            continue;
+        };
+        found.push(name(group));
+        let mut depth = 0;
+        for (at, c) in group.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => found.push(name(&group[at + 1..])),
+                _ => {}
             }
         }
     }
+    // A comma may stand before the bracket that closes a group.
+    found.retain(|name| !name.is_empty());
     found
 }
 
 #[test]
 fn every_module_has_a_floor_and_every_floor_its_modules() {
-    for file in rust_files("src") {
-        let module = module_of(&file);
-        assert!(module == "lib" || height(&module).is_some(), "{module} has no floor here");
-    }
-    for module in FLOORS.iter().flat_map(|(_, modules)| *modules) {
-        let exists = ["src/NAME", "src/NAME.rs"]
-            .iter()
-            .any(|path| root().join(path.replace("NAME", module)).exists());
-        assert!(exists, "{module} is gone");
-    }
-}
-
-#[test]
-fn imports_go_down() {
-    for file in rust_files("src") {
-        let module = module_of(&file);
-        let Some(here) = height(&module) else { continue };
-        for import in imports(&code(&file)) {
-            let Some(there) = height(&import) else { continue };
-            assert!(there <= here, "{} imports `{import}` from above", file.display());
+    for house in [PLAN, LIBRARY] {
+        for file in rust_files(house.folder) {
+            let module = house.module_of(&file);
+            let is_known = module == "lib" || house.height(&module).is_some();
+            assert!(is_known, "{}: {module} has no floor here", house.folder);
+        }
+        for module in house.modules() {
+            let folder = root().join(house.folder).join(module);
+            let exists = folder.exists() || folder.with_extension("rs").exists();
+            assert!(exists, "{}: {module} is gone", house.folder);
         }
     }
 }
 
 #[test]
+fn imports_go_down() {
+    for house in [PLAN, LIBRARY] {
+        for file in rust_files(house.folder) {
+            let Some(here) = house.height(&house.module_of(&file)) else { continue };
+            for import in imports(&code(&file)) {
+                // What `lib.rs` exports again may be of any floor.
+                let is_item = import.starts_with(|c: char| c.is_uppercase());
+                assert!(!is_item, "{}: name the module of `{import}`", file.display());
+                let Some(there) = house.height(&import) else { continue };
+                assert!(there <= here, "{} imports `{import}` from above", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_documents_show_the_floors() {
+    let read = |file| std::fs::read_to_string(root().join(file)).expect("readable");
+    let (guide, library) = (read("CONTRIBUTING.md"), read("src/lib.rs"));
+    for (number, modules) in PLAN.numbered().chain(LIBRARY.numbered()) {
+        let row = format!("{number}  {}", modules.join("  "));
+        assert!(guide.contains(&format!("\n{row}")), "CONTRIBUTING.md lacks the floor\n{row}");
+    }
+    for (number, modules) in LIBRARY.numbered() {
+        let row = format!("//! | {number} | [`{}`]", modules.join("`], [`"));
+        assert!(library.contains(&row), "src/lib.rs lacks the floor\n{row}");
+    }
+}
+
+#[test]
 fn only_the_harness_names_criterion_and_only_its_clock_loops() {
-    for file in rust_files("src") {
+    for file in rust_files(LIBRARY.folder) {
         let code = code(&file);
-        let harness = module_of(&file) == "harness";
+        let module = LIBRARY.module_of(&file);
+        let harness = module == "harness";
         assert!(harness || !code.contains("criterion::"), "{} names criterion", file.display());
         let name = file.file_name().and_then(|name| name.to_str());
         // The probes' clock is one file, too, and times no sample.
-        let may_read_a_clock = match module_of(&file).as_str() {
+        let may_read_a_clock = match module.as_str() {
             "harness" => matches!(name, Some("clock.rs" | "progress.rs")),
             // The time limit of waiting for another process, while nothing is timed.
             "compile" => name == Some("lock.rs"),
@@ -160,6 +228,8 @@ fn the_ground_floor_and_the_report_know_nothing_of_torch() {
 fn the_checks_find_what_they_look_for() {
     let code = "use crate::{harness::Session, models};\nlet x = crate::verify::sqnr();\n";
     assert_eq!(imports(code), ["harness", "models", "verify"]);
+    let nested = "use crate::{\n    a::{B, C},\n    d,\n};\nlet x = crate::e;\nf(crate::g, h);\n";
+    assert_eq!(imports(nested), ["a", "d", "e", "g"]);
     assert!(imports("$crate::harness::main()").is_empty());
     let code = "\
 use crate::a;

@@ -14,6 +14,8 @@
 //!
 //! `GOLDEN_DIR` names another folder of fixtures.
 
+#[path = "golden/compare.rs"]
+mod compare;
 #[path = "golden/fixture.rs"]
 mod fixture;
 #[path = "golden/linear.rs"]

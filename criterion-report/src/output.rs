@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::visible;
 
@@ -58,27 +58,19 @@ fn real_file(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Writes beside the file, and takes its place when all is on disk.
+/// Writes beside the file, and takes its place when all is on disk. What fails leaves nothing.
 fn replace<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = Path::new(&beside);
-    let written = fill(beside, write).and_then(|result| {
-        fs::rename(beside, file)?;
-        Ok(result)
-    });
-    if written.is_err() && beside.exists() {
-        fs::remove_file(beside)
-            .with_context(|| format!("{}: a left-over of a failed write", beside.display()))?;
-    }
-    written
-}
-
-fn fill<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let out = File::create(file)?;
-    let on_disk = out.try_clone()?;
-    let result = flushed(BufWriter::new(out), write)?;
-    on_disk.sync_all()?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    // Created as any file is, with the permissions that the umask leaves.
+    let beside = tempfile::Builder::new()
+        .prefix(&name)
+        .suffix(".tmp")
+        .make_in(folder, |path| File::create_new(path))?;
+    let result = flushed(BufWriter::new(beside.as_file()), write)?;
+    beside.as_file().sync_all()?;
+    beside.persist(file).map_err(io::Error::from)?;
     Ok(result)
 }
 

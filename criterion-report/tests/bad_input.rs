@@ -311,6 +311,19 @@ fn left_overs(folder: &Path) -> usize {
     names.filter(|name| name.to_string_lossy().ends_with(".tmp")).count()
 }
 
+#[cfg(unix)]
+#[test]
+fn a_new_file_can_be_read_by_whom_any_other_can() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = good();
+    let [written, usual] = ["results.csv", "usual"].map(|name| folder.path().join(name));
+    fs::write(&usual, "").expect("written");
+    let output = limited(folder.path(), 1000, &written);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output, folder.path()));
+    let mode = |file: &Path| fs::metadata(file).expect("a file").permissions().mode();
+    assert_eq!(mode(&written), mode(&usual));
+}
+
 #[test]
 fn a_device_is_written_to_and_stays_one() {
     let folder = good();

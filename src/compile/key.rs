@@ -39,13 +39,13 @@ impl Key {
             compiler.version.clone(),
             (*target).to_owned(),
         ];
-        let mut hash = Fnv::new();
+        let mut bytes = Vec::new();
         for part in rest.into_iter().chain(inputs) {
             // With its length, so that no text can move from one part to the next.
-            hash.update(&(part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part.into_bytes());
         }
-        Self(format!("{:032x}", hash.0))
+        Self(format!("{:032x}", plan::fnv1a_128(bytes)))
     }
 
     /// A name that a key has.
@@ -59,21 +59,6 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// FNV-1a of 128 bits.
-struct Fnv(u128);
-
-impl Fnv {
-    const fn new() -> Self {
-        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-
-    fn update(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul((1 << 88) + 0x13b);
-        }
     }
 }
 

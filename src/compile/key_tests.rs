@@ -1,18 +1,5 @@
 use super::*;
 
-fn hash(text: &str) -> u128 {
-    let mut hash = Fnv::new();
-    hash.update(text.as_bytes());
-    hash.0
-}
-
-#[test]
-fn the_hash_is_fnv_1a() {
-    assert_eq!(hash(""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
-    assert_eq!(hash("a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
-    assert_eq!(hash("foobar"), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
-}
-
 fn key(change: impl FnOnce(&mut Ingredients<'_>, &mut Vec<Input>, &mut Compiler)) -> Key {
     let mut compiler = Compiler { program: "g++".to_owned(), version: "g++ 12".to_owned() };
     let input = Input {

@@ -191,18 +191,14 @@ fn compact(path: &Path) -> io::Result<()> {
 /// leaves nothing.
 fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_folder_of(path)?;
-    let beside = path.with_extension(format!("tmp-{}", std::process::id()));
-    let write = || {
-        let mut file = File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
-        fs::rename(&beside, path)
-    };
-    let written = write();
-    if written.is_err() && beside.exists() {
-        fs::remove_file(&beside)?;
-    }
-    written
+    let folder = path.parent().unwrap_or(Path::new(""));
+    // Created as any file is, with the permissions that the umask leaves.
+    let beside = tempfile::Builder::new().make_in(folder, |path| File::create_new(path))?;
+    let mut file = beside.as_file();
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    beside.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -251,6 +247,18 @@ mod tests {
         fs::create_dir_all(path.join("inside")).unwrap();
         assert!(write_beside(&path, b"text").is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_can_be_read_by_whom_any_other_can() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let [written, usual] = ["x.json", "usual"].map(|name| folder.path().join(name));
+        write_beside(&written, b"text").unwrap();
+        fs::write(&usual, "text").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&written), mode(&usual));
     }
 
     #[test]

@@ -12,7 +12,6 @@
 //! cannot be read or written, the kernel is compiled, and a note says so.
 
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Once;
@@ -94,19 +93,18 @@ fn content(file: &[u8]) -> Option<&[u8]> {
 fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // A random number: containers that share the folder may have one process id.
-    let beside = path.with_extension(format!("partial-{:016x}", RandomState::new().hash_one(())));
-    let mut file = fs::File::create_new(&beside)?;
-    let written = file
-        .write_all(&(content.len() as u64).to_le_bytes())
-        .and_then(|()| file.write_all(&plan::fnv1a(content).to_le_bytes()))
-        .and_then(|()| file.write_all(content))
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // Nothing more can be done about it, and the first error is the one to tell.
-        drop(fs::remove_file(&beside));
-    }
-    written
+    // The name shows `cargo xtask cache` that it may be a left-over. It is random: containers that share
+    // the folder may have one process id.
+    let partial = path.with_extension("partial-");
+    let beside = tempfile::Builder::new()
+        .prefix(partial.file_name().unwrap_or_default())
+        .make_in(folder, |path| fs::File::create_new(path))?;
+    let mut file = beside.as_file();
+    file.write_all(&(content.len() as u64).to_le_bytes())?;
+    file.write_all(&plan::fnv1a(content).to_le_bytes())?;
+    file.write_all(content)?;
+    beside.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use ::libtorch::memory::total_bytes;
+use ::libtorch::processor::{CPUS, cpu_model, field, governor, numbers};
 use once_cell::sync::Lazy;
 use plan::{Cache, HostFacts};
 
 use super::page_fault;
-
-const CPUS: &str = "sys/devices/system/cpu";
 
 static HOST: Lazy<HostFacts> = Lazy::new(|| read(Path::new("/")));
 
@@ -23,7 +23,7 @@ pub fn host() -> HostFacts {
 
 /// The kernel's mode, and whether the process has opted out of it.
 fn in_this_process(mode: String, status: &str) -> String {
-    match field(status, "THP_enabled").as_deref() {
+    match field(status, "THP_enabled") {
         Some("0") => format!("{mode}, off in this process"),
         _ => mode,
     }
@@ -42,8 +42,8 @@ fn read(root: &Path) -> HostFacts {
     let text = |path: &str| fs::read_to_string(root.join(path)).ok();
     let unknown = || "unknown".to_owned();
     let line = |path: &str| text(path).as_deref().and_then(one_line);
-    let kibibytes = |value: String| value.trim_end_matches("kB").trim().parse::<u64>().ok();
-    let affinity = text("proc/self/status").and_then(|status| field(&status, "Cpus_allowed_list"));
+    let affinity = text("proc/self/status")
+        .and_then(|status| Some(field(&status, "Cpus_allowed_list")?.to_owned()));
     HostFacts {
         hostname: line("proc/sys/kernel/hostname").unwrap_or_else(unknown),
         os: format!(
@@ -58,10 +58,7 @@ fn read(root: &Path) -> HostFacts {
             .unwrap_or_else(unknown),
         cpus: std::thread::available_parallelism()
             .map_or(0, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
-        memory_bytes: text("proc/meminfo")
-            .and_then(|meminfo| field(&meminfo, "MemTotal"))
-            .and_then(kibibytes)
-            .map_or(0, |kibibytes| kibibytes * 1024),
+        memory_bytes: text("proc/meminfo").and_then(|meminfo| total_bytes(&meminfo)).unwrap_or(0),
         numa_nodes: numa_nodes(&root.join("sys/devices/system/node")),
         governor: affinity.as_deref().and_then(|cpus| governor(&root.join(CPUS), cpus)),
         turbo: turbo(&root.join(CPUS)),
@@ -80,23 +77,6 @@ fn pretty_name(os_release: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// ARM's cores have no name there, only numbers.
-fn cpu_model(cpuinfo: &str) -> Option<String> {
-    let arm = || {
-        let (maker, part) = (field(cpuinfo, "CPU implementer")?, field(cpuinfo, "CPU part")?);
-        Some(format!("ARM implementer {maker}, part {part}"))
-    };
-    field(cpuinfo, "model name").or_else(arm)
-}
-
-/// The value of a line `name : value`.
-fn field(text: &str, name: &str) -> Option<String> {
-    text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == name).then(|| value.trim().to_owned())
-    })
-}
-
 fn one_line(text: &str) -> Option<String> {
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
@@ -112,29 +92,6 @@ fn numa_nodes(folder: &Path) -> Option<u32> {
         |name: &str| name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok());
     let count = names.filter(|name| name.to_str().is_some_and(is_node)).count();
     u32::try_from(count).ok().filter(|count| *count > 0)
-}
-
-/// The governor of the CPUs in `list`; several, comma-separated, where they differ.
-fn governor(folder: &Path, list: &str) -> Option<String> {
-    let mut governors: Vec<String> = numbers(list)
-        .filter_map(|cpu| {
-            let file = folder.join(format!("cpu{cpu}/cpufreq/scaling_governor"));
-            one_line(&fs::read_to_string(file).ok()?)
-        })
-        .collect();
-    governors.sort();
-    governors.dedup();
-    (!governors.is_empty()).then(|| governors.join(","))
-}
-
-/// The numbers of a list as Linux writes it: `0-3,8`.
-fn numbers(list: &str) -> impl Iterator<Item = u32> {
-    list.split(',')
-        .filter_map(|part| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-        })
-        .flatten()
 }
 
 /// The cores that the process may run on, each once however many threads it has; `None` where the
@@ -338,36 +295,10 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_listed_as_linux_does() {
-        assert_eq!(numbers("0-3,8").collect::<Vec<_>>(), [0, 1, 2, 3, 8]);
-        assert_eq!(numbers("5\n").collect::<Vec<_>>(), [5]);
-        assert_eq!(numbers("").count(), 0);
-    }
-
-    #[test]
-    fn governors_that_differ_are_all_named() {
-        let root = machine(&[
-            ("cpu0/cpufreq/scaling_governor", "schedutil\n"),
-            ("cpu1/cpufreq/scaling_governor", "performance\n"),
-        ]);
-        assert_eq!(governor(root.path(), "0-1").as_deref(), Some("performance,schedutil"));
-        assert_eq!(governor(root.path(), "2"), None);
-    }
-
-    #[test]
     fn intel_says_when_turbo_is_off() {
         for (value, turbo_on) in [("0\n", Some(true)), ("1\n", Some(false)), ("?\n", None)] {
             assert_eq!(turbo(machine(&[("intel_pstate/no_turbo", value)]).path()), turbo_on);
         }
-    }
-
-    #[test]
-    fn a_processor_has_a_name_or_numbers() {
-        let arm =
-            "processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x1\nCPU part\t: 0xd40\n";
-        assert_eq!(cpu_model(arm).as_deref(), Some("ARM implementer 0x41, part 0xd40"));
-        assert_eq!(cpu_model("model name\t: A\nCPU part\t: 1\n").as_deref(), Some("A"));
-        assert_eq!(cpu_model("processor\t: 0\n"), None);
     }
 
     #[test]

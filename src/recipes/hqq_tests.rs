@@ -1,23 +1,12 @@
 //! The solver against torchao's own numbers, and where groups are extreme.
 
-use std::path::{Path, PathBuf};
-
-use safetensors::SafeTensors;
 use tch::{Device, Kind, Tensor};
 
 use super::*;
+use fixture::Fixture;
 
-/// Tensor `name` of a fixture, float32 or bfloat16.
-fn tensor(file: &SafeTensors<'_>, name: &str) -> Tensor {
-    let view = file.tensor(name).unwrap();
-    let kind = match view.dtype() {
-        safetensors::Dtype::F32 => Kind::Float,
-        safetensors::Dtype::BF16 => Kind::BFloat16,
-        other => panic!("{name}: {other:?}"),
-    };
-    let size: Vec<i64> = view.shape().iter().map(|&size| size as i64).collect();
-    Tensor::from_data_size(view.data(), &size, kind)
-}
+#[path = "../../tests/golden/fixture.rs"]
+mod fixture;
 
 fn largest(tensor: &Tensor) -> f64 {
     tensor.abs().max().double_value(&[])
@@ -25,37 +14,28 @@ fn largest(tensor: &Tensor) -> f64 {
 
 #[test]
 fn zeros_and_scales_before_rounding_are_torchaos() {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let elsewhere = std::env::var_os("GOLDEN_DIR").map(PathBuf::from);
-    let folder = elsewhere.as_deref().unwrap_or(&own);
-    let paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let (mut float, mut half) = (0, 0);
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|it| it == "safetensors")) {
-        let bytes = std::fs::read(path).unwrap();
-        let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
-        let metadata = header.metadata().as_ref().unwrap();
-        let Some(dtype) = metadata.get("hqq_solver_dtype") else { continue };
+    for fixture in Fixture::every() {
+        let Some(dtype) = fixture.find_text("hqq_solver_dtype") else { continue };
         let solver = if dtype.starts_with("float16") { Kind::Half } else { Kind::Float };
         *(if solver == Kind::Half { &mut half } else { &mut float }) += 1;
 
-        let file = SafeTensors::deserialize(&bytes).unwrap();
-        let (group, bits) =
-            (metadata["group_size"].parse().unwrap(), metadata["qmax"].parse::<u8>().unwrap());
-        let bits = u8::try_from(bits.count_ones()).unwrap();
-        let found = solve(&tensor(&file, "weight"), group, bits, solver).unwrap();
+        let group = fixture.text("group_size").parse().unwrap();
+        let bits = fixture.text("qmax").parse::<u8>().unwrap().count_ones();
+        let bits = u8::try_from(bits).unwrap();
+        let found = solve(fixture.tensor("weight"), group, bits, solver).unwrap();
         assert_eq!((found.scale.kind(), found.zero.kind()), (solver, solver));
-        let inverse = tensor(&file, "hqq_scale").to_kind(solver).reciprocal();
-        assert!(found.scale.equal(&inverse), "{}", path.display());
-        let zero = tensor(&file, "hqq_zero");
+        let inverse = fixture.tensor("hqq_scale").to_kind(solver).reciprocal();
+        assert!(found.scale.equal(&inverse), "{fixture}");
+        let zero = fixture.tensor("hqq_zero");
         // The mean of a group depends on the order of its sum.
         let limit = if solver == Kind::Half { 1e-3 } else { 2e-7 };
-        let off = largest(&((found.zero.to_kind(Kind::Float) - &zero) / zero.abs().clamp_min(1.0)));
-        assert!(off <= limit, "{}: {off}", path.display());
+        let off = largest(&((found.zero.to_kind(Kind::Float) - zero) / zero.abs().clamp_min(1.0)));
+        assert!(off <= limit, "{fixture}: {off}");
     }
     // Another folder may hold fewer families.
     let complete = float > 0 && half > 0;
-    assert!(complete || elsewhere.is_some(), "{float} float32 and {half} float16 fixtures");
+    assert!(complete || Fixture::elsewhere(), "{float} float32 and {half} float16 fixtures");
 }
 
 #[test]

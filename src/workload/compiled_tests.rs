@@ -13,7 +13,7 @@ use plan::{
 
 use super::*;
 use crate::workload::testing::{case, work_mut};
-use crate::workload::{eager, preflight, prepare};
+use crate::workload::{eager, matrix_tests, preflight, prepare};
 
 const MODE: CompileMode = CompileMode::Default;
 
@@ -100,16 +100,17 @@ fn variants() -> Vec<Variant> {
         .collect()
 }
 
-/// All that is refused of a recipe on a CPU, in these words.
+/// The words in which a recipe is refused on a CPU: those of its eager form, else those of the tracer.
 fn constraint(case: &Case) -> Option<&'static str> {
     let work = case.work.model().expect("a model's");
-    match (work.variant.recipe, work.variant.sparsity) {
+    let eager = matrix_tests::constraint(case);
+    eager.or(match (work.variant.recipe, work.variant.sparsity) {
         // A kernel of this project packs or multiplies, which the tracer does not see.
         (_, Some(Sparsity::SemiSparse)) | (Recipe::Gemlitewo { .. } | Recipe::Fp6, _) => {
             Some("this step cannot be traced: it reads what no operation of libtorch has written")
         }
         _ => None,
-    }
+    })
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn models(dtype: Dtype) -> Vec<ModelKind> {
 }
 
 /// All that is refused at [`shape`]: the words of the constraint; none where the case has to pass.
-fn constraint(case: &Case) -> Option<&'static str> {
+pub fn constraint(case: &Case) -> Option<&'static str> {
     let (cuda, bfloat16) = (case.device == Device::Cuda, case.dtype == Dtype::BFloat16);
     let sparse = work(case).variant.sparsity == Some(Sparsity::SemiSparse);
     match work(case).variant.recipe {

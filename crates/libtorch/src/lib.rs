@@ -1,9 +1,12 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
-//! that everything here is made for, which Python compiles, and child processes with a time limit.
+//! that everything here is made for, which Python compiles, child processes with a time limit, and what Linux
+//! says of memory and processor.
 //!
 //! It builds in a second: `xtask` asks before libtorch is there, the shim's build script after.
 
 pub mod child;
+pub mod memory;
+pub mod processor;
 mod python;
 
 use std::ffi::OsString;

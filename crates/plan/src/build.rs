@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::case::Plan;
-use crate::config::{Config, Diagnostic, Diagnostics, KernelSuite, Suite, shape_set};
+use crate::config::{Config, KernelSuite, Suite, shape_set};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expand::{expand, read};
 use crate::kernel::code;
 use crate::words::Mode;

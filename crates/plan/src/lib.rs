@@ -9,8 +9,10 @@ mod case;
 mod condition;
 mod config;
 pub mod cost;
+mod diagnostic;
 mod expand;
 pub mod fusion;
+mod hash;
 mod id;
 mod kernel;
 mod linears;
@@ -26,21 +28,23 @@ mod work;
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use condition::{Condition, ConditionError, Fact, FactValue, Kind};
 pub use config::{
-    CalibrationParams, Config, Diagnostic, Diagnostics, FusionParams, KernelSuite, ModelParams,
-    ModelSuite, OperatorParams, Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite, OperatorParams,
+    Suite, yaml,
 };
+pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load};
 pub use fusion::{FusionShape, FusionWork};
-pub use id::{MAX_ID, MAX_PART, case_id, fnv1a};
-pub use kernel::{KernelFacts, KernelTolerances, KernelWork, SkipCondition};
+pub use hash::{fnv1a, fnv1a_128};
+pub use id::{MAX_ID, MAX_PART, case_id};
+pub use kernel::{KernelTolerances, KernelWork, SkipCondition};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use operator::{OperatorShape, OperatorWork, Traffic};
 pub use probe::ProbeWork;
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
-    Energy, Environment, Gate, HostFacts, LastSample, Latency, Measures, Memory, Outcome, Pair,
-    Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop, TorchFacts, Utilization,
-    Weights,
+    Energy, Environment, Gate, HostFacts, KernelFacts, LastSample, Latency, Measures, Memory,
+    Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop, TorchFacts,
+    Utilization, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::Document;
 use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
@@ -14,6 +13,7 @@ use super::problem_size::{self, ProblemSize};
 use super::selection::Selection;
 use super::yaml;
 use crate::condition::{Condition, ConditionError, Kind};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::field::{Field, FieldType};
 use crate::kernel::{Kernel, SkipCondition};
 use crate::settings::Settings;

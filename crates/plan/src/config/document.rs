@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
 
-use super::diagnostic::{Diagnostic, Diagnostics, Found};
 use super::node::Node;
 use super::positions::Positions;
 use super::yaml;
 use crate::case::MOST_CASES;
+use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {

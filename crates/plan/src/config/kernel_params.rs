@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::bench_params::{self, KernelParams, Override};
-use super::diagnostic::{Diagnostic, Diagnostics};
 use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::top;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::{Kernel, discovery};
 
 /// What a config of kernels says, and what it finds; what each kernel is, its own folder says.

@@ -6,7 +6,6 @@
 mod bench_params;
 mod calibration_params;
 mod compile_key;
-mod diagnostic;
 mod document;
 mod fusion_params;
 mod json;
@@ -27,14 +26,13 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
-pub(crate) use diagnostic::Found;
-pub use diagnostic::{Diagnostic, Diagnostics};
 pub use fusion_params::FusionParams;
 pub use kernel_params::KernelSuite;
 pub use model_params::{ModelParams, ModelSuite};
 pub use operator_params::OperatorParams;
 
-use crate::id;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::hash;
 use crate::words::Mode;
 use document::Document;
 use node::{Fields, Node};
@@ -104,7 +102,7 @@ impl Config {
 
     fn parse_in(file: &Path, text: &str, package: &Path) -> Result<Self, Diagnostics> {
         let stem = stem(file)?;
-        let hash = format!("{:016x}", id::fnv1a(text));
+        let hash = hash::hex(text);
         Document::read(file, text, |node| read_top(node, file, package, stem, hash))
     }
 }

@@ -4,10 +4,10 @@ use std::str::FromStr;
 
 use serde_yaml::{Number, Value};
 
-use super::diagnostic::Diagnostic;
 use super::document::Document;
 use super::positions::join;
 use super::yaml;
+use crate::diagnostic::Diagnostic;
 use crate::words::{Dtype, UnknownWord, closest};
 
 /// A value of the document and the path that leads to it.

@@ -1,7 +1,9 @@
 //! The cost of a case, by formula. Each formula has its one home here or beside the noun it is about,
-//! and a worked example in its tests.
+//! and a worked example beside it or in `tests/costs.rs`.
 
+mod fusion;
 mod model;
+mod operator;
 mod probe;
 
 use crate::case::{Case, Role};
@@ -9,6 +11,7 @@ use crate::linears::output_size;
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device};
 use crate::work::Work;
+pub use fusion::Operation;
 
 /// Fewest samples of a case: criterion takes no fewer.
 pub const MIN_SAMPLES: u64 = 10;
@@ -154,6 +157,3 @@ pub fn seconds(case: &Case) -> f64 {
         Role::Candidate => own + sampling,
     }
 }
-
-#[cfg(test)]
-mod tests;

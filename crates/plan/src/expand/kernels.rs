@@ -2,7 +2,8 @@
 
 use super::{Common, Expansion, product};
 use crate::case::{Case, Role};
-use crate::config::{Config, Diagnostic, KernelParams};
+use crate::config::{Config, KernelParams};
+use crate::diagnostic::Diagnostic;
 use crate::id;
 use crate::kernel::size_text::size_text;
 use crate::kernel::{KernelWork, digest};

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::case::{Case, Group, MOST_CASES, Plan, Role};
-use crate::config::{Config, Diagnostic, Diagnostics, Found, Suite};
+use crate::config::{Config, Suite};
+use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 use crate::id;
 use crate::settings::{Profiling, Settings};
 use crate::words::{CompileMode, Device, Dtype};

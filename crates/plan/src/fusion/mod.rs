@@ -1,10 +1,5 @@
-//! A fusion case: a pattern at a size, run one way; and what it costs, by formula.
+//! A fusion case: a pattern at a size, run one way.
 
-mod attention;
-mod conv;
-mod cost;
-mod formulas;
-mod linear;
 mod sizes;
 
 use std::fmt;
@@ -13,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::{CompileMode, FusionVariant, MemoryFormat, Pattern, PatternFamily};
 
-pub use formulas::Operation;
 pub use sizes::sizes;
 
 /// The size of a pattern's inputs, in its family's own dimensions.

@@ -35,5 +35,17 @@ fn contiguous(b: u64, i: u64, o: u64, s: u64) -> FusionShape {
 }
 
 #[cfg(test)]
-#[path = "sizes_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_sizes_are_the_first_of_the_full_ones() {
+        for &family in PatternFamily::ALL {
+            let (full, quick) = (sizes(family, SizeSet::Full), sizes(family, SizeSet::Quick));
+            assert_eq!((full.len(), &full[..2]), (3, &quick[..]), "{family}");
+        }
+        let of_attention = sizes(PatternFamily::Attention, SizeSet::Full);
+        assert_eq!(of_attention[2].to_string(), "8x512x64", "one head, not causal");
+        assert_eq!(sizes(PatternFamily::Conv, SizeSet::Full)[0].to_string(), "1x64x64x56");
+    }
+}

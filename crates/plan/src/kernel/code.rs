@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::Kernel;
 use super::source::{Arguments, Form, Function, Source};
-use crate::config::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Files of one folder share their helpers, each as a module of its own.
 const SHARED: &str =

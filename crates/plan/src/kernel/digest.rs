@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::discovery::Found;
-use crate::config::{Diagnostic, Diagnostics};
-use crate::id::fnv1a;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::hash;
 
 /// The hash of `config`, the hash of a config's text, and `files`, the hash by [`of_files`]. It is as
 /// long as each of them.
 pub(crate) fn with_files(config: &str, files: &str) -> String {
-    format!("{:016x}", fnv1a(format!("{config}{files}")))
+    hash::hex(format!("{config}{files}"))
 }
 
 /// The hash of the names and texts of the kernel's files, its helpers and its `bench.yaml`: 16
@@ -28,7 +28,7 @@ pub(crate) fn of_files(found: &Found) -> Result<String, Diagnostics> {
         bytes.extend((text.len() as u64).to_le_bytes());
         bytes.extend(text);
     }
-    Ok(format!("{:016x}", fnv1a(bytes)))
+    Ok(hash::hex(bytes))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Diagnostics> {

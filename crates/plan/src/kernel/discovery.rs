@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::config::Diagnostic;
+use crate::diagnostic::Diagnostic;
 use crate::kernel::KernelWork;
 
 /// What a file's or folder's name begins with that holds no kernel.

@@ -6,7 +6,7 @@ use super::digest;
 use super::discovery::Found;
 use super::field::Field;
 use super::source::Source;
-use crate::config::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// A kernel whose files fit.
 #[derive(Debug, Clone, PartialEq)]

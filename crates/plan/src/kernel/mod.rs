@@ -1,5 +1,4 @@
-//! A kernel of the author's own: its files, what a case of it runs, and what a run finds out about
-//! it.
+//! A user's kernel: its files, and what a case of it runs.
 
 pub(crate) mod code;
 pub(crate) mod digest;
@@ -14,7 +13,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::record::Stat;
 pub(crate) use files::Kernel;
 
 /// What a kernel case runs: one file of Rust, at one problem size.
@@ -69,22 +67,4 @@ pub struct SkipCondition {
     pub check: Option<String>,
     /// The author's own words.
     pub reason: String,
-}
-
-/// What a run finds out about a kernel; in its record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KernelFacts {
-    /// The whole problem size, the kernel's own defaults included.
-    pub problem_size: BTreeMap<String, Value>,
-    /// Floating-point operations of a step, where the kernel says.
-    pub flops: Option<u64>,
-    /// Bytes that a step has to move, where the kernel says.
-    pub bytes: Option<u64>,
-    /// Whether the output was compared with a reference.
-    pub has_reference: bool,
-    /// Largest standard deviation (population) of an element of the output over `runs` runs on the
-    /// same input: 0 where every run gives the same bits.
-    pub determinism_std: Option<Stat>,
-    /// Runs that it is over.
-    pub runs: u64,
 }

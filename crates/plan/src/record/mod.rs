@@ -5,6 +5,7 @@ mod accuracy;
 mod check;
 mod compilation;
 mod environment;
+mod kernel;
 mod measures;
 mod memory;
 mod outcome;
@@ -19,6 +20,7 @@ pub use accuracy::{Accuracy, Agreement, Gate, Stat};
 pub use check::{Check, CheckStatus};
 pub use compilation::Compilation;
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
+pub use kernel::KernelFacts;
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use memory::{Memory, StepMemory};
 pub use outcome::Outcome;
@@ -26,7 +28,6 @@ pub use pair::{Pair, Stop};
 pub use weights::Weights;
 
 use crate::case::Case;
-use crate::kernel::KernelFacts;
 
 /// The last sample that criterion took of a case. It equals the last pair of `sample.json`
 /// exactly when the estimates on disk come from this run.

@@ -1,11 +1,11 @@
 //! The system: its kind, its C library, its memory.
 
-use std::fs;
 use std::process::Command;
 
 use super::check::Check;
 use crate::ask::first_line;
 use crate::size;
+use ::libtorch::memory::Memory;
 
 /// What a wheel of torch exists for whose threads are those of GCC's OpenMP, as the shim needs it.
 const SYSTEMS: [(&str, &str); 2] = [("linux", "x86_64"), ("linux", "aarch64")];
@@ -56,17 +56,9 @@ fn judge_glibc(text: &str) -> Check {
 const COMFORTABLE_MEMORY: u64 = 4_000_000_000;
 
 pub fn memory() -> Check {
-    let Some((total, available)) =
-        fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_memory(&text))
-    else {
+    let Some(Memory { total, available, limit }) = Memory::read() else {
         return Check::skipped("memory", "no /proc/meminfo to read");
     };
-    // A container sees the memory of its host, and gets this much of it.
-    let limit = ["memory.max", "memory/memory.limit_in_bytes"]
-        .into_iter()
-        .filter_map(|file| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok())
-        .find_map(|text| text.trim().parse::<u64>().ok())
-        .filter(|limit| *limit < total);
     let mut found = format!("{}, {} available", size::human(total), size::human(available));
     if let Some(limit) = limit {
         found += &format!(", limited to {}", size::human(limit));
@@ -80,14 +72,6 @@ pub fn memory() -> Check {
     } else {
         Check::ok("memory", found)
     }
-}
-
-fn parse_memory(text: &str) -> Option<(u64, u64)> {
-    let value = |key: &str| {
-        let line = text.lines().find(|line| line.starts_with(key))?;
-        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
-    };
-    Some((value("MemTotal:")?, value("MemAvailable:")?))
 }
 
 #[cfg(test)]
@@ -105,12 +89,5 @@ mod tests {
         ] {
             assert_eq!(judge_glibc(text).mark(), mark, "{text}");
         }
-    }
-
-    #[test]
-    fn memory_is_read_in_kibibytes() {
-        let text = "MemTotal:        2048 kB\nMemFree: 1 kB\nMemAvailable:    1024 kB\n";
-        assert_eq!(parse_memory(text), Some((2_097_152, 1_048_576)));
-        assert_eq!(parse_memory("MemTotal: 2048 kB\n"), None);
     }
 }

@@ -1,10 +1,12 @@
 //! The processor: model, cores, and the instructions on which quantized kernels depend.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use super::check::Check;
 use crate::ask::first_line;
+use ::libtorch::processor::{self, CPUS, cpu_model, field};
 
 /// Their names in Linux.
 const X86: [&str; 8] = [
@@ -26,12 +28,12 @@ pub fn check() -> Vec<Check> {
             Check::skipped("instructions", "no /proc/cpuinfo to read"),
         ];
     };
-    let model = field(&text, "model name").unwrap_or("model unknown");
+    let model = cpu_model(&text).unwrap_or_else(|| "model unknown".to_owned());
     let flags = field(&text, "flags").or_else(|| field(&text, "Features")).unwrap_or_default();
     vec![
         Check::ok("processor", format!("{model}, {}", cores())),
         instructions(flags),
-        governor(fs::read_to_string(GOVERNOR).ok().as_deref().map(str::trim)),
+        governor(governor_here().as_deref()),
     ]
 }
 
@@ -46,13 +48,6 @@ fn model_by_sysctl() -> String {
     let mut sysctl = Command::new("sysctl");
     sysctl.args(["-n", "machdep.cpu.brand_string"]);
     first_line(sysctl).unwrap_or_else(|_| "model unknown".to_owned())
-}
-
-fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then(|| value.trim())
-    })
 }
 
 /// Without a dot product of bytes, oneDNN multiplies u8 by s8 with an instruction that saturates at 16
@@ -74,7 +69,11 @@ fn instructions(flags: &str) -> Check {
     }
 }
 
-const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+/// The governor of the CPUs that may be used.
+fn governor_here() -> Option<String> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    processor::governor(&Path::new("/").join(CPUS), field(&status, "Cpus_allowed_list")?)
+}
 
 fn governor(governor: Option<&str>) -> Check {
     match governor {
@@ -104,14 +103,6 @@ mod tests {
         ] {
             assert_eq!(instructions(flags).mark(), mark, "{flags}");
         }
-    }
-
-    #[test]
-    fn fields_are_found_by_their_whole_name() {
-        let text = "model\t\t: 143\nmodel name\t: A Processor @ 2 GHz\nflags\t\t: fpu avx2\n";
-        assert_eq!(field(text, "model name"), Some("A Processor @ 2 GHz"));
-        assert_eq!(field(text, "flags"), Some("fpu avx2"));
-        assert_eq!(field(text, "Features"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use syn::spanned::Spanned;
 
-use crate::config::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::field::Field;
 pub(crate) use function::{Arguments, Function};
 pub(crate) use implementation::Implementation;

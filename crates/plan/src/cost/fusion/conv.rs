@@ -1,9 +1,9 @@
 //! Patterns around a convolution of `x [b, i, s, s]` with filters `[o, i, 3, 3]`, which keeps height
 //! and width. How images lie in memory changes no count.
 
-use super::KERNEL_SIZE;
 use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
 use crate::cost::product;
+use crate::fusion::KERNEL_SIZE;
 use crate::words::{Device, Dtype, FusionVariant, Pattern};
 
 /// Vectors of `o` elements that batch normalization reads: weight, bias, mean, variance.

@@ -1,11 +1,13 @@
 //! Devices: which of them this machine and this libtorch have.
 
-mod memory;
-
-pub use memory::available_bytes;
-
 use crate::native;
 use crate::refusal::Refusal;
+
+/// Bytes of host memory that the process may still take without swapping; `None` where the system does
+/// not say (not Linux).
+pub fn available_bytes() -> Option<u64> {
+    Some(::libtorch::memory::Memory::read()?.available)
+}
 
 /// The tch device of a plan's device, or why it is not here and what would mend that.
 ///

@@ -1,7 +1,7 @@
 //! The memory that an operator case takes.
 
-use super::OperatorWork;
-use crate::cost::{COMPARED_BYTES, REFERENCE_ELEMENTS, product};
+use super::{COMPARED_BYTES, REFERENCE_ELEMENTS, product};
+use crate::operator::OperatorWork;
 use crate::words::{Dtype, Implementation};
 
 /// Bytes of the inputs of one gate, in float64, and of what is computed from them: a dozen tensors of

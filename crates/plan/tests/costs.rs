@@ -1,18 +1,20 @@
-//! Worked examples.
+//! Costs of cases: worked examples of the formulas.
 
 use std::path::Path;
 
-use super::*;
-use crate::settings::Threads;
-use crate::words::{Dtype, Probe};
-use crate::{Config, ModelWork, ProbeWork, expand};
+use plan::cost::{flops, host_bytes, memory_bytes, moved_bytes, seconds};
+use plan::{Case, Config, Device, Dtype, ModelWork, Probe, ProbeWork, Role, Threads, Work, expand};
+
+fn cases(text: &str) -> Vec<Case> {
+    let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
+    expand(&[config]).expect("a valid plan").groups.remove(0).cases
+}
 
 fn first_case(model: &str, shape: &str) -> Case {
-    let text = format!(
+    cases(&format!(
         "model_params:\n  - model_type: {model}\n    matrix_shapes:\n      - name: custom\n        shapes: [{shape}]\n"
-    );
-    let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
-    expand(&[config]).expect("a valid plan").groups.remove(0).cases.remove(0)
+    ))
+    .remove(0)
 }
 
 fn model(case: &Case) -> &ModelWork {
@@ -31,8 +33,7 @@ fn flops_of_the_worked_examples() {
 #[test]
 fn the_memory_estimate_covers_what_is_surely_needed() {
     let text = "quantization_config_recipe_names: [int8wo]\nmodel_params: { matrix_shapes: [{ name: custom, shapes: [[1024, 8192, 8192]] }] }";
-    let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
-    let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+    let cases = cases(text);
     let (baseline, int8wo) = (memory_bytes(&cases[0]), memory_bytes(&cases[1]));
     let weight = 8192 * 8192 * 2;
     assert!(baseline > 3 * weight, "float32 and bfloat16 at once");
@@ -47,8 +48,7 @@ fn beyond_the_fixed_part(recipe: &str, sparsity: &str) -> u64 {
          sparsity_config_recipe_names: [{sparsity}]\n\
          model_params: {{ matrix_shapes: [{{ name: custom, shapes: [[1, 4096, 4096]] }}] }}"
     );
-    let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
-    let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+    let cases = cases(&text);
     let case =
         cases.iter().find(|case| !model(case).variant.packed && case.role == Role::Candidate);
     // The input's 8192 bytes, and the bounds of the reference: 16 bytes per weight and activation.
@@ -86,8 +86,7 @@ fn the_kernel_on_cuda_takes_padded_weights() {
             "quantization_config_recipe_names: [{recipe}]\n\
              model_params: {{ device: {device}, matrix_shapes: [{{ name: custom, shapes: [[1, {k}, 4096]] }}] }}"
         );
-        let config = Config::parse(Path::new("test.yml"), &text).expect("a valid config");
-        memory_bytes(&expand(&[config]).expect("a valid plan").groups[0].cases[1])
+        memory_bytes(&cases(&text)[1])
     };
     let input = |k: u64| 2 * k;
     let padded = memory("int4wo-64", "cuda", 1280) - input(1280);
@@ -101,8 +100,7 @@ fn a_step_may_take_more_than_building() {
     // 2^24 rows: 128 elements of each go in or come out, with 16 bytes against 4 + 2·2.
     let text = "quantization_config_recipe_names: [float8dq-row]\n\
                 model_params: { matrix_shapes: [{ name: custom, shapes: [[16777216, 64, 64]] }] }";
-    let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
-    let cases = expand(&[config]).expect("a valid plan").groups.remove(0).cases;
+    let cases = cases(text);
     let activations = (1 << 24) * (64 + 64);
     let float8 = memory_bytes(&cases[1]) - memory_bytes(&cases[0]);
     let bfloat16_weights = 64 * 64 * 2;
@@ -165,10 +163,6 @@ fn a_preallocated_output_is_held_beside_the_rest() {
 
 #[test]
 fn a_compiled_case_costs_what_its_eager_twin_does_and_an_output() {
-    let cases = |text: &str| {
-        let config = Config::parse(Path::new("test.yml"), text).expect("a valid config");
-        expand(&[config]).expect("a valid plan").groups.remove(0).cases
-    };
     for (text, output) in [
         (
             "quantization_config_recipe_names: [int8wo]\npacked: false\nmodel_params: { compile: \
@@ -204,7 +198,7 @@ fn a_compiled_case_costs_what_its_eager_twin_does_and_an_output() {
             let eager = Case { role: compiled.role, ..eager.clone() };
             assert_eq!(seconds(compiled), seconds(&eager), "{id}");
         }
-        assert!(cases.len() > 1 && cases.len() % 2 == 0, "{}", cases.len());
+        assert!(cases.len() > 1 && cases.len().is_multiple_of(2), "{}", cases.len());
     }
 }
 

@@ -8,13 +8,19 @@
 //! to fit the cache: it, too, reads its input once. Beyond that, caches are not in it: a small
 //! intermediate result is counted though it may never reach memory.
 
-use super::attention::Attention;
-use super::conv::Conv;
-use super::formulas::{Formulas, Operation, sum};
-use super::linear::Linear;
-use super::{FusionShape, FusionWork};
-use crate::cost::{COMPARED_BYTES, REFERENCE_BYTES, REFERENCE_ROWS, product};
+mod attention;
+mod conv;
+mod formulas;
+mod linear;
+
+use super::{COMPARED_BYTES, REFERENCE_BYTES, REFERENCE_ROWS, product};
+use crate::fusion::{FusionShape, FusionWork};
 use crate::words::{Device, Dtype, FusionVariant};
+use attention::Attention;
+use conv::Conv;
+pub use formulas::Operation;
+use formulas::{Formulas, sum};
+use linear::Linear;
 
 /// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. Where the pattern lacks
 /// the variant, or the size is of another family, there is nothing to run: operations and bytes are
@@ -200,5 +206,6 @@ fn referred(formulas: &dyn Formulas) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "cost_tests.rs"]
+mod published_tests;
+#[cfg(test)]
 mod tests;

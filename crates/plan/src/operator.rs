@@ -1,7 +1,5 @@
-//! An operator case: a function at a size, computed by one of its implementations; and what it costs,
-//! by formula.
-
-mod cost;
+//! An operator case: a function at a size, computed by one of its implementations; and what a step
+//! moves and computes, by formula.
 
 use std::fmt;
 
