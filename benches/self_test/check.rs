@@ -15,7 +15,7 @@ pub struct Check {
 /// How findings are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Lines of text for people.
     #[default]
     Text,
     /// A JSON object per line.

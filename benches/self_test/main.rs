@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use check::{Check, Format};
 use options::Options;
 
-/// In the order in which they run; those of a GPU come after them.
+/// They run in this order; those of a GPU come after them.
 const CHECKS: &[Check] = &[
     overhead::CHECK,
     known::CHECK,

@@ -46,7 +46,7 @@ pub fn child() -> ExitCode {
     report(&visible().unwrap_or_else(|error| vec![Finding::error("its devices", error)]))
 }
 
-/// Each device alone and, of several, all in reversed order.
+/// The settings: each device alone, and with several devices all of them in reversed order.
 pub fn settings(visible: Option<&str>, count: usize) -> Vec<String> {
     let devices: Vec<String> = match visible {
         Some(list) => list.split(',').map(|it| it.trim().to_owned()).take(count).collect(),
@@ -82,7 +82,7 @@ fn filled(nvml: &Nvml, index: usize) -> Result<Finding, Refusal> {
     let (device, before) = (cuda::device(index)?, boards()?);
     let large = allocate(FILLED)?;
     let after = boards()?;
-    // As the harness finds it.
+    // The harness finds it in the same way.
     let this = nvml.device_by_pci_bus_id(&*device.pci_bus).and_then(|board| board.index());
     let state = state(index);
     drop((first, large));

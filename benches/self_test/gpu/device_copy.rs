@@ -23,7 +23,7 @@ pub const CHECK: Check = Check {
 
 /// Copy and kernels in turn, so that a device that slows down does not decide.
 const ROUNDS: usize = 3;
-/// Values of a row, and of a row of the weight.
+/// The number of values in a row, and in a row of the weight.
 const DIM: i64 = 4096;
 const K: i64 = 8192;
 const GROUP: i64 = 128;
@@ -33,7 +33,7 @@ const PASS: f64 = 1.2;
 const ROWS: f64 = 1.5;
 const OPTIONS: (Kind, Device) = (Kind::BFloat16, Device::Cuda(DEVICE));
 
-/// From a tensor to another of its size.
+/// A kernel that reads a tensor and writes another of its size.
 type Over = Box<dyn Fn(&Tensor, &mut Tensor) -> Result<(), TchError>>;
 type Step = Box<dyn FnMut() -> Result<(), Refusal>>;
 

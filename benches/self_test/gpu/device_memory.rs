@@ -18,7 +18,7 @@ pub const CHECK: Check = Check {
 const MIB: u64 = 1 << 20;
 /// libtorch's allocator rounds up to this.
 const BLOCK: u64 = 512;
-/// What libtorch takes from the driver at once is no larger than this beyond what was asked for.
+/// libtorch takes at most this much more from the driver than was asked for.
 const SLACK: i64 = 32 * MIB as i64;
 
 fn run() -> Vec<Finding> {

@@ -14,9 +14,9 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// How much longer a cold copy takes, at least.
+/// The least ratio of a cold copy's time to a hot one's.
 const LONGER: f64 = 1.2;
-/// How much faster than memory a cold copy may seem.
+/// The largest ratio of a cold copy's bandwidth to that of memory.
 const FASTER: f64 = 1.1;
 const GIB: u64 = 1 << 30;
 

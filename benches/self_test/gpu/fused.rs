@@ -29,7 +29,7 @@ pub const PATTERN: &str = "fused-pattern";
 const SEED: i64 = 0;
 const WARM_UP: usize = 3;
 
-/// What a child says of a variant; a line of JSON on its standard output.
+/// A child's result for a variant, one line of JSON on its standard output.
 #[derive(Serialize, Deserialize)]
 struct Profiled {
     variant: FusionVariant,
@@ -72,7 +72,7 @@ fn profile_pattern() -> Result<(), String> {
     let device: Device = device.parse().map_err(|error| format!("{error}"))?;
     let pattern: Pattern = pattern.parse().map_err(|error| format!("{error}"))?;
     let place = device::resolve(device).map_err(|refusal| refusal.to_string())?;
-    // As the harness has it: TF32 takes other kernels.
+    // The harness pins it, too: TF32 takes other kernels.
     numerics::pin().map_err(|error| error.to_string())?;
     let _no_gradients = tch::no_grad_guard();
     let dtypes = if device == Device::Cpu { &[Dtype::Float32] } else { Dtype::ALL };
@@ -93,7 +93,7 @@ fn profile_pattern() -> Result<(), String> {
     Ok(())
 }
 
-/// At upstream's smallest size on the host, at the next one on a GPU.
+/// The work at upstream's smallest size on the host, and at the next one on a GPU.
 fn work(device: Device, pattern: Pattern, variant: FusionVariant) -> FusionWork {
     let sizes = plan::fusion::sizes(pattern.family(), SizeSet::Quick);
     let size = sizes[usize::from(device != Device::Cpu)];

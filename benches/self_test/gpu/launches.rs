@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// How far the open time may be from that of the slower side.
+/// The largest relative difference between the open time and that of the slower side.
 const OPEN: f64 = 0.3;
 
 fn run() -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! What only a CUDA device can tell. Each check is skipped where there is none, with the reason.
+//! Checks that only a CUDA device can answer. Each is skipped where there is none, with the reason.
 
 pub mod board;
 pub mod device;
@@ -22,7 +22,7 @@ use tch::{Device, Kind, Tensor};
 use crate::check::{Check, Finding, Format};
 use crate::child;
 
-/// In the order in which they run: the last ones are hard on the device.
+/// They run in this order; the last ones are hard on the device.
 pub const CHECKS: &[Check] = &[
     device::CHECK,
     launches::CHECK,
@@ -36,7 +36,7 @@ pub const CHECKS: &[Check] = &[
     device_oom::CHECK,
 ];
 
-/// What they run in processes of their own.
+/// Parts of them that run in processes of their own.
 pub const PARTS: &[child::Part] =
     &[(board::PART, board::child), (fused::PATTERN, fused::child), (fault::PART, fault::child)];
 

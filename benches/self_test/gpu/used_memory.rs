@@ -7,9 +7,9 @@ use nvml_wrapper::error::NvmlError;
 use crate::check::Finding;
 
 pub const MIB: i64 = 1 << 20;
-/// What a device is filled with.
+/// A device is filled with so many bytes.
 pub const FILLED: i64 = 512 * MIB;
-/// What others may allocate meanwhile.
+/// Other processes may allocate so many bytes meanwhile.
 const SLACK: i64 = 64 * MIB;
 
 /// A board, and the bytes in use.
@@ -22,7 +22,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// All that NVML lists.
+    /// Every board that NVML lists.
     ///
     /// # Errors
     /// NVML's.

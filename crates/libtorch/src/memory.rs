@@ -11,7 +11,7 @@ use crate::processor::field;
 pub struct Memory {
     /// The host's.
     pub total: u64,
-    /// What the process may still take without swapping.
+    /// The bytes that the process may still take without swapping.
     pub available: u64,
     /// The tightest limit of the process's control groups; absent without one.
     pub limit: Option<u64>,
@@ -45,11 +45,11 @@ fn bytes(meminfo: &str, name: &str) -> Option<u64> {
     kibibytes.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What a control group may take.
+/// The bytes that a control group may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Limit {
     bytes: u64,
-    /// What the group has not taken of it.
+    /// The bytes that the group has not taken yet.
     left: u64,
 }
 
@@ -65,11 +65,11 @@ fn limits(root: &Path, groups: &str) -> Vec<Limit> {
     found
 }
 
-/// Where a version of control groups tells about memory.
+/// The files in which a version of control groups tells about memory.
 struct Files {
     limit: &'static str,
     used: &'static str,
-    /// What of `memory.stat` is file cache that the kernel would drop first.
+    /// The file cache in `memory.stat` that the kernel would drop first.
     cache: &'static str,
 }
 

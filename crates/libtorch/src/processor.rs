@@ -1,4 +1,4 @@
-//! What Linux says of the processor.
+//! The processor, as Linux describes it.
 
 use std::fs;
 use std::path::Path;

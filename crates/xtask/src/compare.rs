@@ -10,7 +10,7 @@ use crate::setup;
 use crate::torchao;
 use crate::workspace::Workspace;
 
-/// What to compare, and with whose torchao.
+/// The comparison, and whose torchao it is with.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
 pub struct Comparison {
     /// The config whose cases are compared

@@ -21,7 +21,7 @@ use crate::wheel;
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, VERSION};
 
-/// What `setup` is asked for.
+/// The options of `setup`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
 pub struct Options {
     /// Without CUDA: about 540 MB to download, 0.8 GB on disk

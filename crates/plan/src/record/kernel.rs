@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::accuracy::Stat;
 
-/// What a run finds out about a kernel.
+/// Facts that a run finds out about a kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelFacts {
     /// The whole problem size, the kernel's own defaults included.

@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use ::libtorch::child::{self, Ended, Patience, RunError};
 
 const SANITIZER: &str = "compute-sanitizer";
-/// Where CUDA's own packages put it.
+/// CUDA's own packages put it there.
 const TOOLKIT: &str = "/usr/local/cuda/bin/compute-sanitizer";
 
-/// What a step has found, and what its programs said.
+/// The findings of a step, and the output of its programs.
 #[derive(Debug, Default)]
 pub struct Taken {
     pub findings: Vec<Finding>,
@@ -99,7 +99,7 @@ impl<'w> Bench<'w> {
         taken
     }
 
-    /// What is measured of a GPU, against what its vendor says of it.
+    /// Measured bandwidth and products, against the vendor's figures.
     pub fn vendor(&self, step: &str, limit: Duration) -> Taken {
         let mut taken = self.cases(step, "calibration", "^calibration/limits/", limit);
         if Verdict::of(&taken.findings) != Verdict::Passed {

@@ -23,7 +23,7 @@ impl Verdict {
         }
     }
 
-    /// That of several findings: one failure fails all, and skipping is for those that skip throughout.
+    /// The verdict of several findings: one failure fails all, and they are skipped if each one is.
     pub fn of(findings: &[Finding]) -> Self {
         let any = |verdict| findings.iter().any(|finding| finding.verdict == verdict);
         if any(Self::Failed) || findings.is_empty() {
@@ -43,7 +43,7 @@ pub struct Finding {
     /// The values; the reason if it was skipped.
     pub measured: String,
     pub expected: String,
-    /// All that was recorded of a case, but for its circumstances.
+    /// The record of a case, without its circumstances.
     pub record: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! What the output of some steps says.
+//! Judges the output of some steps.
 
 use serde_json::Value;
 
@@ -80,12 +80,12 @@ pub fn culprit(records: &[Value]) -> Vec<Finding> {
         };
         Finding::new(id, measured, expected, verdict)
     });
-    // What runs on the CPU proves nothing about a GPU that is not there.
+    // A case on the CPU proves nothing about a GPU that is not there.
     let keeps = |finding: &Finding| broke.0 != "skipped" || finding.verdict == Verdict::Skipped;
     judged.into_iter().filter(keeps).collect()
 }
 
-/// What a tool of compute-sanitizer, and the bench target in its hands, said.
+/// Judges the output of a tool of compute-sanitizer and of the bench target that it ran.
 pub fn sanitizer(target: &str, said: &str) -> Finding {
     let line = |text: &str| said.lines().rev().find(|line| line.contains(text)).map(str::trim);
     let expected = "no error and no hazard";

@@ -109,7 +109,7 @@ fn take(
     }
 }
 
-/// The doctor's lines.
+/// Asks the doctor.
 fn examined(workspace: &Workspace) -> Taken {
     let mut taken = Taken::default();
     doctor::examine(workspace, |check| {
@@ -119,7 +119,7 @@ fn examined(workspace: &Workspace) -> Taken {
     taken
 }
 
-/// Names and versions: of the clone, and of what was measured first.
+/// Names and versions of the clone and of the first measurement on a GPU.
 fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
@@ -178,7 +178,7 @@ fn host_of_kernel() -> String {
     name.trim().to_owned()
 }
 
-/// Beside, then renamed: half a page is none.
+/// Writes beside the file and renames, so that there is never half a page.
 fn write(path: &Path, text: &str) -> Result<()> {
     let beside = path.with_extension("partial");
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));

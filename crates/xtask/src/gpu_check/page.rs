@@ -31,7 +31,7 @@ impl Done {
         self.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }
 
-    /// What is to be known of it in one line.
+    /// The result in one line.
     pub fn summary(&self) -> String {
         let first = |verdict| self.findings.iter().find(|finding| finding.verdict == verdict);
         match (self.verdict(), &self.findings[..]) {
@@ -66,7 +66,7 @@ pub struct Page {
     /// Versions and names, in the order in which they are shown.
     pub facts: Vec<(&'static str, String)>,
     pub steps: Vec<Done>,
-    /// What is replaced wherever it stands, and by what: folders, the user, the host.
+    /// Folders, the user and the host, each with its replacement.
     pub private: Vec<(String, &'static str)>,
 }
 
@@ -74,7 +74,7 @@ pub struct Page {
 const LINES: usize = 30;
 const LINES_OF_FILE: usize = 400;
 
-/// What gpu-check.json holds.
+/// The content of gpu-check.json.
 #[derive(Serialize)]
 struct File {
     version: u32,
@@ -150,14 +150,14 @@ impl Page {
         self.scrubbed(text + "\n")
     }
 
-    /// Without what is private.
+    /// The text without the private words.
     pub fn scrubbed(&self, text: String) -> String {
         self.private.iter().fold(text, |text, (secret, instead)| replaced(&text, secret, instead))
     }
 }
 
 impl Done {
-    /// What failed, with the end of the log.
+    /// The failed findings, with the end of the log.
     fn details(&self, text: &mut String) {
         *text += &format!("\n## {}: failed\n\n", self.name);
         table(text, self.findings.iter().filter(|it| it.verdict == Verdict::Failed));
@@ -189,7 +189,7 @@ impl Done {
         }
     }
 
-    /// What was measured where no case stands for it. Those of cases are in the file.
+    /// The values of findings that are no cases. Those of cases are in the file.
     fn values(&self, text: &mut String) {
         let own = |it: &&Finding| it.record.is_none() && it.verdict == Verdict::Passed;
         if self.findings.iter().any(|finding| own(&finding)) {
@@ -234,7 +234,7 @@ fn replaced(text: &str, secret: &str, instead: &str) -> String {
     out + rest
 }
 
-/// What is private on this machine: the longest first, for a folder may lie in another.
+/// The private words of this machine. The longest come first, as a folder may lie in another.
 pub fn private(
     folders: &[(PathBuf, &'static str)],
     names: &[(String, &'static str)],

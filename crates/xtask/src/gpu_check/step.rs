@@ -4,16 +4,16 @@
 #[derive(Debug)]
 pub struct Step {
     pub name: &'static str,
-    /// What is known once it has passed.
+    /// This is known once the step has passed.
     pub proves: &'static str,
     pub work: Work,
-    /// What `--quick` takes of it.
+    /// The part that `--quick` takes.
     pub quick: Quick,
     /// Roughly how long it takes on a GPU, of either kind; a step is killed after ten times that.
     pub seconds: [u32; 2],
 }
 
-/// How a step is taken.
+/// The way in which a step is taken.
 #[derive(Debug, Clone, Copy)]
 pub enum Work {
     Doctor,

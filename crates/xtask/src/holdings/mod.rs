@@ -22,7 +22,7 @@ use compiled::Compiled;
 use found::Found;
 use kernels::Kernels;
 
-/// What `cache` is asked for.
+/// The options of `cache`.
 #[derive(Debug, PartialEq, Eq, Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Options {

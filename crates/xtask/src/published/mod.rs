@@ -23,7 +23,7 @@ use header::Header;
 pub const RESULTS: &str = "docs/results";
 const IMAGES: &str = "docs/images";
 
-/// What `results` is asked for.
+/// The options of `results`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
 pub struct Options {
     /// Measure these alone; without a name, all that do not take too long, about 20 minutes

@@ -1,4 +1,4 @@
-//! What upstream published of its patterns at its sizes.
+//! Figures that upstream published of its patterns at its sizes.
 
 use super::*;
 use crate::cost::reduction;
