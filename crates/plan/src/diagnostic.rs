@@ -49,6 +49,8 @@ impl fmt::Display for Diagnostic {
 /// The most errors that are told together: nobody reads more, and a text of some megabytes can have
 /// hundreds of thousands.
 const MOST: usize = 1000;
+/// With so many errors, lists are not read any further.
+const ENOUGH: usize = 10 * MOST;
 
 /// Errors as they are found, each once. Beyond [`MOST`], the first of the file are kept and the others
 /// are counted.
@@ -71,6 +73,11 @@ impl Found {
         }
     }
 
+    /// Whether no more are looked for.
+    pub(crate) fn are_too_many(&self) -> bool {
+        self.hashes.len() >= ENOUGH
+    }
+
     /// Errors about a whole file come first.
     fn sort(&mut self) {
         fn place(error: &Diagnostic) -> (&Path, usize, usize) {
@@ -86,7 +93,8 @@ impl Found {
         self.errors.sort_by_key(|error| error.file != file);
         let more = self.hashes.len() - self.errors.len();
         if more > 0 {
-            let message = format!("{more} more errors are not shown");
+            let rest = if self.are_too_many() { ", and the rest was not read" } else { "" };
+            let message = format!("{more} more errors are not shown{rest}");
             self.errors.push(Diagnostic::whole_file(file, message, "mend those above first"));
         }
         (!self.errors.is_empty()).then_some(Diagnostics(self.errors))

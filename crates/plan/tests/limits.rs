@@ -52,6 +52,19 @@ fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
 }
 
 #[test]
+fn after_very_many_errors_the_rest_is_not_read() {
+    for (_, text) in many_errors(12_000) {
+        let said = errors(&text);
+        let last = said.lines().last().expect("a line");
+        assert_eq!(
+            last,
+            "configs/inference/mine.yml: 9000 more errors are not shown, and the rest was not read; \
+             mend those above first"
+        );
+    }
+}
+
+#[test]
 fn more_cases_than_a_million_are_refused_before_they_are_made() {
     let range = "{ name: sweep, min_power: 0, max_power: 24 }";
     let plan = |text: &str| expand(&[Config::parse(Path::new("mine.yml"), text)?]);

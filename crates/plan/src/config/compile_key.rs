@@ -112,7 +112,7 @@ impl fmt::Display for Said {
 
 /// The modes of a list, once each.
 fn listed(node: &Node<'_>) -> Option<Vec<CompileMode>> {
-    let read: Vec<Option<CompileMode>> = node.list()?.iter().map(Node::word).collect();
+    let read: Vec<Option<CompileMode>> = node.each(Node::word)?;
     if read.is_empty() {
         return node
             .error("the list is empty".to_owned(), "list at least one mode, or write false");

@@ -64,6 +64,11 @@ impl Document {
         self.errors.borrow_mut().add(error);
     }
 
+    /// Whether so many errors were found that further ones are not worth looking for.
+    pub(super) fn has_too_many_errors(&self) -> bool {
+        self.errors.borrow().are_too_many()
+    }
+
     /// Reports an error of this file.
     pub(super) fn report(
         &self,

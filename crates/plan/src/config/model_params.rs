@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::node::{Fields, Node};
+use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, MODEL_OWN_KEYS, OWN_KEYS, Own};
 use super::training_keys::{self, TRAINING_KEYS};
 use super::{at_the_top, compile_key, shape_set, top};
@@ -92,16 +92,9 @@ where
     T: std::str::FromStr<Err = crate::words::UnknownWord> + PartialEq,
 {
     let Some(node) = fields.get(key).filter(|node| !node.is_null()) else { return Vec::new() };
-    let mut found = Vec::new();
-    for item in node.list().unwrap_or_default() {
-        if item.is_null() {
-            continue;
-        }
-        if let Some(word) = item.word().filter(|word| !found.contains(word)) {
-            found.push(word);
-        }
-    }
-    found
+    let word = |item: &Node<'_>| if item.is_null() { Some(None) } else { item.word().map(Some) };
+    let words = node.each(word).unwrap_or_default().into_iter().flatten().flatten();
+    without_repetition(words)
 }
 
 fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams> {

@@ -159,6 +159,20 @@ impl<'d> Node<'d> {
         Some(items.iter().enumerate().map(child).collect())
     }
 
+    /// Reads each item of this list; none of an item is an error, which `read` has reported. Where the
+    /// document has more errors than are told, the items left are not read.
+    pub(super) fn each<T>(&self, read: impl Fn(&Self) -> Option<T>) -> Option<Vec<Option<T>>> {
+        let mut items = Vec::new();
+        for item in self.list()? {
+            let left = self.document.has_too_many_errors();
+            items.push(if left { None } else { read(&item) });
+            if left {
+                break;
+            }
+        }
+        Some(items)
+    }
+
     pub(super) fn string(&self) -> Option<String> {
         match self.value {
             Value::String(text) => Some(text.clone()),
@@ -287,7 +301,7 @@ impl<'d> Fields<'d> {
         read: impl Fn(&Node<'d>) -> Option<T>,
     ) -> Option<Option<Vec<T>>> {
         let Some(node) = self.get(key) else { return Some(None) };
-        let read: Vec<Option<T>> = node.list()?.iter().map(read).collect();
+        let read = node.each(read)?;
         if read.is_empty() {
             return node.error("the list is empty".to_owned(), "list at least one");
         }
@@ -332,7 +346,7 @@ impl<'d> Fields<'d> {
         if node.is_mapping() {
             return Some(vec![read(&node)?]);
         }
-        let entries: Vec<_> = node.list()?.iter().map(read).collect();
+        let entries = node.each(read)?;
         if entries.is_empty() {
             return node.error(format!("no {what}"), remedy());
         }
@@ -345,7 +359,8 @@ impl<'d> Fields<'d> {
     }
 }
 
-fn without_repetition<T: PartialEq>(words: Vec<T>) -> Vec<T> {
+/// Each word once, in the order in which they came first.
+pub(super) fn without_repetition<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found: Vec<T> = Vec::new();
     for word in words {
         if !found.contains(&word) {

@@ -143,7 +143,7 @@ fn values(node: &Node<'_>, field: &Field) -> Option<Vec<Value>> {
     if !is_sweep {
         return Some(vec![value(node, field)?]);
     }
-    let read: Vec<_> = node.list()?.iter().map(|node| value(node, field)).collect();
+    let read = node.each(|node| value(node, field))?;
     if read.is_empty() {
         return node.error("the list is empty".to_owned(), "list at least one");
     }
@@ -154,7 +154,7 @@ fn value(node: &Node<'_>, field: &Field) -> Option<Value> {
     match field.kind {
         FieldType::Scalar(of) => scalar(node, of),
         FieldType::List { of, length } => {
-            let items: Vec<_> = node.list()?.iter().map(|item| scalar(item, of)).collect();
+            let items = node.each(|item| scalar(item, of))?;
             match length {
                 Some(length) if length != items.len() => node.error(
                     format!("`{}` has {length} values, these are {}", field.name, items.len()),

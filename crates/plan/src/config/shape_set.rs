@@ -87,13 +87,12 @@ fn custom(fields: &Fields<'_>) -> Option<Vec<NamedShape>> {
         );
     };
     // Read all before giving up, so that every wrong shape is reported.
-    let read: Vec<Option<Shape>> = shapes.list()?.iter().map(shape).collect();
+    let read = shapes.each(shape)?;
     read.into_iter().map(|shape| Some(("custom".to_owned(), shape?))).collect()
 }
 
 fn shape(node: &Node<'_>) -> Option<Shape> {
-    let dimensions: Vec<Option<u64>> =
-        node.list()?.iter().map(|item| item.integer(1..=LARGEST_DIMENSION)).collect();
+    let dimensions: Vec<Option<u64>> = node.each(|item| item.integer(1..=LARGEST_DIMENSION))?;
     match dimensions.as_slice() {
         [m, k, n] => Some(Shape::new((*m)?, (*k)?, (*n)?)),
         other => node.error(
