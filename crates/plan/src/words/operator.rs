@@ -23,7 +23,7 @@ closed_set! {
         Softmax = "softmax",
         /// mean((x − t)²)
         MseLoss = "mse_loss",
-        /// Mean over rows of log Σ exp(x) − x[t], for a class t of each row, from logits.
+        /// Mean over rows of log Σ exp(x) − `x[t]`, for a class t of each row, from logits.
         CrossEntropy = "cross_entropy",
         /// GELU(x + b), with erf; b of the last dimension.
         BiasGelu = "bias_gelu",
