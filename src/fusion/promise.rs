@@ -1,11 +1,11 @@
-//! What a variant promises about the kernels that a CUDA device runs for it, and whether the names of those that ran keep
+//! The promise of a variant about the kernels that a CUDA device runs for it, and whether the names of those that ran keep
 //! it. Names are as Kineto gives them (`native::profile`), demangled.
 
 use plan::{FusionShape, FusionVariant, FusionWork, Pattern};
 
 use crate::native::sdpa::SdpaBackend;
 
-/// What is known beforehand about the kernels of a variant.
+/// A promise about the kernels of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promise {
     count: Count,
@@ -63,7 +63,7 @@ pub fn promise(work: &FusionWork, kernels: &[String]) -> Promise {
         | FusionVariant::SdpaFlash
         | FusionVariant::SdpaEfficient
         | FusionVariant::SdpaCudnn => attention(kernels),
-        // What is fused is the fuser's choice; that it is something is asked when the step is built.
+        // The fuser chooses the operations; when the step is built, it is refused if there are none.
         FusionVariant::TorchScript | FusionVariant::OnednnGraph | FusionVariant::Mkldnn => {
             counting(Count::FewerThanUnfused)
         }
@@ -76,7 +76,7 @@ fn scaled(work: &FusionWork) -> Promise {
     Promise { elementwise: Some(usize::from(masked)), ..FUSED }
 }
 
-/// What SDPA promises, by the operation that it is.
+/// The promise of SDPA, by the operation that it is.
 fn attention(kernels: &[String]) -> Promise {
     let is = |backend: SdpaBackend| {
         let operation = backend.operation(tch::Device::Cuda(0));

@@ -190,7 +190,7 @@ where
     })
 }
 
-/// What the harness says of the cases after one that ended with `error`, where the error stays.
+/// The reason for which the harness skips the cases after one that ended with `error`; none if the error goes.
 pub fn lasting_fault(error: &str) -> Option<String> {
     let fault = Fault::default();
     fault.look(plan::Device::Cuda, "self_test", error);

@@ -42,15 +42,15 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct PowerCap(AtomicBool);
 
-/// That of this process, which is one run.
+/// The state of this process, which is one run.
 pub static POWER_CAP: PowerCap = PowerCap(AtomicBool::new(false));
 
-/// What has become of the samples of one case.
+/// Counts of the samples of one case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Throttling {
     /// Samples that were thrown away.
     pub discarded: u64,
-    /// Those of them that were taken at the power limit.
+    /// The samples among them that were taken at the power limit.
     for_power: u64,
     /// Throttled samples that count all the same, because [`MOST_DISCARDED`] were thrown away.
     pub accepted: u64,
@@ -111,7 +111,7 @@ impl Throttling {
         (FIRST_REST * (1 << doublings)).min(LONGEST_REST)
     }
 
-    /// What a reader of the case's numbers should know: nothing when nothing was throttled, or all
+    /// A note for readers of the case's numbers: none when nothing was throttled, or all
     /// such samples could be replaced.
     pub fn notes(&self) -> Vec<String> {
         let Self { discarded, accepted, capped, untold, for_power: _ } = self;

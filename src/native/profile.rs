@@ -1,4 +1,4 @@
-//! What one step runs, by name: operators on the host and kernels on a device, as libtorch's Kineto profiler records
+//! The operators on the host and the kernels on a device that one step runs, as libtorch's Kineto profiler records
 //! them.
 //!
 //! Never in a process that times anything. The profiler slows down what it records, and after a session CUDA's part of it

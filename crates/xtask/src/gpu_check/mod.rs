@@ -29,7 +29,7 @@ use step::{STEPS, Step, Work};
 
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Request {
-    /// Where gpu-check.md and gpu-check.json go [default: target/gpu-check]
+    /// The folder of gpu-check.md and gpu-check.json [default: target/gpu-check]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Take about 2 minutes on a GPU instead of 10, both after building

@@ -7,10 +7,11 @@ pub struct Step {
     /// This is known once the step has passed.
     pub proves: &'static str,
     pub work: Work,
-    /// The part that `--quick` takes.
-    pub quick: Quick,
-    /// Roughly how long it takes on a GPU, of either kind; a step is killed after ten times that.
-    pub seconds: [u32; 2],
+    /// `--quick` takes the cases that match this, if not all.
+    quick_filter: Option<&'static str>,
+    /// Roughly how long it takes on a GPU, and with `--quick`, which leaves out what takes none. A step
+    /// is killed after ten times that.
+    seconds: [u32; 2],
 }
 
 /// The way in which a step is taken.
@@ -34,23 +35,15 @@ pub enum Work {
     Culprit,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub enum Quick {
-    Whole,
-    /// Cases that match this instead.
-    Filter(&'static str),
-    LeftOut,
-}
-
 impl Step {
     /// The work of a run of either kind, or none.
     pub fn work(&self, quick: bool) -> Option<Work> {
-        match (quick, self.quick, self.work) {
-            (false, ..) | (_, Quick::Whole, _) => Some(self.work),
-            (_, Quick::Filter(filter), Work::Cases { target, .. }) => {
+        match (self.work, self.quick_filter) {
+            _ if self.seconds(quick) == 0 => None,
+            (Work::Cases { target, .. }, Some(filter)) if quick => {
                 Some(Work::Cases { target, filter })
             }
-            (_, Quick::Filter(_) | Quick::LeftOut, _) => None,
+            (work, _) => Some(work),
         }
     }
 
@@ -82,13 +75,7 @@ pub const OURS: [(&str, &str); 3] = [
 ];
 
 pub const STEPS: &[Step] = &[
-    Step {
-        name: "doctor",
-        proves: "the machine has what building and CUDA take",
-        work: Work::Doctor,
-        quick: Quick::Whole,
-        seconds: [2, 2],
-    },
+    step("doctor", "the machine has what building and CUDA take", Work::Doctor, [2, 2]),
     check("device", "events hold the time of a kernel whose length the clock tells", 3),
     check("launches", "the host's launches are hidden, by either clock", 3),
     check("flush", "cold cases start with nothing of theirs in the L2 cache", 3),
@@ -98,80 +85,76 @@ pub const STEPS: &[Step] = &[
         3,
     ),
     Step {
-        name: "operators",
-        proves: "our CUDA and Triton kernels of operators give what float64 gives",
-        work: Work::Cases { target: "operators", filter: "^operators/operators/" },
-        quick: Quick::Filter("^operators/operators/.*/bf16-4x128x1000$"),
-        seconds: [90, 15],
+        quick_filter: Some("^operators/operators/.*/bf16-4x128x1000$"),
+        ..step(
+            "operators",
+            "our CUDA and Triton kernels of operators give what float64 gives",
+            Work::Cases { target: "operators", filter: "^operators/operators/" },
+            [90, 15],
+        )
     },
-    Step {
-        name: "kernels",
-        proves: "the example kernels in CUDA give what their references give",
-        work: Work::Cases { target: "kernels", filter: "^kernels/own-kernels/" },
-        quick: Quick::Whole,
-        seconds: [15, 15],
-    },
+    step(
+        "kernels",
+        "the example kernels in CUDA give what their references give",
+        Work::Cases { target: "kernels", filter: "^kernels/own-kernels/" },
+        [15, 15],
+    ),
     sanitizer("memcheck", "our kernels touch no memory but their own"),
     sanitizer("racecheck", "threads of our kernels do not race for shared memory"),
     Step {
-        name: "recipes",
-        proves: "every recipe that the GPU supports is within its accuracy limit at 1, 17 and 512 rows",
-        work: Work::Cases { target: "inference", filter: "^inference/recipes/" },
-        quick: Quick::Filter("^inference/recipes/.*/bf16-17x"),
-        seconds: [90, 20],
+        quick_filter: Some("^inference/recipes/.*/bf16-17x"),
+        ..step(
+            "recipes",
+            "every recipe that the GPU supports is within its accuracy limit at 1, 17 and 512 rows",
+            Work::Cases { target: "inference", filter: "^inference/recipes/" },
+            [90, 20],
+        )
     },
     Step {
-        name: "fusion",
-        proves: "every pattern gives in every variant what float64 gives",
-        work: Work::Cases { target: "fusion", filter: "^fusion/fusion/" },
-        quick: Quick::Filter("^fusion/fusion/.*/f16-"),
-        seconds: [60, 15],
+        quick_filter: Some("^fusion/fusion/.*/f16-"),
+        ..step(
+            "fusion",
+            "every pattern gives in every variant what float64 gives",
+            Work::Cases { target: "fusion", filter: "^fusion/fusion/" },
+            [60, 15],
+        )
     },
     check("fused", "fused variants run the kernels that they promise, by name", 10),
-    Step {
-        name: "compiled",
-        proves: "what Inductor compiles runs from its package and agrees with eager",
-        work: Work::Cases { target: "inference", filter: "^inference/compiled/" },
-        quick: Quick::LeftOut,
-        seconds: [90, 0],
-    },
-    Step {
-        quick: Quick::LeftOut,
-        seconds: [15, 0],
-        ..check("energy", "windows of 1 s and of 10 s give one power", 15)
-    },
+    step(
+        "compiled",
+        "what Inductor compiles runs from its package and agrees with eager",
+        Work::Cases { target: "inference", filter: "^inference/compiled/" },
+        [90, 0],
+    ),
+    step("energy", "windows of 1 s and of 10 s give one power", Work::Check("energy"), [15, 0]),
     check("board", "NVML reads the board that CUDA uses", 5),
     check("device-copy", "our kernels come near to a copy of as many bytes", 10),
-    Step {
-        name: "limits",
-        proves: "bandwidth and products are what the vendor's figures make likely",
-        work: Work::Vendor,
-        quick: Quick::Whole,
-        seconds: [20, 20],
-    },
+    step(
+        "limits",
+        "bandwidth and products are what the vendor's figures make likely",
+        Work::Vendor,
+        [20, 20],
+    ),
     check("fault", "an illegal access is seen, and ends with its process", 5),
-    Step {
-        name: "culprit",
-        proves: "a case that breaks CUDA is named, and the cases behind it are skipped, not failed",
-        work: Work::Culprit,
-        quick: Quick::Whole,
-        seconds: [5, 5],
-    },
+    step(
+        "culprit",
+        "a case that breaks CUDA is named, and the cases behind it are skipped, not failed",
+        Work::Culprit,
+        [5, 5],
+    ),
     check("device-oom", "memory that runs out is told as such, and the device works on", 3),
 ];
 
+const fn step(name: &'static str, proves: &'static str, work: Work, seconds: [u32; 2]) -> Step {
+    Step { name, proves, work, quick_filter: None, seconds }
+}
+
 const fn check(name: &'static str, proves: &'static str, seconds: u32) -> Step {
-    Step { name, proves, work: Work::Check(name), quick: Quick::Whole, seconds: [seconds, seconds] }
+    step(name, proves, Work::Check(name), [seconds, seconds])
 }
 
 const fn sanitizer(tool: &'static str, proves: &'static str) -> Step {
-    Step {
-        name: tool,
-        proves,
-        work: Work::Sanitizer { tool },
-        quick: Quick::LeftOut,
-        seconds: [90, 0],
-    }
+    step(tool, proves, Work::Sanitizer { tool }, [90, 0])
 }
 
 #[cfg(test)]
@@ -186,6 +169,8 @@ mod tests {
         for step in STEPS {
             assert_eq!(step.work(true).is_none(), step.seconds(true) == 0, "{}", step.name);
         }
+        let left_out = STEPS.iter().filter(|step| step.work(true).is_none()).map(|step| step.name);
+        assert_eq!(left_out.collect::<Vec<_>>(), ["memcheck", "racecheck", "compiled", "energy"]);
     }
 
     #[test]

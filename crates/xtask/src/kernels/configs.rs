@@ -21,10 +21,10 @@ pub struct Overrides {
     /// Iterations before the timed ones
     #[arg(long, value_name = "N")]
     pub warmup: Option<u64>,
-    /// Of fp64, fp32, bf16, fp16, fp8, those that a bench.yaml lists: each is really run
+    /// Precisions among fp64, fp32, bf16, fp16, fp8 that a bench.yaml lists: each is really run
     #[arg(long = "precision", value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub precisions: Vec<String>,
-    /// Of cpu, cuda, those that a bench.yaml lists: really run there, or a written skip
+    /// Backends among cpu, cuda that a bench.yaml lists: each is run there, or skipped with its reason
     #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub backends: Vec<String>,
     /// Seed of the inputs
