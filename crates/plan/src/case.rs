@@ -12,6 +12,7 @@ use crate::work::Work;
 /// A criterion benchmark's identity:
 /// `<target>/<config>/<workload>/<device>` (group) `/ <variant>` (function) `/ <parameter>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaseId {
     /// Criterion's group id.
     pub group: String,
@@ -44,6 +45,7 @@ pub fn target_of(id: &str) -> &str {
 
 /// What a case is in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// What the others are compared with; exactly one per group.
@@ -54,6 +56,7 @@ pub enum Role {
 
 /// One criterion benchmark, fully resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Case {
     /// Identity; `id.to_string()` is criterion's `full_id`.
     pub id: CaseId,

@@ -9,6 +9,7 @@ use crate::words::{CompileMode, Dtype, Implementation, Operator};
 
 /// The size of x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperatorShape {
     /// Sequences.
     pub batch_size: u64,
@@ -20,6 +21,7 @@ pub struct OperatorShape {
 
 /// What an operator case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperatorWork {
     /// The function.
     pub operator: Operator,

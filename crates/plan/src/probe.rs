@@ -7,6 +7,7 @@ use crate::words::{CompileMode, Device, Dtype, Probe, SizeSet};
 
 /// What a calibration case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeWork {
     /// What is measured.
     pub probe: Probe,

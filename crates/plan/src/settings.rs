@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::closed::schema_is;
 use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
 
 /// How much criterion samples. A flag on the command line wins over each of these.
@@ -11,6 +12,7 @@ use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
 /// The number of samples is planned from a pilot, unless it is fixed here: as many as the target
 /// asks for and the budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sampling {
     /// Samples per case, at least 10; planned when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,8 +96,17 @@ impl<'de> Deserialize<'de> for Threads {
     }
 }
 
+schema_is!(
+    Threads,
+    schemars::json_schema!({
+        "description": "Threads inside one operator: a number, or all that the process may use.",
+        "oneOf": [{ "type": "integer", "minimum": 0 }, { "const": ALL_THREADS }],
+    })
+);
+
 /// The pass that times single calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyPass {
     /// Calls; as many as fit a short time when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,6 +118,7 @@ pub struct LatencyPass {
 
 /// The pass that reads an energy counter, where the machine has one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyPass {
     /// Whether it runs.
     pub enabled: bool,
@@ -124,6 +136,7 @@ impl Default for EnergyPass {
 
 /// What `check` demands of an output before its speed may be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tolerance {
     /// Smallest signal-to-quantization-noise ratio in dB; the recipe's own gate when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +145,7 @@ pub struct Tolerance {
 
 /// Traces asked for beside the timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profiling {
     /// `enable_profiler`: a Chrome trace.
     pub profiler: bool,
@@ -141,6 +155,7 @@ pub struct Profiling {
 
 /// Everything about a case's measurement that its id does not say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// Criterion's budget.
     pub sampling: Sampling,
@@ -239,6 +254,7 @@ impl Default for Settings {
 
 /// Upstream's keys of `benchmark_mode: training`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrainingSettings {
     /// Scaling of the input.
     pub scaling_type_input: ScalingType,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// `[m, k] × [k, n]`: m rows, k input features, n output features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shape {
     /// Rows of the input (batch, or tokens).
     pub m: u64,

@@ -6,6 +6,7 @@ use crate::words::{CompileMode, Recipe, Sparsity};
 
 /// What distinguishes a model's case from its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Variant {
     /// Quantization.
     pub recipe: Recipe,

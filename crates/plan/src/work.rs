@@ -14,6 +14,7 @@ use crate::words::{CompileMode, FusionVariant, Implementation, ModelKind, Recipe
 
 /// The work of a case. In files its fields stand among those of the case, and show its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Work {
     /// A model with a recipe: inference and training.
@@ -30,6 +31,7 @@ pub enum Work {
 
 /// A model of a shape with a recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelWork {
     /// Model type.
     pub model: ModelKind,

@@ -171,10 +171,16 @@ impl Cli {
             Command::Validate(options) => self.source.validate(&options),
             Command::Schema { name } => {
                 self.source.nothing_of_results("`schema` prints a schema", false)?;
-                output::put(name.text(), self.source.output.as_deref())?;
+                output::put(&name.text(), self.source.output.as_deref())?;
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Write(writer) => self.source.write(&writer),
+            Command::Write(writer) => match writer.help() {
+                Some(text) => {
+                    output::put(&text, self.source.output.as_deref())?;
+                    Ok(ExitCode::SUCCESS)
+                }
+                None => self.source.write(&writer),
+            },
         }
     }
 }

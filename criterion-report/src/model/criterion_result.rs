@@ -5,6 +5,7 @@
 use std::fmt;
 
 use plan::LastSample;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::possible;
 use super::time::{Interval, Time};
 
 /// One result folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CriterionResult {
     /// What was measured.
     pub benchmark: Benchmark,
@@ -23,7 +24,7 @@ pub struct CriterionResult {
 }
 
 /// `benchmark.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Benchmark {
     /// First part of the id.
     #[serde(default)]
@@ -45,7 +46,7 @@ pub struct Benchmark {
 }
 
 /// `estimates.json`, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimates {
     /// Mean over the samples.
     pub mean: Estimate,
@@ -62,7 +63,7 @@ pub struct Estimates {
 }
 
 /// A statistic and what the bootstrap says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Its interval.
     pub confidence_interval: ConfidenceInterval,
@@ -74,7 +75,7 @@ pub struct Estimate {
 }
 
 /// A confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfidenceInterval {
     /// E.g. 0.95.
     pub confidence_level: f64,
@@ -85,7 +86,7 @@ pub struct ConfidenceInterval {
 }
 
 /// `sample.json`, in the order in which the samples were taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     /// `Linear` or `Flat`.
     #[serde(default)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,7 +41,7 @@ pub struct InRun {
 }
 
 /// Why a row has no time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoTime {
     /// The outcome is not `measured`. An estimate of an earlier run may lie on disk; it is not

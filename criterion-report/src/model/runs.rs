@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use plan::{Check, CheckStatus, RunManifest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::row::Row;
 
 /// A run as it left its files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// What it was asked for.
     pub manifest: RunManifest,
@@ -54,7 +55,7 @@ impl Run {
 }
 
 /// A case without a record: a run selected it and ended before it had one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use plan::{CaseId, Outcome, Pair, Stop};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::{Benefit, CONFIDENCE_LEVEL, Ratio, Verdict, mean, verdict};
 
@@ -41,9 +42,9 @@ pub struct Speedup {
 
 /// The builds of a speed-up's blocks, and by how much both differ. Nothing is known in records of
 /// older versions, whose interval is that of the blocks of one build.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Levels {
-    /// Fresh builds of both sides.
+    /// Fresh builds of both sides that the pair's blocks are of.
     #[serde(rename = "pair_builds")]
     pub builds: Option<u64>,
     /// Standard deviation of a block's ln(speed-up) inside a build.

@@ -3,6 +3,7 @@
 
 pub mod aa;
 pub mod calibration;
+mod choice;
 pub mod compare;
 pub mod csv;
 pub mod dashboard;
@@ -217,6 +218,16 @@ impl Writer {
         }
     }
 
+    /// What there is to choose from, if that is all that was asked.
+    pub fn help(&self) -> Option<String> {
+        let columns = match self {
+            Self::Show(options) => &options.columns,
+            Self::Csv(options) => &options.columns,
+            _ => return None,
+        };
+        choice::fields(columns).is_none().then(choice::help)
+    }
+
     /// Writes the report in this format.
     ///
     /// # Errors
@@ -225,7 +236,7 @@ impl Writer {
     pub fn write(&self, report: &Report, target: Target<'_>, out: &mut dyn Write) -> Result<Notes> {
         let mut notes = match self {
             Self::Show(options) => print(out, &show::write(report, options, target))?,
-            Self::Csv(options) => csv::write(report, *options, out)?,
+            Self::Csv(options) => csv::write(report, options, out)?,
             Self::Dashboard(options) => dashboard::write(report, options, target, out)?,
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,

@@ -41,12 +41,33 @@ fn cases_are_sorted_inside_their_group_and_those_without_a_value_come_last() {
 }
 
 #[test]
-fn an_unknown_column_lists_those_that_there_are() {
-    let text = refused("show --columns help");
-    assert!(
-        text.contains("the columns are:\n  latency                  median time of a step (ns)"),
-        "{text}"
-    );
-    assert!(refused("show --sort speed").contains("\n  speedup "), "a slip lists them");
+fn an_unknown_column_says_what_lists_them() {
+    assert!(refused("show --columns speed").contains("`--columns help` lists those"), "a slip");
+    assert!(refused("show --sort speed").contains("`--columns help` lists those"), "a slip");
     assert!(refused("show --sort speedup:up").contains("order `up` is neither `asc` nor `desc`"));
+}
+
+#[test]
+fn help_lists_every_value_with_its_unit() {
+    for command in ["show --columns help", "csv --columns latency,help"] {
+        let text = writer(command).help().expect("a list");
+        let words = |line: &str| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        for line in ["latency ns median", "sm-utilization share time", "peak-memory B peak"] {
+            assert!(lines.iter().any(|it| it == line), "{line}: {text}");
+        }
+    }
+    assert_eq!(writer("show --columns latency").help(), None);
+}
+
+#[test]
+fn csv_has_the_columns_that_are_named_in_their_order() {
+    let text = write(&writer("csv --columns full-id,latency,peak-memory"), &report("two-siblings"));
+    let heading = "full_id,model_inference_time_in_ms,model_time_low_in_ms,model_time_high_in_ms,\
+                   peak_memory";
+    assert_eq!(text.lines().next(), Some(heading));
+    let first = text.lines().nth(1).expect("a case");
+    let all = write(&writer("csv"), &report("two-siblings"));
+    let time = first.split(',').nth(1).expect("a time");
+    assert!(all.lines().nth(1).expect("a case").contains(&format!(",{time},")), "{first}");
 }

@@ -6,7 +6,7 @@ use criterion_report::model::{Better, Field, MEASURES};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::common::{READABLE, report, text_and_notes, try_report, write};
+use crate::common::{READABLE, assert_documented, report, text_and_notes, try_report, write};
 use crate::{TARGET, writer};
 
 fn json(command: &str, fixture: &str) -> Value {
@@ -138,15 +138,12 @@ fn a_comment_has_room_and_counts_what_has_none() {
 
 #[test]
 fn the_documented_measures_are_those_of_the_catalogue() {
-    let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
-    let (_, table) = format.split_once("| measure | unit | better | what |\n").expect("the table");
-    let documented: Vec<&str> =
-        table.lines().skip(1).take_while(|it| it.starts_with('|')).collect();
     let measures = MEASURES.iter().map(|&&Field { name, unit, better, description, .. }| {
         let better = better.map(Better::word).expect("a measure has a direction");
-        format!("| `{name}` | {} | {better} | {description} |", unit.symbol)
+        format!("| `{name}` | {} | {better} | {description} |\n", unit.symbol)
     });
-    assert_eq!(documented, measures.collect::<Vec<_>>());
+    let heading = "| measure | unit | better | what |\n|---|---|---|---|\n";
+    assert_documented(heading, measures.collect::<String>().trim_end(), "\n\n");
 }
 
 #[test]

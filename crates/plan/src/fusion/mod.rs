@@ -12,6 +12,7 @@ pub use sizes::sizes;
 
 /// The size of a pattern's inputs, in its family's own dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FusionShape {
     /// `x [m, k]`, `W [n, k]`, `b [n]`.
@@ -56,6 +57,7 @@ pub const KERNEL_SIZE: u64 = 3;
 
 /// What a fusion case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FusionWork {
     /// The operations.
     pub pattern: Pattern,

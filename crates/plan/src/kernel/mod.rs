@@ -17,6 +17,7 @@ pub(crate) use files::Kernel;
 
 /// What a kernel case runs: one file of Rust, at one problem size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelWork {
     /// The kernel: its folder's name, or its file's stem.
     pub kernel: String,
@@ -46,6 +47,7 @@ impl KernelWork {
 /// Largest distances of an output from its reference, over all of its elements; those not given are
 /// not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelTolerances {
     /// √(mean (out − ref)²)
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,6 +63,7 @@ pub struct KernelTolerances {
 /// When a case is not run. Its backend and precision, where the `bench.yaml` names them, are those of
 /// the case that holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkipCondition {
     /// An expression over facts of the machine and the case; always, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::closed::schema_is;
+
 /// A number that may be infinite: JSON has no infinity, so it is written as a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stat(pub f64);
@@ -32,8 +34,17 @@ impl<'de> Deserialize<'de> for Stat {
     }
 }
 
+schema_is!(
+    Stat,
+    schemars::json_schema!({
+        "description": "A number; where it is not finite, a word: JSON has no infinity.",
+        "oneOf": [{ "type": "number" }, { "enum": ["inf", "-inf", "nan"] }],
+    })
+);
+
 /// An output on one kind of inputs against its high-precision reference, value by value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
     /// What is special about the inputs, e.g. `denormal`.
     pub inputs: String,
@@ -46,6 +57,7 @@ pub struct Gate {
 
 /// A compiled output against that of the same operations run eagerly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// 20·log10(‖eager‖ / ‖eager − compiled‖) in dB; infinite when equal.
     pub sqnr_db: Stat,
@@ -57,6 +69,7 @@ pub struct Agreement {
 
 /// An output against its high-precision reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accuracy {
     /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
     pub sqnr_db: Stat,

@@ -20,6 +20,7 @@ closed_set! {
 
 /// One question to the machine before a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// What was asked, e.g. `governor`; unique in a run.
     pub name: String,

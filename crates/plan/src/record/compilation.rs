@@ -8,6 +8,7 @@ use crate::words::CompileMode;
 
 /// How a case was compiled: never part of a timing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compilation {
     /// Mode of `torch.compile`.
     pub mode: CompileMode,

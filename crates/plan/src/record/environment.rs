@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostFacts {
     /// Host name.
     pub hostname: String,
@@ -46,6 +47,7 @@ pub struct HostFacts {
 
 /// A cache that holds data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cache {
     /// 1 for the nearest.
     pub level: u8,
@@ -57,6 +59,7 @@ pub struct Cache {
 
 /// The library that computes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TorchFacts {
     /// libtorch's version.
     pub libtorch: String,
@@ -96,6 +99,7 @@ pub struct TorchFacts {
 
 /// How quiet the machine was when the run began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quiet {
     /// Share of short slices of pure computation that took at most 2 % longer than the fastest; 1 is
     /// a machine that nothing else disturbs.
@@ -110,6 +114,7 @@ pub struct Quiet {
 
 /// The circumstances without which a number is not stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// The machine.
     pub host: HostFacts,

@@ -9,6 +9,7 @@ use super::accuracy::Stat;
 
 /// Facts that a run finds out about a kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelFacts {
     /// The whole problem size, the kernel's own defaults included.
     pub problem_size: BTreeMap<String, Value>,

@@ -8,6 +8,7 @@ use super::memory::Memory;
 
 /// The measures of a case. One that is null has its reason in `absent`, under its own name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measures {
     /// The very first step after building, in nanoseconds: kernels are chosen, caches filled.
     pub first_call_ns: Option<u64>,
@@ -35,6 +36,7 @@ pub struct Measures {
 
 /// Latency of single calls. A percentile is given only where at least five calls lie beyond it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Number of calls.
     pub calls: u64,
@@ -55,6 +57,7 @@ pub struct Latency {
 
 /// What the operating system counted for this process, per step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
     /// Steps that were counted over.
     pub iters: u64,
@@ -79,6 +82,7 @@ pub struct Counters {
 
 /// Energy of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Energy {
     /// Joules per step.
     pub joules: f64,
@@ -99,6 +103,7 @@ pub struct Energy {
 /// Shares of the time in which a GPU was at work while steps ran back to back, each between 0 and 1,
 /// from samples of which the whole period lies within the steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Utilization {
     /// Time in which at least one kernel ran on the multiprocessors: how long they were in use, not
     /// how many of them, nor how full.
@@ -115,6 +120,7 @@ pub struct Utilization {
 
 /// Lowest, median and highest of several readings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// Lowest.
     pub min: f64,
@@ -126,6 +132,7 @@ pub struct Range {
 
 /// The state of the processor that did the work, read between criterion's samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conditions {
     /// Clock frequency in MHz.
     pub clock_mhz: Option<Range>,
@@ -143,6 +150,7 @@ pub struct Conditions {
 
 /// A step seen by the device's clock and by the host's, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocks {
     /// Between two events on the device's stream.
     pub device_ns: f64,

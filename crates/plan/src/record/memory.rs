@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Memory of one step, from libtorch's own reports of every allocation and free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepMemory {
     /// Highest live sum above what was live when the step began, the output included.
     pub peak_bytes: u64,
@@ -15,6 +16,7 @@ pub struct StepMemory {
 
 /// Memory of a case on its device, its parts apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// Storage of the model as it is run: quantized weights, scales, zero points, norms.
     pub weights_bytes: u64,

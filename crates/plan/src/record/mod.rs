@@ -32,6 +32,7 @@ use crate::case::Case;
 /// The last sample that criterion took of a case. It equals the last pair of `sample.json`
 /// exactly when the estimates on disk come from this run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastSample {
     /// Iterations in the sample.
     pub iters: u64,
@@ -41,6 +42,7 @@ pub struct LastSample {
 
 /// How criterion's sampling of a case was planned, from a pilot.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Planned {
     /// Median time of a step in the pilot, in nanoseconds.
     pub step_ns: f64,
@@ -59,6 +61,7 @@ pub struct Planned {
 
 /// One line of `target/criterion-torch/<baseline>/<target>.jsonl`: a case as it went in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Version of this schema.
     pub version: u32,
@@ -122,6 +125,7 @@ impl Record {
 /// `target/criterion-torch/runs/<run-id>.json`: what a run was asked for and how it went. Beside
 /// it, `<run-id>.running` holds the id of the case that is running, so that a crash has a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunManifest {
     /// Version of this schema.
     pub version: u32,

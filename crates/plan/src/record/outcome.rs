@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a case ended. Every selected case ends in exactly one of these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
     /// Checked and sampled.

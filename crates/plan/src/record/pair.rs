@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why a sequence of measurements ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// The interval became as narrow as was asked for.
@@ -16,6 +17,7 @@ pub enum Stop {
 
 /// How many times faster a case is than another, from blocks in which both ran in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// `full_id` of the other case.
     pub against: String,

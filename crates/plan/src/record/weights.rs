@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The weights of a model's linear layers as they are stored; norms are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weights {
     /// Linear layers of the model.
     pub linears: u64,

@@ -100,6 +100,11 @@ macro_rules! closed_set {
         }
 
         $crate::words::closed::serde_as_word!($name);
+
+        $crate::words::closed::schema_is!($name, {
+            let words: Vec<&str> = $name::ALL.iter().map(|word| word.as_str()).collect();
+            ::schemars::json_schema!({ "type": "string", "enum": words })
+        });
     };
 }
 
@@ -121,7 +126,23 @@ macro_rules! serde_as_word {
     };
 }
 
-pub(crate) use {closed_set, serde_as_word};
+/// The JSON Schema of what writes itself.
+macro_rules! schema_is {
+    ($name:ident, $schema:expr) => {
+        #[cfg(feature = "schema")]
+        impl ::schemars::JsonSchema for $name {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                $schema
+            }
+        }
+    };
+}
+
+pub(crate) use {closed_set, schema_is, serde_as_word};
 
 #[cfg(test)]
 mod tests {

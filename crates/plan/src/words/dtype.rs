@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, serde_as_word};
+use super::closed::{UnknownWord, schema_is, serde_as_word};
 
 /// The dtype of a model before quantization and of its input (`high_precision_dtype`), of the tensors
 /// of a pattern or an operator, and the precision of a kernel.
@@ -112,3 +112,4 @@ impl fmt::Display for Dtype {
 }
 
 serde_as_word!(Dtype);
+schema_is!(Dtype, schemars::json_schema!({ "type": "string", "minLength": 1 }));

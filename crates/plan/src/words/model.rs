@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, closed_set, serde_as_word};
+use super::closed::{UnknownWord, closed_set, schema_is, serde_as_word};
 
 closed_set! {
     /// The activation of `ln_linear_<activation>`.
@@ -75,6 +75,7 @@ impl FromStr for ModelKind {
 }
 
 serde_as_word!(ModelKind);
+schema_is!(ModelKind, schemars::json_schema!({ "type": "string", "minLength": 1 }));
 
 #[cfg(test)]
 mod tests {

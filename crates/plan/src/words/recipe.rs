@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, serde_as_word};
+use super::closed::{UnknownWord, schema_is, serde_as_word};
 use super::numerics::{Int4Numerics, Int8Numerics};
 
 /// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
@@ -329,6 +329,7 @@ fn remedy(text: &str) -> String {
 }
 
 serde_as_word!(Recipe);
+schema_is!(Recipe, schemars::json_schema!({ "type": "string", "minLength": 1 }));
 
 #[cfg(test)]
 #[path = "recipe_tests.rs"]

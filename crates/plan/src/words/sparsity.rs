@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::Recipe;
-use super::closed::{UnknownWord, serde_as_word};
+use super::closed::{UnknownWord, schema_is, serde_as_word};
 
 /// A sparse layout of the weights (`sparsity_config_recipe_names`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,3 +63,4 @@ impl fmt::Display for Sparsity {
 }
 
 serde_as_word!(Sparsity);
+schema_is!(Sparsity, schemars::json_schema!({ "type": "string", "minLength": 1 }));

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use statistics::{Launch as Median, between_variance};
 use thiserror::Error;
 
-use super::comparison::{Comparison, Hosts, HostsDiffer, Settings, compare};
+use super::comparison::{Comparison, HostsDiffer, Settings, compare};
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::launch::Launch;
 use super::noisy::energies_of;
+use super::outcomes::Hosts;
 use super::outcomes::Words;
 use super::point::Point;
 use super::policy::Policy;

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
 use thiserror::Error;
 
 use super::finding::{Compared, Finding};
 use super::floor::{FloorSource, Floors};
 use super::noisy;
-use super::outcomes::{Outcomes, Words};
+use super::outcomes::{Hosts, Outcomes, Words};
 use super::pairing::Pairing;
-use super::point::Point;
+use super::point::{Point, two_hosts};
 use super::policy::Policy;
 use super::side::Side;
 use super::thresholds::Thresholds;
@@ -29,17 +31,6 @@ pub struct Settings<'a> {
     pub hosts: Hosts,
     /// What the sides are called.
     pub words: Words,
-}
-
-/// What becomes of a case that was measured on two machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hosts {
-    /// Nothing is compared at all.
-    Refused,
-    /// It is not compared, and the others are.
-    Apart,
-    /// It is compared, with a caution.
-    Across,
 }
 
 /// Two sides, compared.
@@ -62,15 +53,15 @@ pub struct Comparison {
 }
 
 /// What is known of a side.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SideFacts {
     /// Its name, as it was asked for.
     pub name: String,
     /// Names of its launches.
     pub launches: Vec<String>,
-    /// Revisions, each once.
+    /// Revisions of its measured cases, each once.
     pub revisions: Vec<String>,
-    /// Machines, each once.
+    /// Machines of its measured cases, each once.
     pub hosts: Vec<String>,
 }
 
@@ -112,7 +103,7 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
     if settings.hosts == Hosts::Refused {
         ids.iter().try_for_each(|id| of_one_host(id, a, b))?;
     }
-    let outcomes = Outcomes::of(a, b, settings);
+    let outcomes = Outcomes::of(a, b, settings.hosts, settings.words);
     let pairings: Vec<Pairing<'_>> = ids
         .iter()
         .map(|id| {
@@ -179,25 +170,13 @@ fn ids<'a>(a: &'a Side, b: &'a Side) -> Vec<&'a str> {
 
 /// Refuses a case that was measured on two machines, be it on one side.
 fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<(), HostsDiffer> {
-    let points = points_of(full_id, a).chain(points_of(full_id, b));
+    let points = a.points_of(full_id).chain(b.points_of(full_id));
     match two_hosts(points.filter(|point| point.is_measured())) {
         Some((a, b)) => {
             Err(HostsDiffer { full_id: full_id.to_owned(), a: a.to_owned(), b: b.to_owned() })
         }
         None => Ok(()),
     }
-}
-
-/// A case in each launch of a side that has it.
-pub(super) fn points_of<'a>(full_id: &str, side: &'a Side) -> impl Iterator<Item = &'a Point> {
-    side.launches.iter().filter_map(move |launch| launch.get(full_id))
-}
-
-/// The first machine, and the first other one.
-pub(super) fn two_hosts<'a>(points: impl Iterator<Item = &'a Point>) -> Option<(&'a str, &'a str)> {
-    let mut hosts = points.filter_map(|point| point.host.as_deref());
-    let first = hosts.next()?;
-    hosts.find(|host| *host != first).map(|other| (first, other))
 }
 
 fn compared(

@@ -21,14 +21,14 @@ mod verdict;
 mod within;
 
 pub use aa::{Aa, AaCase, AaRefused, aa};
-pub use comparison::{Comparison, Hosts, HostsDiffer, Settings, SideFacts, compare};
+pub use comparison::{Comparison, HostsDiffer, Settings, SideFacts, compare};
 pub use finding::{Compared, Finding, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, ProfileError,
     Sigmas,
 };
 pub use launch::{Launch, Remarks};
-pub use outcomes::Words;
+pub use outcomes::{Hosts, Words};
 pub use pairing::{Doubts, Pairing};
 pub use point::{Bytes, Disturbances, Estimate, Point, TESTED};
 pub use policy::Policy;

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use super::asked::Asked;
-use super::comparison::{Hosts, Settings, points_of, two_hosts};
 use super::finding::Finding;
 use super::pairing::{Pairing, times};
-use super::point::Point;
+use super::point::{Point, two_hosts};
 use super::side::Side;
 use super::verdict::{Measure, Verdict};
 
@@ -18,6 +17,17 @@ pub(super) struct Outcomes<'a> {
     words: Words,
     /// The cases that each of B's launches was asked for.
     asked: Vec<HashMap<&'a str, Asked<'a>>>,
+}
+
+/// What becomes of a case that was measured on two machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosts {
+    /// Nothing is compared at all.
+    Refused,
+    /// It is not compared, and the others are.
+    Apart,
+    /// It is compared, with a caution.
+    Across,
 }
 
 /// What reasons call the sides.
@@ -44,9 +54,9 @@ impl Words {
 }
 
 impl<'a> Outcomes<'a> {
-    pub fn of(a: &'a Side, b: &'a Side, settings: Settings<'_>) -> Self {
+    pub fn of(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
         let asked = b.launches.iter().map(|launch| launch.asked()).collect();
-        Self { a, b, hosts: settings.hosts, words: settings.words, asked }
+        Self { a, b, hosts, words, asked }
     }
 
     /// What the outcomes say of a case; nothing where it was measured whenever it was tried.
@@ -56,8 +66,8 @@ impl<'a> Outcomes<'a> {
             return Some(Finding::new(Measure::Outcome, Verdict::NotCompared, reason));
         }
         let Words { a: name, absent, gone } = self.words;
-        let a: Vec<&Point> = points_of(id, self.a).collect();
-        let b: Vec<&Point> = points_of(id, self.b).collect();
+        let a: Vec<&Point> = self.a.points_of(id).collect();
+        let b: Vec<&Point> = self.b.points_of(id).collect();
         let broken = |points: &[&'a Point]| -> Vec<&'a Point> {
             points.iter().copied().filter(|point| point.is_broken()).collect()
         };
@@ -123,7 +133,7 @@ impl<'a> Outcomes<'a> {
         if self.hosts != Hosts::Apart || self.is_gone(id) {
             return None;
         }
-        let (then, now) = two_hosts(points_of(id, self.a).chain(points_of(id, self.b)))?;
+        let (then, now) = two_hosts(self.a.points_of(id).chain(self.b.points_of(id)))?;
         Some(format!("{} is of another machine: {then}; this is {now}", self.words.a))
     }
 

@@ -7,6 +7,13 @@ use crate::model::{
     Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,
 };
 
+/// The first machine, and the first other one.
+pub(super) fn two_hosts<'a>(points: impl Iterator<Item = &'a Point>) -> Option<(&'a str, &'a str)> {
+    let mut hosts = points.filter_map(|point| point.host.as_deref());
+    let first = hosts.next()?;
+    hosts.find(|host| *host != first).map(|other| (first, other))
+}
+
 /// Criterion's estimate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {

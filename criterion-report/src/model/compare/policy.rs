@@ -1,12 +1,16 @@
 //! Rules by which a difference is called one.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::finding::Finding;
 use super::floor::Floors;
 use super::pairing::Pairing;
 use super::{counted, hud, noisy, quasim, within};
 
 /// A rule. Each has a file of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// Intervals, tests over launches and a noise floor
     #[default]

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
+use super::point::Point;
 use crate::model::kernels::{Past, PastError, SUMMARY};
 use crate::model::saved::{Saved, known};
 use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
@@ -58,6 +59,11 @@ fn remedy(name: &str, names: &BTreeSet<String>) -> String {
 }
 
 impl Side {
+    /// A case in each launch that has it.
+    pub(super) fn points_of(&self, full_id: &str) -> impl Iterator<Item = &Point> {
+        self.launches.iter().filter_map(move |launch| launch.get(full_id))
+    }
+
     /// Reads what `name` is: a baseline with records, with its launches `NAME@1`, `NAME@2` and so
     /// on; else a file that results were exported to, or a folder, of which `of_folder` is the
     /// baseline.

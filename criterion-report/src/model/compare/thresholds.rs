@@ -4,22 +4,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::model::file;
 
 /// The thresholds of one case.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
-    /// Threshold of the time, relative: 0.1 is a tenth longer.
+    /// Threshold of the time, relative to A's: 0.1 is a tenth longer.
+    #[schemars(range(min = 0.0))]
     pub latency: f64,
-    /// Threshold of the peak of memory, relative.
+    /// Threshold of the peak of memory, relative to A's.
+    #[schemars(range(min = 0.0))]
     pub memory: f64,
-    /// Threshold of the relative error, absolute.
+    /// Threshold of the relative error: a difference.
+    #[schemars(range(min = 0.0))]
     pub accuracy: f64,
-    /// Threshold of the energy, relative.
+    /// Threshold of the energy, relative to A's.
+    #[schemars(range(min = 0.0))]
     pub energy: f64,
 }
 
@@ -40,23 +45,28 @@ pub struct Thresholds {
 }
 
 /// The thresholds of some cases.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Cases whose id matches.
-    #[serde(deserialize_with = "regex")]
+    /// A regular expression on the id.
+    #[serde(serialize_with = "pattern", deserialize_with = "regex")]
+    #[schemars(with = "String")]
     pub filter: Regex,
-    /// The rule's [`Limits::latency`], if it names one.
+    /// The rule's threshold of the time, if it names one.
     #[serde(default, deserialize_with = "share")]
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
     pub latency: Option<f64>,
-    /// The rule's [`Limits::memory`].
+    /// The rule's threshold of the peak of memory.
     #[serde(default, deserialize_with = "share")]
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
     pub memory: Option<f64>,
-    /// The rule's [`Limits::accuracy`].
+    /// The rule's threshold of the relative error.
     #[serde(default, deserialize_with = "share")]
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
     pub accuracy: Option<f64>,
-    /// The rule's [`Limits::energy`].
+    /// The rule's threshold of the energy.
     #[serde(default, deserialize_with = "share")]
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
     pub energy: Option<f64>,
 }
 
@@ -166,6 +176,10 @@ fn checked(value: f64) -> Result<f64, String> {
 
 fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     checked(f64::deserialize(deserializer)?).map(Some).map_err(D::Error::custom)
+}
+
+fn pattern<S: Serializer>(regex: &Regex, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(regex.as_str())
 }
 
 fn regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {

@@ -1,7 +1,11 @@
 //! What a comparison says of a case, and of each of its measures.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// What is compared of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// How it ended: measured or not.
     Outcome,
@@ -14,6 +18,7 @@ pub enum Measure {
     /// Energy of a step, in joules; less is better.
     Energy,
     /// Time of its group's baseline over its own; more is better.
+    #[serde(rename = "speed-up")]
     Speedup,
 }
 
@@ -32,7 +37,8 @@ impl Measure {
 }
 
 /// What may be said of a difference. In this order the worst comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Worse, beyond the threshold and beyond what noise explains.
     Regressed,
@@ -47,6 +53,7 @@ pub enum Verdict {
     /// Any difference is too small to matter.
     Equivalent,
     /// There is nothing to compare.
+    #[serde(rename = "not compared")]
     NotCompared,
 }
 

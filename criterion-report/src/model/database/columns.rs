@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::record::Found;
+use super::trap::Found;
 use super::{Trap, pointer, text};
 
 /// What a column takes.

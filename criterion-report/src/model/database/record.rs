@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use super::text::{brief, not_finite};
+use super::trap::Found;
 use super::{Series, Trap, columns, is_storable, pointer};
-
-/// A trap, the JSON pointer of its place, and what stands there.
-pub type Found = (Trap, String, String);
 
 /// Seconds of the year 5138; milliseconds of 1973.
 const LATEST: u64 = 100_000_000_000;

@@ -1,5 +1,8 @@
 //! The catalogue of traps: each with what happens upstream and the remedy.
 
+/// A trap, the JSON pointer of its place, and what stands there.
+pub type Found = (Trap, String, String);
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -9,12 +9,12 @@ mod measured;
 mod unit;
 mod value;
 
-use std::borrow::Cow;
-
-use plan::Record;
+use plan::{Range, Record};
 
 use super::entry::Entry;
+use super::row::compared;
 pub use unit::Unit;
+use unit::{BYTES, CELSIUS, DECIBELS, ERROR, JOULES, NONE, NS, SECONDS, SHARE, TIMES, unit};
 pub use value::{Figure, Part, Value};
 
 /// Which values are better.
@@ -48,7 +48,6 @@ pub struct Field {
     /// Which values are better; neither unless it is a measure.
     pub better: Option<Better>,
     source: Source,
-    columns: Option<&'static [(&'static str, Part)]>,
     measure: Option<&'static str>,
     why: fn(&Entry<'_>) -> Option<String>,
 }
@@ -62,71 +61,66 @@ enum Source {
     Case(for<'a> fn(&Entry<'a>) -> Option<Value<'a>>),
 }
 
-/// Reads a value at a path of the record, e.g. `at!(measures.latency?.p50_ns)`.
+/// Reads the record at a path as plan's types have it: `at!(measures.latency?.p50_ns)`.
 macro_rules! at {
+    (@ $name:expr, |$record:ident| $read:expr) => {
+        Source::Record($name, |$record| Some(Value::from(&$read)))
+    };
     // An accuracy says something only against a reference.
-    (accuracy, $($path:tt)+) => {
-        super::Source::Record(concat!("accuracy.", stringify!($($path)+)), |record| {
-            Some(super::Value::from(&crate::model::row::compared(record)?.$($path)+))
-        })
+    (accuracy.$($path:tt)+) => {
+        at!(@ concat!("accuracy.", stringify!($($path)+)), |record| compared(record)?.$($path)+)
+    };
+    ($part:ident?.$($path:tt)+) => {
+        at!(
+            @ concat!(stringify!($part), ".", stringify!($($path)+)),
+            |record| record.$part.as_ref()?.$($path)+
+        )
+    };
+    ($part:ident.$group:ident?.$($path:tt)+) => {
+        at!(
+            @ concat!(stringify!($part), ".", stringify!($group), ".", stringify!($($path)+)),
+            |record| record.$part.$group.as_ref()?.$($path)+
+        )
     };
     ($($path:tt)+) => {
-        super::Source::Record(stringify!($($path)+), |record| {
-            Some(super::Value::from(&record.$($path)+))
-        })
+        at!(@ stringify!($($path)+), |record| record.$($path)+)
     };
 }
 use at;
 
+/// A value of the record.
+const fn of(name: &'static str, unit: Unit, description: &'static str, source: Source) -> Field {
+    Field { name, description, unit, better: None, source, measure: None, why: |_| None }
+}
+
+/// A value that follows from what is known of a case.
+const fn derived(
+    name: &'static str,
+    unit: Unit,
+    description: &'static str,
+    read: for<'a> fn(&Entry<'a>) -> Option<Value<'a>>,
+) -> Field {
+    of(name, unit, description, Source::Case(read))
+}
+
+/// A word, a text, or yes and no.
+const fn text(
+    name: &'static str,
+    description: &'static str,
+    read: for<'a> fn(&Entry<'a>) -> Option<Value<'a>>,
+) -> Field {
+    derived(name, NONE, description, read)
+}
+
+const fn smaller(field: Field) -> Field {
+    Field { better: Some(Better::Smaller), ..field }
+}
+
+const fn bigger(field: Field) -> Field {
+    Field { better: Some(Better::Bigger), ..field }
+}
+
 impl Field {
-    /// A value of the record.
-    const fn of(name: &'static str, unit: Unit, description: &'static str, source: Source) -> Self {
-        Self {
-            name,
-            description,
-            unit,
-            better: None,
-            source,
-            columns: None,
-            measure: None,
-            why: |_| None,
-        }
-    }
-
-    /// A value that follows from what is known of a case.
-    const fn derived(
-        name: &'static str,
-        unit: Unit,
-        description: &'static str,
-        read: for<'a> fn(&Entry<'a>) -> Option<Value<'a>>,
-    ) -> Self {
-        Self::of(name, unit, description, Source::Case(read))
-    }
-
-    /// A word or a text.
-    const fn text(
-        name: &'static str,
-        description: &'static str,
-        read: for<'a> fn(&Entry<'a>) -> Option<Value<'a>>,
-    ) -> Self {
-        Self::derived(name, Unit::NONE, description, read)
-    }
-
-    /// The smaller, the better.
-    const fn smaller(self) -> Self {
-        Self { better: Some(Better::Smaller), ..self }
-    }
-
-    /// The bigger, the better.
-    const fn bigger(self) -> Self {
-        Self { better: Some(Better::Bigger), ..self }
-    }
-
-    /// The columns of CSV, where their names do not follow from its own.
-    const fn columns(self, columns: &'static [(&'static str, Part)]) -> Self {
-        Self { columns: Some(columns), ..self }
-    }
-
     /// The measure of the record that it follows from, whose reason is its own.
     const fn of_measure(self, measure: &'static str) -> Self {
         Self { measure: Some(measure), ..self }
@@ -142,17 +136,9 @@ impl Field {
         LISTS.into_iter().flatten()
     }
 
-    /// Our own columns of CSV behind torchao's, with the part of a value in each.
-    pub fn columns_of_csv() -> impl Iterator<Item = (Cow<'static, str>, &'static Self, Part)> {
-        let fields = case::FIELDS.iter().chain(measured::FIELDS);
-        fields.flat_map(|field| {
-            let derived = field.columns.is_none().then(|| {
-                let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
-                (name.into(), field, Part::Value)
-            });
-            let given = field.columns.unwrap_or_default().iter();
-            derived.into_iter().chain(given.map(move |&(name, part)| (name.into(), field, part)))
-        })
+    /// Those that are columns of CSV behind torchao's, in their order.
+    pub fn columns() -> impl Iterator<Item = &'static Self> {
+        case::FIELDS.iter().chain(measured::FIELDS)
     }
 
     /// The field of this name.
@@ -189,11 +175,29 @@ impl Field {
         self.value(entry)?.figure()
     }
 
+    /// A value of it for people, with its interval if that is wanted.
+    pub fn text(&self, value: Value<'_>, interval: bool) -> String {
+        match value {
+            Value::Figure(Figure { value, interval: bounds }) => {
+                self.unit.text(value, bounds.filter(|_| interval))
+            }
+            Value::Count(count) if self.unit.symbol.is_empty() => count.to_string(),
+            Value::Count(count) => self.unit.text(count as f64, None),
+            Value::Range(Range { min, median, max }) => {
+                let [min, max] = [min, max].map(|it| self.unit.text(it, None));
+                format!("{} [{min}, {max}]", self.unit.text(median, None))
+            }
+            Value::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
+            Value::Text(text) => text.into_owned(),
+            Value::List(items) => items.join(", "),
+        }
+    }
+
     /// Why a case lacks it, where something is known.
     pub fn absent(&self, entry: &Entry<'_>) -> Option<String> {
         let measure = match self.source {
             Source::Record(path, _) => {
-                path.strip_prefix("measures.").and_then(|path| path.split(['.', '?']).next())
+                path.strip_prefix("measures.").and_then(|path| path.split(['.', '?', ' ']).next())
             }
             Source::Case(_) => self.measure,
         };
@@ -218,7 +222,7 @@ const LISTS: [&[Field]; 4] = [case::TORCHAO, case::FIELDS, measured::FIELDS, fur
 
 /// A place in a record as people write it: `measures.latency.p50_ns`.
 pub(super) fn path(read: &str) -> String {
-    read.replace(".as_ref()", "").replace(['?', ' ', '\n'], "")
+    read.replace(".as_ref()", "").replace(['?', ' '], "")
 }
 
 const fn same(one: &str, other: &str) -> bool {

@@ -14,70 +14,67 @@ pub struct Unit {
     /// Whether a measurement can have the number.
     pub(in crate::model) is_possible: fn(f64) -> bool,
     /// What CSV appends to the name of a column.
-    pub(super) suffix: &'static str,
+    pub suffix: &'static str,
     /// How many of it are one in CSV.
     pub scale: f64,
 }
 
 impl Unit {
-    /// Of words, and of plain counts.
-    pub const NONE: Self =
-        Self { text: |_, count, _| count.to_string(), is_possible: |_| true, ..Self::plain("") };
-    /// Nanoseconds; CSV has milliseconds.
-    pub const NS: Self = Self {
-        text: |_, ns, interval| units::time_with_interval(ns, interval),
-        suffix: "_in_ms",
-        scale: 1e6,
-        ..Self::plain("ns")
-    };
-    /// Seconds.
-    pub const SECONDS: Self =
-        Self { text: |_, seconds, _| units::time(seconds * 1e9), ..Self::plain("s") };
-    /// Bytes.
-    pub const BYTES: Self = Self {
-        text: |_, bytes, _| units::bytes(bytes as u64),
-        is_possible: |bytes| bytes <= possible::MOST_BYTES as f64,
-        ..Self::plain("B")
-    };
-    /// How many times.
-    pub const TIMES: Self =
-        Self { text: |_, ratio, interval| units::ratio(ratio, interval), ..Self::plain("x") };
-    /// Decibels.
-    pub const DECIBELS: Self = Self {
-        text: |_, decibels, _| units::decibels(decibels),
-        is_possible: |_| true,
-        ..Self::plain("dB")
-    };
-    /// An error, in the unit of the values or relative to them.
-    pub const ERROR: Self = Self {
-        text: |_, error, _| units::error(error),
-        is_possible: possible::not_below_zero,
-        ..Self::plain("1")
-    };
-    /// A part of a whole, from 0 to 1.
-    pub const SHARE: Self = Self {
-        text: |_, share, _| units::percent(share),
-        is_possible: possible::share,
-        ..Self::plain("share")
-    };
-    /// Joules; less the idle machine's they may be below zero.
-    pub const JOULES: Self = Self { is_possible: possible::signed, ..Self::plain("J") };
-    /// Degrees Celsius.
-    pub const CELSIUS: Self = Self { is_possible: possible::signed, ..Self::plain("°C") };
-
-    /// A unit whose numbers have four digits for people.
-    pub const fn plain(symbol: &'static str) -> Self {
-        Self {
-            symbol,
-            text: |symbol, value, _| format!("{} {symbol}", units::significant(value, 4)),
-            is_possible: possible::not_negative,
-            suffix: "",
-            scale: 1.0,
-        }
-    }
-
     /// A number for people.
     pub fn text(&self, value: f64, interval: Option<Interval>) -> String {
         (self.text)(self.symbol, value, interval)
     }
 }
+
+/// A unit whose numbers have four digits for people.
+pub(super) const fn unit(symbol: &'static str) -> Unit {
+    Unit {
+        symbol,
+        text: |symbol, value, _| format!("{} {symbol}", units::significant(value, 4)),
+        is_possible: possible::not_negative,
+        suffix: "",
+        scale: 1.0,
+    }
+}
+
+/// Of words, and of plain counts.
+pub(super) const NONE: Unit =
+    Unit { text: |_, count, _| count.to_string(), is_possible: |_| true, ..unit("") };
+/// Nanoseconds; CSV has milliseconds.
+pub(super) const NS: Unit = Unit {
+    text: |_, ns, interval| units::time_with_interval(ns, interval),
+    suffix: "_in_ms",
+    scale: 1e6,
+    ..unit("ns")
+};
+/// Seconds.
+pub(super) const SECONDS: Unit =
+    Unit { text: |_, seconds, _| units::time(seconds * 1e9), ..unit("s") };
+/// Bytes.
+pub(super) const BYTES: Unit = Unit {
+    text: |_, bytes, _| units::bytes(bytes as u64),
+    is_possible: |bytes| bytes <= possible::MOST_BYTES as f64,
+    ..unit("B")
+};
+/// How many times.
+pub(super) const TIMES: Unit =
+    Unit { text: |_, ratio, interval| units::ratio(ratio, interval), ..unit("x") };
+/// Decibels.
+pub(super) const DECIBELS: Unit =
+    Unit { text: |_, decibels, _| units::decibels(decibels), is_possible: |_| true, ..unit("dB") };
+/// An error, in the unit of the values or relative to them.
+pub(super) const ERROR: Unit = Unit {
+    text: |_, error, _| units::error(error),
+    is_possible: possible::not_below_zero,
+    ..unit("1")
+};
+/// A part of a whole, from 0 to 1.
+pub(super) const SHARE: Unit = Unit {
+    text: |_, share, _| units::percent(share),
+    is_possible: possible::share,
+    ..unit("share")
+};
+/// Joules; less the idle machine's they may be below zero.
+pub(super) const JOULES: Unit = Unit { is_possible: possible::signed, ..unit("J") };
+/// Degrees Celsius.
+pub(super) const CELSIUS: Unit = Unit { is_possible: possible::signed, ..unit("°C") };

@@ -1,14 +1,16 @@
 //! The comparison for programs: one document, versioned, with every case and measure.
-//! `docs/schema/comparison-v1.schema.json` describes it.
+//! `docs/schema/comparison-v1.schema.json` is made of these types.
 
 use std::io::Write;
 
 use plan::Stat;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::Interval;
 use crate::model::compare::{
-    ASSUMED, Compared, Comparison, Finding, FloorSource, Limits, Policy, Rule, SideFacts, Verdict,
+    ASSUMED, Compared, Comparison, Finding, FloorSource, Limits, Measure, Policy, Rule, SideFacts,
+    Verdict,
 };
 
 /// Schema of the document.
@@ -16,86 +18,95 @@ const SCHEMA: &str = "criterion-torch/comparison";
 /// Version of the schema.
 const VERSION: u32 = 1;
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `criterion-report compare --format json` writes. A is what is compared with, B what is judged.
+#[derive(Serialize, JsonSchema)]
+pub struct Document<'a> {
+    #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
+    #[schemars(extend("const" = VERSION))]
     version: u32,
-    policy: &'static str,
-    thresholds: Thresholds,
-    rules: Vec<RuleLine<'a>>,
-    a: Side<'a>,
-    b: Side<'a>,
+    policy: Policy,
+    /// From which difference on a case is another, where no rule says otherwise.
+    thresholds: Limits,
+    /// Of those whose filter matches an id, the last that names a measure decides it.
+    rules: &'a [Rule],
+    a: &'a SideFacts,
+    b: &'a SideFacts,
+    /// What the intervals of sides of one launch were widened by.
     floors: Vec<Floor>,
+    /// Cases of each verdict, the worst first; all verdicts are there.
     counts: Vec<Count>,
+    /// In the order of A, those of B alone behind.
     cases: Vec<Case<'a>>,
 }
 
-#[derive(Serialize)]
-struct Thresholds {
-    latency: f64,
-    memory: f64,
-    accuracy: f64,
-    energy: f64,
-}
-
-#[derive(Serialize)]
-struct RuleLine<'a> {
-    filter: &'a str,
-    latency: Option<f64>,
-    memory: Option<f64>,
-    accuracy: Option<f64>,
-    energy: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Side<'a> {
-    name: &'a str,
-    launches: &'a [String],
-    revisions: &'a [String],
-    hosts: &'a [String],
-}
-
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Floor {
+    /// `case`: the case's own; `pooled`: that of other cases of the machine; `assumed`: nothing is
+    /// known of the machine.
+    #[schemars(extend("enum" = ["case", "pooled", "assumed"]))]
     source: &'static str,
+    /// Launches that showed it; of `case` alone.
     launches: Option<usize>,
+    /// Cases that it is of; of `pooled` alone.
     known_cases: Option<usize>,
+    /// Standard deviation of the logarithm between launches; of `assumed` alone.
     sigma: Option<f64>,
+    /// Cases that were widened by it.
     cases: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Count {
-    verdict: &'static str,
+    verdict: Verdict,
     cases: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Case<'a> {
+    /// Criterion's id.
     full_id: &'a str,
-    verdict: &'static str,
+    /// The worst of its measures'.
+    verdict: Verdict,
     reason: &'a str,
+    /// Launches in which A measured it.
     launches_a: usize,
+    /// Launches in which B did.
     launches_b: usize,
+    /// What qualifies the numbers.
     cautions: &'a [String],
-    measures: Vec<Measure<'a>>,
+    measures: Vec<Measured<'a>>,
 }
 
-#[derive(Serialize)]
-struct Measure<'a> {
-    measure: &'static str,
+#[derive(Serialize, JsonSchema)]
+struct Measured<'a> {
+    measure: Measure,
+    /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
     name: &'static str,
     unit: Option<&'static str>,
+    /// Value of A, over its launches.
     a: Option<Stat>,
+    /// Value of B.
     b: Option<Stat>,
+    /// B over A.
     ratio: Option<Stat>,
+    /// Lower bound of the ratio's interval.
     low: Option<Stat>,
+    /// Upper bound.
     high: Option<Stat>,
+    /// Level of the interval: 0.95, or of single launches by the policy `within` criterion's.
+    #[schemars(range(min = 0.0, max = 1.0))]
     confidence_level: Option<f64>,
+    /// From which difference on it is another; null where the policy has bounds of its own.
+    #[schemars(range(min = 0.0))]
     threshold: Option<f64>,
+    /// Two-sided p of no difference.
+    #[schemars(range(min = 0.0, max = 1.0))]
     p: Option<f64>,
+    /// The same for all cases at once, by Holm's method.
+    #[schemars(range(min = 0.0, max = 1.0))]
     adjusted_p: Option<f64>,
-    verdict: &'static str,
+    verdict: Verdict,
     reason: &'a str,
 }
 
@@ -108,43 +119,21 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> serde_json::Result
     let document = Document {
         schema: SCHEMA,
         version: VERSION,
-        policy: comparison.policy.word(),
-        thresholds: thresholds(comparison.thresholds.limits),
-        rules: comparison.thresholds.rules.iter().map(rule).collect(),
-        a: side(&comparison.a),
-        b: side(&comparison.b),
+        policy: comparison.policy,
+        thresholds: comparison.thresholds.limits,
+        rules: &comparison.thresholds.rules,
+        a: &comparison.a,
+        b: &comparison.b,
         floors: comparison
             .floors
             .iter()
             .filter_map(|(source, cases)| floor(*source, *cases))
             .collect(),
-        counts: counts
-            .map(|it| Count { verdict: it.word(), cases: comparison.count(it) })
-            .collect(),
+        counts: counts.map(|it| Count { verdict: it, cases: comparison.count(it) }).collect(),
         cases: comparison.cases.iter().map(|it| case(it, comparison.policy)).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n").map_err(serde_json::Error::io)
-}
-
-const fn thresholds(limits: Limits) -> Thresholds {
-    let Limits { latency, memory, accuracy, energy } = limits;
-    Thresholds { latency, memory, accuracy, energy }
-}
-
-fn rule(rule: &Rule) -> RuleLine<'_> {
-    let Rule { filter, latency, memory, accuracy, energy } = rule;
-    let (latency, memory, accuracy, energy) = (*latency, *memory, *accuracy, *energy);
-    RuleLine { filter: filter.as_str(), latency, memory, accuracy, energy }
-}
-
-fn side(side: &SideFacts) -> Side<'_> {
-    Side {
-        name: &side.name,
-        launches: &side.launches,
-        revisions: &side.revisions,
-        hosts: &side.hosts,
-    }
 }
 
 /// None where nothing was widened.
@@ -167,26 +156,25 @@ fn floor(source: FloorSource, cases: usize) -> Option<Floor> {
 fn case(case: &Compared, policy: Policy) -> Case<'_> {
     Case {
         full_id: &case.full_id,
-        verdict: case.verdict.word(),
+        verdict: case.verdict,
         reason: &case.reason,
         launches_a: case.launches_a,
         launches_b: case.launches_b,
         cautions: &case.cautions,
-        measures: case.findings.iter().map(|it| measure(it, case.limits, policy)).collect(),
+        measures: case.findings.iter().map(|it| measured(it, case.limits, policy)).collect(),
     }
 }
 
-fn measure(finding: &Finding, limits: Limits, policy: Policy) -> Measure<'_> {
-    use crate::model::compare::Measure as Of;
+fn measured(finding: &Finding, limits: Limits, policy: Policy) -> Measured<'_> {
     let stat = |value: Option<f64>| value.map(Stat);
-    Measure {
-        measure: finding.measure.word(),
+    Measured {
+        measure: finding.measure,
         name: finding.name,
         unit: match finding.measure {
-            Of::Time => Some("ns"),
-            Of::Memory => Some("B"),
-            Of::Energy => Some("J"),
-            Of::Accuracy | Of::Speedup | Of::Outcome => None,
+            Measure::Time => Some("ns"),
+            Measure::Memory => Some("B"),
+            Measure::Energy => Some("J"),
+            Measure::Accuracy | Measure::Speedup | Measure::Outcome => None,
         },
         a: stat(finding.a),
         b: stat(finding.b),
@@ -196,15 +184,15 @@ fn measure(finding: &Finding, limits: Limits, policy: Policy) -> Measure<'_> {
         confidence_level: finding.confidence_level,
         threshold: match finding.measure {
             _ if policy == Policy::Hud => None,
-            Of::Time => Some(limits.latency),
-            Of::Memory => Some(limits.memory),
-            Of::Accuracy => Some(limits.accuracy),
-            Of::Energy => Some(limits.energy),
-            Of::Speedup | Of::Outcome => None,
+            Measure::Time => Some(limits.latency),
+            Measure::Memory => Some(limits.memory),
+            Measure::Accuracy => Some(limits.accuracy),
+            Measure::Energy => Some(limits.energy),
+            Measure::Speedup | Measure::Outcome => None,
         },
         p: finding.p,
         adjusted_p: finding.adjusted_p,
-        verdict: finding.verdict.word(),
+        verdict: finding.verdict,
         reason: &finding.reason,
     }
 }

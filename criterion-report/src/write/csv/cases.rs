@@ -6,7 +6,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::columns::{COMPILED, IDENTITY, SETTINGS, TIMES, TRACES, cell};
+use super::columns::{COMPILED, IDENTITY, SETTINGS, TIMES, TRACES, cell, ours};
 use super::table;
 use crate::model::{Field, Missing, Part, Report};
 use crate::write::Notes;
@@ -14,8 +14,13 @@ use crate::write::Notes;
 /// A column; torchao's of traces have no field.
 type Column = (Cow<'static, str>, Option<&'static Field>, Part);
 
-pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
-    let columns = columns();
+pub fn write(
+    report: &Report,
+    raw: bool,
+    chosen: &[&'static Field],
+    out: &mut dyn Write,
+) -> Result<Notes> {
+    let columns = if chosen.is_empty() { columns() } else { of_fields(chosen) };
     let heading = columns.iter().map(|(name, ..)| &**name).collect();
     let cases = report.entries().map(Ok).chain(report.missing.iter().map(Err));
     table(out, raw, heading, &cases.collect::<Vec<_>>(), |case| match case {
@@ -33,8 +38,24 @@ fn columns() -> Vec<Column> {
     let torchaos = [IDENTITY, compiled, SETTINGS, TIMES].into_iter().flatten();
     let torchaos = torchaos.map(|column| (column.name.into(), Some(column.field), column.part));
     let traces = TRACES.map(|name| (name.into(), None, Part::Value));
-    let ours = Field::columns_of_csv().map(|(name, field, part)| (name, Some(field), part));
+    let ours = ours().map(|(name, field, part)| (name, Some(field), part));
     torchaos.chain(traces).chain(ours).collect()
+}
+
+/// The columns of fields, in the fields' order, under the names that they have among all.
+fn of_fields(chosen: &[&'static Field]) -> Vec<Column> {
+    let all = columns();
+    let is_of = |column: &Column, field: &Field| column.1.is_some_and(|it| it.name == field.name);
+    let mut columns = Vec::new();
+    for field in chosen {
+        let before = columns.len();
+        columns.extend(all.iter().filter(|column| is_of(column, field)).cloned());
+        if columns.len() == before {
+            let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
+            columns.push((name.into(), Some(field), Part::Value));
+        }
+    }
+    columns
 }
 
 /// A case that its run did not reach left no record, only its id.

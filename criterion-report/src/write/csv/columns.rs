@@ -42,6 +42,61 @@ pub const TIMES: &[Column] = &[
 pub const TRACES: [&str; 4] =
     ["profiler_json_path", "memory_profile_path", "memory_visualization_path", "memory_stats"];
 
+/// The columns of our own whose names do not follow from their fields'.
+const NAMED: &[Column] = &[
+    Column::new("baseline_time_low_in_ms", "baseline-latency").part(Part::Low),
+    Column::new("baseline_time_high_in_ms", "baseline-latency").part(Part::High),
+    Column::new("model_time_low_in_ms", "latency").part(Part::Low),
+    Column::new("model_time_high_in_ms", "latency").part(Part::High),
+    Column::new("model_time_mean_in_ms", "latency-mean"),
+    Column::new("model_time_std_dev_in_ms", "latency-std-dev"),
+    Column::new("speedup_low", "speedup-of-quantization").part(Part::Low),
+    Column::new("speedup_high", "speedup-of-quantization").part(Part::High),
+    Column::new("speedup_over_group_baseline", "speedup"),
+    Column::new("speedup_over_group_baseline_low", "speedup").part(Part::Low),
+    Column::new("speedup_over_group_baseline_high", "speedup").part(Part::High),
+    Column::new("weights_bytes", "weights-memory"),
+    Column::new("step_peak_bytes", "step-memory"),
+    Column::new("sqnr_db", "sqnr"),
+    Column::new("latency_mean_in_ms", "call-mean"),
+    Column::new("throughput_steps_per_s", "throughput"),
+    Column::new("gflop_per_s", "gflops"),
+    Column::new("minor_faults_per_step", "page-faults"),
+    Column::new("energy_j", "energy"),
+    Column::new("sm_utilization_min", "sm-utilization").part(Part::Low),
+    Column::new("sm_utilization_median", "sm-utilization"),
+    Column::new("sm_utilization_max", "sm-utilization").part(Part::High),
+    Column::new("memory_utilization_min", "memory-utilization").part(Part::Low),
+    Column::new("memory_utilization_median", "memory-utilization"),
+    Column::new("memory_utilization_max", "memory-utilization").part(Part::High),
+    Column::new("clock_mhz_min", "clock").part(Part::Low),
+    Column::new("clock_mhz_median", "clock"),
+    Column::new("clock_mhz_max", "clock").part(Part::High),
+    Column::new("temperature_c_max", "temperature").part(Part::High),
+    Column::new("gb_per_s", "bandwidth"),
+    Column::new("speedup_over_eager", "speedup-over-eager"),
+    Column::new("speedup_over_eager_low", "speedup-over-eager").part(Part::Low),
+    Column::new("speedup_over_eager_high", "speedup-over-eager").part(Part::High),
+    Column::new("compile_in_s", "compile-time"),
+    Column::new("package_bytes", "package-size"),
+    Column::new("eager_sqnr_db", "eager-sqnr"),
+    Column::new("eager_min_sqnr_db", "eager-min-sqnr"),
+];
+
+/// The columns of our own, in the order of the catalogue: what is new comes last.
+pub fn ours() -> impl Iterator<Item = (Cow<'static, str>, &'static Field, Part)> {
+    Field::columns().flat_map(|field| {
+        let named = NAMED.iter().filter(|column| column.field.name == field.name);
+        let mut columns: Vec<(Cow<'_, str>, _, _)> =
+            named.map(|column| (column.name.into(), field, column.part)).collect();
+        if columns.is_empty() {
+            let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
+            columns.push((name.into(), field, Part::Value));
+        }
+        columns
+    })
+}
+
 /// A value of a case as a cell; none is an empty cell.
 pub fn cell(field: &Field, part: Part, entry: &Entry<'_>) -> String {
     let value = field.value(entry).and_then(|value| value.part(part));

@@ -10,11 +10,12 @@ use std::io::Write;
 
 use anyhow::Result;
 
+use super::choice::{self, Choice};
 use super::{Notes, in_order};
 use crate::model::Report;
 
 /// What `csv` can be told.
-#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
     /// What a line is
     ///
@@ -31,6 +32,12 @@ pub struct Options {
     /// OWASP advises: one that begins with `=`, `+`, `-`, `@`, a tab or a line break. Numbers have none.
     #[arg(long)]
     pub raw: bool,
+    /// Write these values only, in this order; `--columns help` lists them
+    ///
+    /// Columns are named as without this option, times in milliseconds included; one that is not
+    /// among those has its name of the list.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "layout")]
+    pub columns: Vec<Choice>,
 }
 
 /// What a line is.
@@ -48,9 +55,12 @@ pub enum Layout {
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
+pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<Notes> {
     match options.layout {
-        Layout::Cases => cases::write(report, options.raw, out),
+        Layout::Cases => {
+            let chosen = choice::fields(&options.columns).unwrap_or_default();
+            cases::write(report, options.raw, &chosen, out)
+        }
         Layout::VFinal => v_final::write(report, options.raw, out),
     }
 }

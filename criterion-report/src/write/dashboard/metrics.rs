@@ -92,7 +92,7 @@ pub fn metrics(entry: &Entry<'_>) -> Vec<Metric> {
     }
     metrics.extend(measures(pass, entry));
     metrics.extend(memory(entry));
-    let sqnr = row.accuracy().map(|accuracy| accuracy.sqnr_db.0);
+    let sqnr = Field::known("sqnr").figure(entry).map(|figure| figure.value);
     metrics.extend(
         sqnr.filter(|db| db.is_finite()).map(|db| metric("SQNR (dB)".to_owned(), "dB", db, None)),
     );
@@ -135,33 +135,26 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// Measures of the catalogue that a case has besides its time: slug, what stands behind the pass,
-/// unit, and the value in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
-const MEASURES: &[(&str, &str, &str, InUnit)] = &[
-    ("latency-p50", "Latency p50 (us)", "us", |ns| ns / 1e3),
-    ("latency-p90", "Latency p90 (us)", "us", |ns| ns / 1e3),
-    ("latency-p99", "Latency p99 (us)", "us", |ns| ns / 1e3),
-    ("latency-max", "Latency max (us)", "us", |ns| ns / 1e3),
-    ("throughput", "Throughput (steps/s)", "steps/s", |value| value),
-    ("gflops", "Throughput (GFLOP/s)", "GFLOP/s", |value| value),
-    ("bandwidth", "Throughput (GB/s)", "GB/s", |value| value),
-    ("first-call", "First Call Time (us)", "us", |ns| ns / 1e3),
-    ("energy", "Energy (uJ)", "uJ", |joules| joules * 1e6),
+/// Values of the catalogue that a case has besides its times: the field, the name behind the pass, the
+/// unit, and the number in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
+const METRICS: &[(&Field, &str, &str, fn(f64) -> f64)] = &[
+    (Field::known("latency-p50"), "Latency p50 (us)", "us", |ns| ns / 1e3),
+    (Field::known("latency-p90"), "Latency p90 (us)", "us", |ns| ns / 1e3),
+    (Field::known("latency-p99"), "Latency p99 (us)", "us", |ns| ns / 1e3),
+    (Field::known("latency-max"), "Latency max (us)", "us", |ns| ns / 1e3),
+    (Field::known("throughput"), "Throughput (steps/s)", "steps/s", |value| value),
+    (Field::known("gflops"), "Throughput (GFLOP/s)", "GFLOP/s", |value| value),
+    (Field::known("bandwidth"), "Throughput (GB/s)", "GB/s", |value| value),
+    (Field::known("first-call"), "First Call Time (us)", "us", |ns| ns / 1e3),
+    (Field::known("energy"), "Energy (uJ)", "uJ", |joules| joules * 1e6),
 ];
 
-/// From the catalogue's unit.
-type InUnit = fn(f64) -> f64;
-
-/// The measures that are there. A value that is not positive has no logarithm, and is left out.
-fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
-    let mut metrics = Vec::new();
-    for (slug, what, unit, in_unit) in MEASURES {
-        let field = Field::named(slug).expect("the list holds fields of the catalogue");
-        let value =
-            field.figure(entry).map(|figure| in_unit(figure.value)).filter(|value| *value > 0.0);
-        metrics.extend(value.map(|value| metric(format!("{pass} {what}"), unit, value, None)));
-    }
-    metrics
+/// Those that are there. A value that is not positive has no logarithm, and is left out.
+fn measures<'a>(pass: &'a str, entry: &'a Entry<'_>) -> impl Iterator<Item = Metric> + use<'a> {
+    METRICS.iter().filter_map(move |(field, what, unit, in_unit)| {
+        let value = in_unit(field.figure(entry)?.value);
+        (value > 0.0).then(|| metric(format!("{pass} {what}"), unit, value, None))
+    })
 }
 
 /// Torch's name of the dtype as upstream's metrics spell it.

@@ -1,50 +1,76 @@
-//! Our own document, key by key. `docs/schema/report-v1.schema.json` describes it, and
-//! `model::Exported` reads it back: a key more here is a key more there, and in the schema.
+//! Our own document, key by key. `docs/schema/report-v1.schema.json` is made of these types, and
+//! `model::Exported` reads it back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::{Check, Environment, Record, Stat};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
     Better, Caution, Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain,
     GainSource, InRun, Levels, MEASURES, Missing, NoTime, Report, Run, Span,
 };
-use crate::write::verdict;
 
-/// The document: its head, and its cases or their number.
-#[derive(serde::Serialize)]
+/// What `criterion-report export json` writes. `export jsonl` writes the same in lines: the first is
+/// this object with `"schema": "criterion-torch/report-lines"` and the number of lines that follow as
+/// `cases`; each further line is an `ExportedCase`. Times are in nanoseconds and sizes in bytes unless
+/// a key says otherwise. Timestamps are seconds since the Unix epoch.
+#[derive(serde::Serialize, JsonSchema)]
+#[schemars(bound = "")]
 pub struct Document<'a, T> {
     #[serde(flatten)]
     pub head: Head<'a>,
+    /// The shown cases, and those that they are compared with.
+    #[schemars(with = "Vec<Case<'a>>")]
     pub cases: T,
 }
 
 /// What is said once.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
 pub struct Head<'a> {
+    #[schemars(extend("const" = Exported::SCHEMA))]
     schema: &'static str,
+    #[schemars(extend("const" = Exported::VERSION))]
     version: u32,
+    /// What wrote the file.
     tool: Tool,
+    /// Name under which criterion saved the results.
     baseline: &'a str,
+    /// Where several runs were saved under the baseline's name with a number each: their names, in
+    /// their order. `in_runs` of each case holds what they left; its time and its speed-ups are of
+    /// all of them.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     run_names: &'a [String],
+    /// What `measures` of each case holds.
+    #[schemars(schema_with = "by_measure::<CatalogueEntry>")]
     measures: Catalogue,
+    /// Machines, libraries and revisions of the shown cases.
     circumstances: Vec<Circumstance<'a>>,
+    /// What the runs asked the machine before they began, each check once.
     checks: &'a [Check],
+    /// What the runs found wrong with the machine.
     run_warnings: &'a [String],
+    /// The runs that concern the baseline, the oldest first.
     runs: &'a [Run],
+    /// Cases that a run selected and that have no record.
     missing: &'a [Missing],
+    /// What was passed over and can be measured again.
     warnings: &'a [String],
+    /// Files and lines that should be results and could not be used.
     unreadable: &'a [String],
+    /// Results in criterion's folder without a record.
     foreign: &'a [String],
+    /// Cases whose last record is of an older version.
     older: BTreeSet<&'a str>,
+    /// Runs whose record of a case is cut off, by the case's `full_id`; absent where there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     cut_off: BTreeMap<&'a str, &'a str>,
+    /// Cases that the filter or `--latest` left out.
     left_out: BTreeSet<&'a str>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
 struct Tool {
     name: &'static str,
     version: &'static str,
@@ -74,25 +100,37 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The catalogue of measures by slug.
+/// The catalogue of measures by name: description, unit, and which values are better.
 struct Catalogue;
+
+/// A measure of the catalogue.
+#[derive(serde::Serialize, JsonSchema)]
+struct CatalogueEntry {
+    name: &'static str,
+    unit: &'static str,
+    #[schemars(extend("enum" = ["smaller", "bigger"]))]
+    better: Option<&'static str>,
+}
 
 impl Serialize for Catalogue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Entry {
-            name: &'static str,
-            unit: &'static str,
-            better: Option<&'static str>,
-        }
         serializer.collect_map(MEASURES.iter().map(|field| {
             let (name, unit) = (field.description, field.unit.symbol);
-            (field.name, Entry { name, unit, better: field.better.map(Better::word) })
+            (field.name, CatalogueEntry { name, unit, better: field.better.map(Better::word) })
         }))
     }
 }
 
-#[derive(serde::Serialize)]
+/// The schema of a map from the names of measures.
+fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": { "enum": MEASURES.map(|field| field.name) },
+        "additionalProperties": generator.subschema_for::<T>(),
+    })
+}
+
+#[derive(serde::Serialize, JsonSchema)]
 struct Circumstance<'a> {
     environment: &'a Environment,
     threads: &'a BTreeSet<u32>,
@@ -132,23 +170,42 @@ impl Serialize for Report {
 }
 
 /// One case: what was read of it, then what follows.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
+#[schemars(rename = "ExportedCase")]
 pub struct Case<'a> {
     full_id: &'a str,
+    /// The benchmarks' own record, as it was read.
     record: &'a Record,
+    /// benchmark.json, estimates.json and sample.json of criterion, where they are of the same
+    /// measurement.
     criterion: Option<&'a CriterionResult>,
+    /// Why there is no time, where there is none.
     no_time: Option<NoTime>,
+    /// Where it is of several runs: as each of them left it, in their order. `record` is then that of
+    /// the last that measured it, `criterion` all their samples and the mean of their estimates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     in_runs: Vec<CaseInRun<'a>>,
+    /// Whether the filter lets it through; otherwise others are compared with it.
     shown: bool,
+    /// Whether the latest run of its bench target did not select it.
     earlier: bool,
+    /// Set when a later run selected the case and ended before it left a record.
     outdated: Option<&'a str>,
+    /// Why there is no number.
     reason: Option<String>,
+    /// Percentiles of the samples' times of a step.
     step_percentiles_ns: Option<Percentiles>,
+    /// Every measure that the case has, by name.
+    #[schemars(schema_with = "by_measure::<MeasureValue>")]
     measures: Measures<'a>,
+    /// Against the baseline of its group.
     comparison: Option<Compared<'a>>,
+    /// Against the unquantized model run the same way.
     quantization: Option<Compared<'a>>,
+    /// A compiled case against the same run eagerly.
     compilation: Option<Compared<'a>>,
+    /// What qualifies its numbers.
+    #[schemars(with = "Vec<String>")]
     cautions: Vec<Caution>,
 }
 
@@ -176,12 +233,15 @@ impl<'a> Case<'a> {
 }
 
 /// A case as one of several runs left it.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
 struct CaseInRun<'a> {
+    /// One of the document's `run_names`.
     run_name: &'a str,
     record: Option<&'a Record>,
     criterion: Option<&'a CriterionResult>,
+    /// Why there is no time, where there is a record.
     no_time: Option<NoTime>,
+    /// Why there is no record.
     missing: Option<&'a str>,
 }
 
@@ -199,7 +259,7 @@ impl<'a> CaseInRun<'a> {
 }
 
 /// Percentiles of the samples' times of a step.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
 struct Percentiles {
     p5: f64,
     p25: f64,
@@ -218,21 +278,23 @@ impl Percentiles {
 /// Every measure that the case has, by slug.
 struct Measures<'a>(Entry<'a>);
 
+/// A measure of a case, with its confidence interval where it has one.
+#[derive(serde::Serialize, JsonSchema)]
+struct MeasureValue {
+    value: Stat,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
+}
+
 impl Serialize for Measures<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Value {
-            value: Stat,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            low: Option<f64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            high: Option<f64>,
-        }
         let mut map = serializer.serialize_map(None)?;
         for field in MEASURES {
             if let Some(Figure { value, interval }) = field.figure(&self.0) {
                 let (low, high) = (interval.map(|it| it.low), interval.map(|it| it.high));
-                map.serialize_entry(field.name, &Value { value: Stat(value), low, high })?;
+                map.serialize_entry(field.name, &MeasureValue { value: Stat(value), low, high })?;
             }
         }
         map.end()
@@ -240,7 +302,7 @@ impl Serialize for Measures<'_> {
 }
 
 /// A case against another.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
 struct Compared<'a> {
     over: Option<&'a str>,
     speedup: Option<Ratio>,
@@ -249,7 +311,7 @@ struct Compared<'a> {
     peak_reduction: Option<f64>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, JsonSchema)]
 struct Ratio {
     ratio: f64,
     low: f64,
@@ -273,7 +335,7 @@ impl<'a> Compared<'a> {
                 GainSource::Pairs { levels, .. } => levels,
                 GainSource::Quotient => Levels::default(),
             },
-            verdict: verdict::word(gain.verdict()),
+            verdict: gain.verdict().word(),
         };
         Self {
             over: comparison.over.as_deref(),

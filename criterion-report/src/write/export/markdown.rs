@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::model::{Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row};
 use crate::units;
-use crate::write::markdown::{ABSENT, code, plain, reason, revision, table};
+use crate::write::markdown::{code, or_absent, plain, reason, revision, table};
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::{Align, Notes};
 
@@ -159,7 +159,10 @@ fn group_text(group: &[Entry<'_>]) -> String {
 fn row(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<String> {
     let id = &entry.row.record.case.id;
     let case = code(&format!("{}/{}", id.variant, id.parameter));
-    let measure = |slug: &str| Field::named(slug).and_then(|field| field.figure(entry));
+    let value = |name| {
+        let field = Field::named(name)?;
+        Some(field.text(field.value(entry)?, false))
+    };
     let marks =
         footnotes.numbers(notes(entry)).into_iter().map(|(number, figures)| match figures {
             Some(figures) => format!("{number}: {figures}"),
@@ -167,14 +170,13 @@ fn row(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<String> {
         });
     let marks: Vec<String> = marks.collect();
     let marks = if marks.is_empty() { String::new() } else { format!("({})", marks.join(", ")) };
-    let absent = || ABSENT.to_owned();
+    let speedup = Field::known("speedup").figure(entry);
     vec![
         case,
         time(entry.row),
-        measure("speedup")
-            .map_or_else(absent, |it| with_half_width(units::ratio(it.value, None), it)),
-        measure("peak-memory").map_or_else(absent, |it| units::bytes(it.value as u64)),
-        measure("sqnr").map_or_else(absent, |it| units::decibels(it.value)),
+        or_absent(speedup.map(|it| with_half_width(units::ratio(it.value, None), it))),
+        or_absent(value("peak-memory")),
+        or_absent(value("sqnr")),
         marks,
     ]
 }

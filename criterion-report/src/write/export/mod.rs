@@ -16,6 +16,9 @@ use super::{Notes, Target};
 use crate::model::{Entry, Field, Figure, Interval, MEASURES, Report};
 use crate::units;
 
+/// What `export json` writes.
+pub(crate) type Whole<'a> = document::Document<'a, &'a Report>;
+
 /// The formats; the name of each is what stands behind `export`.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Format {

@@ -9,9 +9,32 @@ use super::roofs::Place;
 use super::spread::Spread;
 use super::strings::{Figure, Strings};
 use crate::model::calibration::{Placement, Skyline};
-use crate::model::{Distribution, Entry, Missing, Report, Row, TradeOff};
+use crate::model::{
+    Column, Distribution, Entry, Missing, Part, Report, Row, TradeOff, Value as Figures,
+};
 use crate::units;
-use crate::write::verdict;
+
+/// Numbers for charts and orders.
+const NUMBERS: &[Column] = &[
+    Column::new("time", "latency"),
+    Column::new("speedup", "speedup"),
+    Column::new("speedup_low", "speedup").part(Part::Low),
+    Column::new("speedup_high", "speedup").part(Part::High),
+    Column::new("weights", "weights-memory"),
+    Column::new("inputs", "inputs-bytes"),
+    Column::new("outputs", "outputs-bytes"),
+    Column::new("step", "step-memory"),
+    Column::new("peak", "peak-memory"),
+    Column::new("sqnr", "sqnr"),
+];
+
+/// Values to be read, each another one in nearly every case.
+const TEXTS: &[Column] =
+    &[Column::new("time_text", "latency"), Column::new("speedup_text", "speedup")];
+
+/// Values to be read that cases share.
+const SHARED_TEXTS: &[Column] =
+    &[Column::new("peak_text", "peak-memory"), Column::new("sqnr_text", "sqnr")];
 
 /// A column's name and its value for one case.
 type Cell = (&'static str, Value);
@@ -48,10 +71,12 @@ impl Cases {
         for entry in entries {
             let mut cells = identity(entry.row, strings);
             cells.extend(context.qualification(entry, strings));
-            cells.extend(time(entry.row));
+            cells.extend(values(entry, strings));
+            let stale = entry.row.time.as_ref().err().is_some_and(|no_time| no_time.is_stale());
+            cells.push(("stale", json!(stale.then_some(1))));
             cells.extend(speedup(entry, strings));
             cells.extend(memory(entry, strings));
-            cells.extend(context.accuracy(entry.row, strings));
+            cells.extend(context.front(entry.row));
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
             cases.push(cells);
@@ -125,15 +150,18 @@ fn missing(case: &Missing, strings: &mut Strings) -> Vec<Cell> {
     ]
 }
 
-fn time(row: &Row) -> Vec<Cell> {
-    let Ok(time) = &row.time else {
-        let stale = row.time.as_ref().err().is_some_and(|no_time| no_time.is_stale());
-        return vec![("stale", json!(stale.then_some(1)))];
+/// What follows from the catalogue alone.
+fn values(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
+    let number = |column: &Column| match column.value(entry)? {
+        Figures::Count(count) => Some((column.name, json!(count))),
+        value => Some((column.name, json!(Figure(value.figure()?.value)))),
     };
-    vec![
-        ("time", json!(Figure(time.median_ns))),
-        ("time_text", json!(units::time_with_interval(time.median_ns, time.interval))),
-    ]
+    let text = |column: &Column| Some(column.field.text(column.field.value(entry)?, true));
+    let mut cells: Vec<Cell> = NUMBERS.iter().filter_map(number).collect();
+    cells.extend(TEXTS.iter().filter_map(|it| Some((it.name, json!(text(it)?)))));
+    let shared = SHARED_TEXTS.iter();
+    cells.extend(shared.filter_map(|it| Some((it.name, json!(strings.text(&text(it)?))))));
+    cells
 }
 
 fn speedup(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
@@ -142,16 +170,8 @@ fn speedup(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         Ok(speedup) => speedup,
         Err(why) => return vec![("no_speedup", json!(strings.text(&why.to_string())))],
     };
-    let interval = speedup.interval;
     let against = entry.baseline.map(|row| json!(strings.text(&row.record.case.id.variant)));
-    vec![
-        ("speedup", json!(Figure(speedup.ratio))),
-        ("speedup_low", json!(Figure(interval.low))),
-        ("speedup_high", json!(Figure(interval.high))),
-        ("speedup_text", json!(units::ratio(speedup.ratio, Some(interval)))),
-        ("verdict", json!(strings.text(verdict::word(speedup.verdict())))),
-        ("against", json!(against)),
-    ]
+    vec![("verdict", json!(strings.text(speedup.verdict().word()))), ("against", json!(against))]
 }
 
 fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
@@ -167,14 +187,7 @@ fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         texts.map(|(name, bytes)| format!("{name} {}", units::bytes(*bytes))).collect();
     let change = entry.comparison.and_then(|comparison| comparison.peak_reduction);
     let change = change.map(|fraction| json!(strings.text(&units::reduction(fraction))));
-    let mut cells: Vec<Cell> = parts.map(|(name, bytes)| (name, json!(bytes))).to_vec();
-    cells.extend([
-        ("peak", json!(memory.peak_bytes())),
-        ("peak_text", json!(strings.text(&units::bytes(memory.peak_bytes())))),
-        ("peak_change", json!(change)),
-        ("memory_text", json!(strings.text(&texts.join(", ")))),
-    ]);
-    cells
+    vec![("peak_change", json!(change)), ("memory_text", json!(strings.text(&texts.join(", "))))]
 }
 
 /// The spread of calls each timed by itself, and of criterion's samples, in each of which many steps
@@ -204,15 +217,9 @@ impl Context<'_> {
         ]
     }
 
-    fn accuracy(&self, row: &Row, strings: &mut Strings) -> Vec<Cell> {
-        let Some(accuracy) = row.accuracy() else { return Vec::new() };
-        let sqnr = accuracy.sqnr_db.0;
-        let trade_off = self.trade_offs.get(row.full_id());
-        vec![
-            ("sqnr", json!(Figure(sqnr))),
-            ("sqnr_text", json!(strings.text(&units::decibels(sqnr)))),
-            ("front", json!(trade_off.map(|it| u8::from(it.on_front)))),
-        ]
+    fn front(&self, row: &Row) -> Option<Cell> {
+        let trade_off = self.trade_offs.get(row.full_id()).filter(|_| row.accuracy().is_some());
+        trade_off.map(|it| ("front", json!(u8::from(it.on_front))))
     }
 
     fn roofline(&self, row: &Row, places: &mut Vec<Place>, strings: &mut Strings) -> Vec<Cell> {

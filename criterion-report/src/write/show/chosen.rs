@@ -1,35 +1,19 @@
-//! The columns that the user names, of the catalogue of measures, in the place of the table's own.
+//! The columns that the user names in the place of the table's own.
 
 use std::str::FromStr;
 
 use super::footnotes::Footnotes;
 use super::group::{notes, parameter_heading};
 use super::{ABSENT, parameters};
-use crate::model::{Entry, Field, Figure, MEASURES};
+use crate::model::{Entry, Field};
+use crate::write::choice::Choice;
 use crate::write::failures;
 use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width, wrap};
-
-/// A measure as a column.
-#[derive(Debug, Clone, Copy)]
-pub struct Column(&'static Field);
-
-impl FromStr for Column {
-    type Err = String;
-
-    fn from_str(slug: &str) -> Result<Self, String> {
-        Field::named(slug).map(Self).ok_or_else(|| {
-            let known = MEASURES.iter();
-            let known = known
-                .map(|it| format!("\n  {:<24} {} ({})", it.name, it.description, it.unit.symbol));
-            format!("the columns are:{}", known.collect::<String>())
-        })
-    }
-}
 
 /// What the lines are sorted by.
 #[derive(Debug, Clone, Copy)]
 pub struct Sorting {
-    column: Column,
+    by: &'static Field,
     descending: bool,
 }
 
@@ -43,14 +27,17 @@ impl FromStr for Sorting {
             "desc" => true,
             other => return Err(format!("order `{other}` is neither `asc` nor `desc`")),
         };
-        Ok(Self { column: slug.parse()?, descending })
+        match slug.parse()? {
+            Choice::Field(by) => Ok(Self { by, descending }),
+            Choice::Help => Err("`--columns help` lists what there is".to_owned()),
+        }
     }
 }
 
 impl Sorting {
     /// Sorts the cases of a group; those without a value come last, and equal ones keep their order.
     pub fn sort(self, entries: &mut [Entry<'_>]) {
-        let value = |entry: &Entry<'_>| self.column.0.figure(entry).map(|figure| figure.value);
+        let value = |entry: &Entry<'_>| self.by.figure(entry).map(|figure| figure.value);
         entries.sort_by(|a, b| match (value(a), value(b)) {
             (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
@@ -61,13 +48,18 @@ impl Sorting {
 
 /// The table of a group in these columns. Where it is wider than the terminal, intervals go, then
 /// the last columns, which are named.
-pub fn table(entries: &[Entry<'_>], columns: &[Column], width: usize, colour: bool) -> String {
+pub fn table(
+    entries: &[Entry<'_>],
+    columns: &[&'static Field],
+    width: usize,
+    colour: bool,
+) -> String {
     let group = &entries[0].row.record.case.id.group;
     let mut out = format!("{}\n", Paint::Bold.on(group, colour));
     if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
         return out + &failures::render(&text, width, colour);
     }
-    let headings = columns.iter().map(|column| (column.0.name, Align::Right));
+    let headings = columns.iter().map(|column| (column.name, Align::Right));
     let headings: Vec<(&str, Align)> =
         [("", Align::Left)].into_iter().chain(headings).chain([("", Align::Left)]).collect();
     let fit = |lines: &[Line]| table_width(&headings, lines, INDENT) <= width;
@@ -94,7 +86,7 @@ const INDENT: usize = 4;
 
 fn lines(
     entries: &[Entry<'_>],
-    columns: &[Column],
+    columns: &[&'static Field],
     intervals: bool,
     footnotes: &mut Footnotes,
 ) -> Vec<Line> {
@@ -105,7 +97,7 @@ fn lines(
         for entry in &parameter {
             lines.push(failures::line(entry.row, &shared, footnotes).unwrap_or_else(|| {
                 let variant = Cell::from(entry.row.record.case.variant());
-                let cells = columns.iter().map(|column| cell(*column, entry, intervals));
+                let cells = columns.iter().map(|column| cell(column, entry, intervals));
                 let marks = Cell::new(footnotes.marks(notes(entry)), Paint::Warn);
                 Line::Cells([variant].into_iter().chain(cells).chain([marks]).collect())
             }));
@@ -114,7 +106,7 @@ fn lines(
     lines
 }
 
-fn cell(Column(field): Column, entry: &Entry<'_>, intervals: bool) -> Cell {
-    let Some(Figure { value, interval }) = field.figure(entry) else { return ABSENT.into() };
-    field.unit.text(value, interval.filter(|_| intervals)).into()
+fn cell(field: &Field, entry: &Entry<'_>, intervals: bool) -> Cell {
+    let value = field.value(entry);
+    value.map_or_else(|| ABSENT.into(), |value| field.text(value, intervals).into())
 }

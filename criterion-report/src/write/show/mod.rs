@@ -13,9 +13,10 @@ use std::collections::HashMap;
 use clap::ColorChoice;
 use rayon::prelude::*;
 
+use super::choice::{self, Choice};
 use super::{Target, screen};
 use crate::model::{Entry, Report};
-pub use chosen::{Column, Sorting};
+pub use chosen::Sorting;
 
 /// What `show` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -42,13 +43,13 @@ pub struct Options {
     /// is absent is `–`, with its reason below the tables.
     #[arg(long)]
     pub details: bool,
-    /// Show these measures instead, in this order; `--columns help` lists them
+    /// Show these values instead, in this order; `--columns help` lists them
     ///
-    /// They are those of `export`. Where the table is wider than the terminal, intervals give way,
-    /// then the last columns, which are named.
+    /// Where the table is wider than the terminal, intervals give way, then the last columns, which
+    /// are named.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "details")]
-    pub columns: Vec<Column>,
-    /// Sort the cases inside each group by a measure, e.g. `latency` or `speedup:desc`
+    pub columns: Vec<Choice>,
+    /// Sort the cases inside each group by a value, e.g. `latency` or `speedup:desc`
     ///
     /// Cases of one dtype and shape stay together; those without a value come last.
     #[arg(long, value_name = "COLUMN[:desc]")]
@@ -71,15 +72,16 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
         ColorChoice::Auto => target.colour_terminal,
     };
     let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
+    let columns = choice::fields(&options.columns).unwrap_or_default();
     let mut out = header::header(report, width, colour);
     let table = |mut group: Vec<Entry<'_>>| {
         if let Some(sorting) = options.sort {
             sorting.sort(&mut group);
         }
-        if options.columns.is_empty() {
+        if columns.is_empty() {
             group::table(&group, options.details, width, colour)
         } else {
-            chosen::table(&group, &options.columns, width, colour)
+            chosen::table(&group, &columns, width, colour)
         }
     };
     let tables: Vec<String> = groups(report).into_par_iter().map(table).collect();
