@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 /// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
-    /// Whose roundings.
+    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
 }
 
@@ -170,7 +170,7 @@ fn zero_point_correction(
 pub(super) struct Int8dq {
     /// `[n, k]`, with one scale per output channel.
     pub weight: Quantized,
-    /// Whose roundings.
+    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
 }
 

@@ -115,7 +115,7 @@ impl LinearLayer for PrefillWoDecode {
         self.prefill.tensors()
     }
 
-    /// Those of the last call; none before the first.
+    /// The kernels of the last call; none before the first.
     fn kernels(&self) -> &'static [&'static str] {
         match self.decoded.get() {
             None => &[],

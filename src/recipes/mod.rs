@@ -53,7 +53,7 @@ pub trait LinearLayer {
         Err(TchError::Kind("the last operation of this layer has no out form".to_owned()))
     }
 
-    /// What the layer stores: weight, scales, zero points, indices.
+    /// The tensors that the layer stores: weight, scales, zero points, indices.
     fn tensors(&self) -> Vec<&Tensor>;
 
     /// The ATen ops that work on the weight, and kernels of our own (`criterion_torch::…`).

@@ -1,4 +1,4 @@
-//! What every recipe's file provides.
+//! The trait that every recipe's file implements.
 
 use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
 use tch::{TchError, Tensor};
@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 use super::{LinearLayer, Quantized};
 use crate::refusal::Refusal;
 
-/// Where a recipe is to be applied.
+/// The layer, dtype and device that a recipe is applied to.
 #[derive(Debug, Clone, Copy)]
 pub struct Site {
     /// The case's variant.
