@@ -17,7 +17,7 @@ const PLAN: House = House {
     floors: &[
         &["words", "hash", "diagnostic", "shape"],
         &["settings", "variant", "linears", "condition"],
-        &["fusion", "operator", "probe", "kernel"],
+        &["catalogue", "kernel"],
         &["work", "case"],
         &["id", "cost", "record", "config"],
         &["expand", "build"],

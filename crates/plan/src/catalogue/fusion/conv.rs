@@ -1,41 +1,25 @@
 //! Patterns around a convolution of `x [b, i, s, s]` with filters `[o, i, 3, 3]`, which keeps height
 //! and width. How images lie in memory changes no count.
 
-use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
-use crate::cost::product;
-use crate::fusion::KERNEL_SIZE;
-use crate::words::{Device, Dtype, FusionVariant, Pattern};
+use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
+use super::{FusionVariant, KERNEL_SIZE};
+use crate::catalogue::{product, sum};
+use crate::words::{Device, Dtype};
 
 /// Vectors of `o` elements that batch normalization reads: weight, bias, mean, variance.
 const STATISTICS: u64 = 4;
 
 pub(super) struct Conv {
-    b: u64,
-    i: u64,
-    o: u64,
-    s: u64,
+    pub(super) b: u64,
+    pub(super) i: u64,
+    pub(super) o: u64,
+    pub(super) s: u64,
     /// Without a bias, and with batch normalization after it.
-    normalized: bool,
-    relu: bool,
+    pub(super) normalized: bool,
+    pub(super) relu: bool,
 }
 
 impl Conv {
-    /// `None` of a pattern of another family.
-    pub(super) fn new(pattern: Pattern, b: u64, i: u64, o: u64, s: u64) -> Option<Self> {
-        let (normalized, relu) = match pattern {
-            Pattern::Conv2dRelu => (false, true),
-            Pattern::Conv2dBn => (true, false),
-            Pattern::Conv2dBnRelu => (true, true),
-            Pattern::LinearBias
-            | Pattern::LinearBiasRelu
-            | Pattern::LinearBiasGelu
-            | Pattern::QkScores
-            | Pattern::QkSoftmax
-            | Pattern::FullAttention => return None,
-        };
-        Some(Self { b, i, o, s, normalized, relu })
-    }
-
     fn x(&self) -> u64 {
         product(&[self.b, self.i, self.s, self.s])
     }
@@ -55,49 +39,28 @@ const CONV2D: &str = "aten::conv2d";
 const POINTWISE: &str = "mkldnn::_convolution_pointwise";
 
 impl Formulas for Conv {
-    /// 2·3²·i for each element of the output, and 2 where it is normalized; nothing for the bias.
-    fn flops(&self) -> u64 {
-        let convolution = product(&[2, KERNEL_SIZE, KERNEL_SIZE, self.i, self.y()]);
-        let normalization = if self.normalized { 2 } else { 0 };
-        sum(&[convolution, product(&[normalization, self.y()])])
-    }
-
-    /// The consistent account but for the statistics, which upstream leaves out.
-    fn upstream_unfused(&self) -> u64 {
+    fn counts(&self) -> Counts {
+        let (x, filters, y) = (self.x(), self.filters(), self.y());
+        // 2·3²·i for each element of the output, and 2 where it is normalized; nothing for the bias.
+        let convolution = product(&[2, KERNEL_SIZE, KERNEL_SIZE, self.i, y]);
+        let normalization = if self.normalized { product(&[2, y]) } else { 0 };
         let after = u64::from(self.normalized) + u64::from(self.relu);
         let bias = if self.normalized { 0 } else { self.o };
-        sum(&[self.x(), self.filters(), bias, product(&[1 + 2 * after, self.y()])])
-    }
-
-    fn minimal(&self) -> u64 {
-        sum(&[self.x(), self.filters(), self.o, self.y()])
-    }
-
-    fn inputs(&self) -> Vec<u64> {
-        vec![self.x()]
-    }
-
-    fn parameters(&self) -> Vec<u64> {
         let vectors = if self.normalized { STATISTICS } else { 1 };
-        vec![self.filters(), product(&[vectors, self.o])]
-    }
-
-    /// Images once for each place of a filter, as a convolution by matrix product has them, and the
-    /// output in a layout of the kernel's own.
-    fn workspace(&self) -> u64 {
-        sum(&[product(&[KERNEL_SIZE, KERNEL_SIZE, self.x()]), self.y()])
-    }
-
-    fn parts(&self) -> u64 {
-        self.b
-    }
-
-    fn output_size(&self) -> Vec<u64> {
-        vec![self.b, self.o, self.s, self.s]
-    }
-
-    fn input_shape(&self) -> Vec<u64> {
-        vec![self.b, self.i, self.s, self.s]
+        Counts {
+            flops: sum(&[convolution, normalization]),
+            // The consistent account but for the statistics, which upstream leaves out.
+            upstream_unfused: sum(&[x, filters, bias, product(&[1 + 2 * after, y])]),
+            minimal: sum(&[x, filters, self.o, y]),
+            inputs: vec![x],
+            parameters: vec![filters, product(&[vectors, self.o])],
+            // Images once for each place of a filter, as a convolution by matrix product has them, and
+            // the output in a layout of the kernel's own.
+            workspace: sum(&[product(&[KERNEL_SIZE, KERNEL_SIZE, x]), y]),
+            parts: self.b,
+            output_size: vec![self.b, self.o, self.s, self.s],
+            input_shape: vec![self.b, self.i, self.s, self.s],
+        }
     }
 
     fn operations(

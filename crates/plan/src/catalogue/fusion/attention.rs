@@ -5,44 +5,29 @@
 //! added after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told
 //! by a flag.
 
-use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
-use crate::cost::product;
-use crate::words::{Device, Dtype, FusionVariant, Pattern};
+use super::FusionVariant;
+use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
+use crate::catalogue::{product, sum};
+use crate::words::{Device, Dtype};
 
 /// The operation with which a pattern ends.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
     Scores,
     Softmax,
     Output,
 }
 
 pub(super) struct Attention {
-    b: u64,
-    heads: u64,
-    s: u64,
-    d: u64,
-    causal: bool,
-    end: End,
+    pub(super) b: u64,
+    pub(super) heads: u64,
+    pub(super) s: u64,
+    pub(super) d: u64,
+    pub(super) causal: bool,
+    pub(super) end: End,
 }
 
 impl Attention {
-    /// `None` of a pattern of another family.
-    pub(super) fn new(pattern: Pattern, [b, heads, s, d]: [u64; 4], causal: bool) -> Option<Self> {
-        let end = match pattern {
-            Pattern::QkScores => End::Scores,
-            Pattern::QkSoftmax => End::Softmax,
-            Pattern::FullAttention => End::Output,
-            Pattern::LinearBias
-            | Pattern::LinearBiasRelu
-            | Pattern::LinearBiasGelu
-            | Pattern::Conv2dRelu
-            | Pattern::Conv2dBn
-            | Pattern::Conv2dBnRelu => return None,
-        };
-        Some(Self { b, heads, s, d, causal, end })
-    }
-
     /// Elements of Q, and as many of K, of V and of the output of full attention.
     fn q(&self) -> u64 {
         product(&[self.b, self.heads, self.s, self.d])
@@ -172,59 +157,37 @@ impl Attention {
 }
 
 impl Formulas for Attention {
-    /// For each score 2d, 1 for the scale, 5 for the softmax, and 2d again for the product with V.
-    fn flops(&self) -> u64 {
-        let products = product(&[2, self.d, self.scores()]);
+    fn counts(&self) -> Counts {
+        let (q, scores) = (self.q(), self.scores());
+        let products = product(&[2, self.d, scores]);
+        // For each score 2d, 1 for the scale, 5 for the softmax, and 2d again for the product with V.
         let (products, of_each) = match self.end {
             End::Scores => (products, 1),
             End::Softmax => (products, 6),
             End::Output => (product(&[2, products]), 6),
         };
-        sum(&[products, product(&[of_each, self.scores()])])
-    }
-
-    /// Neither consistent nor alike: of the softmax upstream leaves out that the scale reads the
-    /// scores; of full attention, everything that is read between the operations.
-    fn upstream_unfused(&self) -> u64 {
+        // Upstream's account is neither consistent nor alike: of the softmax it leaves out that the
+        // scale reads the scores; of full attention, everything that is read between the operations.
         let (tensors, results) = match self.end {
             End::Scores => (2, 3),
             End::Softmax => (2, 4),
             End::Output => (4, 3),
         };
-        sum(&[product(&[tensors, self.q()]), product(&[results, self.scores()])])
-    }
-
-    fn minimal(&self) -> u64 {
-        match self.end {
-            End::Scores | End::Softmax => sum(&[product(&[2, self.q()]), self.scores()]),
-            End::Output => product(&[4, self.q()]),
+        let is_whole = self.end == End::Output;
+        Counts {
+            flops: sum(&[products, product(&[of_each, scores])]),
+            upstream_unfused: sum(&[product(&[tensors, q]), product(&[results, scores])]),
+            minimal: match is_whole {
+                true => product(&[4, q]),
+                false => sum(&[product(&[2, q]), scores]),
+            },
+            inputs: vec![q; if is_whole { 3 } else { 2 }],
+            parameters: self.mask().into_iter().collect(),
+            workspace: 0,
+            parts: product(&[self.b, self.heads]),
+            output_size: vec![self.b, self.heads, self.s, if is_whole { self.d } else { self.s }],
+            input_shape: vec![self.b, self.heads, self.s, self.d],
         }
-    }
-
-    fn inputs(&self) -> Vec<u64> {
-        let count = if self.end == End::Output { 3 } else { 2 };
-        vec![self.q(); count]
-    }
-
-    fn parameters(&self) -> Vec<u64> {
-        self.mask().into_iter().collect()
-    }
-
-    fn parts(&self) -> u64 {
-        product(&[self.b, self.heads])
-    }
-
-    fn output_size(&self) -> Vec<u64> {
-        let last = if self.end == End::Output { self.d } else { self.s };
-        vec![self.b, self.heads, self.s, last]
-    }
-
-    fn input_shape(&self) -> Vec<u64> {
-        without_single_head(vec![self.b, self.heads, self.s, self.d])
-    }
-
-    fn output_shape(&self) -> Vec<u64> {
-        without_single_head(self.output_size())
     }
 
     fn operations(
@@ -269,11 +232,4 @@ impl Formulas for Attention {
             | (Addmm | Folded | Mkldnn | MkldnnUnfused, _) => return None,
         })
     }
-}
-
-fn without_single_head(mut size: Vec<u64>) -> Vec<u64> {
-    if size[1] == 1 {
-        size.remove(1);
-    }
-    size
 }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cost::reduction;
-use crate::words::{MemoryFormat, Pattern, PatternFamily};
+use crate::catalogue::fusion::{MemoryFormat, PatternFamily};
+use crate::catalogue::reduction;
 
 const DEVICES: [Device; 2] = [Device::Cpu, Device::Cuda];
 
@@ -330,11 +330,11 @@ proptest! {
         for &pattern in Pattern::ALL {
             for &variant in pattern.variants() {
                 let work = work(pattern, variant, size(pattern.family(), numbers, causal));
-                let results = written(&*work.formulas().expect("of the family"), variant, dtype);
+                let results = work.written(variant, dtype);
                 let held = work.input_elements().saturating_add(work.parameter_elements());
                 let surely = dtype.bytes().saturating_mul(held).saturating_add(results);
                 prop_assert!(work.memory_bytes(dtype) >= surely);
-                prop_assert!(work.memory_bytes(dtype) >= 4_u64.saturating_mul(work.largest()));
+                prop_assert!(work.memory_bytes(dtype) >= 4_u64.saturating_mul(work.counts().largest()));
             }
         }
     }

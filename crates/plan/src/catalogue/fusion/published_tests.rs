@@ -1,9 +1,9 @@
 //! Figures that upstream published of its patterns at its sizes.
 
 use super::*;
-use crate::cost::reduction;
-use crate::fusion::sizes;
-use crate::words::{Pattern, SizeSet};
+use crate::catalogue::SizeSet;
+use crate::catalogue::fusion::sizes;
+use crate::catalogue::reduction;
 
 /// Flops, bytes unfused and fused, reduction.
 type Published = (u64, u64, u64, f64);

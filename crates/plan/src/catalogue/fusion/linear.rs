@@ -1,45 +1,32 @@
 //! Patterns around `x [m, k]` times a weight `[n, k]`, given to the product transposed as a view.
 
-use super::formulas::{Formulas, ONEDNN_GROUP, Operation, sum};
-use crate::cost::product;
-use crate::words::{Device, Dtype, FusionVariant, Pattern};
+use super::FusionVariant;
+use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
+use crate::catalogue::{product, sum};
+use crate::words::{Device, Dtype};
 
 /// What follows the bias.
 #[derive(Clone, Copy)]
-struct Activation {
+pub(super) struct Activation {
     name: &'static str,
     in_place: &'static str,
     /// Floating-point operations of an element, as upstream counts them.
     flops: u64,
 }
 
-const RELU: Activation = Activation { name: "aten::relu", in_place: "aten::relu_", flops: 0 };
-const GELU: Activation = Activation { name: "aten::gelu", in_place: "aten::gelu_", flops: 8 };
+pub(super) const RELU: Activation =
+    Activation { name: "aten::relu", in_place: "aten::relu_", flops: 0 };
+pub(super) const GELU: Activation =
+    Activation { name: "aten::gelu", in_place: "aten::gelu_", flops: 8 };
 
 pub(super) struct Linear {
-    m: u64,
-    k: u64,
-    n: u64,
-    activation: Option<Activation>,
+    pub(super) m: u64,
+    pub(super) k: u64,
+    pub(super) n: u64,
+    pub(super) activation: Option<Activation>,
 }
 
 impl Linear {
-    /// `None` of a pattern of another family.
-    pub(super) fn new(pattern: Pattern, m: u64, k: u64, n: u64) -> Option<Self> {
-        let activation = match pattern {
-            Pattern::LinearBias => None,
-            Pattern::LinearBiasRelu => Some(RELU),
-            Pattern::LinearBiasGelu => Some(GELU),
-            Pattern::Conv2dRelu
-            | Pattern::Conv2dBn
-            | Pattern::Conv2dBnRelu
-            | Pattern::QkScores
-            | Pattern::QkSoftmax
-            | Pattern::FullAttention => return None,
-        };
-        Some(Self { m, k, n, activation })
-    }
-
     fn x(&self) -> u64 {
         product(&[self.m, self.k])
     }
@@ -57,40 +44,23 @@ impl Linear {
 const POINTWISE: &str = "mkldnn::_linear_pointwise";
 
 impl Formulas for Linear {
-    /// 2mkn, an addition for each element of the output, and the activation.
-    fn flops(&self) -> u64 {
+    fn counts(&self) -> Counts {
+        let (x, weight, y) = (self.x(), self.weight(), self.y());
+        // An addition for each element of the output, and the activation.
         let of_each = 1 + self.activation.map_or(0, |activation| activation.flops);
-        sum(&[product(&[2, self.m, self.k, self.n]), product(&[of_each, self.y()])])
-    }
-
-    /// Here upstream's account is the consistent one.
-    fn upstream_unfused(&self) -> u64 {
         let results = if self.activation.is_some() { 5 } else { 3 };
-        sum(&[self.x(), self.weight(), product(&[results, self.y()]), self.n])
-    }
-
-    fn minimal(&self) -> u64 {
-        sum(&[self.x(), self.weight(), self.n, self.y()])
-    }
-
-    fn inputs(&self) -> Vec<u64> {
-        vec![self.x()]
-    }
-
-    fn parameters(&self) -> Vec<u64> {
-        vec![self.weight(), self.n]
-    }
-
-    fn parts(&self) -> u64 {
-        self.m
-    }
-
-    fn output_size(&self) -> Vec<u64> {
-        vec![self.m, self.n]
-    }
-
-    fn input_shape(&self) -> Vec<u64> {
-        vec![self.m, self.k, self.n]
+        Counts {
+            flops: sum(&[product(&[2, self.m, self.k, self.n]), product(&[of_each, y])]),
+            // Here upstream's account is the consistent one.
+            upstream_unfused: sum(&[x, weight, product(&[results, y]), self.n]),
+            minimal: sum(&[x, weight, self.n, y]),
+            inputs: vec![x],
+            parameters: vec![weight, self.n],
+            workspace: 0,
+            parts: self.m,
+            output_size: vec![self.m, self.n],
+            input_shape: vec![self.m, self.k, self.n],
+        }
     }
 
     fn operations(
