@@ -10,7 +10,7 @@ use crate::kernel::field::{Field, FieldType, Scalar};
 use crate::kernel::size_text::size_text;
 
 /// The fields that are given, by name.
-pub(super) type ProblemSize = BTreeMap<String, Value>;
+pub(crate) type ProblemSize = BTreeMap<String, Value>;
 
 /// The problem sizes: one mapping or a list of them, in each of which a list is a sweep.
 pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSize>> {
