@@ -32,7 +32,7 @@ const BYTES: [(&str, u64); 4] =
 fn from_yaml_to_shares_of_the_limit() {
     let lab = Lab::new();
     let listed = lab.listed("operators");
-    assert_eq!(listed, lab.planned("functions.yml"));
+    assert_eq!(listed, lab.planned("operators/functions.yml"));
 
     lab.bench("operators", &["--save-baseline", "before"]);
     let records: BTreeMap<String, Record> = lab

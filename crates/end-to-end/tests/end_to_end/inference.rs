@@ -1,6 +1,6 @@
 //! Models: to records, to a saved baseline, to CSV and dashboard JSON.
 
-use crate::lab::Lab;
+use crate::lab::{LIST, Lab, ids};
 
 fn id(variant: &str) -> String {
     format!("inference/tiny/linear/cpu/{variant}/bf16-16x64x32")
@@ -15,9 +15,9 @@ fn from_yaml_to_csv_and_json() {
     let listed = lab.listed("inference");
     let (tiny, others): (Vec<_>, Vec<_>) =
         listed.into_iter().partition(|id| id.starts_with("inference/tiny/"));
-    assert_eq!(tiny, lab.planned("tiny.yml"));
+    assert_eq!(tiny, lab.planned("inference/tiny.yml"));
     assert_eq!(tiny.len(), 12);
-    assert_eq!(others, lab.planned("inductor.yml"));
+    assert_eq!(others, lab.planned("inference/inductor.yml"));
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.
@@ -54,6 +54,18 @@ fn from_yaml_to_csv_and_json() {
 
     // As tests, all that can run does.
     lab.bench("inference", &["--test", "bf16-16x64x32"]);
+}
+
+#[test]
+#[ignore = "long: cargo builds a benchmark optimized, minutes"]
+fn cargo_bench_runs_the_config_that_a_variable_names() {
+    let lab = Lab::new();
+    let config = "inference/tiny.yml";
+    let bench = |arguments: &[&str]| lab.cargo_bench("inference", config, arguments);
+    assert_eq!(ids(&bench(&LIST)), lab.planned(config));
+    bench(&["--exact", &id("int8wo")]);
+    let records = lab.records("new", "inference");
+    assert_eq!(statuses(&records), [(id("int8wo"), "measured".to_owned())]);
 }
 
 fn statuses(records: &[serde_json::Value]) -> Vec<(String, String)> {

@@ -1,19 +1,14 @@
 //! Siblings of calibration differ in their threads: each runs on its own in whatever is measured,
 //! and its record says so.
-//!
-//! Like `pairs`, this target runs workloads of its own under the real harness and the real
-//! criterion, in a child process, and prints libtest's closing line itself.
 
-mod common;
-
-use std::path::Path;
-use std::process::{Command, ExitCode};
-
-use criterion_torch::harness::{self, Criterion, GroupFn, Session};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
 use plan::{Accuracy, Case, Outcome, Record, Role, Threads};
 use tch::{Device, Kind, TchError, Tensor};
+
+use crate::program::{self, Suite};
+
+pub const SUITE: Suite = Suite { target: "threads", configs: &[("many.yml", CONFIG)], prepare };
 
 /// Every step fails on other threads than the case's: in the first call, the memory pass, the
 /// pilot, a sample, a single call, the counted steps, a pair.
@@ -52,7 +47,7 @@ impl Workload for Work {
 
     fn check(&self) -> Result<Accuracy, Refusal> {
         self.in_force("check")?;
-        Ok(common::exact())
+        Ok(program::exact())
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -91,33 +86,7 @@ energy: { window_s: 1 }
 calibration_params: { probes: [matmul], sizes: [32, 48, 64], threads: [1, all, 3] }
 ";
 
-fn main() -> ExitCode {
-    if std::env::args().any(|argument| argument == "--bench") {
-        let config = plan::Config::parse(Path::new("many.yml"), CONFIG).expect("a valid config");
-        let plan = plan::expand(&[config]).expect("a valid plan");
-        let json = serde_json::to_string(&plan).expect("a plan is JSON");
-        const GROUPS: &[GroupFn] = &[
-            |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
-            |criterion, session| session.group(criterion, 1),
-            |criterion, session| session.group(criterion, 2),
-        ];
-        return harness::main("threads", &json, GROUPS, prepare);
-    }
-    // Test runners list before they run.
-    if std::env::args().any(|argument| argument == "--list") {
-        if !std::env::args().any(|argument| argument == "--ignored") {
-            println!("threads: test");
-        }
-        return ExitCode::SUCCESS;
-    }
-    each_sibling_runs_on_its_own_threads_and_its_record_says_so();
-    a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads();
-    threads_are_the_candidates_where_its_baseline_fails_beside_it();
-    println!("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
-    ExitCode::SUCCESS
-}
-
-fn each_sibling_runs_on_its_own_threads_and_its_record_says_so() {
+pub fn each_sibling_runs_on_its_own_threads_and_its_record_says_so() {
     let records = bench(&["/f32-(32|48)"]);
     assert_eq!(records.len(), 6);
     for record in &records {
@@ -130,10 +99,9 @@ fn each_sibling_runs_on_its_own_threads_and_its_record_says_so() {
     // The second group's baseline came after the first group's last candidate.
     let in_order: Vec<u32> = records.iter().map(|it| it.environment.torch.threads).collect();
     assert!(in_order[2] == 3 && in_order[3] == 1, "{in_order:?}");
-    println!("test each_sibling_runs_on_its_own_threads_and_its_record_says_so ... ok");
 }
 
-fn a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads() {
+pub fn a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads() {
     let id = "calibration/many/matmul/cpu/3-threads/f32-32";
     let records = bench(&["--exact", id]);
     let [record] = &records[..] else { panic!("only what is selected is recorded") };
@@ -146,16 +114,14 @@ fn a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads() {
             assert!(reason.contains("in turn with"), "{reason}");
         }
     }
-    println!("test a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads ... ok");
 }
 
-fn threads_are_the_candidates_where_its_baseline_fails_beside_it() {
+pub fn threads_are_the_candidates_where_its_baseline_fails_beside_it() {
     let records = bench(&["--exact", "calibration/many/matmul/cpu/3-threads/f32-64"]);
     let [record] = &records[..] else { panic!("only what is selected is recorded") };
     measured_on_its_own_threads(record);
     let reason = record.no_pair.as_deref().unwrap_or_default();
     assert!(reason.contains("its baseline, in turn with it") && reason.contains("inside a pair"));
-    println!("test threads_are_the_candidates_where_its_baseline_fails_beside_it ... ok");
 }
 
 const NO_GPU: &str = "it is read of CUDA devices, and this is cpu";
@@ -173,18 +139,8 @@ fn measured_on_its_own_threads(record: &Record) {
     assert_eq!((&measures.utilization, reason), (&None, Some(NO_GPU)), "{id}");
 }
 
-/// Runs this program as a benchmark; the records in the order in which they were written.
 fn bench(arguments: &[&str]) -> Vec<Record> {
-    let home = tempfile::tempdir().expect("a temporary folder");
-    let output = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--bench", "--color", "never"])
-        .args(arguments)
-        .env("CRITERION_HOME", home.path().join("criterion"))
-        .output()
-        .expect("this program can be started");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    let file = home.path().join("criterion-torch/new/threads.jsonl");
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
-    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    let run = SUITE.run(arguments);
+    assert_eq!(run.status, Some(0), "{}", run.said);
+    run.records(&SUITE)
 }

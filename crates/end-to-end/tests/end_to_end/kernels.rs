@@ -1,6 +1,7 @@
 //! Kernels of authors: found where they lie, measured, or refused for what is wrong with them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use plan::{Outcome, Record, Stat};
 use serde_json::json;
@@ -14,7 +15,7 @@ type Records = BTreeMap<String, Record>;
 fn from_a_file_to_its_record() {
     let lab = Lab::new();
     let listed = lab.listed("kernels");
-    assert_eq!(listed, lab.planned("drop_in.yml"));
+    assert_eq!(listed, lab.planned("kernels/drop_in.yml"));
     lab.bench("kernels", &["--test", "saxpy/cpu/kernel/f32"]);
 
     let said = lab.failing_bench("kernels", &[]);
@@ -30,6 +31,24 @@ fn from_a_file_to_its_record() {
     what_is_not_run(&records);
     what_is_wrong(&records);
     functions(&records);
+    for precision in ["f64", "f32", "bf16"] {
+        let readmes = of(&records, &format!("readme/cpu/kernel/{precision}-65536"));
+        assert_eq!(readmes.outcome, Outcome::Measured);
+    }
+}
+
+/// So that what the README shows is built and measured here.
+#[test]
+fn the_readmes_kernel_is_here() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(package.join(file)).expect(file);
+    let readme = read("../../README.md");
+    let section = readme.split("\n## Kernels of your own\n").nth(1).expect("the section");
+    for (language, file) in [("rust", "kernel.rs"), ("yaml", "bench.yaml")] {
+        let block = section.split(&format!("```{language}\n")).nth(1).expect("a block");
+        let block = block.split("```").next().expect("it ends");
+        assert_eq!(block, read(&format!("kernels/readme/{file}")));
+    }
 }
 
 #[track_caller]
@@ -68,7 +87,7 @@ fn a_kernel_of_plain_rust(lab: &Lab, records: &Records) {
         assert_eq!(record.case.settings.seed, 1337);
         let work = record.case.work.kernel().expect("a kernel's");
         assert_eq!(json!(work.metadata), json!({ "author": "nobody", "tags": ["level-1"] }));
-        assert_eq!(record.kernels, ["tests/end_to_end/kernels/saxpy/kernel.rs"]);
+        assert_eq!(record.kernels, ["kernels/saxpy/kernel.rs"]);
     }
 }
 
@@ -81,7 +100,7 @@ fn its_sibling_of_torch(records: &Records) {
     let accuracy = record.accuracy.as_ref().expect("checked");
     assert!(accuracy.sqnr_db.0 > 120.0, "the same was drawn: {accuracy:?}");
     assert!(record.kernel.as_ref().expect("a kernel's").has_reference);
-    let note = "its reference is that of tests/end_to_end/kernels/saxpy/kernel.rs";
+    let note = "its reference is that of kernels/saxpy/kernel.rs";
     assert!(record.notes.iter().any(|it| it == note), "{:?}", record.notes);
     let memory = record.measures.memory.expect("counted");
     assert_eq!(memory.inputs_bytes, 8000);

@@ -39,7 +39,7 @@ impl Step {
 fn from_yaml_to_a_profile() {
     let lab = Lab::new();
     let listed = lab.listed("calibration");
-    assert_eq!(listed, lab.planned("machine.yml"));
+    assert_eq!(listed, lab.planned("calibration/machine.yml"));
     lab.bench("calibration", &[]);
     lab.bench("fusion", &["linear_bias_relu"]);
     let probes: Vec<Record> = lab.records("new", "calibration");

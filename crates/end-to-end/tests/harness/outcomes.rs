@@ -1,25 +1,28 @@
 //! A case that goes wrong is one written outcome, and the run goes on.
-//!
-//! This target brings workloads of its own, each going wrong in its way, and runs them under the
-//! real harness and the real criterion, in a child process: criterion reads the process's
-//! arguments. So it has no libtest `main`; it prints libtest's closing line itself.
 
-mod adversity;
-mod common;
-mod lost_bias;
-
-use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use criterion_torch::harness::{self, Criterion, GroupFn, Session};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
-use plan::{Accuracy, Case, Config, Outcome, Record, RunManifest, Work};
+use plan::{Accuracy, Case, Outcome, Record, RunManifest, Work};
 use tch::{Device, Kind, TchError, Tensor};
+use tempfile::TempDir;
+
+use crate::program::{self, Suite, rows_of};
+use crate::{adversity, lost_bias};
 
 const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
+
+pub const SUITE: Suite = Suite {
+    target: "outcomes",
+    configs: &[
+        ("wrong.yml", CONFIG),
+        ("bias.yml", lost_bias::CONFIG),
+        ("slow.yml", adversity::CONFIG),
+    ],
+    prepare,
+};
 
 /// What a case does wrong, chosen by the number of its rows.
 struct Saboteur {
@@ -27,7 +30,7 @@ struct Saboteur {
     steps: std::cell::Cell<u64>,
 }
 
-const FINE: u64 = 1;
+pub const FINE: u64 = 1;
 const THROWS: u64 = 2;
 const PANICS: u64 = 3;
 const RUNS_OUT_OF_MEMORY: u64 = 4;
@@ -37,9 +40,9 @@ const FAILS_ITS_CHECK: u64 = 7;
 const IS_UNSUPPORTED: u64 = 8;
 const ABORTS: u64 = 9;
 /// The id of the one that goes well.
-const FINE_ID: &str = "inference/wrong/linear/cpu/baseline/bf16-1x1x1";
+pub const FINE_ID: &str = "inference/wrong/linear/cpu/baseline/bf16-1x1x1";
 /// Selects all of them but the one that takes the process with it.
-const SURVIVABLE: &str = "/wrong/.*bf16-[1-8]x1x1";
+pub const SURVIVABLE: &str = "/wrong/.*bf16-[1-8]x1x1";
 
 impl Workload for Saboteur {
     fn step(&self) -> Result<Tensor, TchError> {
@@ -61,7 +64,7 @@ impl Workload for Saboteur {
         if self.rows == FAILS_ITS_CHECK {
             return Err(Refusal::Failed("SQNR 3.0 dB is below the gate of 35 dB".to_owned()));
         }
-        Ok(common::exact())
+        Ok(program::exact())
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -77,13 +80,8 @@ impl Workload for Saboteur {
     }
 }
 
-/// Names a file that gets a line for every case that is prepared.
-const PREPARED: &str = "OUTCOMES_PREPARED";
-
 fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
-    let log = std::env::var_os(PREPARED).expect("the parent sets it");
-    let mut log = File::options().append(true).create(true).open(log).expect("writable");
-    writeln!(log, "{}", case.full_id()).expect("writable");
+    program::note(case);
     if let Work::Fusion(work) = &case.work {
         return lost_bias::prepare(case, work);
     }
@@ -106,71 +104,8 @@ model_params:
       shapes: [[2, 1, 1], [3, 1, 1], [4, 1, 1], [5, 1, 1], [6, 1, 1], [7, 1, 1], [8, 1, 1], [1, 1, 1], [9, 1, 1]]
 ";
 
-fn main() -> ExitCode {
-    if std::env::args().any(|argument| argument == "--bench") {
-        let configs = [
-            ("wrong.yml", CONFIG),
-            ("bias.yml", lost_bias::CONFIG),
-            ("slow.yml", adversity::CONFIG),
-        ];
-        let configs = configs
-            .map(|(name, text)| Config::parse(Path::new(name), text).expect("a valid config"));
-        let plan = plan::expand(&configs).expect("a valid plan");
-        let json = serde_json::to_string(&plan).expect("a plan is JSON");
-        const GROUPS: &[GroupFn] = &[
-            |criterion: &mut Criterion, session: &mut Session| session.group(criterion, 0),
-            |criterion, session| session.group(criterion, 1),
-            |criterion, session| session.group(criterion, 2),
-            |criterion, session| session.group(criterion, 3),
-            |criterion, session| session.group(criterion, 4),
-            |criterion, session| session.group(criterion, 5),
-            |criterion, session| session.group(criterion, 6),
-            |criterion, session| session.group(criterion, 7),
-            |criterion, session| session.group(criterion, 8),
-            |criterion, session| session.group(criterion, 9),
-            |criterion, session| session.group(criterion, 10),
-            |criterion, session| session.group(criterion, 11),
-            |criterion, session| session.group(criterion, 12),
-        ];
-        return harness::main("outcomes", &json, GROUPS, prepare);
-    }
-    // Test runners list before they run.
-    if std::env::args().any(|argument| argument == "--list") {
-        if !std::env::args().any(|argument| argument == "--ignored") {
-            println!("outcomes: test");
-        }
-        return ExitCode::SUCCESS;
-    }
-    every_case_ends_in_one_written_outcome_and_the_run_goes_on();
-    test_mode_runs_every_case_once_and_saves_nothing();
-    a_filter_prepares_what_it_selects_and_nothing_else();
-    a_crash_has_a_name();
-    a_wrong_variant_has_no_time_and_no_speedup();
-    adversity::output_that_cannot_be_written_changes_nothing();
-    adversity::output_is_whole_and_in_order();
-    adversity::two_runs_in_one_folder_take_turns();
-    adversity::what_cannot_be_stored_ends_the_run();
-    adversity::a_slow_case_ends_at_its_time_limit();
-    println!("test result: ok. 11 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
-    ExitCode::SUCCESS
-}
-
-/// This program as a benchmark.
-fn command(home: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-    command.args(["--bench", "--color", "never"]).args(arguments);
-    command.env("CRITERION_HOME", home.join("criterion")).env(PREPARED, home.join("prepared"));
-    command
-}
-
-/// Runs it; its exit status and what it said on stderr.
-fn bench(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = command(home, arguments).output().expect("this program can be started");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
-    let home = tempfile::tempdir().expect("a temporary folder");
+pub fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
+    let home = home();
     let (status, said) = bench(home.path(), &["--save-baseline", "before", SURVIVABLE]);
     assert_eq!(status, Some(1), "a failed case is a failed run: {said}");
     let records = records(home.path(), "before", &said);
@@ -212,26 +147,28 @@ fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     assert_eq!(debug, cfg!(debug_assertions), "{lines:?}");
     assert_eq!(manifest.warnings, lines);
     assert!(lines.iter().all(|line| said.contains(line)), "{said}");
-    println!("test every_case_ends_in_one_written_outcome_and_the_run_goes_on ... ok");
     missing_baselines_stop_nothing_and_overwrite_nothing(home.path(), &records);
 }
 
 /// Where criterion writes the estimates of the case with so many rows.
-fn estimates(home: &Path, rows: u64, baseline: &str) -> PathBuf {
+pub fn estimates(home: &Path, rows: u64, baseline: &str) -> PathBuf {
     let folder = "criterion/inference_wrong_linear_cpu/baseline";
     home.join(format!("{folder}/bf16-{rows}x1x1/{baseline}/estimates.json"))
 }
 
-/// The ids of the cases that were prepared in `home`, a line each.
-fn prepared(home: &Path) -> String {
-    std::fs::read_to_string(home.join("prepared")).unwrap_or_default()
+/// The records of `home` under that name; `said` is what the run said.
+pub fn records(home: &Path, baseline: &str, said: &str) -> Vec<Record> {
+    SUITE.records(home, baseline, said)
 }
 
-/// The records of `home` under that name; `said` is what the run said.
-fn records(home: &Path, baseline: &str, said: &str) -> Vec<Record> {
-    let file = home.join("criterion-torch").join(baseline).join("outcomes.jsonl");
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{e}: {said}"));
-    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+/// Runs it; its exit status and what it said on stderr.
+fn bench(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = SUITE.command(home, arguments).output().expect("this program can be started");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn home() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
 }
 
 /// After the run above: `home` has its results under `before`, and `records` in `new`.
@@ -254,21 +191,19 @@ fn missing_baselines_stop_nothing_and_overwrite_nothing(home: &Path, records: &[
         let passed_over = said.lines().filter(|line| line.contains("passed over")).count();
         assert_eq!(passed_over, records.len() - 1, "{said}");
     }
-    println!("test missing_baselines_stop_nothing_and_overwrite_nothing ... ok");
 }
 
-fn a_crash_has_a_name() {
-    let home = tempfile::tempdir().expect("a temporary folder");
+pub fn a_crash_has_a_name() {
+    let home = home();
     let (status, said) = bench(home.path(), &["bf16-9x1x1"]);
     assert_eq!(status, None, "killed by a signal: {said}");
     let id = "inference/wrong/linear/cpu/baseline/bf16-9x1x1";
     assert_eq!(running(home.path()).as_deref(), Some(id));
     assert!(manifest(home.path()).finished.is_none());
-    println!("test a_crash_has_a_name ... ok");
 }
 
-fn a_wrong_variant_has_no_time_and_no_speedup() {
-    let home = tempfile::tempdir().expect("a temporary folder");
+pub fn a_wrong_variant_has_no_time_and_no_speedup() {
+    let home = home();
     let (status, said) = bench(home.path(), &["^fusion/"]);
     assert_eq!(status, Some(1), "a failed case is a failed run: {said}");
     let records = records(home.path(), "new", &said);
@@ -294,18 +229,15 @@ fn a_wrong_variant_has_no_time_and_no_speedup() {
         }
     }
     the_report_advises_nothing_wrong(home.path());
-    println!("test a_wrong_variant_has_no_time_and_no_speedup ... ok");
 }
 
 /// After the run above.
 fn the_report_advises_nothing_wrong(home: &Path) {
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "criterion-report", "--"])
+    let output = Command::new(env!("CARGO_BIN_EXE_report"))
         .args(["fusion", "--format", "json", "--criterion-dir"])
         .arg(home.join("criterion"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
-        .expect("cargo can be started");
+        .expect("the report can be started");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("strict JSON");
     let [fused, wrong, inplace] = [0, 1, 2].map(|index| &report["results"][index]);
@@ -328,7 +260,7 @@ fn running(home: &Path) -> Option<String> {
 }
 
 /// The manifest of the only run of `home`.
-fn manifest(home: &Path) -> RunManifest {
+pub fn manifest(home: &Path) -> RunManifest {
     let runs = std::fs::read_dir(home.join("criterion-torch/runs")).expect("a run was written");
     let mut paths = runs.map(|entry| entry.expect("readable").path());
     let path = paths.find(|path| path.extension().is_some_and(|it| it == "json"));
@@ -336,8 +268,8 @@ fn manifest(home: &Path) -> RunManifest {
     serde_json::from_str(&text).expect("a manifest")
 }
 
-fn test_mode_runs_every_case_once_and_saves_nothing() {
-    let home = tempfile::tempdir().expect("a temporary folder");
+pub fn test_mode_runs_every_case_once_and_saves_nothing() {
+    let home = home();
     let (status, said) = bench(home.path(), &["--test", "bf16-1x1x1"]);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("outcomes: 1 case: 1 tested"), "{said}");
@@ -346,26 +278,20 @@ fn test_mode_runs_every_case_once_and_saves_nothing() {
     }
     let (status, said) = bench(home.path(), &["--test", "bf16-7x1x1"]);
     assert_eq!(status, Some(1), "a check that fails is a test that fails: {said}");
-    println!("test test_mode_runs_every_case_once_and_saves_nothing ... ok");
 }
 
-fn a_filter_prepares_what_it_selects_and_nothing_else() {
+pub fn a_filter_prepares_what_it_selects_and_nothing_else() {
     let one = FINE_ID;
     for (arguments, prepared) in [
-        (vec!["--exact", one], format!("{one}\n")),
-        (vec!["bf16-1x1x1"], format!("{one}\n")),
-        (vec!["--list"], String::new()),
-        (vec!["no-such-case"], String::new()),
-        (vec!["--ignored"], String::new()),
+        (vec!["--exact", one], vec![one]),
+        (vec!["bf16-1x1x1"], vec![one]),
+        (vec!["--list"], vec![]),
+        (vec!["no-such-case"], vec![]),
+        (vec!["--ignored"], vec![]),
     ] {
-        let home = tempfile::tempdir().expect("a temporary folder");
+        let home = home();
         let (status, said) = bench(home.path(), &arguments);
         assert_eq!(status, Some(0), "{arguments:?}: {said}");
-        assert_eq!(self::prepared(home.path()), prepared, "{arguments:?}");
+        assert_eq!(program::prepared(home.path()), prepared, "{arguments:?}");
     }
-    println!("test a_filter_prepares_what_it_selects_and_nothing_else ... ok");
-}
-
-fn rows_of(case: &Case) -> u64 {
-    case.work.model().expect("a case of a model").shape.m
 }

@@ -1,4 +1,4 @@
-//! Where a test runs `cargo bench` and `criterion-report`.
+//! Where a test runs benchmarks and `criterion-report`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,8 @@ use std::process::{Command, Output};
 use plan::Case;
 use serde::de::DeserializeOwned;
 
-/// The configs of all tests. They run at the same time, and what `cargo bench` builds of one would
-/// replace what it has built of another; this way it is the same.
-const CONFIGS: [&str; 6] =
-    ["tiny.yml", "inductor.yml", "patterns.yml", "functions.yml", "machine.yml", "drop_in.yml"];
+/// This package, in which benchmarks run as `cargo bench` runs them.
+const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// A folder with criterion's and our own files of the runs.
 pub struct Lab {
@@ -40,28 +38,48 @@ impl Lab {
         self.folder.path().join(inside)
     }
 
-    fn cargo(&self, arguments: &[&str]) -> Output {
-        let configs = std::env::join_paths(CONFIGS.map(config)).expect("no colons");
-        Command::new(env!("CARGO"))
+    fn run(&self, program: &Path, arguments: &[&str]) -> Output {
+        Command::new(program)
             .args(arguments)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .env("BENCH_CONFIG", configs)
+            .current_dir(PACKAGE)
             .env("CRITERION_HOME", self.path("criterion"))
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .output()
-            .expect("cargo can be started")
+            .unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 
-    /// `cargo bench --bench <target> -- <arguments>`; what it printed.
+    /// The benchmark, with the arguments that `cargo bench` gives it.
+    fn benchmark(&self, target: &str, arguments: &[&str]) -> Output {
+        let program = match target {
+            "inference" => env!("CARGO_BIN_EXE_inference"),
+            "fusion" => env!("CARGO_BIN_EXE_fusion"),
+            "operators" => env!("CARGO_BIN_EXE_operators"),
+            "kernels" => env!("CARGO_BIN_EXE_kernels"),
+            "calibration" => env!("CARGO_BIN_EXE_calibration"),
+            other => panic!("no benchmark {other}"),
+        };
+        self.run(Path::new(program), &[arguments, &["--bench"]].concat())
+    }
+
+    /// `cargo bench` of this repository's own benchmarks with `configs/<config>` of this package instead of
+    /// theirs; what it printed.
+    pub fn cargo_bench(&self, target: &str, config: &str, arguments: &[&str]) -> String {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["bench", "--quiet", "--bench", target, "--"]).args(arguments);
+        cargo.current_dir(Path::new(PACKAGE).join("../.."));
+        cargo.env("BENCH_CONFIG", Path::new(PACKAGE).join("configs").join(config));
+        cargo.env("CRITERION_HOME", self.path("criterion"));
+        succeeded(&cargo.output().expect("cargo can be started"))
+    }
+
+    /// Runs the benchmark; what it printed.
     pub fn bench(&self, target: &str, arguments: &[&str]) -> String {
-        let start = ["bench", "--quiet", "--bench", target, "--"];
-        succeeded(&self.cargo(&[&start, arguments].concat()))
+        succeeded(&self.benchmark(target, arguments))
     }
 
     /// The same where cases fail, so that it does; what it complained about.
     pub fn failing_bench(&self, target: &str, arguments: &[&str]) -> String {
-        let start = ["bench", "--quiet", "--bench", target, "--"];
-        let output = self.cargo(&[&start, arguments].concat());
+        let output = self.benchmark(target, arguments);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
         assert!(!output.status.success(), "nothing failed: {said}");
         said
@@ -69,23 +87,17 @@ impl Lab {
 
     /// `criterion-report <arguments>`; what it printed.
     pub fn report(&self, arguments: &[&str]) -> String {
-        let start = ["run", "--quiet", "--package", "criterion-report", "--"];
-        succeeded(&self.cargo(&[&start, arguments].concat()))
+        succeeded(&self.run(Path::new(env!("CARGO_BIN_EXE_report")), arguments))
     }
 
     /// The ids that the bench target lists.
     pub fn listed(&self, target: &str) -> Vec<String> {
-        self.bench(target, &["--list", "--format", "terse"])
-            .lines()
-            .filter(|line| !line.is_empty())
-            .map(|line| line.trim_end_matches(": benchmark").to_owned())
-            .collect()
+        ids(&self.bench(target, &LIST))
     }
 
-    /// The ids that `criterion-report plan` expands the config to.
-    pub fn planned(&self, name: &str) -> Vec<String> {
-        let config = config(name);
-        let planned = self.report(&["plan", "--format", "json", config.to_str().expect("UTF-8")]);
+    /// The ids that `criterion-report plan` expands `configs/<config>` to.
+    pub fn planned(&self, config: &str) -> Vec<String> {
+        let planned = self.report(&["plan", "--format", "json", &format!("configs/{config}")]);
         let planned: Vec<serde_json::Value> = serde_json::from_str(&planned).expect("a JSON list");
         planned.iter().map(|case| case["full_id"].as_str().expect("an id").to_owned()).collect()
     }
@@ -113,8 +125,13 @@ impl Lab {
     }
 }
 
-fn config(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end").join(name)
+/// With these a benchmark lists its cases.
+pub const LIST: [&str; 3] = ["--list", "--format", "terse"];
+
+/// The ids in such a list.
+pub fn ids(listed: &str) -> Vec<String> {
+    let lines = listed.lines().filter(|line| !line.is_empty());
+    lines.map(|line| line.trim_end_matches(": benchmark").to_owned()).collect()
 }
 
 fn succeeded(output: &Output) -> String {

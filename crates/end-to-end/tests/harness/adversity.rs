@@ -12,7 +12,8 @@ use criterion_torch::workload::Workload;
 use plan::{Accuracy, Case, Outcome, Record, Role};
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::{FINE_ID, SURVIVABLE, command, manifest, prepared, records};
+use crate::outcomes::{FINE, FINE_ID, SUITE, SURVIVABLE, estimates, manifest, records};
+use crate::program::{exact, prepared};
 
 /// Cases that get slow, by the number of their rows: at once, when criterion has sampled them, or
 /// when they are paired.
@@ -79,7 +80,7 @@ impl Workload for Slow {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        Ok(super::common::exact())
+        Ok(exact())
     }
 
     /// Comes after the passes and before the pairs.
@@ -116,7 +117,7 @@ fn home() -> tempfile::TempDir {
 /// A run of the cases with and without output that can be written ends alike.
 pub fn output_that_cannot_be_written_changes_nothing() {
     let good = home();
-    let mut run = command(good.path(), &[SURVIVABLE]);
+    let mut run = SUITE.command(good.path(), &[SURVIVABLE]);
     assert_eq!(run.output().expect("it starts").status.code(), Some(1));
     let unread = || Stdio::from(std::io::pipe().expect("a pipe").1);
     let full = || {
@@ -132,7 +133,7 @@ pub fn output_that_cannot_be_written_changes_nothing() {
         ("stderr is full", null(), full()),
     ] {
         let home = home();
-        let mut run = command(home.path(), &[SURVIVABLE]);
+        let mut run = SUITE.command(home.path(), &[SURVIVABLE]);
         let status = run.stdout(stdout).stderr(stderr).status().expect("it starts");
         assert_eq!(status.code(), Some(1), "{what}");
         let outcomes = |home: &Path| -> Vec<Outcome> {
@@ -140,24 +141,22 @@ pub fn output_that_cannot_be_written_changes_nothing() {
         };
         assert_eq!(outcomes(home.path()), outcomes(good.path()), "{what}");
         assert!(manifest(home.path()).finished.is_some(), "{what}");
-        let estimates = super::estimates(home.path(), super::FINE, "new");
-        assert!(estimates.exists(), "{what}");
+        assert!(estimates(home.path(), FINE, "new").exists(), "{what}");
     }
-    let mut list = command(good.path(), &["--list"]);
+    let mut list = SUITE.command(good.path(), &["--list"]);
     let status = list.stdout(unread()).stderr(unread()).status().expect("it starts");
     assert_eq!(status.code(), Some(0), "--list");
     // Errors that come before anything is run keep their code.
-    let mut bad = command(good.path(), &["--sample-size", "1"]);
+    let mut bad = SUITE.command(good.path(), &["--sample-size", "1"]);
     let status = bad.stdout(unread()).stderr(unread()).status().expect("it starts");
     assert_eq!(status.code(), Some(2), "--sample-size 1");
-    println!("test output_that_cannot_be_written_changes_nothing ... ok");
 }
 
 pub fn output_is_whole_and_in_order() {
     let home = home();
     let path = home.path().join("said");
     let both = File::create(&path).expect("writable");
-    let mut run = command(home.path(), &["--exact", FINE_ID]);
+    let mut run = SUITE.command(home.path(), &["--exact", FINE_ID]);
     run.stdout(both.try_clone().expect("a number is left")).stderr(both);
     assert_eq!(run.status().expect("it starts").code(), Some(0));
     let said = fs::read_to_string(&path).expect("UTF-8");
@@ -166,10 +165,9 @@ pub fn output_is_whole_and_in_order() {
         ["[1/1, ", "time:   [", "outcomes: 1 case: 1 measured\n"].map(|text| said.find(text));
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}: {said}");
     assert!(said.ends_with("measured\n"), "{said}");
-    let listed = command(home.path(), &["--list"]).output().expect("it starts").stdout;
+    let listed = SUITE.command(home.path(), &["--list"]).output().expect("it starts").stdout;
     let listed = String::from_utf8(listed).expect("UTF-8");
     assert_eq!(listed.lines().filter(|line| line.ends_with(": benchmark")).count(), 19, "{listed}");
-    println!("test output_is_whole_and_in_order ... ok");
 }
 
 pub fn two_runs_in_one_folder_take_turns() {
@@ -185,7 +183,7 @@ pub fn two_runs_in_one_folder_take_turns() {
     held.write_all(holder.as_bytes()).expect("writable");
 
     let run = |arguments: &[&str]| {
-        let output = command(home.path(), arguments).output().expect("it starts");
+        let output = SUITE.command(home.path(), arguments).output().expect("it starts");
         (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
     };
     let (status, said) = run(&["--exact", FINE_ID]);
@@ -193,14 +191,14 @@ pub fn two_runs_in_one_folder_take_turns() {
     for text in ["process 4242", "`fusion` since 00:01 UTC", "--wait", "CRITERION_HOME"] {
         assert!(said.contains(text), "{text}: {said}");
     }
-    assert_eq!(prepared(home.path()), "", "nothing is measured");
+    assert!(prepared(home.path()).is_empty(), "nothing is measured");
     assert_eq!(fs::read_to_string(&path).expect("readable"), holder, "nothing is written");
     assert!(runs.join("killed-1-1.running").exists(), "it may be the other run's");
     for harmless in [&["--test", "--exact", FINE_ID][..], &["--list"]] {
         assert_eq!(run(harmless).0, Some(0), "{harmless:?} takes no lock");
     }
 
-    let mut run = command(home.path(), &["--wait", "--exact", FINE_ID]);
+    let mut run = SUITE.command(home.path(), &["--wait", "--exact", FINE_ID]);
     let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut said = BufReader::new(run.stderr.take().expect("it is piped"));
     let mut line = String::new();
@@ -218,7 +216,6 @@ pub fn two_runs_in_one_folder_take_turns() {
     assert_eq!(last["run_id"], manifest.run_id);
     assert_eq!((&last["target"], &last["started"]), (&"outcomes".into(), &manifest.started.into()));
     assert_eq!(last["pid"], run.id());
-    println!("test two_runs_in_one_folder_take_turns ... ok");
 }
 
 /// A small disk, until it is dropped.
@@ -244,7 +241,7 @@ impl Drop for SmallDisk {
 pub fn what_cannot_be_stored_ends_the_run() {
     let home = home();
     let disk = SmallDisk::mount(home.path().join("criterion-torch"));
-    let mut run = command(home.path(), &[SURVIVABLE]);
+    let mut run = SUITE.command(home.path(), &[SURVIVABLE]);
     let expected = if disk.is_some() {
         "No space left on device"
     } else {
@@ -265,7 +262,7 @@ pub fn what_cannot_be_stored_ends_the_run() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     let records = records(home.path(), "new", &said);
     assert!((1..8).contains(&records.len()), "{} records: {said}", records.len());
-    let begun = prepared(home.path()).lines().count();
+    let begun = prepared(home.path()).len();
     assert!(begun <= records.len() + 1, "{begun} begun, {} stored: {said}", records.len());
     let folder = home.path().join("criterion-torch");
     for text in
@@ -281,13 +278,12 @@ pub fn what_cannot_be_stored_ends_the_run() {
     }
     let left = |word: &str| files.iter().any(|name| name.to_string_lossy().contains(word));
     assert!(!left("tmp-") && !left(".running"), "{files:?}");
-    println!("test what_cannot_be_stored_ends_the_run ... ok");
 }
 
 pub fn a_slow_case_ends_at_its_time_limit() {
     let home = home();
     let steps = home.path().join("steps");
-    let mut run = command(home.path(), &["^inference/slow/"]);
+    let mut run = SUITE.command(home.path(), &["^inference/slow/"]);
     let output = run.env(STEPS, &steps).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "a timeout is a failure: {said}");
@@ -314,5 +310,4 @@ pub fn a_slow_case_ends_at_its_time_limit() {
     let counts: Vec<u64> = steps.lines().map(|line| line.parse().expect("a number")).collect();
     assert!(counts.iter().all(|count| *count <= most), "more than {most}: {counts:?}");
     assert!(counts.iter().filter(|count| **count > 0).count() >= 3, "{counts:?}");
-    println!("test a_slow_case_ends_at_its_time_limit ... ok");
 }

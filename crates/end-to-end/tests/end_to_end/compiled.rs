@@ -13,6 +13,7 @@ fn id(variant: &str) -> String {
 /// With a compiler they are measured like any other; without one they are skipped with the remedy,
 /// and the eager ones are measured all the same.
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn compiled_variants_stand_beside_eager_ones() {
     let lab = Lab::new().with("CRITERION_TORCH_CACHE", "cache");
     lab.bench("inference", &["^inference/inductor/"]);

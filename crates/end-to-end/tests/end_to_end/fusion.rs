@@ -122,7 +122,7 @@ const UPSTREAMS_KEYS: [&str; 15] = [
 fn from_yaml_to_speedups() {
     let lab = Lab::new();
     let listed = lab.listed("fusion");
-    assert_eq!(listed, lab.planned("patterns.yml"));
+    assert_eq!(listed, lab.planned("fusion/patterns.yml"));
     fused_alone(&lab);
 
     // Everything, saved as a baseline: what is refused is written down, with its reason.
