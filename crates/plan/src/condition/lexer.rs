@@ -2,7 +2,6 @@
 
 use super::ConditionError;
 
-/// A word or sign.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     /// A fact, a constant, `not`, `and` or `or`.

@@ -156,7 +156,6 @@ impl Parser<'_> {
         Ok(Typed { expression, kind: Kind::Flag, column })
     }
 
-    /// The comparison here, if there is one.
     fn sign(&self) -> Option<(&'static str, Comparison)> {
         let sign = match self.peek() {
             Token::Sign(sign) => sign,
@@ -249,7 +248,6 @@ impl Parser<'_> {
     }
 }
 
-/// Whether the two can be compared so.
 fn comparable(
     left: &Typed,
     (sign, comparison, at): (&str, Comparison, usize),
