@@ -28,7 +28,7 @@ pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
 
 fn unexpected(what: String) -> Error {
     Error::new(format!("pip succeeded, but not with what was expected: {what}"))
-        .remedy("check which torch the files in crates/xtask/requirements name")
+        .remedy("check which torch the files in crates/cargo-torch-bench/requirements name")
 }
 
 /// Half a gigabyte of kernels that load several gigabytes of further CUDA libraries. torch-sys links

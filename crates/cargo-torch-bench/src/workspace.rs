@@ -54,7 +54,7 @@ mod tests {
         let workspace = Workspace::around(&member.join("src")).expect("the source tree has a root");
         assert_eq!(
             workspace.root(),
-            member.ancestors().nth(2).expect("crates/xtask lies two deep")
+            member.ancestors().nth(2).expect("crates/cargo-torch-bench lies two deep")
         );
     }
 

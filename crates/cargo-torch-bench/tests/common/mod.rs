@@ -90,7 +90,7 @@ impl Scratch {
 
     /// The real binary as cargo's alias runs it, apart from LIBTORCH, which stays unset.
     pub fn xtask(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-torch-bench"));
         command
             .args(arguments)
             .current_dir(self.clone_dir())
