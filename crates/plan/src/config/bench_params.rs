@@ -11,8 +11,8 @@ use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
 use super::selection::Selection;
 use super::yaml;
-use crate::condition::{Condition, ConditionError, Kind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::expression::{Expression, ExpressionError, Kind};
 use crate::kernel::field::{Field, FieldType};
 use crate::kernel::{Kernel, SkipCondition};
 use crate::settings::Settings;
@@ -286,11 +286,11 @@ impl Facts {
 fn read_check(node: &Node<'_>, facts: &Facts) -> Option<String> {
     let text = node.string()?;
     let wrong =
-        |error: &ConditionError, remedy: &str| node.error(format!("`{text}`, {error}"), remedy);
-    if let Err(error) = Condition::parse(&text, &facts.declared) {
+        |error: &ExpressionError, remedy: &str| node.error(format!("`{text}`, {error}"), remedy);
+    if let Err(error) = Expression::parse(&text, &facts.declared) {
         return wrong(&error, &error.remedy);
     }
-    match Condition::parse(&text, &facts.given) {
+    match Expression::parse(&text, &facts.given) {
         Ok(_) => Some(text),
         Err(error) => wrong(&error, "give the field under `problem_size`, in every mapping of it"),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::condition::Kind;
+use crate::expression::Kind;
 
 /// A field of `ProblemSize`.
 #[derive(Debug, Clone, PartialEq)]

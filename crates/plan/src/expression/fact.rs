@@ -1,4 +1,4 @@
-//! What a condition can ask about.
+//! The facts that an expression can ask for.
 
 use crate::words::closed::closed_set;
 use crate::words::{Device, Dtype};
