@@ -9,9 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::valid;
 
-/// What a line is.
 pub enum Line {
-    /// A record of today.
     Record(Box<Record>),
     /// One that an earlier version wrote.
     Older(Stamp),

@@ -7,9 +7,7 @@ use crate::model::Field;
 /// A word of `--columns`.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice {
-    /// `help`: what there is.
     Help,
-    /// A value.
     Field(&'static Field),
 }
 

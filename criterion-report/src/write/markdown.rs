@@ -98,7 +98,6 @@ pub fn reason(text: &str) -> String {
     }
 }
 
-/// Text as code.
 pub fn code(text: &str) -> String {
     format!("`{}`", visible::line(text).replace('`', "'"))
 }

@@ -9,10 +9,8 @@ use crate::visible;
 /// How a piece of text stands out, where colour is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Paint {
-    /// Unchanged text.
     #[default]
     Plain,
-    /// Headings.
     Bold,
     /// What frames the numbers.
     Dim,
@@ -64,17 +62,13 @@ pub fn screen(text: &str, colour: bool) -> String {
     out
 }
 
-/// One cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell {
-    /// What it says.
     pub text: String,
-    /// How.
     pub paint: Paint,
 }
 
 impl Cell {
-    /// A cell with a paint.
     pub fn new(text: impl Into<String>, paint: Paint) -> Self {
         Self { text: text.into(), paint }
     }
@@ -94,20 +88,16 @@ impl<T: Into<String>> From<T> for Cell {
 /// The side of a column on which its text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Flush left.
     Left,
-    /// Flush right.
     Right,
 }
 
-/// A line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// One cell per column; fewer leave the rest empty.
     Cells(Vec<Cell>),
     /// The first cell, then text over all other columns.
     Spanning(Cell, Cell),
-    /// Text over all columns.
     Text(Cell),
 }
 

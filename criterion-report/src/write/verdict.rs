@@ -5,11 +5,6 @@ use statistics::{Band, Benefit, Verdict};
 use super::table::Paint;
 use crate::model::Advice;
 
-/// A verdict as documents and files have it.
-pub const fn word(verdict: Verdict) -> &'static str {
-    verdict.word()
-}
-
 /// The paint of what a speed-up's interval lets one say.
 pub const fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {

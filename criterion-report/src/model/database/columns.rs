@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::trap::Found;
 use super::{Trap, pointer, text};
 
-/// What a column takes.
 enum Column {
     Text,
     Texts,

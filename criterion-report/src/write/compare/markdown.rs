@@ -16,7 +16,6 @@ const OPEN: [Verdict; 4] =
     [Verdict::Regressed, Verdict::Missing, Verdict::Inconclusive, Verdict::Improved];
 const FOLDED: [Verdict; 3] = [Verdict::New, Verdict::Equivalent, Verdict::NotCompared];
 
-/// The whole text.
 pub fn write(comparison: &Comparison, details: bool) -> String {
     let mut text = Text { details, ..Text::default() };
     text.add(&head(comparison));

@@ -21,7 +21,6 @@ const REMARK: &str = "      ";
 /// Columns of what is no terminal.
 const WIDTH: usize = 100;
 
-/// The whole text.
 pub fn write(comparison: &Comparison, look: Look) -> String {
     let width = look.width.unwrap_or(WIDTH);
     let mut out = header(comparison, look, width);

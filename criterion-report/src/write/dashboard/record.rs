@@ -3,7 +3,6 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::write::python_json;
 
@@ -12,7 +11,6 @@ use crate::write::python_json;
 pub struct Info(pub Vec<(&'static str, String)>);
 
 impl Info {
-    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
     }
@@ -43,11 +41,8 @@ fn serialize_pairs<T: Serialize, S: Serializer>(
 /// All records of one case, which differ in the metric alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DbCase {
-    /// What was run.
     pub benchmark: Benchmark,
-    /// On what.
     pub model: Model,
-    /// With which results.
     pub metrics: Vec<Metric>,
     /// The machine. An empty list, as upstream wrote, keeps the uploader from filling it in.
     pub runners: Vec<Runner>,
@@ -55,38 +50,38 @@ pub struct DbCase {
     pub dependencies: Dependencies,
 }
 
-/// A record: one metric of one case. What all metrics share is formatted once.
-#[derive(Serialize)]
-struct DbRecord<'a> {
-    benchmark: &'a RawValue,
-    model: &'a RawValue,
-    metric: &'a Metric,
-    runners: &'a RawValue,
-    dependencies: &'a RawValue,
-}
-
 impl DbCase {
-    /// The text of each of its records.
-    pub fn texts(&self, form: Form) -> serde_json::Result<Vec<String>> {
-        let benchmark = shared(&self.benchmark, form)?;
-        let model = shared(&self.model, form)?;
-        let runners = shared(&self.runners, form)?;
-        let dependencies = shared(&self.dependencies, form)?;
-        let record = |metric| {
-            let (benchmark, model) = (&*benchmark, &*model);
-            let (runners, dependencies) = (&*runners, &*dependencies);
-            form.text(&DbRecord { benchmark, model, metric, runners, dependencies }, RECORD)
-        };
-        self.metrics.iter().map(record).collect()
+    /// The text of its records. What they share is formatted once.
+    pub fn text(&self, form: Form) -> serde_json::Result<Vec<u8>> {
+        let [open, colon, comma, close] = form.object();
+        let mut before = format!("{open}\"benchmark\"{colon}").into_bytes();
+        form.write(&self.benchmark, &mut before)?;
+        before.extend(format!("{comma}\"model\"{colon}").bytes());
+        form.write(&self.model, &mut before)?;
+        before.extend(format!("{comma}\"metric\"{colon}").bytes());
+        let mut behind = format!("{comma}\"runners\"{colon}").into_bytes();
+        form.write(&self.runners, &mut behind)?;
+        behind.extend(format!("{comma}\"dependencies\"{colon}").bytes());
+        form.write(&self.dependencies, &mut behind)?;
+        behind.extend(close.bytes());
+
+        let [_, between, _] = form.punctuation();
+        let about = before.len() + behind.len() + LENGTH_OF_METRIC;
+        let mut text = Vec::with_capacity(self.metrics.len() * about);
+        for (place, metric) in self.metrics.iter().enumerate() {
+            text.extend(if place == 0 { "" } else { between }.bytes());
+            text.extend_from_slice(&before);
+            form.write(metric, &mut text)?;
+            text.extend_from_slice(&behind);
+        }
+        Ok(text)
     }
 }
 
-/// Containers around a record, in a list.
-const RECORD: usize = 1;
-
-fn shared(part: &impl Serialize, form: Form) -> serde_json::Result<Box<RawValue>> {
-    RawValue::from_string(form.text(part, RECORD + 1)?)
-}
+/// Containers around a part of a record, in a list.
+const PART: usize = 2;
+/// Bytes that suffice for most metrics.
+const LENGTH_OF_METRIC: usize = 640;
 
 /// How records follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,11 +93,19 @@ pub enum Form {
 }
 
 impl Form {
-    /// The text of a value that stands in so many containers.
-    fn text(self, value: &impl Serialize, depth: usize) -> serde_json::Result<String> {
+    /// Adds the text of a part of a record.
+    fn write(self, part: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self {
-            Self::List => python_json::part(value, depth),
-            Self::Lines => serde_json::to_string(value),
+            Self::List => python_json::write(part, PART, out),
+            Self::Lines => serde_json::to_writer(out, part),
+        }
+    }
+
+    /// What stands before the first key of a record, behind a key, before the next, and at the end.
+    const fn object(self) -> [&'static str; 4] {
+        match self {
+            Self::List => ["{\n    ", ": ", ",\n    ", "\n  }"],
+            Self::Lines => ["{", ":", ",", "}"],
         }
     }
 
@@ -125,7 +128,6 @@ impl Serialize for Dependencies {
     }
 }
 
-/// What was run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Benchmark {
     /// The name that dashboards filter on.
@@ -134,28 +136,23 @@ pub struct Benchmark {
     pub mode: String,
     /// The recipe, as upstream has it.
     pub dtype: String,
-    /// Circumstances.
     pub extra_info: Info,
 }
 
-/// What it was run on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Model {
     /// Recipe and shape; a series on a dashboard is known by it.
     pub name: String,
-    /// Kind of model.
     pub r#type: &'static str,
     /// What computes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<&'static str>,
     /// The projects that the model is from.
     pub origins: &'static [&'static str],
-    /// The model in detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_info: Option<Info>,
 }
 
-/// One number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Metric {
     /// Name with unit.
@@ -176,9 +173,7 @@ pub struct Runner {
     pub name: String,
     /// The processor's or the GPU's name.
     pub r#type: String,
-    /// CPU model.
     pub cpu_info: String,
-    /// Logical CPUs.
     pub cpu_count: u32,
     /// Memory in whole GiB.
     pub avail_mem_in_gb: u64,
@@ -198,8 +193,6 @@ pub struct Dependency {
     pub branch: &'static str,
     /// Commit; a release is known by its version.
     pub sha: &'static str,
-    /// Version.
     pub version: String,
-    /// More.
     pub extra_info: Info,
 }

@@ -10,7 +10,7 @@ use super::spread::Spread;
 use super::strings::{Figure, Strings};
 use crate::model::calibration::{Placement, Skyline};
 use crate::model::{
-    Column, Distribution, Entry, Missing, Part, Report, Row, TradeOff, Value as Figures,
+    Column, Distribution, Entry, Field, Missing, Part, Report, Row, TradeOff, Value as Figures,
 };
 use crate::units;
 
@@ -31,10 +31,6 @@ const NUMBERS: &[Column] = &[
 /// Values to be read, each another one in nearly every case.
 const TEXTS: &[Column] =
     &[Column::new("time_text", "latency"), Column::new("speedup_text", "speedup")];
-
-/// Values to be read that cases share.
-const SHARED_TEXTS: &[Column] =
-    &[Column::new("peak_text", "peak-memory"), Column::new("sqnr_text", "sqnr")];
 
 /// A column's name and its value for one case.
 type Cell = (&'static str, Value);
@@ -71,11 +67,12 @@ impl Cases {
         for entry in entries {
             let mut cells = identity(entry.row, strings);
             cells.extend(context.qualification(entry, strings));
-            cells.extend(values(entry, strings));
+            cells.extend(values(entry));
             let stale = entry.row.time.as_ref().err().is_some_and(|no_time| no_time.is_stale());
             cells.push(("stale", json!(stale.then_some(1))));
             cells.extend(speedup(entry, strings));
             cells.extend(memory(entry, strings));
+            cells.push(("sqnr_text", shared(Field::known("sqnr"), entry, strings)));
             cells.extend(context.front(entry.row));
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
@@ -151,17 +148,22 @@ fn missing(case: &Missing, strings: &mut Strings) -> Vec<Cell> {
 }
 
 /// What follows from the catalogue alone.
-fn values(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
+fn values(entry: &Entry<'_>) -> Vec<Cell> {
     let number = |column: &Column| match column.value(entry)? {
         Figures::Count(count) => Some((column.name, json!(count))),
         value => Some((column.name, json!(Figure(value.figure()?.value)))),
     };
-    let text = |column: &Column| Some(column.field.text(column.field.value(entry)?, true));
-    let mut cells: Vec<Cell> = NUMBERS.iter().filter_map(number).collect();
-    cells.extend(TEXTS.iter().filter_map(|it| Some((it.name, json!(text(it)?)))));
-    let shared = SHARED_TEXTS.iter();
-    cells.extend(shared.filter_map(|it| Some((it.name, json!(strings.text(&text(it)?))))));
-    cells
+    let text = |column: &Column| Some((column.name, json!(text(column.field, entry)?)));
+    NUMBERS.iter().filter_map(number).chain(TEXTS.iter().filter_map(text)).collect()
+}
+
+fn text(field: &Field, entry: &Entry<'_>) -> Option<String> {
+    Some(field.text(field.value(entry)?, true))
+}
+
+/// A value to be read that cases share.
+fn shared(field: &Field, entry: &Entry<'_>, strings: &mut Strings) -> Value {
+    json!(text(field, entry).map(|text| strings.text(&text)))
 }
 
 fn speedup(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
@@ -187,7 +189,11 @@ fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         texts.map(|(name, bytes)| format!("{name} {}", units::bytes(*bytes))).collect();
     let change = entry.comparison.and_then(|comparison| comparison.peak_reduction);
     let change = change.map(|fraction| json!(strings.text(&units::reduction(fraction))));
-    vec![("peak_change", json!(change)), ("memory_text", json!(strings.text(&texts.join(", "))))]
+    vec![
+        ("peak_change", json!(change)),
+        ("peak_text", shared(Field::known("peak-memory"), entry, strings)),
+        ("memory_text", json!(strings.text(&texts.join(", ")))),
+    ]
 }
 
 /// The spread of calls each timed by itself, and of criterion's samples, in each of which many steps

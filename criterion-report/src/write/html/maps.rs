@@ -20,7 +20,6 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map of the model's.
     pub fn of(map: Heatmap, strings: &mut Strings) -> Self {
         let Heatmap { group, kind, rows, columns, cells } = map;
         let (kind, title) = match kind {

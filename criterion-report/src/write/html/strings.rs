@@ -10,7 +10,6 @@ use crate::visible;
 /// Place of a text among all texts.
 pub type Text = u32;
 
-/// All texts, each once.
 #[derive(Debug, Default)]
 pub struct Strings {
     places: HashMap<String, Text>,

@@ -14,12 +14,12 @@ struct Column {
     heading: &'static str,
     field: &'static Field,
     text: fn(&Field, Value<'_>) -> String,
-    /// Whether it is empty where it is absent: few cases have it.
-    rare: bool,
+    /// A field beside which it is empty where it is absent: few cases have it.
+    rare_beside: Option<&'static Field>,
 }
 
 const fn column(heading: &'static str, field: &str) -> Column {
-    Column { heading, field: Field::known(field), text: in_its_unit, rare: false }
+    Column { heading, field: Field::known(field), text: in_its_unit, rare_beside: None }
 }
 
 impl Column {
@@ -27,8 +27,8 @@ impl Column {
         Self { text, ..self }
     }
 
-    const fn rare(self) -> Self {
-        Self { rare: true, ..self }
+    const fn rare_beside(self, field: &str) -> Self {
+        Self { rare_beside: Some(Field::known(field)), ..self }
     }
 }
 
@@ -57,7 +57,7 @@ const SECTIONS: &[Section] = &[
             column("steps/s", "throughput").as_(digits::<4>),
             column("GFLOP/s", "gflops").as_(digits::<4>),
             // Only operators and probes have one.
-            column(RATE, "bandwidth").as_(digits::<4>).rare(),
+            column(RATE, "bandwidth").as_(digits::<4>).rare_beside("full-id"),
         ],
         optional: false,
     },
@@ -71,7 +71,7 @@ const SECTIONS: &[Section] = &[
             column("unquantized", "baseline-weight-bytes"),
             column("stored/unquantized", "stored-share"),
             // Without a sparse case the column is left out.
-            column("density", "density").rare(),
+            column("density", "density").rare_beside("linears"),
         ],
         optional: true,
     },
@@ -218,10 +218,10 @@ fn line(section: &Section, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line
 }
 
 fn cell(column: &Column, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Cell {
-    let Column { field, text, rare, .. } = *column;
+    let Column { field, text, rare_beside, .. } = *column;
     match field.value(entry) {
         Some(value) => text(field, value).into(),
-        None if rare => Cell::default(),
+        None if rare_beside.is_some_and(|it| it.value(entry).is_some()) => Cell::default(),
         None => {
             let mark = field.absent(entry).map(|why| format!(" {}", footnotes.mark(why)));
             format!("{ABSENT}{}", mark.unwrap_or_default()).into()
