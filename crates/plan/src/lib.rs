@@ -11,6 +11,7 @@ mod config;
 pub mod cost;
 mod diagnostic;
 mod expand;
+pub mod flag;
 pub mod fusion;
 mod hash;
 mod id;
@@ -28,8 +29,8 @@ mod work;
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
 pub use condition::{Condition, ConditionError, Fact, FactValue, Kind};
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite, OperatorParams,
-    Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite,
+    OVERRIDE_VARIABLE, OperatorParams, Suite, yaml,
 };
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load};
