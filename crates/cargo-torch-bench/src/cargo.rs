@@ -1,4 +1,4 @@
-//! `bench` and `test`: setup, then the plain cargo command. And how cargo and the report are run.
+//! `bench`: setup, then the plain cargo command. And how cargo and the report are run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,6 @@ use crate::bench_arguments::leaves_results;
 use crate::error::{Error, Result};
 use crate::results::{HOME, Results};
 use crate::setup;
-use crate::skips::Skips;
 use crate::workspace::Workspace;
 
 /// `cargo xtask bench`: measures, then prints the report.
@@ -40,24 +39,6 @@ pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> 
 pub const CASES_FAILED: i32 = 1;
 /// How one ends that refuses its command line or a config.
 pub const MISTAKE: i32 = 2;
-
-/// The tests that are ignored otherwise are all in the library, and too slow without optimization.
-const EXHAUSTIVE: &[&str] = &["test", "--release", "--package", "criterion-torch", "--lib"];
-
-/// `cargo xtask test`: every test of the workspace, or those that are ignored otherwise.
-pub fn test(workspace: &Workspace, exhaustive: bool, arguments: &[OsString]) -> Result<ExitCode> {
-    setup::before(workspace)?;
-    let skips = Skips::below(&target(workspace.root())?)?;
-    let words = if exhaustive { EXHAUSTIVE } else { &["test", "--workspace"] };
-    let mut cargo = command(workspace, words, arguments);
-    if exhaustive {
-        let separated = arguments.iter().any(|word| word == "--");
-        cargo.args((!separated).then_some("--")).arg("--ignored");
-    }
-    let status = status(skips.told(cargo))?;
-    eprint!("{}", skips.summary()?);
-    Ok(exit_code(status))
-}
 
 /// Removes what was built of a package, so that its build script runs again: that of torch-sys looks at
 /// libtorch, but cargo asks it again only when the path to libtorch changes.

@@ -38,6 +38,7 @@ mod skips;
 
 mod cargo;
 mod doctor;
+mod test;
 mod torchao;
 
 mod kernels;
@@ -62,6 +63,7 @@ use std::process::ExitCode;
 
 use cli::{Cli, Command};
 use error::Error;
+use test::Tests;
 use workspace::Workspace;
 
 fn main() -> ExitCode {
@@ -87,8 +89,13 @@ fn run() -> Result<ExitCode, Error> {
         }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
-        Command::Test { exhaustive, arguments } => {
-            cargo::test(&workspace()?, exhaustive, &arguments)
+        Command::Test { all, exhaustive, arguments } => {
+            let tests = match (all, exhaustive) {
+                (false, false) => Tests::Usual,
+                (true, _) => Tests::All,
+                (false, true) => Tests::Exhaustive,
+            };
+            test::command(&workspace()?, tests, &arguments)
         }
         Command::Results(options) => published::command(&workspace()?, &options),
         Command::CompareTorchao(comparison) => torchao::command(&workspace()?, comparison),
