@@ -35,14 +35,14 @@ pub struct Job {
 /// A package; it is there as long as this is.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// For `native::package`.
+    /// The path for `native::package`.
     pub package: PathBuf,
-    /// For the record.
+    /// Facts for the record.
     pub facts: Compilation,
-    /// What a run calls: generated kernels by their names, operators as `aten::addmm`; in the order
+    /// Kernels that a run calls: generated ones by their names, operators as `aten::addmm`; in the order
     /// of their first use.
     pub kernels: Vec<String>,
-    /// What is different from what was asked for.
+    /// Notes on what differs from the request.
     pub notes: Vec<String>,
     _keep: Arc<Keep>,
 }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use crate::error::{Error, Result};
 use plan::flag::{Flag, Results};
 
-/// What is the same in every launch.
+/// The arguments that are the same in every launch.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct BenchArguments {
     /// Cargo's: which benchmarks are built.

@@ -91,7 +91,7 @@ impl Cache {
         self.dir.join("setup.lock")
     }
 
-    /// What torch.compile made.
+    /// The packages of torch.compile.
     pub fn compiled(&self) -> Result<Store> {
         let bound = compiled_bound(|name| std::env::var_os(name)).map_err(|why| {
             Error::new(why)

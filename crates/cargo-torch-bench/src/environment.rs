@@ -137,7 +137,7 @@ pub fn check(python: &Path) -> std::result::Result<(), Unfit> {
     Err(failure(&output.status.to_string(), said.trim().lines().last().unwrap_or_default()))
 }
 
-/// From how Python ended and the last line that it said.
+/// Judges by how Python ended and by the last line that it said.
 fn failure(status: &str, last: &str) -> Unfit {
     let lacks = |name| last == format!("ModuleNotFoundError: No module named '{name}'");
     let kind = if lacks("torch") || lacks("torchao") { Unfit::Lacking } else { Unfit::Broken };

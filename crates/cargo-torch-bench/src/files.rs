@@ -1,4 +1,4 @@
-//! Files and folders: what lies in them, what they weigh, how they are written and removed.
+//! Files and folders: lists, sizes, writing and removing.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::error::{Error, Result};
 use ::libtorch::partial;
 
-/// What lies directly in a folder, by name; nothing where there is no such folder.
+/// The entries of a folder, sorted by name; none where there is no such folder.
 pub fn inside(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error| Error::io("read", folder, &error);
     let entries = match fs::read_dir(folder) {

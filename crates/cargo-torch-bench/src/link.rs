@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 use ::libtorch::partial::MARK;
 
-/// What stands at `.libtorch` now.
+/// The present state of `.libtorch`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Link {
     Absent,

@@ -136,7 +136,7 @@ fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provisio
     Ok(Provision { libtorch, source: Source::Link, bytes: Some(manifest.bytes), changed })
 }
 
-/// What a link leads to, if it will do: an entry of a cache, or a libtorch linked by hand.
+/// The libtorch that a link leads to, if it will do: an entry of a cache, or one linked by hand.
 fn usable(target: &Path) -> Option<(Libtorch, Option<u64>)> {
     let place = target.parent()?;
     if let Some(Entry { libtorch, manifest }) = Entry::at(place)
@@ -242,7 +242,7 @@ fn sweep_if_free(cache: &Cache) {
     }
 }
 
-/// Who holds the lock alone knows that nobody is installing, so all that is partial was left behind. A failure
+/// The holder of the lock alone knows that nobody is installing, so that all partial folders were left behind. A failure
 /// is no reason to stop: the orphaned pip of a killed setup may still be writing there for a moment,
 /// and the next setup tries again.
 fn sweep(cache: &Cache, turn: &Turn) {

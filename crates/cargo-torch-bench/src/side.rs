@@ -20,7 +20,7 @@ pub struct Side {
     pub folder: PathBuf,
     /// Whether that is a worktree of its own, in whose `target` it builds.
     pub worktree: bool,
-    /// What is set for cargo and for the benchmarks.
+    /// Variables of cargo and of the benchmarks.
     pub environment: Vec<(&'static str, PathBuf)>,
 }
 

@@ -19,7 +19,7 @@ pub fn beside(place: &Path) -> io::Result<TempDir> {
     let mut builder = Builder::new();
     let prefix = format!("{name}{MARK}");
     builder.prefix(&prefix).rand_bytes(16);
-    // Those that the umask leaves, as for any folder.
+    // The permissions that the umask leaves, as for any folder.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
     builder.tempdir_in(place.parent().unwrap_or(Path::new("")))
@@ -47,7 +47,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = Builder::new()
         .prefix(&format!("{name}{MARK}"))
-        // With the permissions that the umask leaves.
+        // The permissions are those that the umask leaves.
         .make_in(folder, |path| File::create_new(path))?;
     let mut file = beside.as_file();
     file.write_all(bytes)?;

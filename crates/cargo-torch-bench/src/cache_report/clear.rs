@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// Removes, and says in a line for each kind what and how much.
 ///
 /// # Errors
-/// What could not be removed, after all that could be was.
+/// Names what could not be removed, after everything else was.
 pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result<()> {
     let now = SystemTime::now();
     let unused = |found: &Found| age::since(found.used, now);

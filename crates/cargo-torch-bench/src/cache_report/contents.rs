@@ -1,4 +1,4 @@
-//! What the cache holds. In JSON, sizes are bytes on disk, and times are seconds since 1970.
+//! The contents of the cache. In JSON, sizes are bytes on disk, and times are seconds since 1970.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -66,7 +66,7 @@ pub struct Kernels {
 
 #[derive(Debug, Serialize)]
 pub struct Packages {
-    /// What all packages together may weigh.
+    /// The bytes that all packages together may take.
     pub bound_bytes: u64,
     /// The one used last first.
     pub packages: Vec<Package>,

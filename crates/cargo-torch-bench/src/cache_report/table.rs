@@ -1,4 +1,4 @@
-//! What the cache holds, for people.
+//! The contents of the cache as tables, for people.
 
 use std::time::SystemTime;
 

@@ -100,7 +100,7 @@ fn announce(revisions: &[Revision; 2], sides: &[Side]) {
     }
 }
 
-/// What compares is needed last; that it cannot be built is better known before hours of measuring.
+/// The report is needed last; that it cannot be built is better known before hours of measuring.
 fn check_report(root: &Path, results: &Results) -> Result<()> {
     eprintln!("building criterion-report");
     let status = report(root, results, &["compare".into(), "--help".into()], Stdio::null())?;

@@ -7,7 +7,7 @@ use crate::ask::first_line;
 use crate::files;
 use ::libtorch::memory::Memory;
 
-/// What a wheel of torch exists for whose threads are those of GCC's OpenMP, as the shim needs it.
+/// Systems that torch has wheels for whose threads are those of GCC's OpenMP, as the shim needs it.
 const SYSTEMS: [(&str, &str); 2] = [("linux", "x86_64"), ("linux", "aarch64")];
 
 pub fn system() -> Check {

@@ -1,4 +1,4 @@
-//! What is measured: the configs of a run, and what its options say over them.
+//! The configs of a run, and what its options say over them.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub struct Overrides {
     pub seed: Option<u64>,
 }
 
-/// Which words there are, the plan knows.
+/// The plan knows which words there are.
 fn word(text: &str) -> std::result::Result<String, &'static str> {
     match text.trim() {
         "" => Err("it takes words separated by commas"),

@@ -74,7 +74,7 @@ fn shown(stored: &str, link: &str) -> String {
     format!("```text\n{body}\n```\n\n[Measured]({link}) on {}, commit {commit}.\n", get("date"))
 }
 
-/// From the document to the results.
+/// The relative path from the document to the results.
 fn way(root: &Path, document: &Path) -> &'static str {
     match document.parent() {
         Some(folder) if folder == root.join(RESULTS) => "",

@@ -122,7 +122,7 @@ fn publish(root: &Path, place: &Path, entry: &Entry, file: &File) -> Result<()> 
     if file.is_picture() {
         files::make_folder(&folder)?;
         picture(place, &output.stdout, &path)?;
-        // Which cannot hold it.
+        // A picture cannot hold its header.
         files::write(&path.with_extension("txt"), header.to_string())?;
     } else {
         let text = [header.to_string().as_bytes(), &output.stdout].concat();

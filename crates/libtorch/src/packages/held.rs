@@ -1,4 +1,4 @@
-//! A package on disk, and what is known of it.
+//! A package on disk, and its facts.
 //!
 //! ```text
 //! <cache>/compiled/<key>/package.pt2
@@ -16,19 +16,19 @@ use crate::lock;
 
 /// The compiled code.
 pub const PACKAGE: &str = "package.pt2";
-/// What is known of it; locked while the package is used.
+/// The file of facts, which is locked while the package is used.
 pub const FACTS: &str = "facts.json";
 
 /// The form of the facts, and part of a package's key: who writes another form looks for other packages.
 pub const FORMAT: u32 = 1;
 
-/// What is known of a package. Whoever changes it raises [`FORMAT`].
+/// Facts of a package. A change of these fields raises [`FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
     /// As of the run that compiled it.
     pub compilation: plan::Compilation,
-    /// What a run calls, in the order of first use.
+    /// Kernels that a run calls, in the order of first use.
     pub kernels: Vec<String>,
     /// FNV-1a of the package.
     pub checksum: u64,
@@ -39,7 +39,7 @@ pub struct Facts {
 pub struct Held {
     /// Its path.
     pub package: PathBuf,
-    /// What is known of it.
+    /// Its facts.
     pub facts: Facts,
     _file: File,
 }

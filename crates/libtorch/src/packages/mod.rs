@@ -91,7 +91,7 @@ impl Store {
         Self { folder, bound }
     }
 
-    /// Where the packages are.
+    /// The folder of the packages.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -113,7 +113,7 @@ impl Store {
         self.places().next().is_some()
     }
 
-    /// What is known to work on this machine, for `aot_compile.py`.
+    /// The file in which `aot_compile.py` keeps what works on this machine.
     pub fn probes(&self) -> PathBuf {
         self.folder.join("probes.json")
     }
@@ -145,7 +145,7 @@ impl Store {
             return Ok(held);
         }
         let place = self.place(key);
-        // What is there is not whole, for nobody: the form of the facts is part of the key.
+        // A package that is there is whole for nobody: the form of the facts is part of the key.
         partial::remove(&place)?;
         partial::move_to(partial, &place)?;
         let gone = || io::Error::other(format!("{} is not as it was written", place.display()));
@@ -160,7 +160,7 @@ impl Store {
         for name in self.names() {
             let Some(key) = Key::of_partial(&name) else { continue };
             let folder = self.folder.join(&name);
-            // What cannot be removed now is left to the next process.
+            // The next process removes what this one cannot.
             drop(if key == *own && own_turn.is_exclusive() {
                 fs::remove_dir_all(folder)
             } else {
@@ -238,7 +238,7 @@ impl Store {
         self.folder.join(key.to_string())
     }
 
-    /// Who makes the package of a key has locked this.
+    /// The file that a process locks while it makes the package of a key.
     pub fn lock(&self, key: &Key) -> PathBuf {
         self.folder.join(format!("{key}.lock"))
     }
