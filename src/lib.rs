@@ -5,25 +5,23 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`], [`threads`] |
-//! | 3 | [`measurement`], [`kernels`], [`operators`] |
+//! | 2 | [`device`], [`inputs`], [`step`], [`threads`] |
+//! | 3 | [`measurement`], [`operators`] |
 //! | 4 | [`compile`], [`recipes`], [`fusion`], [`kernel`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
 //!
-//! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
+//! The floors below are crates: `plan` (no torch), [`native`] (the C++ shim) and [`kernels`] (our own).
 
-pub mod native;
-pub mod python;
-pub mod refusal;
+pub use ::kernels;
+pub use ::native::{self, refusal};
 
 pub mod device;
 pub mod inputs;
 pub mod step;
 pub mod threads;
 
-pub mod kernels;
 pub mod measurement;
 pub mod operators;
 
@@ -42,6 +40,10 @@ pub mod harness;
 #[cfg(test)]
 #[path = "../tests/common/skip.rs"]
 mod skip;
+
+#[cfg(test)]
+#[path = "../tests/common/fake_python.rs"]
+mod fake_python;
 
 /// The `main` of a bench target: runs what the build script generated for `$target`.
 ///
