@@ -29,8 +29,8 @@ const LIBRARY: House = House {
     folder: "src",
     lowest: 2,
     floors: &[
-        &["native", "refusal", "python", "device", "inputs", "step", "threads"],
-        &["measurement", "kernels", "operators"],
+        &["device", "inputs", "step", "threads"],
+        &["measurement", "operators"],
         &["compile", "recipes", "fusion", "kernel"],
         &["models"],
         &["verify", "workload"],

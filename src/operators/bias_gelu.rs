@@ -7,11 +7,11 @@ use super::gelu::{self, EXACT};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::{names, pointwise as cpu};
-use crate::kernels::cuda::pointwise::Operation;
-use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cpu::{names, pointwise as cpu};
+use kernels::cuda::pointwise::Operation;
+use kernels::triton;
 
 pub(super) struct BiasGelu;
 

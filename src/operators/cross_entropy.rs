@@ -7,11 +7,11 @@ use super::float::Float;
 use super::output::{filling_loss, unwritten_like, unwritten_loss};
 use super::{Compute, Site, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::cuda;
-use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cpu::{names, rows as cpu};
+use kernels::cuda;
+use kernels::triton;
 
 /// torch's defaults: no class is left out, none is smoothed.
 const IGNORE_INDEX: i64 = -100;

@@ -6,11 +6,11 @@ use tch::{TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, pointwise};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::{names, pointwise as cpu};
-use crate::kernels::cuda::pointwise::Operation;
-use crate::kernels::triton::activation::Formula;
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cpu::{names, pointwise as cpu};
+use kernels::cuda::pointwise::Operation;
+use kernels::triton::activation::Formula;
 
 /// torch's name of the exact form.
 pub(super) const EXACT: &str = "none";

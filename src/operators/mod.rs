@@ -32,9 +32,9 @@ use plan::{Device, Dtype, Implementation, Operator, OperatorWork};
 use tch::{TchError, Tensor};
 
 use crate::inputs::Inputs;
-use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::{cuda, triton};
 
 /// An operator's implementations.
 pub trait Compute {

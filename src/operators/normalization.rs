@@ -4,9 +4,9 @@ use tch::Tensor;
 
 use super::Site;
 use super::output::{filling_like, unwritten_like};
-use crate::kernels::cuda::normalization::{Norm, Normalization, Operands};
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cuda::normalization::{Norm, Normalization, Operands};
 
 /// By the kernels in CUDA C++: w and b are the parameters, as many as there are.
 pub(super) fn cuda(

@@ -4,10 +4,10 @@ use tch::Tensor;
 
 use super::Site;
 use super::output::{filling_like, unwritten_like};
-use crate::kernels::cuda::pointwise::{Operation, Pointwise};
-use crate::kernels::triton::activation::{Activation, Formula};
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cuda::pointwise::{Operation, Pointwise};
+use kernels::triton::activation::{Activation, Formula};
 
 /// By the kernels in CUDA C++.
 pub(super) fn cuda(

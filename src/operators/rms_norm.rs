@@ -7,11 +7,11 @@ use super::layer_norm::{EPS, mean};
 use super::output::filling_like;
 use super::{Compute, Site, normalization, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::cuda::normalization::Norm;
-use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cpu::{names, rows as cpu};
+use kernels::cuda::normalization::Norm;
+use kernels::triton;
 
 pub(super) struct RmsNorm;
 

@@ -6,11 +6,11 @@ use tch::{Kind, TchError, Tensor};
 use super::output::{filling_like, unwritten_like};
 use super::{Compute, Site, row};
 use crate::inputs::Inputs;
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::cuda;
-use crate::kernels::triton;
 use crate::refusal::Refusal;
 use crate::step::Step;
+use kernels::cpu::{names, rows as cpu};
+use kernels::cuda;
+use kernels::triton;
 
 pub(super) struct Softmax;
 

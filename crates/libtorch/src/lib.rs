@@ -5,6 +5,7 @@
 //! No libtorch is needed: `cargo torch-bench` asks before it is there, the shim's build script after.
 
 pub mod child;
+mod interpreter;
 #[cfg(feature = "packages")]
 pub mod lock;
 pub mod memory;
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use interpreter::Interpreter;
 pub use python::{COMPILER_PYTHON, Chosen, TRITON, compiler_python, environment, interpreter};
 
 /// The one release that tch 0.24.0 is generated against.

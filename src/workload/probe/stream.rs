@@ -6,11 +6,11 @@ use plan::{Accuracy, Case, Probe, ProbeWork};
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::{MIN_SQNR_DB, min_sqnr_db};
-use crate::kernels::cpu::stream::{self, SCALAR, Stream};
 use crate::refusal::Refusal;
 use crate::verify::{self, Distance, Reference};
 use crate::workload::Workload;
 use crate::{inputs, native};
+use kernels::cpu::stream::{self, SCALAR, Stream};
 
 /// Several passes over arrays in the host's memory.
 pub(super) struct HostStream {

@@ -2,9 +2,9 @@ use plan::{CaseId, Mode, Profiling, Role, Settings, Threads, Work};
 use tch::{Kind, Tensor};
 
 use super::*;
-use crate::kernels::cpu::Capability;
 use crate::native::memory;
 use crate::workload::compiled::Eager;
+use kernels::cpu::Capability;
 
 const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
 
