@@ -40,7 +40,6 @@ use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::words::Mode;
-use document::Document;
 use node::{Fields, Node};
 use own_keys::OWN_KEYS;
 
@@ -77,7 +76,6 @@ pub enum Suite {
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
-/// The current folder.
 const HERE: &str = ".";
 
 impl Config {
@@ -109,7 +107,7 @@ impl Config {
     fn parse_in(file: &Path, text: &str, package: &Path) -> Result<Self, Diagnostics> {
         let stem = stem(file)?;
         let hash = hash::hex(text);
-        Document::read(file, text, |node| read_top(node, file, package, stem, hash))
+        Node::read_document(file, text, |node| read_top(node, file, package, stem, hash))
     }
 }
 
@@ -147,7 +145,6 @@ fn read_top(
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }
 
-/// The key of each mode's entries.
 const ENTRIES: &[(&str, Mode)] = &[
     (Pattern::KEY, Mode::Fusion),
     (Operator::KEY, Mode::Operators),

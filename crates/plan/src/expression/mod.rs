@@ -1,4 +1,4 @@
-//! Conditions of a `bench.yaml`: `not cuda.available or device.memory_gb < 16`.
+//! Expressions of a `bench.yaml`'s `skip_conditions`: `not cuda.available or device.memory_gb < 16`.
 //!
 //! A language of comparisons over known facts, which can do nothing but be true or false. It is
 //! parsed and its types are checked when the plan is made; it is evaluated when the case runs.
@@ -13,10 +13,10 @@ use thiserror::Error;
 
 pub use fact::{Fact, FactValue, Kind};
 
-/// Why a text is no condition.
+/// Why a text is no expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("column {column}: {message}")]
-pub struct ConditionError {
+pub struct ExpressionError {
     /// Its place in the text, in characters counted from 1.
     pub column: usize,
     /// What is wrong.
@@ -25,29 +25,29 @@ pub struct ConditionError {
     pub remedy: String,
 }
 
-impl ConditionError {
+impl ExpressionError {
     fn new(column: usize, message: String, remedy: String) -> Self {
         Self { column, message, remedy }
     }
 }
 
-/// A condition whose types are right.
+/// An expression whose types are right, and which is true or false.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
-    expression: Expression,
+pub struct Expression {
+    root: Term,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Expression {
+enum Term {
     Constant(FactValue),
     /// A fact by its name, and what it has to be.
     Fact(String, Kind),
-    Not(Box<Expression>),
+    Not(Box<Term>),
     /// `and`
-    All(Vec<Expression>),
+    All(Vec<Term>),
     /// `or`
-    Any(Vec<Expression>),
-    Comparison(Box<Expression>, Comparison, Box<Expression>),
+    Any(Vec<Term>),
+    Comparison(Box<Term>, Comparison, Box<Term>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,14 +98,14 @@ impl Comparison {
     }
 }
 
-impl Condition {
+impl Expression {
     /// Parses `text`, in which `fields` are the scalar fields of the problem size, each named
     /// `problem.<field>` there, and what they stand for.
     ///
     /// # Errors
-    /// The first place where the text is no condition, or where types do not match.
-    pub fn parse(text: &str, fields: &[(String, Kind)]) -> Result<Self, ConditionError> {
-        Ok(Self { expression: parser::parse(text, fields)? })
+    /// The first place where the text is no expression, or where types do not match.
+    pub fn parse(text: &str, fields: &[(String, Kind)]) -> Result<Self, ExpressionError> {
+        Ok(Self { root: parser::parse(text, fields)? })
     }
 
     /// Whether it holds where `fact` gives the value of each fact. Of `and` and `or`, what stands
@@ -114,11 +114,11 @@ impl Condition {
     /// # Errors
     /// A fact that has no value here, by its name, and the remedy.
     pub fn holds(&self, fact: &dyn Fn(&str) -> Option<FactValue>) -> Result<bool, String> {
-        self.expression.holds(fact)
+        self.root.holds(fact)
     }
 }
 
-impl Expression {
+impl Term {
     fn holds(&self, fact: &dyn Fn(&str) -> Option<FactValue>) -> Result<bool, String> {
         match self {
             Self::Not(inner) => Ok(!inner.holds(fact)?),

@@ -1,4 +1,4 @@
-//! What a condition can ask about.
+//! The facts that an expression can ask for.
 
 use crate::words::closed::closed_set;
 use crate::words::{Device, Dtype};
@@ -15,7 +15,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name that errors give it.
     pub(super) const fn described(self) -> &'static str {
         match self {
             Self::Flag => "true or false",
@@ -50,69 +49,50 @@ impl FactValue {
 closed_set! {
     /// A fact of the machine or the case, besides the fields of the problem size, which are
     /// `problem.<field>`.
-    Fact, "fact" {
+    Fact, "fact", Kind {
         /// Whether torch can use a GPU of NVIDIA.
-        CudaAvailable = "cuda.available",
+        CudaAvailable = "cuda.available" => Kind::Flag,
         /// How many there are.
-        CudaDeviceCount = "cuda.device_count",
+        CudaDeviceCount = "cuda.device_count" => Kind::Number,
         /// The CUDA release that torch is built for, e.g. 12.8.
-        CudaVersion = "cuda.version",
+        CudaVersion = "cuda.version" => Kind::Number,
         /// The GPU's name on cuda, the processor's on cpu.
-        DeviceName = "device.name",
+        DeviceName = "device.name" => Kind::Text,
         /// GiB of memory of the device.
-        DeviceMemoryGb = "device.memory_gb",
+        DeviceMemoryGb = "device.memory_gb" => Kind::Number,
         /// E.g. 9.0; of a GPU alone.
-        DeviceComputeCapability = "device.compute_capability",
+        DeviceComputeCapability = "device.compute_capability" => Kind::Number,
         /// GiB of the host's memory.
-        MemoryGb = "memory_gb",
+        MemoryGb = "memory_gb" => Kind::Number,
         /// GiB of it that are free to take.
-        MemoryAvailableGb = "memory_available_gb",
+        MemoryAvailableGb = "memory_available_gb" => Kind::Number,
         /// The processor's name.
-        CpuName = "cpu.name",
+        CpuName = "cpu.name" => Kind::Text,
         /// Cores.
-        CpuCores = "cpu.cores",
+        CpuCores = "cpu.cores" => Kind::Number,
         /// Hardware threads.
-        CpuThreads = "cpu.threads",
+        CpuThreads = "cpu.threads" => Kind::Number,
         /// E.g. `x86_64`.
-        CpuArch = "cpu.arch",
+        CpuArch = "cpu.arch" => Kind::Text,
         /// E.g. `linux`.
-        Os = "os",
+        Os = "os" => Kind::Text,
         /// The release of torch, e.g. `2.11.0`.
-        TorchVersion = "torch.version",
+        TorchVersion = "torch.version" => Kind::Text,
         /// `cpu` or `cuda`: where the case runs.
-        Backend = "backend",
+        Backend = "backend" => Kind::Text,
         /// In what precision, as a `bench.yaml` spells it.
-        Precision = "precision",
+        Precision = "precision" => Kind::Text,
         /// Threads inside one operation.
-        Threads = "threads",
+        Threads = "threads" => Kind::Number,
     }
 }
 
 impl Fact {
     /// What it stands for.
     pub const fn kind(self) -> Kind {
-        match self {
-            Self::CudaAvailable => Kind::Flag,
-            Self::CudaDeviceCount
-            | Self::CudaVersion
-            | Self::DeviceMemoryGb
-            | Self::DeviceComputeCapability
-            | Self::MemoryGb
-            | Self::MemoryAvailableGb
-            | Self::CpuCores
-            | Self::CpuThreads
-            | Self::Threads => Kind::Number,
-            Self::DeviceName
-            | Self::CpuName
-            | Self::CpuArch
-            | Self::Os
-            | Self::TorchVersion
-            | Self::Backend
-            | Self::Precision => Kind::Text,
-        }
+        *self.facts()
     }
 
-    /// All that it can be, where that is known.
     pub(super) fn words(self) -> Option<Vec<&'static str>> {
         match self {
             Self::Backend => Some([Device::Cpu, Device::Cuda].map(Device::as_str).to_vec()),

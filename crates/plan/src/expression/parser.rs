@@ -2,7 +2,7 @@
 
 use super::fact::{Fact, FactValue, Kind};
 use super::lexer::{Token, tokens};
-use super::{Comparison, ConditionError, Expression};
+use super::{Comparison, ExpressionError, Term};
 use crate::words::UnknownWord;
 
 /// Deepest nesting: every level is one of the stack's.
@@ -14,7 +14,7 @@ const PROBLEM: &str = "problem.";
 /// How Python asks for [`Fact::CudaAvailable`]; the only call that is read.
 const IS_AVAILABLE: &str = "torch.cuda.is_available";
 
-pub(super) fn parse(text: &str, fields: &[(String, Kind)]) -> Result<Expression, ConditionError> {
+pub(super) fn parse(text: &str, fields: &[(String, Kind)]) -> Result<Term, ExpressionError> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0, fields };
     let whole = parser.any()?.flag()?;
     match parser.peek() {
@@ -25,18 +25,18 @@ pub(super) fn parse(text: &str, fields: &[(String, Kind)]) -> Result<Expression,
 
 /// An expression, what it stands for and where it begins.
 struct Typed {
-    expression: Expression,
+    expression: Term,
     kind: Kind,
     column: usize,
 }
 
 impl Typed {
     /// The expression, if it is true or false.
-    fn flag(self) -> Result<Expression, ConditionError> {
+    fn flag(self) -> Result<Term, ExpressionError> {
         if self.kind == Kind::Flag {
             return Ok(self.expression);
         }
-        Err(ConditionError::new(
+        Err(ExpressionError::new(
             self.column,
             format!("this is {}, and has to be {}", self.kind.described(), Kind::Flag.described()),
             "compare it, e.g. with `==` or `<`".to_owned(),
@@ -83,15 +83,15 @@ impl Parser<'_> {
         found
     }
 
-    fn error<T>(&self, message: &str, remedy: &str) -> Result<T, ConditionError> {
-        Err(ConditionError::new(self.column(), message.to_owned(), remedy.to_owned()))
+    fn error<T>(&self, message: &str, remedy: &str) -> Result<T, ExpressionError> {
+        Err(ExpressionError::new(self.column(), message.to_owned(), remedy.to_owned()))
     }
 
     /// `read`, one level deeper.
     fn deeper<T>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, ConditionError>,
-    ) -> Result<T, ConditionError> {
+        read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>,
+    ) -> Result<T, ExpressionError> {
         if self.depth == DEEPEST {
             let message = format!("more than {DEEPEST} levels of parentheses and `not`");
             return self.error(&message, "write it simpler, or as several conditions");
@@ -102,21 +102,21 @@ impl Parser<'_> {
         Ok(read)
     }
 
-    fn any(&mut self) -> Result<Typed, ConditionError> {
-        self.joined("or", Self::all, Expression::Any)
+    fn any(&mut self) -> Result<Typed, ExpressionError> {
+        self.joined("or", Self::all, Term::Any)
     }
 
-    fn all(&mut self) -> Result<Typed, ConditionError> {
-        self.joined("and", Self::not, Expression::All)
+    fn all(&mut self) -> Result<Typed, ExpressionError> {
+        self.joined("and", Self::not, Term::All)
     }
 
     /// One part, or several with `word` between them.
     fn joined(
         &mut self,
         word: &str,
-        part: impl Fn(&mut Self) -> Result<Typed, ConditionError>,
-        join: impl FnOnce(Vec<Expression>) -> Expression,
-    ) -> Result<Typed, ConditionError> {
+        part: impl Fn(&mut Self) -> Result<Typed, ExpressionError>,
+        join: impl FnOnce(Vec<Term>) -> Term,
+    ) -> Result<Typed, ExpressionError> {
         let first = part(self)?;
         if !self.take_word(word) {
             return Ok(first);
@@ -131,16 +131,16 @@ impl Parser<'_> {
         }
     }
 
-    fn not(&mut self) -> Result<Typed, ConditionError> {
+    fn not(&mut self) -> Result<Typed, ExpressionError> {
         let column = self.column();
         if !self.take_word("not") {
             return self.comparison();
         }
         let inner = self.deeper(Self::not)?.flag()?;
-        Ok(Typed { expression: Expression::Not(Box::new(inner)), kind: Kind::Flag, column })
+        Ok(Typed { expression: Term::Not(Box::new(inner)), kind: Kind::Flag, column })
     }
 
-    fn comparison(&mut self) -> Result<Typed, ConditionError> {
+    fn comparison(&mut self) -> Result<Typed, ExpressionError> {
         let left = self.operand()?;
         let Some((sign, comparison)) = self.sign() else { return Ok(left) };
         let at = self.column();
@@ -152,11 +152,10 @@ impl Parser<'_> {
         }
         let column = left.column;
         let (left, right) = (Box::new(left.expression), Box::new(right.expression));
-        let expression = Expression::Comparison(left, comparison, right);
+        let expression = Term::Comparison(left, comparison, right);
         Ok(Typed { expression, kind: Kind::Flag, column })
     }
 
-    /// The comparison here, if there is one.
     fn sign(&self) -> Option<(&'static str, Comparison)> {
         let sign = match self.peek() {
             Token::Sign(sign) => sign,
@@ -166,11 +165,11 @@ impl Parser<'_> {
         Comparison::ALL.iter().copied().find(|(it, _)| *it == sign)
     }
 
-    fn operand(&mut self) -> Result<Typed, ConditionError> {
+    fn operand(&mut self) -> Result<Typed, ExpressionError> {
         let column = self.column();
         let constant = |value: FactValue| {
             let kind = value.kind();
-            Ok(Typed { expression: Expression::Constant(value), kind, column })
+            Ok(Typed { expression: Term::Constant(value), kind, column })
         };
         match self.peek().clone() {
             Token::Number(number) => {
@@ -205,14 +204,14 @@ impl Parser<'_> {
         }
     }
 
-    fn nothing<T>(&self) -> Result<T, ConditionError> {
+    fn nothing<T>(&self) -> Result<T, ExpressionError> {
         self.error(
             "something is missing here",
             "write a fact, a number, text in quotes, `true` or `false`",
         )
     }
 
-    fn fact(&mut self, word: &str) -> Result<Typed, ConditionError> {
+    fn fact(&mut self, word: &str) -> Result<Typed, ExpressionError> {
         let (name, kind) = if word == IS_AVAILABLE {
             (Fact::CudaAvailable.as_str().to_owned(), Fact::CudaAvailable.kind())
         } else if let Ok(fact) = word.parse::<Fact>() {
@@ -231,7 +230,7 @@ impl Parser<'_> {
         } else if matches!(self.peek(), Token::Sign("(")) {
             return self.error(&format!("`{word}` is no function"), "delete the parentheses");
         }
-        Ok(Typed { expression: Expression::Fact(name, kind), kind, column })
+        Ok(Typed { expression: Term::Fact(name, kind), kind, column })
     }
 
     fn field(&self, word: &str) -> Option<Kind> {
@@ -239,7 +238,7 @@ impl Parser<'_> {
         self.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| *kind)
     }
 
-    fn unknown<T>(&self, word: &str) -> Result<T, ConditionError> {
+    fn unknown<T>(&self, word: &str) -> Result<T, ExpressionError> {
         let fields: Vec<String> =
             self.fields.iter().map(|(name, _)| format!("{PROBLEM}{name}")).collect();
         let facts = Fact::ALL.iter().map(|fact| fact.as_str());
@@ -249,35 +248,34 @@ impl Parser<'_> {
     }
 }
 
-/// Whether the two can be compared so.
 fn comparable(
     left: &Typed,
     (sign, comparison, at): (&str, Comparison, usize),
     right: &Typed,
-) -> Result<(), ConditionError> {
+) -> Result<(), ExpressionError> {
     if left.kind != right.kind {
         let (left, right) = (left.kind.described(), right.kind.described());
         let message = format!("`{sign}` compares {left} with {right}");
         let remedy = "compare what is of one kind; text stands in quotes, numbers do not";
-        return Err(ConditionError::new(at, message, remedy.to_owned()));
+        return Err(ExpressionError::new(at, message, remedy.to_owned()));
     }
     if left.kind != Kind::Number && comparison.is_of_order() {
         let message = format!("`{sign}` compares numbers, this is {}", left.kind.described());
-        return Err(ConditionError::new(at, message, "write `==` or `!=`".to_owned()));
+        return Err(ExpressionError::new(at, message, "write `==` or `!=`".to_owned()));
     }
     if comparison == Comparison::Within {
         let message = format!("`in` looks for text in text, this is {}", left.kind.described());
         let remedy = "write e.g. `'H100' in device.name`".to_owned();
         let are_texts = left.kind == Kind::Text;
-        return are_texts.then_some(()).ok_or(ConditionError::new(at, message, remedy));
+        return are_texts.then_some(()).ok_or(ExpressionError::new(at, message, remedy));
     }
     is_a_word(left, right)?;
     is_a_word(right, left)
 }
 
 /// A text that the fact never is, is a mistake.
-fn is_a_word(fact: &Typed, text: &Typed) -> Result<(), ConditionError> {
-    let (Expression::Fact(name, _), Expression::Constant(FactValue::Text(found))) =
+fn is_a_word(fact: &Typed, text: &Typed) -> Result<(), ExpressionError> {
+    let (Term::Fact(name, _), Term::Constant(FactValue::Text(found))) =
         (&fact.expression, &text.expression)
     else {
         return Ok(());
@@ -286,7 +284,7 @@ fn is_a_word(fact: &Typed, text: &Typed) -> Result<(), ConditionError> {
     match fact.words() {
         Some(words) if !words.contains(&found.as_str()) => {
             let unknown = UnknownWord::new(fact.as_str(), found, words);
-            Err(ConditionError::new(text.column, unknown.to_string(), unknown.remedy))
+            Err(ExpressionError::new(text.column, unknown.to_string(), unknown.remedy))
         }
         _ => Ok(()),
     }

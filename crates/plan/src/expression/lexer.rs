@@ -1,8 +1,7 @@
-//! The words and signs of a condition.
+//! The words and signs of an expression.
 
-use super::ConditionError;
+use super::ExpressionError;
 
-/// A word or sign.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     /// A fact, a constant, `not`, `and` or `or`.
@@ -18,7 +17,7 @@ pub(super) enum Token {
 const SIGNS: &[&str] = &["==", "!=", "<=", ">=", "<", ">", "(", ")"];
 
 /// The tokens of `text`, [`Token::End`] the last, each with its column, counted from 1.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ConditionError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ExpressionError> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -49,10 +48,10 @@ fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-fn quoted(rest: &str, quote: char, column: usize) -> Result<(Token, usize), ConditionError> {
+fn quoted(rest: &str, quote: char, column: usize) -> Result<(Token, usize), ExpressionError> {
     match rest[1..].find(quote) {
         Some(length) => Ok((Token::Text(rest[1..=length].to_owned()), length + 2)),
-        None => Err(ConditionError::new(
+        None => Err(ExpressionError::new(
             column,
             "the text has no end".to_owned(),
             format!("close it with {quote}"),
@@ -60,7 +59,7 @@ fn quoted(rest: &str, quote: char, column: usize) -> Result<(Token, usize), Cond
     }
 }
 
-fn number(rest: &str, column: usize) -> Result<(Token, usize), ConditionError> {
+fn number(rest: &str, column: usize) -> Result<(Token, usize), ExpressionError> {
     let mut before = None;
     // A sign is one of the number at its beginning and after its exponent's `e`.
     let goes_on = |c: char| {
@@ -73,7 +72,7 @@ fn number(rest: &str, column: usize) -> Result<(Token, usize), ConditionError> {
     let text = &rest[..length];
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((Token::Number(number), length)),
-        _ => Err(ConditionError::new(
+        _ => Err(ExpressionError::new(
             column,
             format!("`{text}` is no number"),
             "write one, e.g. `16`, `0.5` or `1e-6`".to_owned(),
@@ -81,7 +80,7 @@ fn number(rest: &str, column: usize) -> Result<(Token, usize), ConditionError> {
     }
 }
 
-fn sign(rest: &str, first: char, column: usize) -> Result<(Token, usize), ConditionError> {
+fn sign(rest: &str, first: char, column: usize) -> Result<(Token, usize), ExpressionError> {
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         return Ok((Token::Sign(sign), sign.len()));
     }
@@ -95,5 +94,5 @@ fn sign(rest: &str, first: char, column: usize) -> Result<(Token, usize), Condit
              `!=`, `<`, `<=`, `>`, `>=` and parentheses"
         }
     };
-    Err(ConditionError::new(column, format!("`{first}` has no meaning here"), remedy.to_owned()))
+    Err(ExpressionError::new(column, format!("`{first}` has no meaning here"), remedy.to_owned()))
 }
