@@ -10,10 +10,10 @@ use tch::{Kind, TchError, Tensor};
 
 use super::job::{Compiled, Job};
 use super::options::{self, Options};
-use super::store::Store;
 use crate::native::package::Package;
 use crate::python;
 use crate::refusal::Refusal;
+use ::libtorch::packages::Store;
 
 /// Whether there is a Python with torch. Without one the test says so and checks nothing.
 pub(super) fn is_there() -> bool {

@@ -18,7 +18,7 @@ fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
                     assert!(turn.is_exclusive());
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     turns.fetch_add(1, Ordering::SeqCst);
-                    assert!(Turn::attempt(&path).is_none());
+                    assert!(Turn::attempt(&path).unwrap().is_none());
                     inside.fetch_sub(1, Ordering::SeqCst);
                     drop(turn);
                 }
@@ -27,13 +27,13 @@ fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
     });
     assert_eq!(turns.into_inner(), 400);
     assert!(!path.exists());
-    assert!(Turn::attempt(&path).is_some());
+    assert!(Turn::attempt(&path).unwrap().is_some());
 }
 
 #[test]
 fn a_turn_needs_a_folder() {
     assert!(Turn::wait(Path::new("/nowhere/a.lock"), PATIENT).is_err());
-    assert!(Turn::attempt(Path::new("/nowhere/a.lock")).is_none());
+    assert!(Turn::attempt(Path::new("/nowhere/a.lock")).is_err());
 }
 
 #[test]
@@ -55,14 +55,32 @@ fn what_is_held_is_not_taken_and_what_is_taken_is_as_good_as_gone() {
 
     let first = hold(&path).unwrap();
     let second = hold(&path).unwrap();
-    assert!(take(&path).is_none());
+    let is_held = || matches!(take(&path).unwrap(), Taken::Held);
+    assert!(is_held());
     drop(first);
-    assert!(take(&path).is_none());
+    assert!(is_held());
     drop(second);
-    let taken = take(&path).unwrap();
+    let Taken::Free(Some(taken)) = take(&path).unwrap() else { panic!("nobody holds it") };
     assert_eq!(hold(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
     drop(taken);
     assert!(hold(&path).is_ok());
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(take(&path).unwrap(), Taken::Free(None)));
+}
+
+#[test]
+fn what_nobody_makes_any_longer_is_left_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lock, partial) = (folder.path().join("a.lock"), folder.path().join("a.partial-1"));
+    fs::create_dir(&partial).unwrap();
+    assert!(is_left_over(&lock, &partial));
+    let turn = Turn::attempt(&lock).unwrap().unwrap();
+    assert!(!is_left_over(&lock, &partial));
+    drop(turn);
+    assert!(is_left_over(&lock, &partial) && !is_old(&partial));
+    let long_ago = std::time::SystemTime::now() - PATIENCE;
+    File::open(&partial).unwrap().set_modified(long_ago).unwrap();
+    assert!(is_old(&partial));
 }
 
 #[test]

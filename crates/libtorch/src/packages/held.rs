@@ -1,4 +1,4 @@
-//! A package on disk, and what is known of it.
+//! A package on disk, and its facts.
 //!
 //! ```text
 //! <cache>/compiled/<key>/package.pt2
@@ -12,21 +12,23 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::lock;
+use crate::lock;
 
-pub(super) const PACKAGE: &str = "package.pt2";
-pub(super) const FACTS: &str = "facts.json";
+/// The compiled code.
+pub const PACKAGE: &str = "package.pt2";
+/// The file of facts, which is locked while the package is used.
+pub const FACTS: &str = "facts.json";
 
-/// Of the facts, and part of a package's key: who writes another form looks for other packages.
-pub(super) const FORMAT: u32 = 1;
+/// The form of the facts, and part of a package's key: who writes another form looks for other packages.
+pub const FORMAT: u32 = 1;
 
-/// What is known of a package. Whoever changes it raises [`FORMAT`].
+/// Facts of a package. A change of these fields raises [`FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Facts {
+pub struct Facts {
     /// As of the run that compiled it.
     pub compilation: plan::Compilation,
-    /// What a run calls, in the order of first use.
+    /// Kernels that a run calls, in the order of first use.
     pub kernels: Vec<String>,
     /// FNV-1a of the package.
     pub checksum: u64,
@@ -34,10 +36,19 @@ pub(super) struct Facts {
 
 /// A package that nobody removes.
 #[derive(Debug)]
-pub(super) struct Held {
+pub struct Held {
+    /// Its path.
     pub package: PathBuf,
+    /// Its facts.
     pub facts: Facts,
     _file: File,
+}
+
+impl Facts {
+    /// The facts of the package in a folder, whole or not.
+    pub fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_reader(io::BufReader::new(File::open(folder.join(FACTS)).ok()?)).ok()
+    }
 }
 
 impl Held {
@@ -61,24 +72,6 @@ impl Held {
     }
 }
 
-/// What can be removed.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub folder: PathBuf,
-    pub bytes: u64,
-    pub used: SystemTime,
-}
-
-impl Entry {
-    /// The entry in a folder, whole or not.
-    pub fn at(folder: PathBuf) -> Self {
-        let file = |name: &str| fs::metadata(folder.join(name));
-        let bytes = [PACKAGE, FACTS].iter().filter_map(|name| Some(file(name).ok()?.len())).sum();
-        let used = file(FACTS).and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-        Self { folder, bytes, used }
-    }
-}
-
 #[cfg(test)]
-#[path = "entry_tests.rs"]
+#[path = "held_tests.rs"]
 pub(super) mod tests;

@@ -19,7 +19,7 @@ const QUIET: Duration = Duration::from_secs(5);
 
 /// The right to make what a file is named after. The file is removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub struct Turn {
     path: PathBuf,
     /// Locked until dropped; none where the file system knows no locks.
     lock: Option<File>,
@@ -31,30 +31,29 @@ impl Turn {
     /// # Errors
     /// When the file cannot be made.
     pub fn wait(path: &Path, limit: Duration) -> io::Result<Option<Self>> {
-        let turn = |lock| Self { path: path.to_owned(), lock };
-        patiently(path, limit, || {
-            let file = open(path)?;
-            match file.try_lock() {
-                Ok(()) => Ok(leads_to(path, &file).then(|| turn(Some(file)))),
-                Err(TryLockError::WouldBlock) => Ok(None),
-                // Some network file systems know no locks. Two processes may then make the same
-                // thing, and the first to rename it into place wins.
-                Err(TryLockError::Error(error)) if is_lockless(&error) => Ok(Some(turn(None))),
-                Err(TryLockError::Error(error)) => Err(error),
-            }
-        })
+        patiently(path, limit, || Self::attempt(path))
     }
 
-    /// None while somebody else has it, and where that cannot be known.
-    pub fn attempt(path: &Path) -> Option<Self> {
-        let file = open(path).ok()?;
-        file.try_lock().ok()?;
-        leads_to(path, &file).then(|| Self { path: path.to_owned(), lock: Some(file) })
+    /// None while somebody else has it.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn attempt(path: &Path) -> io::Result<Option<Self>> {
+        let turn = |lock| Self { path: path.to_owned(), lock };
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(leads_to(path, &file).then(|| turn(Some(file)))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // Some network file systems know no locks. Two processes may then make the same
+            // thing, and the first to rename it into place wins.
+            Err(TryLockError::Error(error)) if is_lockless(&error) => Ok(Some(turn(None))),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     /// A turn where no locks are known, which others may have, too.
     #[cfg(test)]
-    pub fn lockless(path: &Path) -> Self {
+    pub(crate) fn lockless(path: &Path) -> Self {
         Self { path: path.to_owned(), lock: None }
     }
 
@@ -97,15 +96,11 @@ fn is_lockless(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).open(path)
-}
-
 /// Opens a file that is not to be removed as long as it stays open.
 ///
 /// # Errors
 /// `NotFound` when it is not there, or about to be removed.
-pub(super) fn hold(path: &Path) -> io::Result<File> {
+pub fn hold(path: &Path) -> io::Result<File> {
     let gone = || io::Error::new(io::ErrorKind::NotFound, "about to be removed");
     let file = File::open(path)?;
     match file.try_lock_shared() {
@@ -117,11 +112,48 @@ pub(super) fn hold(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens a file that nobody holds; nobody can while it stays open.
-pub(super) fn take(path: &Path) -> Option<File> {
-    let file = File::open(path).ok()?;
-    file.try_lock().ok()?;
-    leads_to(path, &file).then_some(file)
+/// Whether another process holds a file.
+#[derive(Debug)]
+pub enum Taken {
+    /// It does, or may be about to.
+    Held,
+    /// None does, and none can while the file stays open; no file where it is not there, or where no locks are known.
+    Free(Option<File>),
+}
+
+/// Takes a file that nobody holds.
+///
+/// # Errors
+/// When it can neither be opened nor is absent.
+pub fn take(path: &Path) -> io::Result<Taken> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Taken::Free(None)),
+        file => file?,
+    };
+    match file.try_lock() {
+        Ok(()) if leads_to(path, &file) => Ok(Taken::Free(Some(file))),
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(Taken::Held),
+        Err(TryLockError::Error(error)) if is_lockless(&error) => Ok(Taken::Free(None)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// How long it takes until what lies under a lock that tells nothing is taken for left over.
+const PATIENCE: Duration = Duration::from_secs(86_400);
+
+/// Whether something was last touched so long ago that nobody is making it any longer.
+pub fn is_old(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|it| it.modified());
+    modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age >= PATIENCE))
+}
+
+/// Whether whoever held `lock` while making `partial` has ended.
+pub fn is_left_over(lock: &Path, partial: &Path) -> bool {
+    match take(lock) {
+        Ok(Taken::Free(Some(_))) => true,
+        Ok(Taken::Free(None)) => !lock.exists() || is_old(partial),
+        Ok(Taken::Held) | Err(_) => false,
+    }
 }
 
 fn leads_to(path: &Path, file: &File) -> bool {
