@@ -15,7 +15,7 @@ const PLAN: House = House {
     folder: "crates/plan/src",
     lowest: 1,
     floors: &[
-        &["words", "hash", "diagnostic", "shape"],
+        &["words", "flag", "hash", "diagnostic", "shape"],
         &["settings", "variant", "linears", "expression"],
         &["catalogue", "kernel"],
         &["work", "case"],
