@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::bench_params::{self, KernelParams, Override};
-use super::document::Document;
 use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::top;
@@ -100,7 +99,7 @@ fn read_variable(node: &Node<'_>, fields: &Fields<'_>, json: &str) -> Option<Ove
                       --seed; or move this config out of the default suite, and name it with BENCH_CONFIG";
         return own.error(message, remedy);
     }
-    match Document::read(Path::new(OVERRIDE_VARIABLE), json, Override::read) {
+    match Node::read_document(Path::new(OVERRIDE_VARIABLE), json, Override::read) {
         Ok(over) => Some(over),
         Err(Diagnostics(errors)) => {
             node.report_of_others(errors);
