@@ -95,7 +95,7 @@ where
     T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
 {
     ValueParser::new(move |text: &str| {
-        text.parse()
+        text.parse::<T>()
             .ok()
             .filter(|value| range.contains(value))
             .ok_or_else(|| format!("give {what} from {} to {}", range.start(), range.end()))
