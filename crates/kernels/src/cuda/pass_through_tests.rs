@@ -88,9 +88,9 @@ fn tensors_that_do_not_fit_are_refused() {
 #[test]
 fn the_name_is_of_the_kernel_that_runs() {
     for (entry, name) in entries().iter().zip(KERNELS) {
-        let expected = match entry.strip_prefix("traffic_").unwrap().strip_suffix("_scalar") {
+        let expected = match entry.strip_prefix("pass_").unwrap().strip_suffix("_scalar") {
             Some(pass) => format!("criterion_torch::{pass}_cuda_scalar"),
-            None => format!("criterion_torch::{}_cuda", &entry["traffic_".len()..]),
+            None => format!("criterion_torch::{}_cuda", &entry["pass_".len()..]),
         };
         assert_eq!(name, [expected]);
     }
@@ -103,8 +103,8 @@ fn kernels_pass_over_memory_of_the_device() {
         crate::skip::hardware("no CUDA device");
         return;
     }
-    let traffic = match Traffic::load(0) {
-        Ok(traffic) => traffic,
+    let limit = match PassThrough::load(0) {
+        Ok(limit) => limit,
         Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
         Err(other) => panic!("{other}"),
     };
@@ -113,13 +113,13 @@ fn kernels_pass_over_memory_of_the_device() {
         let x = words(count, 1, Layout::Dense, device);
         let other = words(count, 2, Layout::Dense, device);
         let mut out = untouched(count, Layout::Dense, device);
-        traffic.copy(&x.view, &mut out.view).unwrap();
+        limit.copy(&x.view, &mut out.view).unwrap();
         assert!(out.view.equal(&x.view), "{count}");
-        traffic.merge(&x.view, &other.view, &mut out.view).unwrap();
+        limit.merge(&x.view, &other.view, &mut out.view).unwrap();
         assert!(out.view.equal(&x.view.bitwise_xor_tensor(&other.view)), "{count}");
-        let mut left = traffic.partial.shallow_clone();
+        let mut left = limit.partial.shallow_clone();
         drop(left.fill_(0));
-        traffic.read(&x.view, Some(&other.view)).unwrap();
+        limit.read(&x.view, Some(&other.view)).unwrap();
         let found = folded(&[&left.view_dtype(Kind::Int16)]);
         assert_eq!(found, folded(&[&x.view, &other.view]), "{count}");
     }

@@ -106,7 +106,7 @@ __device__ inline void read(
 
 } // namespace
 
-// traffic_{copy,merge,read}, …_scalar.
+// pass_{copy,merge,read}, …_scalar.
 
 #define PASS(NAME, MERGE, V)                                                                   \
   extern "C" __global__ void __launch_bounds__(kThreads) NAME(                                 \
@@ -121,9 +121,9 @@ __device__ inline void read(
     read<V>(x, other, partial, count, other_count);                                            \
   }
 
-PASS(traffic_copy, false, kVector<Word>)
-PASS(traffic_copy_scalar, false, 1)
-PASS(traffic_merge, true, kVector<Word>)
-PASS(traffic_merge_scalar, true, 1)
-READ(traffic_read, kVector<Word>)
-READ(traffic_read_scalar, 1)
+PASS(pass_copy, false, kVector<Word>)
+PASS(pass_copy_scalar, false, 1)
+PASS(pass_merge, true, kVector<Word>)
+PASS(pass_merge_scalar, true, 1)
+READ(pass_read, kVector<Word>)
+READ(pass_read_scalar, 1)

@@ -1,5 +1,5 @@
-//! Bytes that are moved and not computed with: what a machine's memory allows an operator that
-//! reads and writes as much. On the same threads, split the same way, by loads and stores of the
+//! The pass-through limit: bytes that are moved and not computed with, which is what a machine's
+//! memory allows an operator that reads and writes as much. McCalpin's STREAM is [`stream`](super::stream). On the same threads, split the same way, by loads and stores of the
 //! same width as the kernels of operators.
 //!
 //! Stores are plain ones: a line that is written is read before, unless the processor sees that all
@@ -19,6 +19,7 @@ use tch::{Device, TchError, Tensor};
 use super::Capability;
 use super::parallel::{for_each_part, share, threads};
 use super::vector::{Kernel, Names, Vector, names};
+use crate::overlap::refuse_overlap;
 
 /// What records call [`copy`].
 pub const COPY: Names = names!("copy");
@@ -71,13 +72,11 @@ fn write<const N: usize>(
     inputs: [&Tensor; N],
     out: &mut Tensor,
 ) -> Result<(), TchError> {
+    refuse_overlap(out, inputs)?;
     let out = Bytes::of(out)?;
     let inputs = all_of(inputs)?;
     for input in &inputs {
         out.expect_as_many(input)?;
-        if out.first.addr().abs_diff(input.first.addr()) < out.count {
-            return Err(TchError::Shape("out shares memory with an input".to_owned()));
-        }
     }
     for_each_part_of(capability, &out, |at, count| {
         let to = Some(out.at(at));
@@ -109,9 +108,7 @@ fn for_each_part_of(
     bytes: &Bytes,
     work: impl Fn(usize, usize) + Sync,
 ) -> Result<(), TchError> {
-    if !capability.is_available() {
-        return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
-    }
+    capability.demand()?;
     let share = share(bytes.count / bytes.element, threads()) * bytes.element;
     let step = share.max(1).next_multiple_of(STEP);
     for_each_part(bytes.count, step, |part| work(part.start, part.len()))

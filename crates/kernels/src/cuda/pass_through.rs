@@ -1,5 +1,5 @@
-//! Passes over memory that compute nothing (`traffic.cu`): the limit of operators that read and
-//! write as much.
+//! The pass-through limit on a device (`pass_through.cu`): passes over memory that compute nothing, as
+//! fast as an operator can be that reads and writes as much.
 
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -9,7 +9,7 @@ use crate::overlap::refuse_overlap;
 use native::refusal::Refusal;
 
 /// The kernels' source.
-pub(super) const SOURCE: Source = source!("traffic.cu");
+pub(super) const SOURCE: Source = source!("pass_through.cu");
 
 /// `kThreads` of the source.
 const THREADS: i64 = 256;
@@ -24,12 +24,12 @@ const MOST_BLOCKS: i64 = 2048;
 /// Entry functions, in the order of [`Launch::kernel`].
 pub(super) fn entries() -> [String; 6] {
     [
-        "traffic_copy",
-        "traffic_copy_scalar",
-        "traffic_merge",
-        "traffic_merge_scalar",
-        "traffic_read",
-        "traffic_read_scalar",
+        "pass_copy",
+        "pass_copy_scalar",
+        "pass_merge",
+        "pass_merge_scalar",
+        "pass_read",
+        "pass_read_scalar",
     ]
     .map(str::to_owned)
 }
@@ -74,13 +74,13 @@ pub enum Pass<'t> {
 
 /// The kernels on a device.
 #[derive(Debug)]
-pub struct Traffic {
+pub struct PassThrough {
     kernels: Kernels,
     /// uint8 `[16 · MOST_BLOCKS]`.
     partial: Tensor,
 }
 
-impl Traffic {
+impl PassThrough {
     /// Compiles and loads the kernels, and allocates 32 KiB.
     ///
     /// # Errors
@@ -194,5 +194,5 @@ pub(super) fn launches(pass: &Pass, partial: &Tensor) -> Result<Option<Launch>, 
 }
 
 #[cfg(test)]
-#[path = "traffic_tests.rs"]
+#[path = "pass_through_tests.rs"]
 mod tests;

@@ -1,54 +1,8 @@
-//! Tensors as the kernels see them: rows of unit stride.
+//! What a kernel demands of its tensors.
 
 use tch::{Device, Kind, TchError, Tensor};
 
 use crate::overlap::refuse_overlap;
-
-/// Rows of `columns` elements each, `stride` elements apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rows {
-    pub rows: i64,
-    pub columns: i64,
-    pub stride: i64,
-}
-
-impl Rows {
-    /// The last dimension are the columns, all others the rows.
-    ///
-    /// # Errors
-    /// Where elements of a row do not follow each other, or rows are not equally far apart.
-    pub fn of(tensor: &Tensor) -> Result<Self, TchError> {
-        let (size, strides) = (tensor.size(), tensor.stride());
-        let columns = size.last().copied().unwrap_or(1);
-        let rows = size.iter().rev().skip(1).product();
-        let mut stride = columns;
-        // How far apart the next dimension's have to be, from the last that has several.
-        let mut next = None;
-        let mut is_even = columns <= 1 || strides.last() == Some(&1);
-        for (size, by) in size.iter().zip(&strides).rev().skip(1).filter(|(size, _)| **size > 1) {
-            stride = if next.is_none() { *by } else { stride };
-            is_even &= next.is_none_or(|next| next == *by);
-            next = Some(size * by);
-        }
-        if is_even || tensor.numel() == 0 {
-            return Ok(Self { rows, columns, stride });
-        }
-        Err(TchError::Shape(format!(
-            "size {size:?} with strides {strides:?}, but the kernel takes rows of unit stride that \
-             are equally far apart"
-        )))
-    }
-
-    /// The same elements as one row where they follow each other.
-    pub fn flat(self) -> Self {
-        let elements = self.rows * self.columns;
-        match self.rows {
-            0 => Self { rows: 0, ..self },
-            rows if rows > 1 && self.stride != self.columns => self,
-            _ => Self { rows: 1, columns: elements, stride: elements },
-        }
-    }
-}
 
 /// What a kernel was compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,39 +73,6 @@ mod tests {
 
     fn zeros(size: &[i64]) -> Tensor {
         Tensor::zeros(size, (Kind::Float, CPU))
-    }
-
-    #[test]
-    fn tensors_are_rows_where_their_strides_allow() {
-        let of = |tensor: &Tensor| {
-            Rows::of(tensor).map(|Rows { rows, columns, stride }| [rows, columns, stride]).ok()
-        };
-        let wide = zeros(&[2, 3, 8]);
-        assert_eq!(of(&wide), Some([6, 8, 8]));
-        assert_eq!(of(&wide.narrow(2, 1, 5)), Some([6, 5, 8]));
-        assert_eq!(of(&wide.narrow(1, 1, 2)), None, "a row is left out");
-        assert_eq!(of(&wide.narrow(1, 1, 1)), Some([2, 8, 24]), "of one row each");
-        assert_eq!(of(&wide.narrow(0, 1, 1)), Some([3, 8, 8]));
-        assert_eq!(of(&wide.transpose(1, 2)), None);
-        assert_eq!(of(&wide.transpose(0, 1)), None);
-        assert_eq!(of(&wide.narrow(2, 3, 1)), Some([6, 1, 8]));
-        assert_eq!(of(&zeros(&[5])), Some([1, 5, 5]));
-        assert_eq!(of(&zeros(&[])), Some([1, 1, 1]));
-        assert_eq!(of(&zeros(&[0, 4])), Some([0, 4, 4]));
-        assert_eq!(of(&zeros(&[1, 4]).expand([3, 4], false)), Some([3, 4, 0]));
-    }
-
-    #[test]
-    fn contiguous_rows_are_one() {
-        let flat = |tensor: &Tensor| {
-            let Rows { rows, columns, stride } = Rows::of(tensor).unwrap().flat();
-            [rows, columns, stride]
-        };
-        let wide = zeros(&[2, 3, 8]);
-        assert_eq!(flat(&wide), [1, 48, 48]);
-        assert_eq!(flat(&wide.narrow(2, 0, 5)), [6, 5, 8]);
-        assert_eq!(flat(&wide.view([-1, 8]).narrow(0, 2, 1).narrow(1, 0, 3)), [1, 3, 3]);
-        assert_eq!(flat(&zeros(&[0, 4])), [0, 4, 4]);
     }
 
     #[test]
