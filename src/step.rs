@@ -11,7 +11,7 @@ pub struct Step {
     run: Run,
     /// The operations that `run` consists of, in order, views left out.
     pub kernels: Vec<String>,
-    /// What a reader of its figures should know.
+    /// Notes for readers of its figures.
     pub notes: Vec<String>,
     /// Bytes of the parameters that it holds, where these are not the ones that were drawn.
     pub parameter_bytes: Option<u64>,

@@ -3,9 +3,10 @@
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, top};
-use crate::probe::ProbeWork;
+use crate::catalogue::SizeSet;
+use crate::catalogue::probe::{Probe, ProbeWork};
 use crate::settings::{Settings, Threads};
-use crate::words::{Device, Dtype, Probe, SizeSet, UnknownWord};
+use crate::words::{Device, Dtype, UnknownWord};
 
 /// One entry of `calibration_params`.
 #[derive(Debug, Clone, PartialEq)]

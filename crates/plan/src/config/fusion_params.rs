@@ -3,12 +3,12 @@
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, top};
-use crate::fusion::{self, FusionShape};
-use crate::settings::Settings;
-use crate::words::{
-    CompileMode, Device, Dtype, FusionVariant, MemoryFormat, Pattern, PatternFamily, SizeSet,
-    UnknownWord,
+use crate::catalogue::SizeSet;
+use crate::catalogue::fusion::{
+    self, FusionShape, FusionVariant, MemoryFormat, Pattern, PatternFamily,
 };
+use crate::settings::Settings;
+use crate::words::{CompileMode, Device, Dtype, UnknownWord};
 
 /// One entry of `fusion_params`.
 #[derive(Debug, Clone, PartialEq)]
@@ -277,24 +277,8 @@ fn read_numbers(node: &Node<'_>) -> Option<Vec<u64>> {
 
 fn read_size(node: &Node<'_>, family: PatternFamily) -> Option<FusionShape> {
     let numbers = read_numbers(node)?;
-    let wrong = |names: &str| {
+    family.shape(&numbers).or_else(|| {
         let message = format!("{} numbers are no size of the family `{family}`", numbers.len());
-        node.error(message, format!("write {names}"))
-    };
-    match (family, numbers.as_slice()) {
-        (PatternFamily::Linear, &[m, k, n]) => Some(FusionShape::Linear { m, k, n }),
-        (PatternFamily::Linear, _) => wrong("`[m, k, n]`: rows, input and output features"),
-        (PatternFamily::Conv, &[b, i, o, s]) => {
-            Some(FusionShape::Conv { b, i, o, s, memory_format: MemoryFormat::Contiguous })
-        }
-        (PatternFamily::Conv, _) => {
-            wrong("`[b, i, o, s]`: images, input and output channels, height and width")
-        }
-        (PatternFamily::Attention, &[b, s, d]) => {
-            Some(FusionShape::Attention { b, s, d, heads: 1, causal: false })
-        }
-        (PatternFamily::Attention, _) => {
-            wrong("`[b, s, d]`: sequences, tokens, features of a head")
-        }
-    }
+        node.error(message, format!("write {}", family.numbers()))
+    })
 }

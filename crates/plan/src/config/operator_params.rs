@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, top};
-use crate::operator::OperatorShape;
+use crate::catalogue::operator::{Implementation, Operator, OperatorShape};
 use crate::settings::Settings;
-use crate::words::{CompileMode, Device, Dtype, Implementation, Operator, UnknownWord};
+use crate::words::{CompileMode, Device, Dtype, UnknownWord};
 
 /// One entry of `operator_params`.
 #[derive(Debug, Clone, PartialEq)]

@@ -83,7 +83,7 @@ const REMEDY: &str = "implement `Default` with the size to measure, or give it i
 
 /// The fields that nothing gives a value.
 pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k str> {
-    if kernel.baseline().source.has_default {
+    if kernel.size.has_default {
         return Vec::new();
     }
     let names = kernel.fields().iter().map(|field| field.name.as_str());

@@ -2,8 +2,8 @@
 
 use super::{Common, Expansion, product};
 use crate::case::Role;
+use crate::catalogue::probe::ProbeWork;
 use crate::config::{CalibrationParams, Config};
-use crate::probe::ProbeWork;
 use crate::settings::{Profiling, Settings};
 use crate::work::Work;
 

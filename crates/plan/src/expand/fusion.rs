@@ -2,17 +2,17 @@
 
 use super::{Common, Expansion, product, with_compiled};
 use crate::case::Role;
+use crate::catalogue::fusion::{FusionVariant, FusionWork, Pattern};
 use crate::config::{Config, FusionParams};
-use crate::fusion::{FusionShape, FusionWork};
 use crate::settings::Profiling;
-use crate::words::{CompileMode, Device, FusionVariant, Pattern};
+use crate::words::{CompileMode, Device};
 use crate::work::Work;
 
 pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &FusionParams) {
     for &pattern in &params.patterns {
         for &device in &params.devices {
             for &dtype in &params.dtypes {
-                for (size_name, size) in params.sizes.iter().filter(|(_, it)| has(pattern, *it)) {
+                for (size_name, size) in params.sizes.iter().filter(|(_, it)| pattern.takes(*it)) {
                     let common = Common {
                         config,
                         name: params.name.as_deref(),
@@ -41,17 +41,11 @@ pub(super) fn expand(expansion: &mut Expansion, config: &Config, params: &Fusion
 /// The cases of an entry, equal ones included.
 pub(super) fn count(params: &FusionParams) -> usize {
     let of = |pattern: Pattern| {
-        let sizes = params.sizes.iter().filter(|(_, size)| has(pattern, *size)).count();
+        let sizes = params.sizes.iter().filter(|(_, size)| pattern.takes(*size)).count();
         let variants = params.devices.iter().map(|&device| variants(params, pattern, device).len());
         product(&[sizes, params.dtypes.len(), variants.sum()])
     };
     params.patterns.iter().copied().map(of).fold(0, usize::saturating_add)
-}
-
-/// Whether the size is one of the pattern's.
-fn has(pattern: Pattern, size: FusionShape) -> bool {
-    let causal = matches!(size, FusionShape::Attention { causal: true, .. });
-    size.family() == pattern.family() && (pattern.has_mask() || !causal)
 }
 
 /// The variants that the entry lists and the pattern has, or the usual ones. The baseline is always

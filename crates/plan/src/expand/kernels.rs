@@ -36,7 +36,7 @@ pub(super) fn count(params: &KernelParams) -> usize {
 fn too_long(group: &str, params: &KernelParams) -> Diagnostic {
     let message = format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
     let remedy = "give the kernel a shorter name";
-    Diagnostic::whole_file(&params.kernel.baseline().source.path, message, remedy)
+    Diagnostic::whole_file(&params.kernel.baseline().path, message, remedy)
 }
 
 fn expand_size(

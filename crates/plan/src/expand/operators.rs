@@ -2,10 +2,10 @@
 
 use super::{Common, Expansion, product, with_compiled};
 use crate::case::Role;
+use crate::catalogue::operator::{Implementation, Operator, OperatorWork};
 use crate::config::{Config, OperatorParams};
-use crate::operator::OperatorWork;
 use crate::settings::Profiling;
-use crate::words::{CompileMode, Device, Implementation, Operator};
+use crate::words::{CompileMode, Device};
 use crate::work::Work;
 
 /// The name of sizes that a config gives by their dimensions.
@@ -70,14 +70,7 @@ fn implementations(
         Some(listed) => listed.contains(it) || *it == Implementation::Aten,
         None => it.is_usual(device) && operator.implementations().contains(it),
     };
-    let modes = |implementation| match implementation {
-        Implementation::Aten | Implementation::AtenComposed => params.compile.as_slice(),
-        Implementation::AtenOut
-        | Implementation::Rust
-        | Implementation::Cuda
-        | Implementation::Triton
-        | Implementation::Stream => &[],
-    };
+    let modes = |it: Implementation| if it.is_compiled() { params.compile.as_slice() } else { &[] };
     let implementations = Implementation::ALL.iter().copied().filter(wanted);
     implementations.flat_map(|it| with_compiled(it, modes(it))).collect()
 }

@@ -64,8 +64,23 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word.
+/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word. With the
+/// name of a type behind the set's, each word stands before its facts, a constant of that type, which
+/// `facts` gives.
 macro_rules! closed_set {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $facts:ty {
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal => $fact:expr),+ $(,)?
+    }) => {
+        $crate::words::closed::closed_set! {
+            $(#[$meta])* $name, $what { $($(#[$variant_meta])* $variant = $text),+ }
+        }
+
+        impl $name {
+            const fn facts(self) -> &'static $facts {
+                match self { $(Self::$variant => &const { $fact }),+ }
+            }
+        }
+    };
     ($(#[$meta:meta])* $name:ident, $what:literal {
         $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)?
     }) => {

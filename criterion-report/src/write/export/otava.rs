@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::figures;
-use crate::model::{Better, Entry, Measure, Report, file};
+use crate::model::{Better, Entry, Field, Report, file};
 use crate::write::{Notes, in_order};
 use crate::{output, units};
 
@@ -111,10 +111,9 @@ impl History {
     }
 
     /// The measures that every row has, and those that some row lacks.
-    fn metrics(&self) -> (Vec<&'static Measure>, Vec<&'static Measure>) {
+    fn metrics(&self) -> (Vec<&'static Field>, Vec<&'static Field>) {
         let columns = self.heading.iter().enumerate().skip(ATTRIBUTES.len());
-        let measures =
-            columns.filter_map(|(place, slug)| Measure::named(slug).map(|it| (place, it)));
+        let measures = columns.filter_map(|(place, slug)| Field::named(slug).map(|it| (place, it)));
         let full = |place: usize| self.rows.iter().all(|row| !row[place].is_empty());
         let (full, gaps): (Vec<_>, Vec<_>) = measures.partition(|(place, _)| full(*place));
         let measure = |(_, measure)| measure;
@@ -155,7 +154,7 @@ struct Added {
     full_id: String,
     path: PathBuf,
     /// Measures that some row of the history lacks.
-    lacking: Vec<&'static Measure>,
+    lacking: Vec<&'static Field>,
     /// The lines of its test; none where every measure is lacking.
     test: Option<String>,
     /// Whether its values were not there before.
@@ -165,7 +164,7 @@ struct Added {
 impl Added {
     /// Adds the values of a case to its history; none where it has no values.
     fn of(entry: &Entry<'_>, histories: &Path) -> Result<Option<Self>> {
-        let values: Vec<_> = figures(entry).map(|it| (it.measure.slug, it.value)).collect();
+        let values: Vec<_> = figures(entry).map(|it| (it.field.name, it.value)).collect();
         if values.is_empty() {
             return Ok(None);
         }
@@ -188,19 +187,19 @@ impl Added {
 const TESTS: &str = "tests:\n";
 
 /// A test as it stands below [`TESTS`].
-fn test(full_id: &str, file: &Path, mut measures: Vec<&Measure>) -> Result<String> {
+fn test(full_id: &str, file: &Path, mut measures: Vec<&Field>) -> Result<String> {
     let [time_column, attributes @ ..] = ATTRIBUTES;
     let test = Test { r#type: "csv", file, time_column, attributes };
     let text = serde_yaml::to_string(&Config { tests: BTreeMap::from([(full_id, test)]) })?;
     let mut text = text.strip_prefix(TESTS).expect("the only key").to_owned();
     text.push_str("    metrics:\n");
-    measures.sort_unstable_by_key(|measure| measure.slug);
-    measures.dedup_by_key(|measure| measure.slug);
-    for Measure { slug, better, .. } in measures {
+    measures.sort_unstable_by_key(|measure| measure.name);
+    measures.dedup_by_key(|measure| measure.name);
+    for Field { name, better, .. } in measures {
         // Our own words need no quotes, and there are a dozen of them in each test.
-        let direction = if *better == Better::Bigger { 1 } else { -1 };
+        let direction = if *better == Some(Better::Bigger) { 1 } else { -1 };
         text.push_str(&format!(
-            "      {slug}:\n        column: {slug}\n        direction: {direction}\n"
+            "      {name}:\n        column: {name}\n        direction: {direction}\n"
         ));
     }
     Ok(text)
@@ -225,9 +224,9 @@ fn alone(folder: &Path) -> Result<File> {
 struct Gaps(BTreeMap<&'static str, (PathBuf, usize)>);
 
 impl Gaps {
-    fn add(&mut self, measures: Vec<&'static Measure>, path: &Path) {
+    fn add(&mut self, measures: Vec<&'static Field>, path: &Path) {
         for measure in measures {
-            self.0.entry(measure.slug).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
+            self.0.entry(measure.name).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
         }
     }
 
@@ -281,8 +280,8 @@ mod tests {
         assert_eq!(history.heading[4..], ["latency", "energy"]);
         let values: Vec<_> = history.rows.iter().map(|row| row[4..].to_vec()).collect();
         assert_eq!(values, [["1", "0.5"], ["2", ""]]);
-        let slugs = |measures: Vec<&Measure>| -> Vec<&str> {
-            measures.iter().map(|measure| measure.slug).collect()
+        let slugs = |measures: Vec<&Field>| -> Vec<&str> {
+            measures.iter().map(|measure| measure.name).collect()
         };
         let (full, gaps) = history.metrics();
         assert_eq!((slugs(full), slugs(gaps)), (vec!["latency"], vec!["energy"]));
