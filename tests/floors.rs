@@ -16,7 +16,7 @@ const PLAN: House = House {
     lowest: 1,
     floors: &[
         &["words", "hash", "diagnostic", "shape"],
-        &["settings", "variant", "linears", "condition"],
+        &["settings", "variant", "linears", "expression"],
         &["catalogue", "kernel"],
         &["work", "case"],
         &["id", "cost", "record", "config"],

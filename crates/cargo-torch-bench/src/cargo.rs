@@ -1,4 +1,4 @@
-//! `bench`, `kernels` and `test`: setup, then the plain cargo command.
+//! `bench` and `kernels`: setup, then the plain cargo command.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,6 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::results::{HOME, Results};
 use crate::setup;
-use crate::skips::Skips;
 use crate::workspace::Workspace;
 use ::libtorch::{COMPILER_PYTHON, PYTHON};
 
@@ -109,24 +108,6 @@ fn builds(workspace: &Workspace) -> Result<bool> {
 pub const CASES_FAILED: i32 = 1;
 /// How one ends that refuses its command line or a config.
 const MISTAKE: i32 = 2;
-
-/// The tests that are ignored otherwise are all in the library, and too slow without optimization.
-const EXHAUSTIVE: &[&str] = &["test", "--release", "--package", "criterion-torch", "--lib"];
-
-/// `cargo xtask test`: every test of the workspace, or those that are ignored otherwise.
-pub fn test(workspace: &Workspace, exhaustive: bool, arguments: &[OsString]) -> Result<ExitCode> {
-    setup::before(workspace)?;
-    let skips = Skips::below(&target(workspace.root())?)?;
-    let words = if exhaustive { EXHAUSTIVE } else { &["test", "--workspace"] };
-    let mut cargo = command(workspace, words, arguments);
-    if exhaustive {
-        let separated = arguments.iter().any(|word| word == "--");
-        cargo.args((!separated).then_some("--")).arg("--ignored");
-    }
-    let status = status(skips.told(cargo))?;
-    eprint!("{}", skips.summary()?);
-    Ok(exit_code(status))
-}
 
 /// Removes what was built of a package, so that its build script runs again: that of torch-sys looks at
 /// libtorch, but cargo asks it again only when the path to libtorch changes.
@@ -244,7 +225,7 @@ pub fn not_run(command: &Command, error: &std::io::Error) -> Error {
     Error::new(format!("cannot run {}: {error}", command.get_program().display()))
 }
 
-fn exit_code(status: ExitStatus) -> ExitCode {
+pub fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(code(status))
 }
 

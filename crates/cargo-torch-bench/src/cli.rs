@@ -122,10 +122,14 @@ pub enum Command {
     Kernels(kernels::Options),
     /// Run setup, then cargo test --workspace
     ///
-    /// A test that cannot run on this machine says so, and is listed at the end.
+    /// Takes ten minutes on two cores, and skips what takes longer. Every test that did not run is listed
+    /// at the end with the reason: it is long, or something is missing on this machine.
     #[command(after_long_help = TEST)]
     Test {
-        /// Run the tests that are ignored otherwise, and no others; stands before `--`
+        /// Run the long tests, too: minutes of compilations; stands before `--`
+        #[arg(long, conflicts_with = "exhaustive")]
+        all: bool,
+        /// Run the exhaustive tests, and no others; stands before `--`
         ///
         /// They try every float32, and every compiled variant: minutes each, one of them an hour. They
         /// are optimized, and need what `cargo xtask setup --python` brings.
@@ -243,9 +247,10 @@ Examples:
 
 const TEST: &str = "\
 Examples:
-  cargo xtask test                             every test of the workspace
+  cargo xtask test                             every test of the workspace that is not long
+  cargo xtask test --all                       the long ones, too
   cargo xtask test expand -- --nocapture       tests whose name contains expand
-  cargo xtask test --exhaustive                the tests that are ignored otherwise
+  cargo xtask test --exhaustive                every float32, every compiled variant
   cargo xtask test --exhaustive exp_is         one of them
 See also: cargo test --help";
 
@@ -283,11 +288,13 @@ impl Cli {
 /// before everything else. These commands pass on options that only cargo knows: behind the first of
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
-    let (ours, has_value) = match words.get(1).and_then(|command| command.to_str()) {
-        Some("bench") => ("--repeat", true),
-        Some("test") => ("--exhaustive", false),
+    let command = words.get(1).and_then(|command| command.to_str());
+    let (ours, has_value): (&[&str], bool) = match command {
+        Some("bench") => (&["--repeat"], true),
+        Some("test") => (&["--all", "--exhaustive"], false),
         _ => return words,
     };
+    let names_ours = |text: &str| has_value && text.split('=').next() == Some(ours[0]);
     let mut rest = words.split_off(2).into_iter();
     let mut passed_on = Vec::new();
     while let Some(word) = rest.next() {
@@ -296,11 +303,11 @@ fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
                 passed_on.push(word);
                 passed_on.extend(rest.by_ref());
             }
-            Some(text) if text == ours => {
+            Some(text) if ours.contains(&text) => {
                 words.push(word);
                 words.extend(has_value.then(|| rest.next()).flatten());
             }
-            Some(text) if has_value && text.split('=').next() == Some(ours) => words.push(word),
+            Some(text) if names_ours(text) => words.push(word),
             Some("-h" | "--help") => words.push(word),
             _ => passed_on.push(word),
         }

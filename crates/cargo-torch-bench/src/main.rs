@@ -36,6 +36,7 @@ mod skips;
 
 mod cargo;
 mod doctor;
+mod test;
 mod torchao;
 
 mod compare;
@@ -63,6 +64,7 @@ use std::process::ExitCode;
 
 use cli::{Cli, Command};
 use error::Error;
+use test::Tests;
 use workspace::Workspace;
 
 fn main() -> ExitCode {
@@ -88,8 +90,13 @@ fn run() -> Result<ExitCode, Error> {
         }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
-        Command::Test { exhaustive, arguments } => {
-            cargo::test(&workspace()?, exhaustive, &arguments)
+        Command::Test { all, exhaustive, arguments } => {
+            let tests = match (all, exhaustive) {
+                (false, false) => Tests::Usual,
+                (true, _) => Tests::All,
+                (false, true) => Tests::Exhaustive,
+            };
+            test::command(&workspace()?, tests, &arguments)
         }
         Command::Results(options) => published::command(&workspace()?, &options),
         Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),

@@ -87,7 +87,6 @@ pub fn generate(
     suites(package, targets, bench_config)?.iter().try_for_each(|suite| write(out, suite))
 }
 
-/// What a target runs.
 struct TargetSuite {
     target: Mode,
     plan: Plan,
@@ -106,7 +105,6 @@ impl TargetSuite {
     }
 }
 
-/// The suite of each target.
 fn suites(
     package: &Path,
     targets: &[Mode],

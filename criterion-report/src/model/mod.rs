@@ -35,6 +35,7 @@ pub(crate) mod saved;
 mod speedup;
 mod time;
 mod valid;
+mod view;
 mod wide;
 
 pub use caution::Caution;
@@ -49,8 +50,8 @@ pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
 pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
 pub use frontier::TradeOff;
 pub use fusion::{
-    Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
-    SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
+    Advice, FusionResult, OtherProducts, OverControl, PatternAdvice, Point, SdpaDispatch, Side,
+    Strategy, VariantAdvice, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
@@ -58,8 +59,8 @@ pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;
 pub use operators::{
-    Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,
-    OperatorResult, Standing, Summary,
+    Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
+    Standing, Summary,
 };
 pub use place::Place;
 pub use records::{Records, RecordsError, read_runs};
@@ -69,3 +70,4 @@ pub use row::{InRun, NoTime, Row};
 pub use runs::{Missing, Run, Runs};
 pub use speedup::{Levels, NoSpeedup, RunsOf, Speedup};
 pub use time::{Interval, Time};
+pub use view::{Key, gather};

@@ -1,8 +1,9 @@
 //! What all tests of reports share.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
-mod results;
+pub mod made;
 pub mod many;
+mod results;
 #[path = "../../../tests/common/skip.rs"]
 pub mod skip;
 pub mod sweep;

@@ -17,18 +17,15 @@ pub struct KernelSuite {
     pub roots: Vec<PathBuf>,
     /// What the search found, and how each kernel is measured.
     pub(crate) kernels: Vec<KernelParams>,
-    /// Every file that the kernels are read from.
     pub(crate) files: Vec<PathBuf>,
 }
 
 impl KernelSuite {
-    /// The kernels alone.
     pub(crate) fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         self.kernels.iter().map(|params| &params.kernel)
     }
 }
 
-/// The key of the folders.
 pub(super) const KEY: &str = "kernel_paths";
 
 /// What holds over every `bench.yaml`.

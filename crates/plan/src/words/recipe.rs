@@ -103,7 +103,6 @@ const SPELLINGS: &[&str] = &[
 ];
 
 impl Recipe {
-    /// The word of the baseline.
     pub(crate) const BASELINE: &'static str = "baseline";
 
     /// int8 weights with torchao 0.17's default roundings.

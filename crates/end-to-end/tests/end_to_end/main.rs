@@ -1,0 +1,12 @@
+//! From YAML files through the programs that are generated from them to what `criterion-report` writes,
+//! as a user would.
+
+mod calibration;
+mod compiled;
+mod fusion;
+mod inference;
+mod kernels;
+mod lab;
+mod operators;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;
