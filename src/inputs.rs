@@ -79,6 +79,12 @@ pub fn uniform(
     }
 }
 
+/// The range of uniform values with which `torch.nn` initializes weights and biases: ±1/√`fan_in`.
+pub fn initial_range(fan_in: u64) -> (f64, f64) {
+    let bound = 1.0 / (fan_in as f64).sqrt();
+    (-bound, bound)
+}
+
 fn drawn_between(size: &[u64], (low, high): (f64, f64), kind: Kind) -> Result<Tensor, TchError> {
     let mut values = Tensor::f_empty(dimensions(size)?, (kind, Device::Cpu))?;
     values.f_uniform_(low, high)
@@ -122,9 +128,16 @@ impl Inputs {
         Ok((examples, parameters))
     }
 
-    /// All of them, examples first, sharing their storage.
+    /// The same tensors, examples first.
     pub fn tensors(&self) -> Vec<Tensor> {
         self.examples.iter().chain(&self.parameters).map(Tensor::shallow_clone).collect()
+    }
+
+    /// The same, sharing their storage.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        let share = |tensors: &[Tensor]| tensors.iter().map(Tensor::shallow_clone).collect();
+        Self { examples: share(&self.examples), parameters: share(&self.parameters) }
     }
 
     /// These examples alone, with all parameters, in float64 on the host. Layouts may change.

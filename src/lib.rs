@@ -5,9 +5,9 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`step`], [`threads`] |
-//! | 3 | [`measurement`], [`kernels`], [`operators`] |
-//! | 4 | [`compile`], [`recipes`], [`fusion`], [`kernel`] |
+//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`threads`] |
+//! | 3 | [`measurement`], [`kernels`] |
+//! | 4 | [`compile`], [`recipes`], [`kernel`] |
 //! | 5 | [`models`] |
 //! | 6 | [`verify`], [`workload`]: from a case to what is timed |
 //! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
@@ -20,15 +20,12 @@ pub mod refusal;
 
 pub mod device;
 pub mod inputs;
-pub mod step;
 pub mod threads;
 
 pub mod kernels;
 pub mod measurement;
-pub mod operators;
 
 pub mod compile;
-pub mod fusion;
 pub mod kernel;
 pub mod recipes;
 

@@ -29,9 +29,9 @@ const LIBRARY: House = House {
     folder: "src",
     lowest: 2,
     floors: &[
-        &["native", "refusal", "python", "device", "inputs", "step", "threads"],
-        &["measurement", "kernels", "operators"],
-        &["compile", "recipes", "fusion", "kernel"],
+        &["native", "refusal", "python", "device", "inputs", "threads"],
+        &["measurement", "kernels"],
+        &["compile", "recipes", "kernel"],
         &["models"],
         &["verify", "workload"],
         &["harness"],

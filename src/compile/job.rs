@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use plan::Compilation;
-use tch::{TchError, Tensor};
+use tch::Tensor;
 
 use super::entry::{FACTS, Facts, Held, PACKAGE};
 use super::inductor::{self, Request};
@@ -17,6 +17,7 @@ use super::key::{Ingredients, Key};
 use super::options::{self, Options};
 use super::store::{Store, Temporary};
 use super::toolchain::{self, Compiler};
+use crate::native;
 use crate::native::trace::{self, Trace};
 use crate::python::{self, Interpreter};
 use crate::refusal::Refusal;
@@ -60,15 +61,15 @@ impl Job {
     /// # Errors
     /// Those of the step; unsupported, where the graph would not be what the step does, or a package
     /// not what the mode asks for; skipped, where there is no C++ compiler.
-    pub fn new(
+    pub fn new<E: Into<Refusal> + From<native::Error>>(
         inputs: &[&Tensor],
         options: Options,
-        step: impl FnOnce() -> Result<Tensor, TchError>,
+        step: impl FnOnce() -> Result<Tensor, E>,
     ) -> Result<Self, Refusal> {
         options::expressible(options.device, options.mode)?;
         let compiler = toolchain::compiler()?;
         let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
-        let trace = trace::trace(inputs, step).map_err(of_tracing)?;
+        let trace = trace::trace(inputs, step).map_err(|error| of_tracing(error.into()))?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
         }
@@ -295,9 +296,9 @@ impl From<io::Error> for Trouble {
 }
 
 /// What the tracer has no word for is no failure of the step.
-fn of_tracing(error: TchError) -> Refusal {
+fn of_tracing(refusal: Refusal) -> Refusal {
     const UNTRACEABLE: [&str; 2] = ["Unsupported value kind", "unsupported input list type"];
-    match Refusal::from(error) {
+    match refusal {
         Refusal::Failed(text) if UNTRACEABLE.iter().any(|it| text.contains(it)) => {
             Refusal::Unsupported(format!("this step cannot be traced: {text}"))
         }

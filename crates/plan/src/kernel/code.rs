@@ -155,7 +155,7 @@ fn build(file: &File<'_>) -> String {
     };
     format!(
         "fn build_{index}(\n    given: &generated::Fields,\n    site: &generated::Site,\n\
-         ) -> Result<Box<dyn generated::Built>, generated::Refusal> {{\n{sizes}{body}}}\n"
+         ) -> Result<generated::Built, generated::Refusal> {{\n{sizes}{body}}}\n"
     )
 }
 
