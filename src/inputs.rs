@@ -102,7 +102,7 @@ pub fn unwritten_output(
     Tensor::f_full(&size, f64::NAN, (kind(dtype), device))
 }
 
-/// What a pattern or an operator computes with.
+/// The tensors that a pattern or an operator computes with.
 #[derive(Debug)]
 pub struct Inputs {
     /// x and its like, or Q, K and V. No place of the first dimension influences another, nor does a
@@ -141,9 +141,6 @@ impl Inputs {
     }
 
     /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
     pub fn in_float64(&self, rows: &Tensor) -> Result<Self, TchError> {
         let select = |tensor: &Tensor| {
             let rows = rows.f_to_device(tensor.device())?;
@@ -156,9 +153,6 @@ impl Inputs {
     }
 
     /// All of them in float64 on the host.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
     pub fn all_in_float64(&self) -> Result<Self, TchError> {
         Ok(Self {
             examples: self.examples.iter().map(double).collect::<Result<_, _>>()?,

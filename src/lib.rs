@@ -1,16 +1,10 @@
 //! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
 //!
-//! The modules are floors, lowest first; a file imports only from floors below its own, and a
-//! test holds it to that.
-//!
-//! | floor | modules |
-//! |---|---|
-//! | 2 | [`native`], [`refusal`], [`python`], [`device`], [`inputs`], [`threads`] |
-//! | 3 | [`measurement`], [`kernels`] |
-//! | 4 | [`compile`], [`recipes`], [`kernel`] |
-//! | 5 | [`models`] |
-//! | 6 | [`verify`], [`workload`]: from a case to what is timed |
-//! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
+//! The modules are floors: a file imports only from floors below its own, and `tests/floors.rs`
+//! holds it to that. From the ground up: [`native`] wraps the C++ shim; [`measurement`] reads clocks,
+//! counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
+//! case of a plan into something that can be timed; [`harness`] is the only place that names criterion,
+//! and has the only timing loop.
 //!
 //! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
 

@@ -1,4 +1,4 @@
-//! What the command line asks for, as far as the harness has to know.
+//! The command line, as far as the harness has to know it.
 //!
 //! Criterion parses and validates its own flags; this reads the same arguments a second time,
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::flags::Flags;
 
-/// What criterion does with a selected case.
+/// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Prints ids.
@@ -24,7 +24,7 @@ pub enum Mode {
     Measure,
 }
 
-/// Which cases are selected; criterion's rules.
+/// The cases that are selected, by criterion's rules.
 #[derive(Debug)]
 enum Filter {
     All,
@@ -36,13 +36,13 @@ enum Filter {
 /// The command line, resolved.
 #[derive(Debug)]
 pub struct Args {
-    /// What criterion will do.
+    /// Criterion's mode.
     pub mode: Mode,
-    /// Where criterion saves, beside `new`; absent when it compares only.
+    /// The baseline under which criterion saves, beside `new`; absent when it compares only.
     pub saved_as: Option<String>,
     /// Whether criterion saves anything at all.
     pub saves: bool,
-    /// What has to be on disk for a case to be run.
+    /// The baselines that have to be on disk for a case to be run.
     pub needs: Needs,
     /// `--quick`: two points, no warm-up.
     pub quick: bool,
@@ -70,7 +70,7 @@ pub struct Needs {
     pub samples: Option<String>,
 }
 
-/// Which parts of the sampling budget the command line sets.
+/// The parts of the sampling budget that the command line sets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Overrides {
     /// `--sample-size`
@@ -112,9 +112,6 @@ impl Args {
 
     /// Starts this process anew without the flags that criterion does not know, which reads the
     /// process's arguments itself and refuses them. Its help does not name them, so they are here.
-    ///
-    /// # Errors
-    /// When it cannot be started anew.
     pub fn hide_own_flags(&self) -> Result<(), String> {
         if self.helps {
             println!(

@@ -1,4 +1,4 @@
-//! What a run leaves on disk beside criterion's files.
+//! The files that a run writes beside criterion's.
 //!
 //! `target/criterion-torch/<baseline>/<target>.jsonl` holds a record per case, `new` always the
 //! latest; `runs/<run-id>.json` says what the run was asked for. A record is appended and flushed
@@ -45,11 +45,8 @@ impl Store {
         self.root.join("runs").join(format!("{run_id}.{extension}"))
     }
 
-    /// Appends `record` to every file of this run and flushes it to the disk. What cannot be written
-    /// whole leaves no part.
-    ///
-    /// # Errors
-    /// Those of the file system, with the path.
+    /// Appends `record` to every file of this run and flushes it to the disk. A record that cannot be
+    /// written whole leaves no part.
     pub fn append(&self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
@@ -60,9 +57,6 @@ impl Store {
     }
 
     /// Writes the run's manifest, replacing an earlier state of it.
-    ///
-    /// # Errors
-    /// Those of the file system, with the path.
     pub fn write_manifest(&self, manifest: &RunManifest) -> io::Result<()> {
         if !self.measures {
             return Ok(());
@@ -74,9 +68,6 @@ impl Store {
 
     /// Writes which case is running. Not flushed to the disk: it is for a process that dies, not
     /// for a machine that does.
-    ///
-    /// # Errors
-    /// Those of the file system, with the path.
     pub fn write_running(&self, run_id: &str, full_id: &str) -> io::Result<()> {
         if !self.measures {
             return Ok(());
@@ -86,9 +77,6 @@ impl Store {
     }
 
     /// Removes what says which case is running, of every run.
-    ///
-    /// # Errors
-    /// Those of the file system, with the path.
     pub fn remove_running(&self) -> io::Result<()> {
         let folder = self.root.join("runs");
         let entries = match fs::read_dir(&folder) {
@@ -106,9 +94,6 @@ impl Store {
 
     /// Ends the run: the final manifest, because that is what a reader asks for first; one line per
     /// id in every file, in the order of their first lines; no case running.
-    ///
-    /// # Errors
-    /// Those of the file system, with the path.
     pub fn close(&self, manifest: &RunManifest) -> io::Result<()> {
         self.write_manifest(manifest)?;
         for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
@@ -187,8 +172,8 @@ fn compact(path: &Path) -> io::Result<()> {
     write_beside(path, &ended.collect::<Vec<_>>().concat())
 }
 
-/// Writes beside and renames, so that no reader ever sees half a file. What cannot be written whole
-/// leaves nothing.
+/// Writes beside and renames, so that no reader ever sees half a file. A file that cannot be
+/// written whole leaves nothing.
 fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_folder_of(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -35,7 +35,7 @@ impl Streams {
         let mut streams = Self { kept: Vec::new(), pumps: Vec::new() };
         let shared = if out.is_terminal() { None } else { Some(streams.pump(out)?) };
         match shared {
-            // Where both go to one file, they go through one pipe: their order stays.
+            // If both go to one file, they share one pipe, which keeps their order.
             Some(pipe) if is_same(out, error)? => streams.replace(error, &pipe)?,
             _ if error.is_terminal() => {}
             _ => drop(streams.pump(error)?),

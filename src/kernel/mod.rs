@@ -85,7 +85,8 @@ pub mod prelude {
 /// another looks at [`Site::dtype`] itself, and refuses what it has not as [`Refusal::Unsupported`].
 /// The same goes for [`Site::device`].
 pub trait Kernel: Sized + 'static {
-    /// A struct of the same file; its fields are the keys of `problem_size`.
+    /// The struct in `kernel.rs` whose fields are the keys of `problem_size`; the other files of the
+    /// folder import it.
     type ProblemSize: 'static;
 
     /// Everything that a step reads, made before the clock starts. What it draws ([`Site::normal`])

@@ -24,7 +24,7 @@ pub struct Step {
     pub again: Option<Box<dyn Fn() -> Result<Replaced, Refusal>>>,
     /// The operations that `run` consists of, in order, views left out.
     pub kernels: Vec<String>,
-    /// What a reader of its figures should know.
+    /// Notes for readers of its figures.
     pub notes: Vec<String>,
     /// Bytes of its inputs, where these are not those of the examples that were drawn.
     pub input_bytes: Option<u64>,

@@ -27,9 +27,6 @@ pub fn are_for_those_who_ask() -> bool {
 }
 
 /// Takes huge pages away from this process, or allows them again: for what is to be measured as other programs are.
-///
-/// # Errors
-/// When the system does not know the switch.
 pub fn allow(allowed: bool) -> Result<(), Error> {
     platform::allow(allowed)
 }

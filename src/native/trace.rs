@@ -1,4 +1,4 @@
-//! What one step does, recorded as TorchScript while it runs.
+//! One step, recorded as TorchScript while it runs.
 //!
 //! libtorch's tracer writes down the operations that pass its dispatcher, with sizes and numbers as they are in this
 //! run. It does not see what is done to memory behind its back, by kernels of other libraries or of this project, nor
@@ -14,7 +14,7 @@ use tch::Tensor;
 
 use super::error::{Error, check, returned_string};
 
-/// What one step did, as TorchScript.
+/// One recorded step, as TorchScript.
 #[derive(Debug)]
 pub struct Trace {
     raw: *mut shim::Trace,
@@ -24,7 +24,7 @@ pub struct Trace {
 }
 
 /// Runs `step` once under libtorch's tracer, without gradients. `inputs` are all tensors that it reads; they become the
-/// inputs of the graph, in this order, whether it reads them or not. Where the step can be traced, the graph is then run
+/// inputs of the graph, in this order, whether it reads them or not. If the step can be traced, the graph is then run
 /// once on the same inputs, to see that it gives the same output, number by number.
 ///
 /// A tensor is known by its identity: a view of an input that was made beforehand is not that input, but a
@@ -73,7 +73,7 @@ unsafe extern "C" fn run<F: FnOnce() -> Result<Tensor, E>, E>(
     // SAFETY: the caller's promise.
     let call = unsafe { &mut *context.cast::<Call<F, E>>() };
     let Some(step) = call.step.take() else { return std::ptr::null() };
-    // What a panic leaves behind, only the one who sees the panic sees.
+    // Unwind-safe: the panic is resumed, so nobody sees broken state.
     match call.outcome.insert(panic::catch_unwind(AssertUnwindSafe(step))) {
         Ok(Ok(output)) => output.as_ptr(),
         _ => std::ptr::null(),
@@ -118,9 +118,6 @@ impl Trace {
     }
 
     /// Writes a module for `torch.jit.load`, whose `forward` takes the inputs and returns the output.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let bytes = path.as_os_str().as_encoded_bytes();
         let (text, length) = (bytes.as_ptr().cast(), bytes.len());

@@ -47,9 +47,7 @@ impl<'w> Row<'w> {
         let (tree, bin) = (place.join("tree"), place.join("bin"));
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         repository::copy(&here.join(".github"), &tree.join(".github"));
-        let command = tree.join("crates/xtask/src/kernels");
-        fs::create_dir_all(&command).expect("make a folder");
-        fs::write(command.join("mod.rs"), "").expect("write a file");
+        repository::copy(&here.join(".cargo"), &tree.join(".cargo"));
         git(&tree, &["init", "--quiet", "--initial-branch=main"]);
         git(&tree, &["add", "--all"]);
         git(&tree, &["commit", "--quiet", "--message", "base"]);

@@ -82,8 +82,8 @@ pub fn cache_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf>
         .or_else(|| Some(value("HOME")?.join(".cache/criterion-torch")))
 }
 
-/// What compiled packages may weigh together, in bytes: `CRITERION_TORCH_COMPILED_MB`, in MiB, else
-/// 4096 of them.
+/// The most bytes that compiled packages may take together: `CRITERION_TORCH_COMPILED_MB` in MiB,
+/// else 4096 MiB.
 ///
 /// # Errors
 /// When the variable is not a whole number.

@@ -4,13 +4,13 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fusion::FusionWork;
+use crate::catalogue::fusion::{FusionVariant, FusionWork};
+use crate::catalogue::operator::{Implementation, OperatorWork};
+use crate::catalogue::probe::ProbeWork;
 use crate::kernel::KernelWork;
-use crate::operator::OperatorWork;
-use crate::probe::ProbeWork;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{CompileMode, FusionVariant, Implementation, ModelKind, Recipe};
+use crate::words::{CompileMode, ModelKind, Recipe};
 
 /// The work of a case. In files its fields stand among those of the case, and show its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

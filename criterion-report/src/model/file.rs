@@ -2,7 +2,9 @@
 
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Read, Take};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
 
 /// Beyond this it is no file of one case, one run or one machine: a million samples are 40 MB.
 const OF_ONE: u64 = 1 << 27;
@@ -10,6 +12,21 @@ const OF_ONE: u64 = 1 << 27;
 const OF_ALL: u64 = 1 << 30;
 /// What editors of another system put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A file that cannot be used, and why.
+#[derive(Debug, Error)]
+#[error("{}: {why}", path.display())]
+pub struct FileError {
+    path: PathBuf,
+    why: String,
+}
+
+impl FileError {
+    /// Of the file at `path`.
+    pub fn at(path: &Path, why: impl ToString) -> Self {
+        Self { path: path.to_owned(), why: why.to_string() }
+    }
+}
 
 /// What lies in a folder; nothing where there is no such folder.
 pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {

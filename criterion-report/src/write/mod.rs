@@ -14,11 +14,11 @@ mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
-pub(crate) mod place;
 pub(crate) mod python_json;
 pub mod show;
 mod table;
 mod verdict;
+mod view;
 
 use std::io::Write;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! What all tests of reports share.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
+pub mod made;
 pub mod many;
 #[path = "../../../tests/common/skip.rs"]
 pub mod skip;

@@ -118,13 +118,10 @@ pub(super) fn read(
 fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, Diagnostics> {
     let missing = problem_size::missing(kernel, &ProblemSize::new());
     if !missing.is_empty() {
-        let source = &kernel.baseline().source;
         let message = problem_size::no_value(kernel, &missing);
         let remedy = "implement `Default` with the size to measure, or give it in `problem_size` of a \
                       bench.yaml beside the file";
-        let (line, column) = source.problem_size_at;
-        let error = Diagnostic::whole_file(&source.path, message, remedy);
-        return Err(Diagnostic { line, column, ..error }.into());
+        return Err(kernel.size_error(message, remedy).into());
     }
     let mut settings = own.settings.clone();
     over.apply(&mut settings);

@@ -81,9 +81,8 @@ impl Tolerances {
             relative_error: limit("relative_error"),
             max_error: limit("max_error"),
         };
-        let is_judged = kernel.baseline().source.has_reference();
-        let unjudged =
-            kernel.files.iter().filter(|file| !is_judged && !file.source.has_reference());
+        let is_judged = kernel.baseline().form.has_reference();
+        let unjudged = kernel.files.iter().filter(|file| !is_judged && !file.form.has_reference());
         for file in unjudged {
             let message = format!("{} has no `reference`", file.file);
             node.report(message, "add one, or delete the key: nothing could be compared");

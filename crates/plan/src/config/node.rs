@@ -12,7 +12,7 @@ use crate::words::{Dtype, UnknownWord, closest};
 
 /// A value of the document and the path that leads to it.
 #[derive(Clone)]
-pub(super) struct Node<'d> {
+pub(crate) struct Node<'d> {
     document: &'d Document,
     path: String,
     value: &'d Value,
@@ -264,7 +264,7 @@ impl<'d> Node<'d> {
 }
 
 /// The entries of a mapping.
-pub(super) struct Fields<'d> {
+pub(crate) struct Fields<'d> {
     node: Node<'d>,
 }
 

@@ -10,7 +10,7 @@ use crate::kernel::field::{Field, FieldType, Scalar};
 use crate::kernel::size_text::size_text;
 
 /// The fields that are given, by name.
-pub(super) type ProblemSize = BTreeMap<String, Value>;
+pub(crate) type ProblemSize = BTreeMap<String, Value>;
 
 /// The problem sizes: one mapping or a list of them, in each of which a list is a sweep.
 pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSize>> {
@@ -83,7 +83,7 @@ const REMEDY: &str = "implement `Default` with the size to measure, or give it i
 
 /// The fields that nothing gives a value.
 pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k str> {
-    if kernel.baseline().source.has_default {
+    if kernel.size.has_default {
         return Vec::new();
     }
     let names = kernel.fields().iter().map(|field| field.name.as_str());

@@ -1,5 +1,6 @@
 //! One measured operation of a machine, and its rates.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::{Device, Dtype, Probe};
@@ -102,6 +103,22 @@ impl<'a> Operation<'a> {
             bytes: work.bytes(dtype),
             passes: work.passes,
         })
+    }
+
+    /// The operations among rows by machine; of several measurements of the same thing the latest
+    /// counts.
+    pub fn by_machine<M: Ord>(
+        rows: &'a [Row],
+        machine: impl Fn(&Row) -> M,
+    ) -> impl Iterator<Item = (M, Vec<Self>)> {
+        let mut operations: Vec<Self> = rows.iter().filter_map(Self::of).collect();
+        operations.sort_by_key(|operation| operation.row.recency());
+        let mut machines: BTreeMap<M, BTreeMap<OperationKey, Self>> = BTreeMap::new();
+        for operation in operations {
+            let machine = machines.entry(machine(operation.row)).or_default();
+            machine.insert(operation.key, operation);
+        }
+        machines.into_iter().map(|(machine, latest)| (machine, latest.into_values().collect()))
     }
 
     /// 10⁹ floating-point operations per second.

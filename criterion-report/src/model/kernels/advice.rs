@@ -15,63 +15,68 @@ const UNSTEADY: f64 = 0.10;
 /// Peak above which memory is called high: 1 GiB.
 const HIGH_BYTES: u64 = 1 << 30;
 
-/// A recommendation with the cases that give rise to it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Recommendation<'a> {
-    /// What the machine said of itself before the runs.
-    Machine(Vec<String>),
+/// What there is to be looked at, the heaviest first; each list is empty without evidence.
+#[derive(Debug, Default)]
+pub struct Recommendations<'a> {
     /// Single calls spread widely: id, and standard deviation over mean.
-    Variance(Vec<(&'a str, f64)>),
+    pub variance: Vec<(&'a str, f64)>,
     /// Peaks above 1 GiB: id, and bytes.
-    Memory(Vec<(&'a str, u64)>),
+    pub memory: Vec<(&'a str, u64)>,
     /// A narrower precision is faster, and its output passed.
-    NarrowerPays(Vec<PrecisionGain<'a>>),
+    pub narrower_pays: Vec<PrecisionGain<'a>>,
     /// It is faster, but nothing says that its output is right.
-    NarrowerUnproven(Vec<PrecisionGain<'a>>),
+    pub narrower_unproven: Vec<PrecisionGain<'a>>,
     /// It is not faster: same, or slower.
-    NarrowerDoesNotPay(Vec<PrecisionGain<'a>>),
+    pub narrower_does_not_pay: Vec<PrecisionGain<'a>>,
     /// Another implementation is proven wherever the kernel's own runs, slower nowhere, and faster
     /// somewhere.
-    Implementation(Vec<Rival<'a>>),
+    pub implementation: Vec<Rival<'a>>,
     /// It is faster somewhere, and somewhere it is slower, not measured or not proven.
-    ImplementationHere(Vec<Rival<'a>>),
+    pub implementation_here: Vec<Rival<'a>>,
     /// The output differs from run to run: id, and standard deviation.
-    Nondeterministic(Vec<(&'a str, f64)>),
+    pub nondeterministic: Vec<(&'a str, f64)>,
     /// Share of the machine's bandwidth: id, share, and which level of memory.
-    Bandwidth(Vec<(&'a str, f64, String)>),
+    pub bandwidth: Vec<(&'a str, f64, String)>,
     /// Kernels without a reference.
-    NoReference(Vec<&'a str>),
+    pub no_reference: Vec<&'a str>,
     /// Kernels that say neither FLOPs nor bytes.
-    NoCounts(Vec<&'a str>),
+    pub no_counts: Vec<&'a str>,
 }
 
-/// All that there are; the cases of each by their weight, the heaviest first.
-pub fn recommendations<'a>(
-    report: &Report,
-    results: &[KernelResult<'a>],
-) -> Vec<Recommendation<'a>> {
-    let (proven, unproven, useless) = precisions(results);
-    let (everywhere, here) = rivals(results).into_iter().partition(|rival| rival.not.is_empty());
-    let all = [
-        (!report.run_warnings.is_empty())
-            .then(|| Recommendation::Machine(report.run_warnings.clone())),
-        some(most(results.iter().filter_map(unsteady))).map(Recommendation::Variance),
-        some(largest(results)).map(Recommendation::Memory),
-        some(proven).map(Recommendation::NarrowerPays),
-        some(unproven).map(Recommendation::NarrowerUnproven),
-        some(useless).map(Recommendation::NarrowerDoesNotPay),
-        some(everywhere).map(Recommendation::Implementation),
-        some(here).map(Recommendation::ImplementationHere),
-        some(most(results.iter().filter_map(wavering))).map(Recommendation::Nondeterministic),
-        some(shares(report, results)).map(Recommendation::Bandwidth),
-        some(kernels(results, |it| !it.has_reference())).map(Recommendation::NoReference),
-        some(kernels(results, without_counts)).map(Recommendation::NoCounts),
-    ];
-    all.into_iter().flatten().collect()
-}
+impl<'a> Recommendations<'a> {
+    /// All that the results and the calibrations beside them give rise to.
+    pub fn of(report: &Report, results: &[KernelResult<'a>]) -> Self {
+        let (everywhere, here) = rivals(results).into_iter().partition(|it| it.not.is_empty());
+        let mut all = Self {
+            variance: most(results.iter().filter_map(unsteady)),
+            memory: largest(results),
+            implementation: everywhere,
+            implementation_here: here,
+            nondeterministic: most(results.iter().filter_map(wavering)),
+            bandwidth: shares(report, results),
+            no_reference: kernels(results, |it| !it.has_reference()),
+            no_counts: kernels(results, without_counts),
+            ..Self::default()
+        };
+        all.add_precisions(results);
+        all
+    }
 
-fn some<T>(items: Vec<T>) -> Option<Vec<T>> {
-    (!items.is_empty()).then_some(items)
+    fn add_precisions(&mut self, results: &[KernelResult<'a>]) {
+        for gain in precision_gains(results) {
+            match gain.verdict() {
+                Verdict::Faster if gain.proven => self.narrower_pays.push(gain),
+                Verdict::Faster => self.narrower_unproven.push(gain),
+                Verdict::Same | Verdict::Slower => self.narrower_does_not_pay.push(gain),
+                Verdict::Inconclusive => {}
+            }
+        }
+        let by_gain =
+            |a: &PrecisionGain<'_>, b: &PrecisionGain<'_>| a.gain.ratio.total_cmp(&b.gain.ratio);
+        self.narrower_pays.sort_by(|a, b| by_gain(b, a));
+        self.narrower_unproven.sort_by(|a, b| by_gain(b, a));
+        self.narrower_does_not_pay.sort_by(by_gain);
+    }
 }
 
 /// The largest first.
@@ -91,27 +96,6 @@ fn largest<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, u64)> {
     let mut high: Vec<_> = peaks.filter(|(_, bytes)| *bytes > HIGH_BYTES).collect();
     high.sort_by_key(|(_, bytes)| Reverse(*bytes));
     high
-}
-
-type Gains<'a> = Vec<PrecisionGain<'a>>;
-
-/// The precisions that pay and are proven, those that pay and are not, and those that do not.
-fn precisions<'a>(results: &[KernelResult<'a>]) -> (Gains<'a>, Gains<'a>, Gains<'a>) {
-    let (mut proven, mut unproven, mut useless) = (Vec::new(), Vec::new(), Vec::new());
-    for gain in precision_gains(results) {
-        match gain.verdict() {
-            Verdict::Faster if gain.proven => proven.push(gain),
-            Verdict::Faster => unproven.push(gain),
-            Verdict::Same | Verdict::Slower => useless.push(gain),
-            Verdict::Inconclusive => {}
-        }
-    }
-    let by_gain =
-        |a: &PrecisionGain<'_>, b: &PrecisionGain<'_>| a.gain.ratio.total_cmp(&b.gain.ratio);
-    proven.sort_by(|a, b| by_gain(b, a));
-    unproven.sort_by(|a, b| by_gain(b, a));
-    useless.sort_by(by_gain);
-    (proven, unproven, useless)
 }
 
 fn wavering<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use plan::Stat;
+use serde::Serialize;
+use serde_json::{Value, json};
 use statistics::Ratio;
 
 use crate::model::compare::Limits;
+use crate::object::object;
 
 /// A difference.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +57,38 @@ impl Change {
         }
     }
 
+    /// Measure, and what it was and is, as `regressions.json` has them: numbers, or words.
+    fn sides(&self) -> (&'static str, [Value; 2]) {
+        match self {
+            Self::Latency { before_ns, after_ns, .. } => {
+                ("median_ms", [before_ns, after_ns].map(|ns| json!(Stat(ns / 1e6))))
+            }
+            Self::Accuracy { measure, before, after } => {
+                (measure, [before, after].map(|error| json!(Stat(*error))))
+            }
+            Self::Failure { before, after } => {
+                ("outcome", [before, after].map(|ended| json!(ended)))
+            }
+        }
+    }
+
+    /// By how much it changed: relative to what a time was, absolute of an error.
+    fn amount(&self) -> Option<f64> {
+        match self {
+            Self::Latency { ratio, .. } => Some(ratio.ratio - 1.0),
+            Self::Accuracy { before, after, .. } => {
+                Some(after - before).filter(|it| it.is_finite())
+            }
+            Self::Failure { .. } => None,
+        }
+    }
+
+    /// Bounds of the change, relative as the change itself.
+    fn bounds(&self) -> Option<Bounds> {
+        let Self::Latency { ratio, confidence_level, .. } = *self else { return None };
+        Some(Bounds { low: ratio.low - 1.0, high: ratio.high - 1.0, confidence_level })
+    }
+
     /// `latency`, `accuracy`, `failure`.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -73,7 +109,7 @@ pub struct Changed {
 }
 
 /// A case without a comparison, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Uncompared {
     /// Criterion's id.
     pub full_id: String,
@@ -104,4 +140,39 @@ pub struct Changes {
     pub not_compared: Vec<Uncompared>,
     /// Number of cases with a comparison that are as they were.
     pub unchanged: usize,
+}
+
+#[derive(Serialize)]
+struct Bounds {
+    low: f64,
+    high: f64,
+    confidence_level: f64,
+}
+
+// As `regressions.json` has them.
+object! {
+    Changes => |it| {
+        "version": 1,
+        "baseline": it.baseline,
+        "baseline_revisions": it.revisions,
+        "latency_threshold": it.thresholds.latency,
+        "accuracy_threshold": it.thresholds.accuracy,
+        "unchanged": it.unchanged,
+        "regressions": it.regressions,
+        "improvements": it.improvements,
+        "inconclusive": it.inconclusive,
+        "new": it.new,
+        "missing": it.missing,
+        "not_compared": it.not_compared,
+    }
+
+    Changed => |it| [sides = it.change.sides();] {
+        "full_id": it.full_id,
+        "kind": it.change.kind(),
+        "measure": sides.0,
+        "before": sides.1[0],
+        "after": sides.1[1],
+        "change": it.change.amount(),
+        "interval": it.change.bounds(),
+    }
 }

@@ -14,14 +14,14 @@ mod rival;
 mod trend;
 
 pub use super::compare::Point;
-pub use advice::{Recommendation, recommendations};
+pub use advice::Recommendations;
 pub use change::{Change, Changed, Changes, Uncompared};
 pub use compare::compare;
-pub use findings::{Extreme, Findings, findings};
+pub use findings::{Extreme, first_calls, most, slow_calls};
 pub use leaderboard::{Contest, contests};
 pub use manifest::{KernelEntry, manifest};
-pub use past::{Past, PastError, SCHEMA, SUMMARY, VERSION, history};
+pub use past::{Past, SCHEMA, SUMMARY, VERSION, history};
 pub use precision::{PrecisionGain, precision_gains};
-pub use result::{Errors, KernelResult};
+pub use result::KernelResult;
 pub use rival::{Rival, rivals};
 pub use trend::{Trend, trends};

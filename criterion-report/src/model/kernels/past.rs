@@ -1,15 +1,14 @@
 //! Summaries of earlier runs, as files keep them.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plan::Stat;
 use serde::Deserialize;
-use thiserror::Error;
 
 use crate::model::compare::{Estimate, Point};
-use crate::model::{Interval, file, possible};
+use crate::model::file::{self, FileError};
+use crate::model::{Interval, possible};
 
 /// Name of a summary in its folder.
 pub const SUMMARY: &str = "summary.json";
@@ -27,69 +26,32 @@ pub struct Past {
     pub points: Vec<Point>,
 }
 
-/// Why a file is no summary that can be used.
-#[derive(Debug, Error)]
-pub enum PastError {
-    /// It cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File or folder.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is something else.
-    #[error("{}: not a summary.json of `criterion-report kernels`: {cause}", .path.display())]
-    Foreign {
-        /// File.
-        path: PathBuf,
-        /// What is wrong with it.
-        cause: serde_json::Error,
-    },
-    /// A case of it has a time that there cannot be.
-    #[error(
-        "{}: the time of `{full_id}` is none: a median and its bounds are positive and in their \
-         order; leave the file out, or write it anew with `criterion-report kernels`", .path.display()
-    )]
-    Impossible {
-        /// File.
-        path: PathBuf,
-        /// The case.
-        full_id: String,
-    },
-    /// The file has another schema or a newer version.
-    #[error(
-        "{}: schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
-         version {VERSION}", .path.display()
-    )]
-    Other {
-        /// File.
-        path: PathBuf,
-        /// Its schema.
-        schema: String,
-        /// Its version.
-        version: u32,
-    },
-}
-
 impl Past {
     /// Reads a summary.
     ///
     /// # Errors
     /// When it is none.
-    pub fn read(path: &Path) -> Result<Self, PastError> {
-        let path = || path.to_owned();
-        let text =
-            file::read_all(&path()).map_err(|cause| PastError::Io { path: path(), cause })?;
-        let foreign = |cause| PastError::Foreign { path: path(), cause };
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = file::read_all(path).map_err(|cause| FileError::at(path, cause))?;
+        let foreign = |cause| {
+            let why = format!("not a summary.json of `criterion-report kernels`: {cause}");
+            FileError::at(path, why)
+        };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
-            return Err(PastError::Other { path: path(), schema, version });
+            let why = format!(
+                "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
+                 version {VERSION}"
+            );
+            return Err(FileError::at(path, why));
         }
         let Summary { timestamp, results } = serde_json::from_slice(&text).map_err(foreign)?;
-        if let Some(result) = results.iter().find(|result| !result.is_possible()) {
-            let full_id = result.full_id.clone();
-            return Err(PastError::Impossible { path: path(), full_id });
+        if let Some(PastResult { full_id, .. }) = results.iter().find(|it| !it.is_possible()) {
+            let why = format!(
+                "the time of `{full_id}` is none: a median and its bounds are positive and in their \
+                 order; leave the file out, or write it anew with `criterion-report kernels`"
+            );
+            return Err(FileError::at(path, why));
         }
         Ok(Self { timestamp, points: results.into_iter().map(Point::from).collect() })
     }
@@ -99,8 +61,8 @@ impl Past {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<PastError>), PastError> {
-    let failed = |cause| PastError::Io { path: folder.to_owned(), cause };
+pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<FileError>), FileError> {
+    let failed = |cause| FileError::at(folder, cause);
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

@@ -53,6 +53,14 @@ impl EfficiencySource {
         }
     }
 
+    /// The bandwidth, where that is the limit.
+    pub const fn ceiling(&self) -> Option<&Ceiling> {
+        match self {
+            Self::Calibration(ceiling) => Some(ceiling),
+            Self::Itself | Self::Pairs | Self::Times => None,
+        }
+    }
+
     /// What the comparison is made of; nothing of `stream` itself.
     pub const fn method(&self) -> Option<&'static str> {
         match self {
@@ -130,10 +138,7 @@ impl Efficiency {
             return Some(Self { share: 1.0, interval, source: EfficiencySource::Itself });
         }
         if let (Some(own), Some(limit)) = (over_aten(row), over_aten(stream)) {
-            let interval = Interval {
-                low: own.interval.low / limit.interval.high,
-                high: own.interval.high / limit.interval.low,
-            };
+            let interval = Interval { low: own.low / limit.high, high: own.high / limit.low };
             let share = own.ratio / limit.ratio;
             return Some(Self { share, interval: Some(interval), source: EfficiencySource::Pairs });
         }

@@ -4,7 +4,7 @@ use plan::{Case, Dtype, Mode, Outcome, Work};
 
 use super::record::{Info, Metric};
 use super::v3::failure_type;
-use crate::model::{Entry, Gain, GainSource, Interval, Measure, Time};
+use crate::model::{Entry, Field, Gain, GainSource, Interval, Time};
 
 /// One number, with its interval where it has one.
 fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
@@ -156,9 +156,9 @@ type InUnit = fn(f64) -> f64;
 fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (slug, what, unit, in_unit) in MEASURES {
-        let measure = Measure::named(slug).expect("the list holds measures of the catalogue");
+        let field = Field::named(slug).expect("the list holds fields of the catalogue");
         let value =
-            measure.of(entry).map(|figure| in_unit(figure.value)).filter(|value| *value > 0.0);
+            field.figure(entry).map(|figure| in_unit(figure.value)).filter(|value| *value > 0.0);
         metrics.extend(value.map(|value| metric(format!("{pass} {what}"), unit, value, None)));
     }
     metrics

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::figures;
-use crate::model::{Better, Entry, Measure, Report, file};
+use crate::model::{Better, Entry, Field, Report, file};
 use crate::write::Notes;
 use crate::{output, units};
 
@@ -117,10 +117,9 @@ impl History {
     }
 
     /// The measures that every row has, and those that some row lacks.
-    fn metrics(&self) -> (Vec<&'static Measure>, Vec<&'static Measure>) {
+    fn metrics(&self) -> (Vec<&'static Field>, Vec<&'static Field>) {
         let columns = self.heading.iter().enumerate().skip(ATTRIBUTES.len());
-        let measures =
-            columns.filter_map(|(place, slug)| Measure::named(slug).map(|it| (place, it)));
+        let measures = columns.filter_map(|(place, slug)| Field::named(slug).map(|it| (place, it)));
         let full = |place: usize| self.rows.iter().all(|row| !row[place].is_empty());
         let (full, gaps): (Vec<_>, Vec<_>) = measures.partition(|(place, _)| full(*place));
         let measure = |(_, measure)| measure;
@@ -136,7 +135,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<
     let mut known = 0;
     let _alone = alone(&options.history)?;
     for entry in report.entries() {
-        let values: Vec<_> = figures(&entry).map(|it| (it.measure.slug, it.value)).collect();
+        let values: Vec<_> = figures(&entry).map(|it| (it.field.name, it.value)).collect();
         if values.is_empty() {
             continue;
         }
@@ -182,9 +181,9 @@ fn alone(folder: &Path) -> Result<File> {
 struct Gaps(BTreeMap<&'static str, (PathBuf, usize)>);
 
 impl Gaps {
-    fn add(&mut self, measures: Vec<&'static Measure>, path: &Path) {
+    fn add(&mut self, measures: Vec<&'static Field>, path: &Path) {
         for measure in measures {
-            self.0.entry(measure.slug).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
+            self.0.entry(measure.name).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
         }
     }
 
@@ -221,10 +220,10 @@ fn attributes(entry: &Entry<'_>) -> [String; 4] {
     ]
 }
 
-fn test(file: PathBuf, measures: Vec<&'static Measure>) -> Test {
+fn test(file: PathBuf, measures: Vec<&'static Field>) -> Test {
     let metrics = measures.into_iter().map(|measure| {
-        let direction = if measure.better == Better::Bigger { 1 } else { -1 };
-        (measure.slug.to_owned(), Metric { column: measure.slug.to_owned(), direction })
+        let direction = if measure.better == Some(Better::Bigger) { 1 } else { -1 };
+        (measure.name.to_owned(), Metric { column: measure.name.to_owned(), direction })
     });
     Test {
         r#type: "csv",
@@ -252,8 +251,8 @@ mod tests {
         assert_eq!(history.heading[4..], ["latency", "energy"]);
         let values: Vec<_> = history.rows.iter().map(|row| row[4..].to_vec()).collect();
         assert_eq!(values, [["1", "0.5"], ["2", ""]]);
-        let slugs = |measures: Vec<&Measure>| -> Vec<&str> {
-            measures.iter().map(|measure| measure.slug).collect()
+        let slugs = |measures: Vec<&Field>| -> Vec<&str> {
+            measures.iter().map(|measure| measure.name).collect()
         };
         let (full, gaps) = history.metrics();
         assert_eq!((slugs(full), slugs(gaps)), (vec!["latency"], vec!["energy"]));

@@ -1,11 +1,7 @@
 //! The same by torch. It has no reference of its own.
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
-
-pub struct ProblemSize {
-    pub elements: usize,
-    pub a: f64,
-}
 
 pub struct Saxpy {
     a: f64,
