@@ -32,12 +32,22 @@ fn of_family(family: PatternFamily) -> impl Iterator<Item = Pattern> {
     Pattern::ALL.iter().copied().filter(move |it| it.family() == family)
 }
 
-/// Every variant of every pattern at upstream's smallest size, in every dtype.
+/// Upstream's smallest size, and of attention several heads, causal or not.
+fn sizes(family: PatternFamily) -> Vec<FusionShape> {
+    let heads = |causal| FusionShape::Attention { b: 2, heads: 3, s: 37, d: 5, causal };
+    let more =
+        if family == PatternFamily::Attention { vec![heads(false), heads(true)] } else { vec![] };
+    let smallest = plan::fusion::sizes(family, plan::SizeSet::Quick)[0];
+    [smallest].into_iter().chain(more).collect()
+}
+
+/// Every variant of every pattern at these sizes, in every dtype.
 fn all() -> impl Iterator<Item = Site<FusionWork>> {
     Pattern::ALL.iter().flat_map(|&pattern| {
-        let size = plan::fusion::sizes(pattern.family(), plan::SizeSet::Quick)[0];
-        pattern.variants().iter().flat_map(move |&variant| {
-            Dtype::ALL.iter().map(move |&dtype| site(pattern, variant, size, dtype))
+        sizes(pattern.family()).into_iter().flat_map(move |size| {
+            pattern.variants().iter().flat_map(move |&variant| {
+                Dtype::ALL.iter().map(move |&dtype| site(pattern, variant, size, dtype))
+            })
         })
     })
 }
@@ -51,7 +61,7 @@ fn planned(site: &Site<FusionWork>) -> Vec<&'static str> {
 fn what_runs_is_what_the_plan_counts() {
     let mut compared = 0;
     // Of SDPA the plan has the call, or what its composite is made of, and the step the kernel that is
-    // taken; the tests of attention's cases hold these together.
+    // taken.
     let chosen = |site: &Site<FusionWork>| {
         use FusionVariant::{Fused, Sdpa3d, SdpaMath};
         let variant = matches!(site.work.variant, Fused | Sdpa3d | SdpaMath);
