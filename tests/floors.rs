@@ -29,8 +29,8 @@ const LIBRARY: House = House {
     folder: "src",
     lowest: 2,
     floors: &[
-        &["native", "refusal", "python", "device", "inputs", "threads"],
-        &["measurement", "kernels"],
+        &["device", "inputs", "threads"],
+        &["measurement"],
         &["compile", "recipes", "kernel"],
         &["models"],
         &["verify", "workload"],

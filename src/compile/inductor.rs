@@ -13,8 +13,9 @@ use serde_json::Value;
 use super::input::Input;
 use super::toolchain::{self, CAPABILITY, Compiler};
 use crate::native;
-use crate::python::{Interpreter, Patience, Program, RunError, without_variables};
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
+use ::libtorch::child::{Patience, Program, RunError, without_variables};
 
 /// The child's text.
 pub(super) const PROGRAM: &str = include_str!("aot_compile.py");

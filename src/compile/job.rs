@@ -19,8 +19,8 @@ use super::store::{Store, Temporary};
 use super::toolchain::{self, Compiler};
 use crate::native;
 use crate::native::trace::{self, Trace};
-use crate::python::{self, Interpreter};
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
 
 /// A traced step to be compiled. It holds no tensors.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Job {
         let store = Store::of_environment()?;
         let ready = || {
             options::python_for(self.options.device)?;
-            Ok(python::interpreter())
+            Ok(Interpreter::compiling())
         };
         let mut compiled = self.compiled(store.as_ref(), ready)?;
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use plan::{CompileMode, Device};
 use tch::{Kind, TchError};
 
 use super::*;
-use crate::python::fake::fake;
+use crate::fake_python::fake;
 
 /// Writes a line for each run, a package, and an answer. `LAG` is what it does before.
 const COMPILES: &str = r#"

@@ -8,8 +8,8 @@ use plan::{CompileMode, Device};
 
 use super::store::Store;
 use super::toolchain;
-use crate::python::{self, Interpreter};
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
 
 /// How a step is compiled.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ pub(super) fn python_for(device: Device) -> Result<(), Refusal> {
 }
 
 fn ask(device: Device) -> Result<(), Refusal> {
-    let python = python::interpreter();
+    let python = Interpreter::compiling();
     demand(python, "torch", ::libtorch::VERSION)?;
     if device == Device::Cuda {
         demand(python, "triton", ::libtorch::TRITON)?;
@@ -94,5 +94,5 @@ fn demand(python: &Interpreter, package: &str, release: &str) -> Result<(), Refu
         "run `cargo xtask setup --python`, or set {} to a python that has {package} {release}",
         ::libtorch::COMPILER_PYTHON
     );
-    python.demand(package, release, &remedy)
+    python.demand(package, release, &remedy).map_err(Refusal::Skipped)
 }

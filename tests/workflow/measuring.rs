@@ -40,6 +40,7 @@ const MANY: u32 = 10 * FEW;
 const PROFILES: &str = "[profile.release.package]
 criterion-report = { opt-level = 0 }
 criterion-torch = { opt-level = 0 }
+criterion-torch-kernels = { opt-level = 0 }
 criterion-torch-libtorch = { opt-level = 0 }
 criterion-torch-native = { opt-level = 0 }
 criterion-torch-plan = { opt-level = 0 }

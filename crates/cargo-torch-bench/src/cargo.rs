@@ -111,7 +111,15 @@ pub const CASES_FAILED: i32 = 1;
 const MISTAKE: i32 = 2;
 
 /// The tests that are ignored otherwise are all in the library, and too slow without optimization.
-const EXHAUSTIVE: &[&str] = &["test", "--release", "--package", "criterion-torch", "--lib"];
+const EXHAUSTIVE: &[&str] = &[
+    "test",
+    "--release",
+    "--package",
+    "criterion-torch",
+    "--package",
+    "criterion-torch-kernels",
+    "--lib",
+];
 
 /// `cargo xtask test`: every test of the workspace, or those that are ignored otherwise.
 pub fn test(workspace: &Workspace, exhaustive: bool, arguments: &[OsString]) -> Result<ExitCode> {

@@ -5,6 +5,7 @@
 //! It builds in a second: `xtask` asks before libtorch is there, the shim's build script after.
 
 pub mod child;
+mod interpreter;
 pub mod memory;
 pub mod processor;
 mod python;
@@ -13,6 +14,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use interpreter::Interpreter;
 pub use python::{COMPILER_PYTHON, Chosen, TRITON, compiler_python, environment, interpreter};
 
 /// The one release that tch 0.24.0 is generated against.

@@ -7,10 +7,10 @@ use tch::{Kind, TchError, Tensor};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
 use crate::kernel::{Named, Operation, Parts, Shipped, Site, Step};
-use crate::kernels::cpu::stream::SCALAR;
 use crate::native::onednn::{self, PostOp};
 use crate::native::triad::triad;
 use crate::refusal::Refusal;
+use kernels::cpu::stream::SCALAR;
 
 impl Named for ProbeWork {
     fn name(site: &Site<Self>) -> String {

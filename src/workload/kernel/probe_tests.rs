@@ -4,9 +4,9 @@ use plan::{
 use tch::{Kind, Tensor};
 
 use super::*;
-use crate::kernels::cpu::Capability;
 use crate::native::memory;
 use crate::{inputs, workload};
+use kernels::cpu::Capability;
 
 const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
 

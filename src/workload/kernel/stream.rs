@@ -9,9 +9,9 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::{Check, Kernel, site};
 use crate::kernel::Step;
-use crate::kernels::cpu::stream::Stream;
 use crate::refusal::Refusal;
 use crate::verify::Distance;
+use kernels::cpu::stream::Stream;
 
 /// A step changes the array that is written.
 struct Arrays {

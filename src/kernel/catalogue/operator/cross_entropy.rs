@@ -7,9 +7,9 @@ use super::output::{filling_loss, unwritten_like, unwritten_loss};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
+use kernels::cpu::{names, rows as cpu};
+use kernels::{cuda, triton};
 
 /// torch's defaults: no class is left out, none is smoothed.
 const IGNORE_INDEX: i64 = -100;

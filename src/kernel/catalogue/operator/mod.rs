@@ -24,8 +24,8 @@ use tch::{Kind, TchError, Tensor};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
 use crate::kernel::{Float, Named, Operation, Parts, Shipped, Site, Step, Tolerance, Trial};
-use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
+use kernels::{cuda, triton};
 
 /// What an operator adds to what all of them have in common.
 trait Formula: Copy + 'static {

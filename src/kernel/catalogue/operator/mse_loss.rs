@@ -7,9 +7,9 @@ use super::output::{filling_loss, unwritten_loss};
 use super::{Formula, Operand};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
+use kernels::cpu::{names, rows as cpu};
+use kernels::{cuda, triton};
 
 #[derive(Clone, Copy)]
 pub(super) struct MseLoss;

@@ -9,10 +9,10 @@ use super::output::{filling_like, unwritten_like};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::cuda::normalization as cuda;
-use crate::kernels::triton::norm as triton;
 use crate::refusal::Refusal;
+use kernels::cpu::{names, rows as cpu};
+use kernels::cuda::normalization as cuda;
+use kernels::triton::norm as triton;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Normalization {

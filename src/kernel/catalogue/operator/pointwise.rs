@@ -9,9 +9,9 @@ use super::output::{filling_like, unwritten_like};
 use super::{Formula, Operand};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
-use crate::kernels::cpu::{names, pointwise as cpu};
-use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
+use kernels::cpu::{names, pointwise as cpu};
+use kernels::{cuda, triton};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pointwise {

@@ -7,9 +7,9 @@ use super::output::{filling_like, unwritten_like};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
-use crate::kernels::cpu::{names, rows as cpu};
-use crate::kernels::{cuda, triton};
 use crate::refusal::Refusal;
+use kernels::cpu::{names, rows as cpu};
+use kernels::{cuda, triton};
 
 #[derive(Clone, Copy)]
 pub(super) struct Softmax;

@@ -8,10 +8,10 @@ use tch::{Kind, TchError, Tensor};
 use super::output::{filling_like, unwritten_like, unwritten_loss};
 use crate::inputs::Inputs;
 use crate::kernel::{Site, Step};
-use crate::kernels::cpu::vector::Names;
-use crate::kernels::cpu::{Capability, traffic};
-use crate::kernels::cuda::traffic::{Pass, Traffic};
 use crate::refusal::Refusal;
+use kernels::cpu::vector::Names;
+use kernels::cpu::{Capability, traffic};
+use kernels::cuda::traffic::{Pass, Traffic};
 
 /// The pass over these examples.
 pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {

@@ -2,7 +2,7 @@ use plan::{Device, Dtype, MemoryFormat, PatternFamily};
 
 use super::super::tests::{conv, prepared, site};
 use super::*;
-use crate::native::profile::{outermost, profile, turn};
+use crate::native::profile::{outermost, profile};
 
 const NVJET: &str = "nvjet_hsh_128x128_64x5_1x2_h_bz_coopB_bias_TNT";
 const GEMM: &str = "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_tn";
@@ -188,7 +188,6 @@ fn operators(pattern: Pattern, variant: FusionVariant, size: FusionShape) -> Vec
 
 #[test]
 fn a_fused_pattern_runs_fewer_operators_on_the_host() {
-    let _turn = turn();
     let linear = FusionShape::Linear { m: 4, k: 8, n: 6 };
     let image = conv(1, 3, 4, 8, MemoryFormat::ChannelsLast);
     for (pattern, variant, size, expected) in [
