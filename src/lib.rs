@@ -1,8 +1,7 @@
 //! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
 //!
 //! The modules are floors: a file imports only from floors below its own, and `tests/floors.rs`
-//! holds it to that. From the ground up: [`native`] wraps the C++ shim; [`measurement`] reads clocks,
-//! counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
+//! holds it to that. From the ground up: [`measurement`] reads clocks, counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
 //! case of a plan into something that can be timed; [`harness`] is the only place that names criterion,
 //! and has the only timing loop.
 //!
@@ -13,14 +12,11 @@ pub use ::native::{self, refusal};
 
 pub mod device;
 pub mod inputs;
-pub mod step;
 pub mod threads;
 
 pub mod measurement;
-pub mod operators;
 
 pub mod compile;
-pub mod fusion;
 pub mod kernel;
 pub mod recipes;
 

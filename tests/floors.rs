@@ -29,9 +29,9 @@ const LIBRARY: House = House {
     folder: "src",
     lowest: 2,
     floors: &[
-        &["device", "inputs", "step", "threads"],
-        &["measurement", "operators"],
-        &["compile", "recipes", "fusion", "kernel"],
+        &["device", "inputs", "threads"],
+        &["measurement"],
+        &["compile", "recipes", "kernel"],
         &["models"],
         &["verify", "workload"],
         &["harness"],

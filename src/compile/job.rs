@@ -10,7 +10,7 @@ use std::time::Duration;
 use ::libtorch::packages::{FACTS, Facts, Held, Key, PACKAGE, Store};
 use ::libtorch::partial;
 use plan::Compilation;
-use tch::{TchError, Tensor};
+use tch::Tensor;
 use tempfile::TempDir;
 
 use super::inductor::{self, Request};
@@ -18,6 +18,7 @@ use super::input::Input;
 use super::key::Ingredients;
 use super::options::{self, Options};
 use super::toolchain::{self, Compiler};
+use crate::native;
 use crate::native::trace::{self, Trace};
 use crate::refusal::Refusal;
 use ::libtorch::Interpreter;
@@ -61,15 +62,15 @@ impl Job {
     /// # Errors
     /// Those of the step; unsupported, where the graph would not be what the step does, or a package
     /// not what the mode asks for; skipped, where there is no C++ compiler.
-    pub fn new(
+    pub fn new<E: Into<Refusal> + From<native::Error>>(
         inputs: &[&Tensor],
         options: Options,
-        step: impl FnOnce() -> Result<Tensor, TchError>,
+        step: impl FnOnce() -> Result<Tensor, E>,
     ) -> Result<Self, Refusal> {
         options::expressible(options.device, options.mode)?;
         let compiler = toolchain::compiler()?;
         let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
-        let trace = trace::trace(inputs, step).map_err(of_tracing)?;
+        let trace = trace::trace(inputs, step).map_err(|error| of_tracing(error.into()))?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
         }
@@ -298,9 +299,9 @@ impl From<io::Error> for Trouble {
 }
 
 /// What the tracer has no word for is no failure of the step.
-fn of_tracing(error: TchError) -> Refusal {
+fn of_tracing(refusal: Refusal) -> Refusal {
     const UNTRACEABLE: [&str; 2] = ["Unsupported value kind", "unsupported input list type"];
-    match Refusal::from(error) {
+    match refusal {
         Refusal::Failed(text) if UNTRACEABLE.iter().any(|it| text.contains(it)) => {
             Refusal::Unsupported(format!("this step cannot be traced: {text}"))
         }

@@ -1,6 +1,6 @@
 use std::panic::{self, AssertUnwindSafe};
 
-use tch::{CModule, Device, Kind};
+use tch::{CModule, Device, Kind, TchError};
 
 use super::*;
 use crate::tensor::wave;
@@ -105,7 +105,9 @@ fn the_same_tensor_twice_is_refused() {
 fn an_output_that_no_operation_made_is_refused() {
     let x = float(&[4]);
     let unrelated = float(&[4]);
-    let refused = trace(&[&x], || Ok(unrelated.shallow_clone())).expect_err("refused").to_string();
+    let refused = trace(&[&x], || Ok::<_, TchError>(unrelated.shallow_clone()))
+        .expect_err("refused")
+        .to_string();
     assert!(refused.contains("float32 [4], comes from no operation"), "{refused}");
 }
 
