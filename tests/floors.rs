@@ -15,8 +15,8 @@ const PLAN: House = House {
     folder: "crates/plan/src",
     lowest: 1,
     floors: &[
-        &["words", "hash", "diagnostic", "shape"],
-        &["settings", "variant", "linears", "condition"],
+        &["words", "flag", "hash", "diagnostic", "shape"],
+        &["settings", "variant", "linears", "expression"],
         &["catalogue", "kernel"],
         &["work", "case"],
         &["id", "cost", "record", "config"],

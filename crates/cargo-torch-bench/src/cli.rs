@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::bench_arguments::launches;
-use crate::compare::Comparison;
-use crate::{compare_branches, gpu_check, holdings, kernels, published, setup};
+use crate::name;
+use crate::torchao::Comparison;
+use crate::{cache_report, compare_branches, gpu_check, kernels, published, setup};
 
 /// Provision libtorch, then run the plain cargo command
 ///
@@ -16,7 +17,7 @@ use crate::{compare_branches, gpu_check, holdings, kernels, published, setup};
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
 /// test end with the code of the first command that failed.
 #[derive(Debug, PartialEq, Eq, Parser)]
-#[command(bin_name = "cargo xtask", max_term_width = 100, after_help = EXAMPLES)]
+#[command(bin_name = name::ALIAS, max_term_width = 100, after_help = EXAMPLES)]
 // An alias gives options, and the user may give them again.
 #[command(args_override_self = true)]
 pub struct Cli {
@@ -85,8 +86,8 @@ pub enum Command {
     /// comparison alone.
     ///
     /// Commits are checked out and built in target/compare/<commit>, which is kept for the next time,
-    /// some 2 GB each. A new one takes its dependencies over from the one that was built last, so that
-    /// only this project's own crates are compiled. The dot is built where it lies: leave its sources
+    /// some 2 GB each. A new commit is checked out in the worktree of an earlier comparison, if there is one,
+    /// so that only this project's own crates are compiled. The dot is built where it lies: leave its sources
     /// alone until the end; changes are noticed, and end the comparison.
     ///
     /// Launches are kept as A@1, B@1, B@2 and so on in this clone's target/criterion, under the names of
@@ -110,7 +111,7 @@ pub enum Command {
     /// kernels/<name>.json for programs.
     ///
     /// --iters, --warmup, --precision, --backends and --seed win over every bench.yaml; without them
-    /// each kernel's own settings stay. They are added to copies of configs/kernels/*.yml. BENCH_CONFIG
+    /// each kernel's own settings stay. They hold in configs/kernels/*.yml. BENCH_CONFIG
     /// names other configs instead, which these options do not override.
     ///
     /// If an option is given twice the last one counts, so aliases take options, too.
@@ -122,10 +123,14 @@ pub enum Command {
     Kernels(kernels::Options),
     /// Run setup, then cargo test --workspace
     ///
-    /// A test that cannot run on this machine says so, and is listed at the end.
+    /// Takes ten minutes on two cores, and skips what takes longer. Every test that did not run is listed
+    /// at the end with the reason: it is long, or something is missing on this machine.
     #[command(after_long_help = TEST)]
     Test {
-        /// Run the tests that are ignored otherwise, and no others; stands before `--`
+        /// Run the long tests, too: minutes of compilations; stands before `--`
+        #[arg(long, conflicts_with = "exhaustive")]
+        all: bool,
+        /// Run the exhaustive tests, and no others; stands before `--`
         ///
         /// They try every float32, and every compiled variant: minutes each, one of them an hour. They
         /// are optimized, and need what `cargo xtask setup --python` brings.
@@ -179,7 +184,7 @@ pub enum Command {
     ///
     /// JSON has sizes in bytes on disk, and times in seconds since 1970.
     #[command(after_long_help = CACHE)]
-    Cache(holdings::Options),
+    Cache(cache_report::Options),
     /// Show what this machine has, and what to do about each gap
     ///
     /// Looks at the toolchain, python, libtorch, CUDA, the processor, what torch.compile takes and the
@@ -243,9 +248,10 @@ Examples:
 
 const TEST: &str = "\
 Examples:
-  cargo xtask test                             every test of the workspace
+  cargo xtask test                             every test of the workspace that is not long
+  cargo xtask test --all                       the long ones, too
   cargo xtask test expand -- --nocapture       tests whose name contains expand
-  cargo xtask test --exhaustive                the tests that are ignored otherwise
+  cargo xtask test --exhaustive                every float32, every compiled variant
   cargo xtask test --exhaustive exp_is         one of them
 See also: cargo test --help";
 
@@ -275,7 +281,16 @@ CRITERION_TORCH_ASK_S is another limit, in seconds.";
 impl Cli {
     /// The command line of this process. Help and mistakes end it.
     pub fn read() -> Self {
-        Self::parse_from(ours_first(std::env::args_os().collect()))
+        let words = ours_first(name::settle(std::env::args_os().collect()));
+        Self::try_parse_from(words).unwrap_or_else(|error| {
+            let text = name::as_typed(&error.render().ansi().to_string());
+            if error.use_stderr() {
+                anstream::eprint!("{text}")
+            } else {
+                anstream::print!("{text}")
+            }
+            std::process::exit(error.exit_code())
+        })
     }
 }
 
@@ -283,11 +298,13 @@ impl Cli {
 /// before everything else. These commands pass on options that only cargo knows: behind the first of
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
-    let (ours, has_value) = match words.get(1).and_then(|command| command.to_str()) {
-        Some("bench") => ("--repeat", true),
-        Some("test") => ("--exhaustive", false),
+    let command = words.get(1).and_then(|command| command.to_str());
+    let (ours, has_value): (&[&str], bool) = match command {
+        Some("bench") => (&["--repeat"], true),
+        Some("test") => (&["--all", "--exhaustive"], false),
         _ => return words,
     };
+    let names_ours = |text: &str| has_value && text.split('=').next() == Some(ours[0]);
     let mut rest = words.split_off(2).into_iter();
     let mut passed_on = Vec::new();
     while let Some(word) = rest.next() {
@@ -296,11 +313,11 @@ fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
                 passed_on.push(word);
                 passed_on.extend(rest.by_ref());
             }
-            Some(text) if text == ours => {
+            Some(text) if ours.contains(&text) => {
                 words.push(word);
                 words.extend(has_value.then(|| rest.next()).flatten());
             }
-            Some(text) if has_value && text.split('=').next() == Some(ours) => words.push(word),
+            Some(text) if names_ours(text) => words.push(word),
             Some("-h" | "--help") => words.push(word),
             _ => passed_on.push(word),
         }

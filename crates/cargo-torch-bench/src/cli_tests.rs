@@ -36,18 +36,21 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         let expected = Command::Bench { repeat, arguments: words(arguments) };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
-    for (line, exhaustive, arguments) in [
-        ("test", false, ""),
-        ("test expand -- --nocapture", false, "expand -- --nocapture"),
-        ("test --exhaustive", true, ""),
-        ("test exp_is --exhaustive -- --test-threads 1", true, "exp_is -- --test-threads 1"),
-        ("test --lib --exhaustive", true, "--lib"),
-        ("test -- --exhaustive -h", false, "-- --exhaustive -h"),
-        ("test --repeat 3", false, "--repeat 3"),
+    for (line, all, exhaustive, arguments) in [
+        ("test", false, false, ""),
+        ("test expand -- --nocapture", false, false, "expand -- --nocapture"),
+        ("test --all", true, false, ""),
+        ("test expand --all -- --all", true, false, "expand -- --all"),
+        ("test --exhaustive", false, true, ""),
+        ("test exp_is --exhaustive -- --test-threads 1", false, true, "exp_is -- --test-threads 1"),
+        ("test --lib --exhaustive", false, true, "--lib"),
+        ("test -- --exhaustive -h", false, false, "-- --exhaustive -h"),
+        ("test --repeat 3", false, false, "--repeat 3"),
     ] {
-        let expected = Command::Test { exhaustive, arguments: words(arguments) };
+        let expected = Command::Test { all, exhaustive, arguments: words(arguments) };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
+    assert!(parsed("test --all --exhaustive").is_err());
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! The tests that skip themselves, counted.
+//! The tests that are not run, with their reasons: those that skip themselves, and those that are ignored.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::error::{Error, Result};
+use crate::files;
 
 /// Names the file to the tests, which append a line to it: `tests/common/skip.rs`.
 const LIST: &str = "CRITERION_TORCH_SKIPPED";
@@ -19,23 +20,25 @@ pub struct Skips {
 impl Skips {
     /// Empty, below the folder in which cargo builds.
     pub fn below(target: &Path) -> Result<Self> {
-        let folder = target.join("xtask");
-        fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        let folder = target.join("torch-bench");
+        files::make_folder(&folder)?;
         let skips = Self { list: folder.join(format!("skipped-{}", std::process::id())) };
         skips.take()?;
         Ok(skips)
     }
 
-    pub fn told(&self, mut cargo: Command) -> Command {
-        cargo.env(LIST, &self.list);
-        cargo
+    /// Runs the tests and shows what they print; how they ended, and a line for each that is ignored.
+    pub fn run(&self, mut cargo: Command) -> io::Result<(ExitStatus, Vec<String>)> {
+        let mut child = cargo.env(LIST, &self.list).stdout(Stdio::piped()).spawn()?;
+        let ignored = shown(&mut child, &mut io::stdout())?;
+        Ok((child.wait()?, ignored))
     }
 
-    /// One line for each test and reason, and how many there are.
-    pub fn summary(&self) -> Result<String> {
+    /// A line for each test and reason, and how many there are.
+    pub fn summary(&self, ignored: &[String]) -> Result<String> {
         let text = self.take()?;
-        let mut lines: Vec<&str> =
-            text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+        let skipped = text.lines().filter_map(|line| line.strip_prefix("skipped: "));
+        let mut lines: Vec<&str> = skipped.chain(ignored.iter().map(String::as_str)).collect();
         lines.sort_unstable();
         lines.dedup();
         let tests = |line: &&str| line.split(": ").next().unwrap_or_default().to_owned();
@@ -59,4 +62,22 @@ impl Skips {
             }
         }
     }
+}
+
+/// Passes on what the child prints, line by line; the ignored tests among it, as `NAME: REASON`.
+fn shown(child: &mut Child, out: &mut impl Write) -> io::Result<Vec<String>> {
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let (mut ignored, mut line) = (Vec::new(), Vec::new());
+    while stdout.read_until(b'\n', &mut line)? > 0 {
+        out.write_all(&line)?;
+        ignored.extend(ignored_test(&String::from_utf8_lossy(&line)));
+        line.clear();
+    }
+    Ok(ignored)
+}
+
+/// libtest says `test NAME ... ignored, REASON`.
+fn ignored_test(line: &str) -> Option<String> {
+    let (name, reason) = line.trim_end().strip_prefix("test ")?.split_once(" ... ignored, ")?;
+    Some(format!("{name}: {reason}"))
 }

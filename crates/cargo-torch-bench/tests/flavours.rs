@@ -95,6 +95,7 @@ fn said(messages: &str, package: &str) -> String {
 }
 
 #[test]
+#[ignore = "long: cargo builds torch-sys again and again, a quarter of a minute"]
 fn what_is_built_follows_the_flavour() {
     let repository = repository();
     let setup = |flavour: &str| {

@@ -8,6 +8,7 @@ mod cache;
 pub mod cpu;
 pub mod cuda;
 mod overlap;
+mod rows;
 pub mod triton;
 
 #[cfg(test)]

@@ -7,11 +7,12 @@
 pub mod build;
 mod case;
 mod catalogue;
-mod condition;
 mod config;
 pub mod cost;
 mod diagnostic;
 mod expand;
+mod expression;
+pub mod flag;
 mod hash;
 mod id;
 mod kernel;
@@ -30,13 +31,13 @@ pub use catalogue::fusion::{
 pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
 pub use catalogue::probe::{Probe, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
-pub use condition::{Condition, ConditionError, Fact, FactValue, Kind};
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite, OperatorParams,
-    Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite,
+    OVERRIDE_VARIABLE, OperatorParams, Suite, yaml,
 };
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load};
+pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, SkipCondition};

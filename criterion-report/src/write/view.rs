@@ -50,8 +50,9 @@ impl Room {
     }
 }
 
-/// A column: heading, what stands below it, what it is called where it has no room, alignment.
-pub(super) type Column = (&'static str, &'static str, &'static str, Align);
+/// The heading of a column, what stands below it, what the column is called where it has no
+/// room, and its alignment.
+pub(super) type Heading = (&'static str, &'static str, &'static str, Align);
 
 /// A table, and which columns it had no room for.
 pub(super) struct Table {
@@ -61,7 +62,7 @@ pub(super) struct Table {
 
 /// The columns of a table, and which of them give way.
 pub(super) struct Layout<'c> {
-    pub columns: &'c [Column],
+    pub columns: &'c [Heading],
     /// Columns whose headings depend on the numbers below them.
     pub headings: &'c [(usize, String)],
     /// Columns that give way, in this order, where the table is too wide.

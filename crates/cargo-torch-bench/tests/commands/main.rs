@@ -94,34 +94,50 @@ fn failed_cases_are_reported_and_remain_a_failure() {
 }
 
 #[test]
-fn test_covers_the_workspace() {
+fn tests_are_chosen_by_what_libtest_knows() {
     let scratch = provisioned();
-    scratch.run(&["test", "--", "--nocapture"]).assert_fine();
-    assert_eq!(calls(&scratch), ["test --workspace -- --nocapture"]);
+    let all = "--include-ignored --skip exhaustive";
+    let libraries = "test --release --workspace --lib";
+    for (line, call) in [
+        ("test", "test --workspace --".to_owned()),
+        ("test expand -- --nocapture", "test --workspace expand -- --nocapture".to_owned()),
+        ("test --all", format!("test --workspace -- {all}")),
+        ("test --all --lib -- --nocapture", format!("test --workspace --lib -- {all} --nocapture")),
+        ("test --exhaustive exp_is", format!("{libraries} exp_is -- --ignored")),
+        (
+            "test --exhaustive -- --nocapture",
+            format!("{libraries} exhaustive -- --ignored --nocapture"),
+        ),
+    ] {
+        scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_fine();
+        assert_eq!(calls(&scratch).last(), Some(&call), "{line}");
+    }
 }
 
+/// The commands find both kinds by their names, and people read the reasons.
 #[test]
-fn exhaustive_tests_are_those_that_are_ignored_otherwise() {
-    let scratch = provisioned();
-    scratch.run(&["test", "--exhaustive", "exp_is"]).assert_fine();
-    scratch.run(&["test", "--exhaustive", "--", "--nocapture"]).assert_fine();
-    let test = "test --release --package criterion-torch --lib";
-    let called = ["exp_is -- --ignored", "-- --nocapture --ignored"];
-    assert_eq!(calls(&scratch), called.map(|it| format!("{test} {it}")));
-}
-
-/// The command runs the library's alone.
-#[test]
-fn ignored_tests_are_all_in_the_library() {
+fn every_ignored_test_says_whether_it_is_long_or_goes_through_everything() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let listed = Command::new("git")
-        .args(["grep", "-lE", r"^\s*#\[ignore", "--", "*.rs"])
-        .current_dir(root)
-        .output()
-        .expect("git is there");
-    let listed = String::from_utf8(listed.stdout).expect("paths are text");
-    assert!(listed.lines().count() > 1, "{listed}");
-    assert!(listed.lines().all(|path| path.starts_with("src/")), "{listed}");
+    let mut files = Command::new("git");
+    files.args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"]);
+    let files = files.current_dir(root).output().expect("git is there");
+    let files = String::from_utf8(files.stdout).expect("paths are text");
+    let mut counts = [0, 0];
+    for file in files.lines() {
+        // A file that is removed may still be listed.
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        for test in text.split(concat!("\n#[", "ignore")).skip(1) {
+            let reason = test.split('"').nth(1).unwrap_or_default();
+            let name = test.split("fn ").nth(1).and_then(|it| it.split('(').next());
+            let name = name.unwrap_or_else(|| panic!("{file}: ignored, but no test"));
+            let goes_through_everything = name.contains("exhaustive");
+            let start = if goes_through_everything { "exhaustive: " } else { "long: " };
+            assert!(reason.starts_with(start), "{file}: {name}: {reason:?} for {start:?}");
+            assert!(!goes_through_everything || format!("/{file}").contains("/src/"), "{file}");
+            counts[usize::from(goes_through_everything)] += 1;
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 1), "{counts:?}");
 }
 
 #[test]
@@ -137,6 +153,13 @@ fn skipped_tests_are_counted_at_the_end() {
     assert_eq!(some.code, Some(101));
     let (a, b) = ("  a::first: no compiler: not found\n", "  b::second: no CUDA device\n");
     assert_eq!(some.stderr, format!("2 tests were skipped:\n{a}{b}"));
+    // What libtest ignores, it says itself.
+    scratch.set("ignored", "test c::third ... ok\ntest d ... ignored, long: a minute\n");
+    let some = scratch.run(&["test"]);
+    assert_eq!(some.stdout, "test c::third ... ok\ntest d ... ignored, long: a minute\n");
+    let remedy = "`cargo xtask test --all` runs the long ones, `--exhaustive` the exhaustive ones";
+    let expected = format!("3 tests were skipped:\n{a}{b}  d: long: a minute\n{remedy}\n");
+    assert_eq!(some.stderr, expected);
 }
 
 #[test]
@@ -163,6 +186,11 @@ fn help_and_mistakes_on_the_command_line() {
     }
     let own = scratch.run(&["bench", "--help"]);
     assert!(own.assert_fine().stdout.contains("Usage: cargo xtask bench"), "{own:?}");
+    // As cargo runs the command of an installed tool.
+    let installed = scratch.run(&["torch-bench", "bench", "--help"]);
+    let installed = &installed.assert_fine().stdout;
+    assert!(installed.contains("Usage: cargo torch-bench bench"), "{installed}");
+    assert!(!installed.contains("xtask"), "{installed}");
     scratch.run(&["setup", "--cpu", "--cuda"]).assert_refused(2, &["'--cpu' cannot be used with"]);
     scratch.run(&["build"]).assert_refused(2, &["unrecognized subcommand 'build'"]);
 }

@@ -1,5 +1,7 @@
 //! The instruction set that a kernel runs with.
 
+use tch::TchError;
+
 /// Instruction sets that kernels are written for, as `torch.backends.cpu.get_cpu_capability` names
 /// them; each includes those of its architecture before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +41,17 @@ impl Capability {
         {
             self == Self::Default || cfg!(target_arch = "aarch64") && self == Self::Neon
         }
+    }
+
+    /// Demands that this CPU has it.
+    ///
+    /// # Errors
+    /// Where it does not.
+    pub fn demand(self) -> Result<(), TchError> {
+        if self.is_available() {
+            return Ok(());
+        }
+        Err(TchError::Kind(format!("this CPU does not have {self:?}")))
     }
 
     /// Those that this CPU has, least first.

@@ -2,7 +2,7 @@
 
 use tch::{TchError, Tensor};
 
-use super::slices::{Bits, elements, elements_mut};
+use super::memory::{Element, slice, slice_mut};
 
 /// The dense matrix `[n, k]` of a compressed one: `values [n, k / 2]`, of 8, 16 or 32 bits, and one
 /// bit per weight in `mask`, uint8, the first weight in the lowest bit, that says whether it is the
@@ -15,16 +15,16 @@ pub fn expand_2_4(values: &Tensor, mask: &Tensor) -> Result<Tensor, TchError> {
     let (n, half) = values.size2()?;
     let size = [n, 2 * half];
     let mut dense = Tensor::f_empty(size, (values.f_kind()?, values.device()))?;
-    let mask = elements::<u8>(mask)?;
+    let mask = slice::<u8>(mask)?;
     if half % 2 != 0 || mask.len() != dense.numel().div_ceil(8) {
         let bits = 8 * mask.len();
         return Err(TchError::Shape(format!("a mask of {bits} bits for a matrix of {size:?}")));
     }
     let path = Path::best();
     match values.f_kind()?.elt_size_in_bytes() {
-        1 => expand::<u8>(path, elements(values)?, mask, elements_mut(&mut dense)?),
-        2 => expand::<u16>(path, elements(values)?, mask, elements_mut(&mut dense)?),
-        4 => expand::<u32>(path, elements(values)?, mask, elements_mut(&mut dense)?),
+        1 => expand::<u8>(path, slice(values)?, mask, slice_mut(&mut dense)?),
+        2 => expand::<u16>(path, slice(values)?, mask, slice_mut(&mut dense)?),
+        4 => expand::<u32>(path, slice(values)?, mask, slice_mut(&mut dense)?),
         other => return Err(TchError::Kind(format!("elements of {other} bytes"))),
     }
     Ok(dense)
@@ -73,7 +73,7 @@ macro_rules! expand_2_4_and {
 pub use expand_2_4_and;
 
 /// Elements that can be expanded.
-trait Expand: Bits + Default {
+trait Expand: Element + Default {
     /// Expands 512 bits at a time; how many elements were written.
     ///
     /// # Safety
@@ -93,7 +93,7 @@ fn expand<T: Expand>(path: Path, values: &[T], mask: &[u8], out: &mut [T]) {
     expand_default(&values[done / 2..], &mask[done / 8..], &mut out[done..]);
 }
 
-fn expand_default<T: Bits + Default>(values: &[T], mask: &[u8], out: &mut [T]) {
+fn expand_default<T: Element + Default>(values: &[T], mask: &[u8], out: &mut [T]) {
     for (index, (pair, out)) in
         values.as_chunks::<2>().0.iter().zip(out.as_chunks_mut::<4>().0).enumerate()
     {
@@ -144,7 +144,7 @@ mod tests {
     const MASKS: [u8; 6] = [0b0011, 0b0101, 0b1001, 0b0110, 0b1010, 0b1100];
 
     /// `fours` fours of ones that differ, and what they expand to.
-    fn example<T: Bits + Default>(
+    fn example<T: Element + Default>(
         fours: usize,
         value: fn(usize) -> T,
     ) -> (Vec<T>, Vec<u8>, Vec<T>) {

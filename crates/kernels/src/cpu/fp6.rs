@@ -2,7 +2,7 @@
 
 use tch::{TchError, Tensor};
 
-use super::slices::{elements, elements_mut};
+use super::memory::{slice, slice_mut};
 
 /// The dense matrix `[n, k]` of packed 6-bit codes, each replaced by what it stands for in its row:
 /// `packed [n, 3k / 4]`, uint8, four codes in three bytes, the first in the highest bits;
@@ -23,9 +23,9 @@ pub fn fp6_unpack(packed: &Tensor, tables: &Tensor) -> Result<Tensor, TchError> 
     let k = bytes / 3 * 4;
     let mut dense = Tensor::f_empty([n, k], (tables.f_kind()?, tables.device()))?;
     if n * k > 0 {
-        let rows = elements::<u8>(packed)?.chunks_exact(bytes as usize);
-        let tables = elements::<u16>(tables)?.as_chunks::<64>().0;
-        let out = elements_mut::<u16>(&mut dense)?.chunks_exact_mut(k as usize);
+        let rows = slice::<u8>(packed)?.chunks_exact(bytes as usize);
+        let tables = slice::<u16>(tables)?.as_chunks::<64>().0;
+        let out = slice_mut::<u16>(&mut dense)?.chunks_exact_mut(k as usize);
         for ((codes, table), out) in rows.zip(tables).zip(out) {
             unpack_row(codes, table, out);
         }

@@ -6,12 +6,12 @@ mod capability;
 mod expand;
 mod fp6;
 pub mod math;
+mod memory;
 pub mod parallel;
+pub mod pass_through;
 pub mod pointwise;
 pub mod rows;
-mod slices;
 pub mod stream;
-pub mod traffic;
 pub mod vector;
 pub mod weight_mm;
 

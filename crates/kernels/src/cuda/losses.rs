@@ -5,11 +5,10 @@
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::operator::{
-    Kernels, Launch, Place, Rows, Team, blocks, check_like, grid, int, is_aligned,
-};
+use super::operator::{Kernels, Launch, Place, Team, blocks, check_like, grid, int, is_aligned};
 use super::{Argument, Source, source};
 use crate::overlap::refuse_overlap;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 /// The kernels' source.
@@ -143,7 +142,7 @@ pub(super) fn mse_launches(
     check_like("the target", target, x)?;
     let mut other = place.rows("the target", target)?;
     check_out(place, out, [x, target])?;
-    let count = from.count * from.dim;
+    let count = from.values();
     if count == 0 {
         return with_mean(None, partial, 0, out, 0);
     }

@@ -29,7 +29,7 @@
 //! | layer_norm with and without weights, rms_norm, add_layer_norm | `normalization` |
 //! | softmax | `softmax` |
 //! | mse_loss, cross_entropy | `losses` |
-//! | memory read and written, and nothing computed | `traffic` |
+//! | the pass-through limit: memory read and written, and nothing computed | `pass_through` |
 //! | those of an author's own, any precision | `../../kernel/cuda.rs`, `element.cuh` |
 //!
 //! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
@@ -44,9 +44,9 @@ pub mod losses;
 mod module;
 pub mod normalization;
 mod operator;
+pub mod pass_through;
 pub mod pointwise;
 pub mod softmax;
-pub mod traffic;
 
 pub use cache::cubin;
 use compile::source;

@@ -3,6 +3,7 @@
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::{Argument, Function, Grid, Module, Source};
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 /// What the widest access of a kernel takes.
@@ -109,17 +110,17 @@ impl Place {
         if tensor.size() == [dim] && tensor.is_contiguous() {
             return Ok(());
         }
-        Err(TchError::Shape(format!("{what} is {}, but must be [{dim}]", layout(tensor))))
+        let (size, strides) = (tensor.size(), tensor.stride());
+        Err(TchError::Shape(format!(
+            "{what} is {size:?} with strides {strides:?}, but must be [{dim}]"
+        )))
     }
 
     /// As [`rows`](Self::rows), written to, and of the shape of the input.
     pub fn out_rows(self, out: &Tensor, input: &Tensor) -> Result<Rows, TchError> {
         check_like("out", out, input)?;
-        let rows = self.rows("out", out)?;
-        if rows.count > 1 && rows.stride < rows.dim {
-            return Err(TchError::Shape(format!("the rows of out overlap: {}", layout(out))));
-        }
-        Ok(rows)
+        self.check("out", out)?;
+        Rows::of_output("out", out)
     }
 }
 
@@ -143,66 +144,6 @@ pub(super) fn operand<'t>(
     }
     let problem = if is_needed { "is missing" } else { "is of no use to this operator" };
     Err(TchError::Shape(format!("{what} {problem}")))
-}
-
-fn layout(tensor: &Tensor) -> String {
-    format!("{:?} with strides {:?}", tensor.size(), tensor.stride())
-}
-
-/// A tensor as `count` rows of `dim` neighbouring values; a row begins `stride` values after the one
-/// before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rows {
-    pub count: i64,
-    pub dim: i64,
-    pub stride: i64,
-}
-
-impl Rows {
-    fn of(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
-        let (sizes, strides) = (tensor.size(), tensor.stride());
-        let Some((&dim, leading)) = sizes.split_last() else {
-            return Ok(Self { count: 1, dim: 1, stride: 1 });
-        };
-        let count: i64 = leading.iter().product();
-        let refused = || {
-            let layout = layout(tensor);
-            let text = format!("{what} is {layout}, but the kernel takes rows one stride apart");
-            TchError::Shape(text)
-        };
-        if count * dim == 0 {
-            return Ok(Self { count, dim, stride: dim });
-        }
-        if dim > 1 && strides.last() != Some(&1) {
-            return Err(refused());
-        }
-        // From the last dimension but one outwards, what one more index is worth.
-        let mut stride = None;
-        let mut inside = 1;
-        for (&size, &by) in leading.iter().zip(&strides).rev().filter(|(size, _)| **size > 1) {
-            let base = *stride.get_or_insert(by);
-            if by != base * inside {
-                return Err(refused());
-            }
-            inside *= size;
-        }
-        Ok(Self { count, dim, stride: stride.unwrap_or(dim) })
-    }
-
-    /// Whether no memory lies between the rows.
-    pub fn is_dense(self) -> bool {
-        self.count <= 1 || self.stride == self.dim
-    }
-
-    /// All values as one row. Only where they are dense.
-    pub fn joined(self) -> Self {
-        let all = self.count * self.dim;
-        Self { count: 1, dim: all, stride: all }
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.count * self.dim == 0
-    }
 }
 
 /// Whether every row begins at a multiple of the widest access.

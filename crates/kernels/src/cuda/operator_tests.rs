@@ -1,43 +1,8 @@
 use super::*;
-use crate::cuda::{losses, normalization, pointwise, softmax, traffic};
+use crate::cuda::{losses, normalization, pass_through, pointwise, softmax};
 
 fn zeros(size: &[i64]) -> Tensor {
     Tensor::zeros(size, (Kind::Float, Device::Cpu))
-}
-
-fn rows(tensor: &Tensor) -> (i64, i64, i64) {
-    let Rows { count, dim, stride } = Rows::of("x", tensor).unwrap();
-    (count, dim, stride)
-}
-
-#[test]
-fn one_stride_is_found_between_rows() {
-    assert_eq!(rows(&zeros(&[2, 3, 5])), (6, 5, 5));
-    assert_eq!(rows(&zeros(&[7])), (1, 7, 7));
-    assert_eq!(rows(&zeros(&[])), (1, 1, 1));
-    assert_eq!(rows(&zeros(&[4, 1])), (4, 1, 1));
-    assert_eq!(rows(&zeros(&[2, 3, 8]).narrow(2, 1, 5)), (6, 5, 8));
-    assert_eq!(rows(&zeros(&[6, 8]).slice(0, 0, 6, 2)), (3, 8, 16));
-    assert_eq!(rows(&zeros(&[4, 8]).narrow(1, 3, 1)), (4, 1, 8));
-    assert_eq!(rows(&zeros(&[1, 8]).expand([3, 8], false)), (3, 8, 0));
-    // The stride of a dimension of one index says nothing.
-    assert_eq!(rows(&zeros(&[3, 1, 2]).as_strided([3, 1, 2], [2, 99, 1], 0)), (3, 2, 2));
-    assert_eq!(rows(&zeros(&[1, 5]).as_strided([1, 5], [99, 1], 0)), (1, 5, 5));
-    assert_eq!(rows(&zeros(&[0, 5])), (0, 5, 5));
-    assert_eq!(rows(&zeros(&[5, 0]).tr()), (0, 5, 5));
-}
-
-#[test]
-fn other_layouts_are_refused_by_name() {
-    for (tensor, layout) in [
-        (zeros(&[4, 6]).tr(), "x is [6, 4] with strides [1, 6], but the kernel takes rows one"),
-        (zeros(&[4, 6]).slice(1, 0, 6, 2), "x is [4, 3] with strides [6, 2]"),
-        (zeros(&[2, 3, 8]).narrow(1, 0, 2), "x is [2, 2, 8] with strides [24, 8, 1]"),
-        (zeros(&[2, 3, 8]).transpose(0, 1), "x is [3, 2, 8] with strides [8, 24, 1]"),
-    ] {
-        let text = Rows::of("x", &tensor).unwrap_err().to_string();
-        assert!(text.contains(layout), "{text}");
-    }
 }
 
 #[test]
@@ -115,7 +80,7 @@ fn constants_are_those_of_the_sources() {
     for (source, constants) in [
         (pointwise::SOURCE, &["kThreads = 256", "kUnroll = 2", "kMostThreads = 512"] as &[&str]),
         (losses::SOURCE, &["kThreads = 256", "kUnroll = 4"]),
-        (traffic::SOURCE, &["kThreads = 256", "kUnroll = 4"]),
+        (pass_through::SOURCE, &["kThreads = 256", "kUnroll = 4"]),
         (normalization::SOURCE, &["kKept = 32"]),
         (softmax::SOURCE, &["kKept = 32"]),
     ] {

@@ -2,9 +2,10 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::operator::{Kernels, Launch, Place, Rows, blocks, grid, is_aligned, operand};
+use super::operator::{Kernels, Launch, Place, blocks, grid, is_aligned, operand};
 use super::{Argument, Source, source};
 use crate::overlap::refuse_overlap;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 /// The kernels' source.

@@ -6,8 +6,8 @@ use tch::Device;
 use super::compile::compile;
 use super::operator::Place;
 use super::{
-    Capability, Source, gemlite, libraries, losses, normalization, pointwise, samples, softmax,
-    traffic,
+    Capability, Source, gemlite, libraries, losses, normalization, pass_through, pointwise,
+    samples, softmax,
 };
 use native::refusal::Refusal;
 
@@ -23,7 +23,7 @@ fn sources() -> [(Source<'static>, Vec<String>); 6] {
         (normalization::SOURCE, normalization::Norm::ALL.into_iter().flat_map(of_norm).collect()),
         (pointwise::SOURCE, pointwise::Operation::ALL.into_iter().flat_map(of_pointwise).collect()),
         (softmax::SOURCE, places.iter().flat_map(|it| softmax::entries(*it)).collect()),
-        (traffic::SOURCE, traffic::entries().to_vec()),
+        (pass_through::SOURCE, pass_through::entries().to_vec()),
     ]
 }
 
@@ -90,6 +90,7 @@ fn frames(cubin: &[u8]) -> Vec<(usize, usize)> {
 }
 
 #[test]
+#[ignore = "long: half a minute of compilations for three generations of GPUs"]
 fn every_source_compiles_to_its_entry_functions() {
     if !has_compiler() {
         return;

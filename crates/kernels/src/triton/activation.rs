@@ -4,11 +4,12 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::compile::{Specification, Type};
 use super::kernel::{Forms, Kernel, Launch, check_kind};
-use super::rows::{Operands, Rows};
+use super::operands::Operands;
 use super::tile::Tile;
-use super::{blocks, check_columns, constants, rows_of};
+use super::{blocks, check_columns, constants, flat, rows_of};
 use crate::cuda::Argument;
 use crate::overlap::refuse_overlap;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 const FILE: &str = "activation.py";
@@ -112,7 +113,7 @@ impl ActivationForm {
 
     pub fn launch(&self, x: &Tensor, out: &mut Tensor) -> Result<Launch, TchError> {
         self.operands.check(&[x], out)?;
-        let Rows { rows, columns, stride } = Rows::of(x)?.flat();
+        let Rows { count: rows, dim: columns, stride } = flat(Rows::of("x", x)?);
         let blocks = blocks(columns, Tile::FLAT.block)?;
         Ok(Launch {
             programs: rows * i64::from(blocks),
@@ -203,7 +204,7 @@ impl BiasGeluForm {
     pub fn launch(&self, x: &Tensor, out: &mut Tensor) -> Result<Launch, TchError> {
         self.operands.check(&[x], out)?;
         refuse_overlap(out, [&self.bias])?;
-        let Rows { rows, stride, .. } = rows_of(x, self.columns)?;
+        let Rows { count: rows, stride, .. } = rows_of(x, self.columns)?;
         let tiles = i64::from(blocks(rows, self.tile.rows)?);
         Ok(Launch {
             programs: tiles * i64::from(blocks(self.columns, self.tile.block)?),

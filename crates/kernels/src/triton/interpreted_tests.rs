@@ -8,8 +8,8 @@ use super::interpreter::{Guarded, Interpreter, interpreter};
 use super::kernel::Launch;
 use super::loss::MseLossForm;
 use super::norm::NormForm;
+use super::operands::Operands;
 use super::python::Python;
-use super::rows::Operands;
 use super::samples::{
     FORMULAS, KINDS, check, double, exact_activation, exact_cross_entropy, exact_gelu, exact_norm,
     hard_rows, limits, noise,

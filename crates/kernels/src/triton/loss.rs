@@ -2,12 +2,13 @@
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::blocks;
 use super::compile::{Constant, Specification, Type};
 use super::kernel::{Forms, Kernel, Launch, check_kind};
-use super::rows::{Operands, Rows};
+use super::operands::Operands;
 use super::tile::Tile;
+use super::{blocks, flat};
 use crate::cuda::Argument;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 const FILE: &str = "loss.py";
@@ -101,11 +102,11 @@ impl MseLossForm {
     ) -> Result<[Launch; 2], TchError> {
         self.operands.check_inputs(&[x, target])?;
         self.operands.check_scalar(&[x, target], out)?;
-        let (mut of_x, mut of_target) = (Rows::of(x)?, Rows::of(target)?);
-        if of_x.flat().rows == of_target.flat().rows {
-            (of_x, of_target) = (of_x.flat(), of_target.flat());
+        let (mut of_x, mut of_target) = (Rows::of("x", x)?, Rows::of("target", target)?);
+        if flat(of_x).count == flat(of_target).count {
+            (of_x, of_target) = (flat(of_x), flat(of_target));
         }
-        let Rows { rows, columns, stride } = of_x;
+        let Rows { count: rows, dim: columns, stride } = of_x;
         let blocks_of_row = blocks(columns, Tile::FLAT.block)?;
         let tiles = blocks(rows * i64::from(blocks_of_row), 1)?;
         let programs = i64::from(tiles).min(PARTS);

@@ -12,7 +12,7 @@
 //! | a kernel, its constants and the GPU → metadata and cubin | `compile.rs`, `compile.py` |
 //! | cubins on disk, cubin → functions | `../cache.rs`, `../cuda/module.rs` |
 //! | launch | `kernel.rs` |
-//! | tensors as rows; what a program works on | `rows.rs`, `tile.rs` |
+//! | tensors as rows; what is demanded of them; what a program works on | `../rows.rs`, `operands.rs`, `tile.rs` |
 //! | the operators | `activation`, `norm`, `softmax`, `loss`: `.py` and `.rs` |
 //!
 //! **Launches.** After the parameters in its source, a kernel takes two more, addresses of scratch
@@ -33,17 +33,17 @@ mod compile;
 mod kernel;
 pub mod loss;
 pub mod norm;
+mod operands;
 mod python;
-mod rows;
 pub mod softmax;
 mod tile;
 
 use compile::Constant;
-use rows::Rows;
 use tch::{TchError, Tensor};
 use tile::Tile;
 
 use crate::cache;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 /// Whether there is what compiles kernels, or compiled ones: asked before anything is made for them.
@@ -69,10 +69,15 @@ fn check_columns(columns: i64) -> Result<(), Refusal> {
     )))
 }
 
+/// The same elements as one row where they follow each other.
+fn flat(rows: Rows) -> Rows {
+    if rows.count > 0 && rows.is_dense() { rows.joined() } else { rows }
+}
+
 /// `x` as rows of so many columns.
 fn rows_of(x: &Tensor, columns: i64) -> Result<Rows, TchError> {
-    let rows = Rows::of(x)?;
-    if rows.columns == columns {
+    let rows = Rows::of("an operand", x)?;
+    if rows.dim == columns {
         return Ok(rows);
     }
     Err(TchError::Shape(format!("{x:?}, but the kernel was compiled for rows of {columns}")))

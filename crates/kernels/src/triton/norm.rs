@@ -4,11 +4,12 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::compile::{Constant, Specification, Type};
 use super::kernel::{Forms, Kernel, Launch, check_kind};
-use super::rows::{Operands, Rows};
+use super::operands::Operands;
 use super::tile::Tile;
 use super::{blocks, check_columns, constants, rows_of};
 use crate::cuda::Argument;
 use crate::overlap::refuse_overlap;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 /// What is added to the variance, and to the mean square.
@@ -213,7 +214,7 @@ impl NormForm {
         refuse_overlap(out, self.vectors())?;
         let rows = inputs.iter().map(|input| rows_of(input, self.columns));
         let rows = rows.collect::<Result<Vec<Rows>, _>>()?;
-        let count = rows.first().map_or(0, |it| it.rows);
+        let count = rows.first().map_or(0, |it| it.count);
         let pointers = inputs.iter().copied().chain(self.vectors()).chain([&*out]);
         let sizes = [count].into_iter().chain(rows.iter().map(|it| it.stride));
         Ok(Launch {

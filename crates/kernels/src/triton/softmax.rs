@@ -5,11 +5,12 @@ use tch::{Device, Kind, TchError, Tensor};
 use super::compile::{Specification, Type};
 use super::kernel::{Forms, Kernel, Launch, check_kind};
 use super::loss::{Mean, PARTS};
-use super::rows::{Operands, Rows};
+use super::operands::Operands;
 use super::tile::Tile;
 use super::{blocks, check_columns, constants, rows_of};
 use crate::cuda::Argument;
 use crate::overlap::refuse_overlap;
+use crate::rows::Rows;
 use native::refusal::Refusal;
 
 const FILE: &str = "softmax.py";
@@ -84,7 +85,7 @@ impl SoftmaxForm {
 
     pub fn launch(&self, x: &Tensor, out: &mut Tensor) -> Result<Launch, TchError> {
         self.operands.check(&[x], out)?;
-        let Rows { rows, stride, .. } = rows_of(x, self.columns)?;
+        let Rows { count: rows, stride, .. } = rows_of(x, self.columns)?;
         Ok(Launch {
             programs: blocks(rows, self.tile.rows)?.into(),
             arguments: vec![
@@ -182,7 +183,7 @@ impl CrossEntropyForm {
         self.operands.check_inputs(&[x])?;
         self.operands.check_scalar(&[x], out)?;
         refuse_overlap(out, [target])?;
-        let Rows { rows, stride, .. } = rows_of(x, self.columns)?;
+        let Rows { count: rows, stride, .. } = rows_of(x, self.columns)?;
         let targets = Operands { kind: Kind::Int64, device: self.operands.device };
         if Operands::of(target)? != targets
             || target.numel() as i64 != rows

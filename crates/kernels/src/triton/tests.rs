@@ -11,7 +11,7 @@ use super::compile::{self, Specification};
 use super::interpreter::triton;
 use super::loss::{MseLoss, MseLossForm};
 use super::norm::{AddLayerNorm, LayerNorm, NormForm, RmsNorm};
-use super::rows::Operands;
+use super::operands::Operands;
 use super::samples::{
     FORMULAS, KINDS, check, double, exact_activation, exact_cross_entropy, exact_gelu, exact_norm,
     noise,
@@ -93,6 +93,7 @@ fn in_parallel<T: Sync>(items: &[T], each: impl Fn(&T) + Sync) {
 }
 
 #[test]
+#[ignore = "long: a minute of compilations for three generations of GPUs"]
 fn every_kernel_compiles() {
     let Some(python) = triton() else { return };
     let mut cases = Vec::new();

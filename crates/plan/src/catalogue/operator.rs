@@ -112,7 +112,6 @@ closed_set! {
     }
 }
 
-/// What there is to know of an implementation.
 struct ImplementationFacts {
     /// The name in results of the comprehensive operator benchmark, or one like it.
     upstream: &'static str,
@@ -186,7 +185,6 @@ impl Implementation {
         self.facts().devices.contains(&device)
     }
 
-    /// Whether a compiler makes siblings of it.
     pub(crate) const fn is_compiled(self) -> bool {
         self.facts().is_compiled
     }

@@ -1,8 +1,7 @@
 //! Configs of `benchmark_mode: calibration`: which limits of the machine, at which sizes.
 
-use super::entry::{Entry, Listed};
+use super::entry::{Entry, Listed, Reading};
 use super::node::{Fields, Node};
-use super::own_keys::Own;
 use crate::catalogue::SizeSet;
 use crate::catalogue::probe::{Probe, ProbeWork};
 use crate::settings::{Settings, Threads};
@@ -13,7 +12,6 @@ use crate::work::Work;
 /// are compared with.
 pub type CalibrationParams = Entry<Probe, u64, Threads>;
 
-/// All of STREAM's probes.
 const STREAM: &str = "stream";
 
 impl Listed for Probe {
@@ -53,21 +51,13 @@ impl Listed for Probe {
         Some(kernels)
     }
 
-    fn sizes(
-        node: &Node<'_>,
-        fields: &Fields<'_>,
-        kernels: Option<&[Self]>,
-    ) -> Option<Vec<(String, u64)>> {
-        let sizes = read_sizes(fields, kernels.map(|probes| probes[0]))?;
-        node.has_room(sizes.len()).then_some(sizes)
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, u64)>> {
+        let sizes = read_sizes(entry.fields, entry.kernels.map(|probes| probes[0]))?;
+        entry.fields.has_room(sizes.len()).then_some(sizes)
     }
 
-    fn listed_ways(
-        _fields: &Fields<'_>,
-        _kernels: Option<&[Self]>,
-        own: &Own,
-    ) -> Option<Option<Vec<Threads>>> {
-        Some(own.threads.clone())
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Threads>>> {
+        Some(entry.own.threads.clone())
     }
 
     fn size_text(self, size: &u64) -> String {

@@ -29,6 +29,14 @@ pub struct Entry<Kernel, Size, Way> {
     pub settings: Settings,
 }
 
+/// An entry whose words have been read.
+pub(crate) struct Reading<'e, K> {
+    pub(super) fields: &'e Fields<'e>,
+    pub(super) own: &'e Own,
+    /// `None` where the words were wrong.
+    pub(super) kernels: Option<&'e [K]>,
+}
+
 pub(crate) type EntryOf<K> = Entry<K, <K as Listed>::Size, <K as Listed>::Way>;
 
 /// A kind of kernel that entries list by words.
@@ -37,7 +45,6 @@ pub(crate) trait Listed: Word {
     /// What distinguishes siblings, beside compilation.
     type Way: Copy;
 
-    /// The key of the entries.
     const KEY: &'static str;
     /// The key of an entry's words.
     const WORDS_KEY: &'static str;
@@ -45,9 +52,7 @@ pub(crate) trait Listed: Word {
     const WHAT: &'static str;
     /// The keys of an entry, besides those of compilation and our own.
     const KEYS: &'static [&'static str];
-    /// Whether there are compiled siblings.
     const IS_COMPILED: bool;
-    /// Whether `threads` is a list.
     const LISTS_THREADS: bool;
 
     /// What to do about an entry without words.
@@ -66,20 +71,10 @@ pub(crate) trait Listed: Word {
         Some(kernels)
     }
 
-    /// The sizes of the entry at `node`. Where the words were wrong, only what is wrong for any kernel
-    /// is an error.
-    fn sizes(
-        node: &Node<'_>,
-        fields: &Fields<'_>,
-        kernels: Option<&[Self]>,
-    ) -> Option<Vec<(String, Self::Size)>>;
+    /// The sizes of the entry. Where the words were wrong, only what is wrong for any kernel is an error.
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, Self::Size)>>;
 
-    /// The ways that are listed.
-    fn listed_ways(
-        fields: &Fields<'_>,
-        kernels: Option<&[Self]>,
-        own: &Own,
-    ) -> Option<Option<Vec<Self::Way>>>;
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Self::Way>>>;
 
     /// Whether the size, which an entry lists for all of its kernels, is one of this.
     fn takes(self, _size: &Self::Size) -> bool {
@@ -91,7 +86,6 @@ pub(crate) trait Listed: Word {
     /// Those of the listed ways that it has, or the usual ones; the baseline comes first.
     fn ways(self, listed: Option<&[Self::Way]>, device: Device) -> Vec<Self::Way>;
 
-    /// Whether the way has compiled siblings.
     fn is_compiled(way: Self::Way) -> bool;
 
     fn work(
@@ -102,13 +96,11 @@ pub(crate) trait Listed: Word {
         device: Device,
     ) -> Work;
 
-    /// How a case of the way is measured.
     fn settings(_way: Self::Way, settings: &Settings) -> Settings {
         settings.clone()
     }
 }
 
-/// Reads the whole document.
 pub(super) fn read<K: Listed>(node: &Node<'_>) -> Option<Vec<EntryOf<K>>> {
     let fields = top(node, &[K::KEY], K::KEY, &keys::<K>())?;
     let mut own = Own::new(K::LISTS_THREADS);
@@ -128,12 +120,13 @@ fn read_entry<K: Listed>(node: &Node<'_>, outer: &Own) -> Option<EntryOf<K>> {
     own_keys::apply(&fields, &mut own);
     // All are read before any error ends this, so that each error is reported.
     let kernels: Option<Vec<K>> = read_words(&fields);
-    let ways = K::listed_ways(&fields, kernels.as_deref(), &own);
+    let entry = Reading { fields: &fields, own: &own, kernels: kernels.as_deref() };
+    let ways = K::listed_ways(&entry);
     let compile = if K::IS_COMPILED { compile_key::read(&fields) } else { Some(Vec::new()) };
     let dtypes = fields.dtypes("dtypes");
     let devices = fields.words("devices");
     let name = fields.read("name", Node::string);
-    let sizes = K::sizes(node, &fields, kernels.as_deref());
+    let sizes = K::sizes(&entry);
     Some(Entry {
         name,
         kernels: kernels?,
@@ -172,9 +165,8 @@ fn read_word<K: Listed>(node: &Node<'_>) -> Option<Vec<K>> {
 
 /// The words under `key`; one that none of the kernels has is a mistake.
 pub(super) fn read_ways<K: Listed, W: Word>(
-    fields: &Fields<'_>,
+    &Reading { fields, kernels, .. }: &Reading<'_, K>,
     (key, what): (&str, &str),
-    kernels: Option<&[K]>,
     ways: impl Fn(K) -> &'static [W],
 ) -> Option<Option<Vec<W>>> {
     let listed = fields.words(key)?;

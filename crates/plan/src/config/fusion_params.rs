@@ -1,8 +1,7 @@
 //! Configs of `benchmark_mode: fusion`: which patterns, how large, and which ways to run them.
 
-use super::entry::{self, Entry, Listed};
+use super::entry::{self, Entry, Listed, Reading};
 use super::node::{Fields, Node, without_repetition};
-use super::own_keys::Own;
 use crate::catalogue::SizeSet;
 use crate::catalogue::fusion::{
     self, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
@@ -13,7 +12,6 @@ use crate::work::Work;
 /// One entry of `fusion_params`. Each size goes with the patterns of its family.
 pub type FusionParams = Entry<Pattern, FusionShape, FusionVariant>;
 
-/// All patterns.
 const ALL: &str = "all";
 
 /// Largest dimension, as of a model's shape.
@@ -70,11 +68,8 @@ impl Listed for Pattern {
         Some(kernels)
     }
 
-    fn sizes(
-        node: &Node<'_>,
-        fields: &Fields<'_>,
-        kernels: Option<&[Self]>,
-    ) -> Option<Vec<(String, FusionShape)>> {
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, FusionShape)>> {
+        let &Reading { fields, kernels, .. } = entry;
         let memory_formats = fields.words("memory_formats");
         let heads = fields.items("heads", |node| node.integer(1..=LARGEST));
         let causal = fields.items("causal", Node::boolean);
@@ -84,15 +79,11 @@ impl Listed for Pattern {
             heads: heads?.unwrap_or_else(|| vec![1]),
             causal: causal?.unwrap_or_else(|| vec![false]),
         };
-        axes.spread_all(node, sizes?)
+        axes.spread_all(fields, sizes?)
     }
 
-    fn listed_ways(
-        fields: &Fields<'_>,
-        kernels: Option<&[Self]>,
-        _own: &Own,
-    ) -> Option<Option<Vec<FusionVariant>>> {
-        entry::read_ways(fields, ("variants", "variant"), kernels, Self::variants)
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<FusionVariant>>> {
+        entry::read_ways(entry, ("variants", "variant"), Self::variants)
     }
 
     fn takes(self, size: &FusionShape) -> bool {
@@ -139,7 +130,7 @@ impl Axes {
     /// All of `sizes`, with the names of their sets; `None` where they are too many.
     fn spread_all(
         &self,
-        node: &Node<'_>,
+        fields: &Fields<'_>,
         sizes: Vec<(String, FusionShape)>,
     ) -> Option<Vec<(String, FusionShape)>> {
         let count = |(_, size): &(String, FusionShape)| match size {
@@ -147,7 +138,7 @@ impl Axes {
             FusionShape::Conv { .. } => self.memory_formats.len(),
             FusionShape::Attention { .. } => self.heads.len().saturating_mul(self.causal.len()),
         };
-        if !node.has_room(sizes.iter().map(count).fold(0, usize::saturating_add)) {
+        if !fields.has_room(sizes.iter().map(count).fold(0, usize::saturating_add)) {
             return None;
         }
         let spread = |(name, size): (String, FusionShape)| {
@@ -216,7 +207,6 @@ fn read_sizes(
     Some(sizes)
 }
 
-/// The dimensions of a size.
 fn read_numbers(node: &Node<'_>) -> Option<Vec<u64>> {
     if !node.is_list() {
         let example = "each size in brackets, e.g. `[[64, 64, 64], [128, 128, 128]]`";

@@ -47,7 +47,6 @@ pub struct ModelParams {
     pub settings: Settings,
 }
 
-/// The key of the entries.
 pub(super) const KEY: &str = "model_params";
 
 const TOP_KEYS: &[&str] = &[
@@ -87,7 +86,6 @@ impl Siblings {
     }
 }
 
-/// Reads the whole document.
 pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<ModelSuite> {
     let keys = [TOP_KEYS, SIBLING_KEYS, TRAINING_KEYS].concat();
     let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;

@@ -1,8 +1,7 @@
 //! Configs of `benchmark_mode: operators`: which operators, how large, and who computes them.
 
-use super::entry::{self, Entry, Listed};
-use super::node::{Fields, Node, without_repetition};
-use super::own_keys::Own;
+use super::entry::{self, Entry, Listed, Reading};
+use super::node::{Fields, without_repetition};
 use crate::catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork};
 use crate::words::{CompileMode, Device};
 use crate::work::Work;
@@ -10,7 +9,6 @@ use crate::work::Work;
 /// One entry of `operator_params`. A size is that of x, with the most elements that x may have.
 pub type OperatorParams = Entry<Operator, (OperatorShape, u64), Implementation>;
 
-/// All operators.
 const ALL: &str = "all";
 
 /// Largest dimension, as of a model's shape.
@@ -66,11 +64,8 @@ impl Listed for Operator {
     }
 
     /// Every batch size with every sequence length and every dimension, which changes fastest.
-    fn sizes(
-        node: &Node<'_>,
-        fields: &Fields<'_>,
-        _kernels: Option<&[Self]>,
-    ) -> Option<Vec<(String, Self::Size)>> {
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, Self::Size)>> {
+        let fields = entry.fields;
         let batch_sizes = read_dimensions(fields, "batch_sizes", BATCH_SIZES);
         let sequence_lengths = read_dimensions(fields, "sequence_lengths", SEQUENCE_LENGTHS);
         let dimensions = read_dimensions(fields, "tensor_dimensions", TENSOR_DIMENSIONS);
@@ -81,7 +76,7 @@ impl Listed for Operator {
         let (batch_sizes, sequence_lengths) = (batch_sizes?, sequence_lengths?);
         let (dimensions, max_elements) = (dimensions?, max_elements?);
         let lengths = [batch_sizes.len(), sequence_lengths.len(), dimensions.len()];
-        if !node.has_room(lengths.into_iter().fold(1, usize::saturating_mul)) {
+        if !fields.has_room(lengths.into_iter().fold(1, usize::saturating_mul)) {
             return None;
         }
         let mut sizes = Vec::new();
@@ -96,13 +91,8 @@ impl Listed for Operator {
         Some(sizes)
     }
 
-    fn listed_ways(
-        fields: &Fields<'_>,
-        kernels: Option<&[Self]>,
-        _own: &Own,
-    ) -> Option<Option<Vec<Implementation>>> {
-        let key = ("implementations", "implementation");
-        entry::read_ways(fields, key, kernels, Self::implementations)
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Implementation>>> {
+        entry::read_ways(entry, ("implementations", "implementation"), Self::implementations)
     }
 
     fn size_text(self, (size, _): &Self::Size) -> String {

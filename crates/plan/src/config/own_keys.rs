@@ -8,7 +8,6 @@ use crate::settings::{
     ALL_THREADS, EnergyPass, LatencyPass, Sampling, Settings, Threads, Tolerance,
 };
 
-/// Their names.
 pub(super) const OWN_KEYS: &[&str] = &[
     "sampling",
     "latency",
@@ -23,17 +22,14 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "analysis",
 ];
 
-/// What they say.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Own {
-    /// How cases are measured.
     pub(super) settings: Settings,
     /// `threads` where it is a list: which cases there are, and so no setting of any.
     pub(super) threads: Option<Vec<Threads>>,
 }
 
 impl Own {
-    /// The defaults.
     pub(super) fn new(lists_threads: bool) -> Self {
         let settings = Settings::default();
         Self { threads: lists_threads.then(|| vec![settings.threads]), settings }
@@ -102,7 +98,6 @@ pub(super) fn read_seed(node: &Node<'_>) -> Option<i64> {
 /// More than any machine has.
 const MOST_THREADS: u64 = 4096;
 
-/// A number, or `all`.
 fn read_threads(node: &Node<'_>) -> Option<Threads> {
     if node.as_text() == Some(ALL_THREADS) {
         return Some(Threads::All);

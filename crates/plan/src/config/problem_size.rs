@@ -75,7 +75,6 @@ fn refuse_clash(node: &Node<'_>, kernel: &Kernel, sizes: &[ProblemSize]) {
     }
 }
 
-/// The key.
 pub(super) const KEY: &str = "problem_size";
 
 /// A derived `Default` is all zeros, which measure nothing.
@@ -90,7 +89,6 @@ pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k st
     names.filter(|name| !given.contains_key(*name)).collect()
 }
 
-/// Says that these fields have no value.
 pub(super) fn no_value(kernel: &Kernel, missing: &[&str]) -> String {
     let (fields, file) = (missing.join("`, `"), &kernel.baseline().file);
     format!("no value for `{fields}` of `ProblemSize` in {file}, which has no `Default`")

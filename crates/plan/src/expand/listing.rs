@@ -38,7 +38,6 @@ pub(super) struct Place<'a, L: Listing + ?Sized> {
 
 /// What an entry knows of a case.
 pub(super) struct Draft {
-    /// The entry's name, if it has one.
     pub(super) name: Option<String>,
     /// What the case's id says of the kernel.
     pub(super) workload: String,
@@ -51,7 +50,6 @@ pub(super) struct Draft {
     pub(super) config_hash: String,
 }
 
-/// An entry of one kind or another.
 pub(super) trait Expand {
     /// The cases, equal ones included, without making any.
     fn count(&self) -> usize;

@@ -190,7 +190,6 @@ impl Expansion {
     }
 }
 
-/// Adds what is not there yet.
 fn append(names: &mut Vec<String>, more: Vec<String>) {
     for name in more {
         if !names.contains(&name) {

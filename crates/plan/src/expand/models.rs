@@ -11,7 +11,6 @@ use crate::variant::Variant;
 use crate::words::{Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
 use crate::work::{ModelWork, Work};
 
-/// An entry of `model_params` with its variants.
 pub(super) struct Models<'a> {
     params: &'a ModelParams,
     variants: Vec<Variant>,

@@ -126,7 +126,6 @@ fn size(index: usize, kernel: &Kernel) -> String {
     text + "    ]);\n    Ok((size, shown))\n}\n\n"
 }
 
-/// The function that builds a file's kernel.
 fn build(index: usize, place: usize, file: &KernelFile) -> String {
     let module = format!("kernel_{index}::{}", name(place));
     let (mut body, is_generic) = match &file.form {

@@ -11,13 +11,11 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 /// A kernel whose files fit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Kernel {
-    /// Its name.
     pub(crate) name: String,
     /// Its files, the baseline first.
     pub(crate) files: Vec<KernelFile>,
     /// What the baseline declares, and all files solve.
     pub(crate) size: ProblemSize,
-    /// Hash of everything that it is made of.
     pub(crate) hash: String,
 }
 
@@ -28,9 +26,7 @@ pub(crate) struct KernelFile {
     pub(crate) implementation: String,
     /// Its path inside its package, as in `KernelWork.file`.
     pub(crate) file: String,
-    /// Its path.
     pub(crate) path: PathBuf,
-    /// What is measured of it.
     pub(crate) form: Form,
 }
 
@@ -91,12 +87,10 @@ impl Kernel {
         sorted(self) == sorted(other)
     }
 
-    /// The fields of the problem size.
     pub(crate) fn fields(&self) -> &[Field] {
         &self.size.fields
     }
 
-    /// An error at the problem size.
     pub(crate) fn size_error(&self, message: String, remedy: &str) -> Diagnostic {
         let (line, column) = self.size.at;
         let error = Diagnostic::whole_file(&self.baseline().path, message, remedy);

@@ -18,18 +18,15 @@ const RUN: &str = "run_benchmark";
 /// Longest array that serde reads.
 const LONGEST: usize = 32;
 
-/// A file of Rust.
 pub(crate) struct Source {
     path: PathBuf,
     syntax: syn::File,
 }
 
-/// What is measured of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Form {
     /// `impl Kernel for …`
     Implementation {
-        /// The type's name.
         ident: String,
         /// Whether there is one type for each precision.
         is_generic: bool,
@@ -67,7 +64,6 @@ pub(crate) struct ProblemSize {
     pub(crate) fields: Vec<Field>,
     /// Whether a problem size can be made of nothing.
     pub(crate) has_default: bool,
-    /// Line and column.
     pub(crate) at: (usize, usize),
 }
 
@@ -127,7 +123,6 @@ impl Source {
         }
     }
 
-    /// Each implementation of a trait called `Kernel`.
     fn implementations(&self) -> impl Iterator<Item = &syn::ItemImpl> {
         self.syntax.items.iter().filter_map(|item| match item {
             syn::Item::Impl(item) if implements(item, "Kernel") => Some(item),
@@ -253,7 +248,6 @@ fn shown(node: &impl Spanned) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether it implements a trait of this name.
 fn implements(item: &syn::ItemImpl, name: &str) -> bool {
     let last = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
     last.is_some_and(|last| last.ident == name)

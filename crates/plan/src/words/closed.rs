@@ -71,10 +71,8 @@ fn edit_distance(a: &str, b: &str) -> usize {
 pub(crate) trait Word:
     Copy + PartialEq + Display + FromStr<Err = UnknownWord> + 'static
 {
-    /// Every member.
     const EVERY: &'static [Self];
 
-    /// The word as a config spells it.
     fn text(self) -> &'static str;
 }
 

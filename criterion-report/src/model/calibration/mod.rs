@@ -20,7 +20,7 @@ mod spread;
 pub use calibrate::calibrate;
 pub use level::{BEYOND_LAST, Caches, Level};
 pub(super) use memory::{Memory, name as level_name};
-pub use operation::{Operation, OperationKey, Rate};
+pub use operation::{Operation, OperationKey};
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::Products;

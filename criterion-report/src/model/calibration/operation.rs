@@ -5,7 +5,7 @@ use std::fmt;
 
 use plan::{Device, Dtype, Probe};
 
-use crate::model::{Interval, Row, Time};
+use crate::model::{Figure, Interval, Row, Time};
 
 /// What was measured. Two measurements with the same key are of the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,23 +50,11 @@ pub fn dtype_name(dtype: Dtype) -> &'static str {
     name.strip_prefix("torch.").unwrap_or(name)
 }
 
-/// Something per second, at the median time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rate {
-    /// 10⁹ per second.
-    pub value: f64,
-    /// At the bounds of the median's interval; absent in quick mode.
-    pub interval: Option<Interval>,
-}
-
-impl Rate {
-    /// So many, done in that time.
-    fn of(count: u64, time: &Time) -> Self {
-        let count = count as f64;
-        let interval =
-            time.interval.map(|it| Interval { low: count / it.high, high: count / it.low });
-        Self { value: count / time.median_ns, interval }
-    }
+/// So many per time, 10⁹ per second at the median; the interval is at the bounds of the median's.
+fn rate(count: u64, time: &Time) -> Figure {
+    let count = count as f64;
+    let interval = time.interval.map(|it| Interval { low: count / it.high, high: count / it.low });
+    Figure { value: count / time.median_ns, interval }
 }
 
 /// A measurement of an operation.
@@ -122,13 +110,13 @@ impl<'a> Operation<'a> {
     }
 
     /// 10⁹ floating-point operations per second.
-    pub fn gflops(&self) -> Rate {
-        Rate::of(self.flops, &self.time)
+    pub fn gflops(&self) -> Figure {
+        rate(self.flops, &self.time)
     }
 
     /// 10⁹ bytes per second.
-    pub fn gbps(&self) -> Rate {
-        Rate::of(self.bytes, &self.time)
+    pub fn gbps(&self) -> Figure {
+        rate(self.bytes, &self.time)
     }
 
     /// Floating-point operations per byte.

@@ -22,23 +22,6 @@ pub struct Products {
     pub efficiency: Option<Spread>,
 }
 
-impl Products {
-    /// Efficiency of the best.
-    pub fn best(&self) -> Option<f64> {
-        self.efficiency.map(|it| it.best)
-    }
-
-    /// Mean efficiency.
-    pub fn mean(&self) -> Option<f64> {
-        self.efficiency.map(|it| it.mean)
-    }
-
-    /// Efficiency of the worst.
-    pub fn worst(&self) -> Option<f64> {
-        self.efficiency.map(|it| it.worst)
-    }
-}
-
 impl Profile {
     /// Reads a file of ours or of upstream.
     pub fn load(path: &Path) -> Result<Self, FileError> {
@@ -144,8 +127,9 @@ impl Profile {
         let sources = self.peak_source.as_ref();
         let gflops = sources.and_then(|sources| sources.gflops.as_ref());
         let bandwidth = sources.and_then(|sources| sources.bandwidth.as_ref());
+        let best = self.products().efficiency.map(|it| it.best);
         let mut overshoots = Vec::new();
-        overshoots.extend(above("the best product", self.products().best(), gflops));
+        overshoots.extend(above("the best product", best, gflops));
         overshoots.extend(above("memory", self.bandwidth_efficiency, bandwidth));
         overshoots
     }

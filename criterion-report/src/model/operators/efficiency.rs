@@ -14,8 +14,7 @@ use std::fmt;
 use plan::{Implementation, Outcome};
 
 use super::bandwidth::{Bandwidths, Ceiling};
-use super::over_aten::over_aten;
-use super::siblings::Siblings;
+use super::siblings::{Siblings, over_aten};
 use crate::model::place::Place;
 use crate::model::row::Row;
 use crate::model::time::Interval;

@@ -2,7 +2,6 @@
 
 mod bandwidth;
 mod efficiency;
-mod over_aten;
 mod result;
 mod siblings;
 mod standing;

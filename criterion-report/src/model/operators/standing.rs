@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use plan::{Implementation, Outcome};
 use statistics::Ratio;
 
-use super::over_aten::{ONE, over_aten};
-use super::siblings::implementation_of;
+use super::siblings::{ONE, implementation_of, over_aten};
 use crate::model::row::Row;
 use crate::model::time::Interval;
 

@@ -124,13 +124,6 @@ impl<'a> Circumstance<'a> {
     }
 }
 
-impl Serialize for Report {
-    /// Its cases.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.concerned().map(|entry| Case::of(&entry, self)))
-    }
-}
-
 /// One case: what was read of it, then what follows.
 #[derive(serde::Serialize)]
 pub struct Case<'a> {

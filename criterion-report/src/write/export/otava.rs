@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::figures;
 use crate::model::{Better, Entry, Field, Report, file};
-use crate::write::Notes;
+use crate::write::{Notes, in_order};
 use crate::{output, units};
 
 /// What `export otava` can be told.
@@ -27,23 +27,17 @@ pub struct Options {
 const ATTRIBUTES: [&str; 4] = ["time", "commit", "branch", "run"];
 
 #[derive(Serialize)]
-struct Config {
-    tests: BTreeMap<String, Test>,
+struct Config<'a> {
+    tests: BTreeMap<&'a str, Test<'a>>,
 }
 
+/// A test but for its metrics, which stand behind the rest.
 #[derive(Serialize)]
-struct Test {
+struct Test<'a> {
     r#type: &'static str,
-    file: PathBuf,
+    file: &'a Path,
     time_column: &'static str,
-    attributes: &'static [&'static str],
-    metrics: BTreeMap<String, Metric>,
-}
-
-#[derive(Serialize)]
-struct Metric {
-    column: String,
-    direction: i8,
+    attributes: [&'static str; 3],
 }
 
 /// The rows of a case, each as long as the heading.
@@ -134,32 +128,81 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<
     let mut gaps = Gaps::default();
     let mut known = 0;
     let _alone = alone(&options.history)?;
-    for entry in report.entries() {
-        let values: Vec<_> = figures(&entry).map(|it| (it.field.name, it.value)).collect();
-        if values.is_empty() {
-            continue;
-        }
-        let path = file(&entry, &options.history);
-        let mut history = History::read(&path)?;
-        if history.add(attributes(&entry), &values) {
-            let folder = path.parent().expect("a file in the folder of histories");
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            history.write(&path)?;
-        } else {
-            known += 1;
-        }
-        let (full, lacking) = history.metrics();
-        gaps.add(lacking, &path);
-        if !full.is_empty() {
-            tests.insert(entry.row.full_id().to_owned(), test(path, full));
-        }
-    }
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    in_order(
+        &entries,
+        |entry| Added::of(entry, &options.history),
+        |added| {
+            let Some(Added { full_id, path, lacking, test, is_new }) = added else { return Ok(()) };
+            known += usize::from(!is_new);
+            gaps.add(lacking, &path);
+            tests.extend(test.map(|test| (full_id, test)));
+            Ok(())
+        },
+    )?;
     notes.extend(gaps.notes());
     if known > 0 {
         notes.push(format!("{} in the histories already", units::count(known, "measurement")));
     }
-    out.write_all(serde_yaml::to_string(&Config { tests })?.as_bytes())?;
+    out.write_all(if tests.is_empty() { "tests: {}\n" } else { TESTS }.as_bytes())?;
+    tests.values().try_for_each(|test| out.write_all(test.as_bytes()))?;
     Ok(notes)
+}
+
+/// A case whose history holds its values now.
+struct Added {
+    full_id: String,
+    path: PathBuf,
+    /// Measures that some row of the history lacks.
+    lacking: Vec<&'static Field>,
+    /// The lines of its test; none where every measure is lacking.
+    test: Option<String>,
+    /// Whether its values were not there before.
+    is_new: bool,
+}
+
+impl Added {
+    /// Adds the values of a case to its history; none where it has no values.
+    fn of(entry: &Entry<'_>, histories: &Path) -> Result<Option<Self>> {
+        let values: Vec<_> = figures(entry).map(|it| (it.field.name, it.value)).collect();
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let path = file(entry, histories);
+        let mut history = History::read(&path)?;
+        let is_new = history.add(attributes(entry), &values);
+        if is_new {
+            let folder = path.parent().expect("a file in the folder of histories");
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            history.write(&path)?;
+        }
+        let (full, lacking) = history.metrics();
+        let full_id = entry.row.full_id().to_owned();
+        let test = (!full.is_empty()).then(|| test(&full_id, &path, full)).transpose()?;
+        Ok(Some(Self { full_id, path, lacking, test, is_new }))
+    }
+}
+
+/// The first line of the configuration.
+const TESTS: &str = "tests:\n";
+
+/// A test as it stands below [`TESTS`].
+fn test(full_id: &str, file: &Path, mut measures: Vec<&Field>) -> Result<String> {
+    let [time_column, attributes @ ..] = ATTRIBUTES;
+    let test = Test { r#type: "csv", file, time_column, attributes };
+    let text = serde_yaml::to_string(&Config { tests: BTreeMap::from([(full_id, test)]) })?;
+    let mut text = text.strip_prefix(TESTS).expect("the only key").to_owned();
+    text.push_str("    metrics:\n");
+    measures.sort_unstable_by_key(|measure| measure.name);
+    measures.dedup_by_key(|measure| measure.name);
+    for Field { name, better, .. } in measures {
+        // Our own words need no quotes, and there are a dozen of them in each test.
+        let direction = if *better == Some(Better::Bigger) { 1 } else { -1 };
+        text.push_str(&format!(
+            "      {name}:\n        column: {name}\n        direction: {direction}\n"
+        ));
+    }
+    Ok(text)
 }
 
 /// Lets one export at a time read and write the histories of a folder: of two at once each would
@@ -218,20 +261,6 @@ fn attributes(entry: &Entry<'_>) -> [String; 4] {
         environment.git_branch.clone().unwrap_or_else(|| "none".to_owned()),
         record.run_id.clone(),
     ]
-}
-
-fn test(file: PathBuf, measures: Vec<&'static Field>) -> Test {
-    let metrics = measures.into_iter().map(|measure| {
-        let direction = if measure.better == Some(Better::Bigger) { 1 } else { -1 };
-        (measure.name.to_owned(), Metric { column: measure.name.to_owned(), direction })
-    });
-    Test {
-        r#type: "csv",
-        file,
-        time_column: ATTRIBUTES[0],
-        attributes: &["commit", "branch", "run"],
-        metrics: metrics.collect(),
-    }
 }
 
 #[cfg(test)]

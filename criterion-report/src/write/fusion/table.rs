@@ -10,10 +10,10 @@ use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::show::group::level;
 use crate::write::table::{Align, Cell, Line, Paint, wrap};
 use crate::write::verdict;
-use crate::write::view::{Column, Layout, Room, Table};
+use crate::write::view::{Heading, Layout, Room, Table};
 
 /// Where columns have a second line, the first says how its numbers came about.
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Heading; 10] = [
     ("", "", "", Align::Left),
     ("time", "", "", Align::Right),
     ("speed-up", "", "", Align::Left),

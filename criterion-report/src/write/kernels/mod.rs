@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use crate::model::Report;
 use crate::model::kernels::{Changes, KernelResult, SUMMARY, Trend, manifest};
 
+pub use markdown::numbers;
 pub use summary::{kernels, outcomes, timestamp};
 
 /// Everything that the files are made of.

@@ -8,9 +8,9 @@ use crate::write::failures;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
 use crate::write::table::{Align, Cell, Line, Paint};
-use crate::write::view::{Column, Layout, Room, Table};
+use crate::write::view::{Heading, Layout, Room, Table};
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Heading; 11] = [
     ("", "", "", Align::Left),
     ("time", "", "", Align::Right),
     ("", "", "interval of time", Align::Left),

@@ -1,4 +1,4 @@
-//! `stream`: the operator's own traffic and nothing computed. Each of its examples is read once; unless
+//! `stream`: the operator's pass-through limit, which is its own traffic with nothing computed. Each of its examples is read once; unless
 //! it is a loss, as many bytes as x has are written. w and b, which stay in the first cache, are
 //! left out. Of a loss a CPU leaves what shows that all was read: a number, as the loss is one.
 
@@ -10,8 +10,8 @@ use crate::inputs::Inputs;
 use crate::kernel::{Site, Step};
 use crate::refusal::Refusal;
 use kernels::cpu::vector::Names;
-use kernels::cpu::{Capability, traffic};
-use kernels::cuda::traffic::{Pass, Traffic};
+use kernels::cpu::{Capability, pass_through};
+use kernels::cuda::pass_through::{Pass, PassThrough};
 
 /// The pass over these examples.
 pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
@@ -30,20 +30,20 @@ pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, R
 fn cpu(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
     let names = |names: Names| names.of(Capability::best());
     if site.work.operator.is_loss() {
-        return Ok(Step::new(names(traffic::READ), move || match &other {
+        return Ok(Step::new(names(pass_through::READ), move || match &other {
             Some(other) if is_apart(&x, other) => {
-                let folded = [traffic::read(&[&x])?, traffic::read(&[other])?];
+                let folded = [pass_through::read(&[&x])?, pass_through::read(&[other])?];
                 Tensor::f_from_slice(&folded.map(u64::cast_signed))
             }
-            Some(other) => Tensor::f_from_slice(&[traffic::read(&[&x, other])?.cast_signed()]),
-            None => Tensor::f_from_slice(&[traffic::read(&[&x])?.cast_signed()]),
+            Some(other) => Tensor::f_from_slice(&[pass_through::read(&[&x, other])?.cast_signed()]),
+            None => Tensor::f_from_slice(&[pass_through::read(&[&x])?.cast_signed()]),
         }));
     }
     Ok(match other {
-        None => filling_like(x, names(traffic::COPY), traffic::copy),
-        Some(other) => {
-            filling_like(x, names(traffic::MERGE), move |x, out| traffic::merge(x, &other, out))
-        }
+        None => filling_like(x, names(pass_through::COPY), pass_through::copy),
+        Some(other) => filling_like(x, names(pass_through::MERGE), move |x, out| {
+            pass_through::merge(x, &other, out)
+        }),
     })
 }
 
@@ -53,24 +53,24 @@ fn is_apart(x: &Tensor, other: &Tensor) -> bool {
 }
 
 fn cuda(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
-    let traffic = Traffic::load(site.cuda()?)?;
+    let limit = PassThrough::load(site.cuda()?)?;
     if site.work.operator.is_loss() {
-        let names = traffic.kernels(&Pass::Read { x: &x, other: other.as_ref() })?;
+        let names = limit.kernels(&Pass::Read { x: &x, other: other.as_ref() })?;
         let done = unwritten_loss(&x)?.f_zeros_like()?;
         return Ok(Step::new(names, move || {
-            traffic.read(&x, other.as_ref())?;
+            limit.read(&x, other.as_ref())?;
             Ok::<_, TchError>(done.shallow_clone())
         }));
     }
     let out = unwritten_like(&x)?;
     Ok(match other {
         None => {
-            let names = traffic.kernels(&Pass::Copy { x: &x, out: &out })?;
-            filling_like(x, names, move |x, out| traffic.copy(x, out))
+            let names = limit.kernels(&Pass::Copy { x: &x, out: &out })?;
+            filling_like(x, names, move |x, out| limit.copy(x, out))
         }
         Some(other) => {
-            let names = traffic.kernels(&Pass::Merge { x: &x, other: &other, out: &out })?;
-            filling_like(x, names, move |x, out| traffic.merge(x, &other, out))
+            let names = limit.kernels(&Pass::Merge { x: &x, other: &other, out: &out })?;
+            filling_like(x, names, move |x, out| limit.merge(x, &other, out))
         }
     })
 }

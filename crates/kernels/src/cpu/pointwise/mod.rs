@@ -11,21 +11,21 @@
 
 mod function;
 mod pass;
-mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Kind, TchError, Tensor};
 
+use super::memory::expect;
 use super::vector::Element;
 use super::{Capability, parallel};
 use crate::overlap::refuse_overlap;
+use crate::rows::Rows;
 use function::{BiasGelu, Function, Gelu, GeluTanh, Silu};
 use pass::{Operands, Pass};
-use rows::Rows;
 
 /// Elements below which a row with a bias is short: several of them are taken as one, the bias
 /// repeated.
@@ -93,31 +93,30 @@ fn run_on<F: Function, E: Element>(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     let (mut x_rows, mut out_rows) = rows(x, out)?;
-    let elements = out_rows.count * out_rows.width;
+    let elements = out_rows.values() as usize;
     if let Some(bias) = bias {
-        expect("bias", bias, x.f_kind()?, &[x_rows.width as i64])?;
+        expect("bias", bias, x.f_kind()?, &[x_rows.dim])?;
         Rows::of("bias", bias)?;
         refuse_overlap(out, [bias])?;
     }
     if elements == 0 {
         return Ok(());
     }
-    let whole = Rows::merged(x_rows, out_rows);
-    let is_dense = (whole.0.count, whole.1.count) == (1, 1);
+    let is_dense = x_rows.is_dense() && out_rows.is_dense();
     let repeated = bias.filter(|_| is_dense).and_then(repeated::<E>);
     (x_rows, out_rows) = match (&repeated, bias) {
-        (Some(row), _) => (Rows::one(row.len()), Rows::one(row.len())),
-        (None, Some(_)) => (x_rows, out_rows),
-        (None, None) => whole,
+        (Some(row), _) => [Rows::one(row.len() as i64); 2].into(),
+        (None, None) if is_dense => (x_rows.joined(), out_rows.joined()),
+        _ => (x_rows, out_rows),
     };
     let own = bias.map_or(std::ptr::null(), |it| it.data_ptr().cast_const().cast::<E>());
     let operands = Operands::<E> {
         x: x.data_ptr().cast(),
-        x_stride: x_rows.stride,
+        x_stride: x_rows.stride as usize,
         bias: repeated.as_ref().map_or(own, |row| row.as_ptr()),
         out: out.data_ptr().cast(),
-        out_stride: out_rows.stride,
-        width: out_rows.width,
+        out_stride: out_rows.stride as usize,
+        width: out_rows.dim as usize,
     };
     let step = parallel::share(elements, parallel::threads()).next_multiple_of(LINE);
     parallel::for_each_part(elements, step, |part| {
@@ -145,26 +144,10 @@ fn repeated<E: Element>(bias: &Tensor) -> Option<Vec<E>> {
 fn rows(x: &Tensor, out: &Tensor) -> Result<(Rows, Rows), TchError> {
     expect("x", x, x.f_kind()?, &x.size())?;
     expect("out", out, x.f_kind()?, &x.size())?;
-    let (x_rows, out_rows) = (Rows::of("x", x)?, Rows::of("out", out)?);
-    if out_rows.count > 1 && out_rows.stride < out_rows.width {
-        return Err(TchError::Shape(format!(
-            "the rows of out share memory: they are {} elements apart and {} long",
-            out_rows.stride, out_rows.width
-        )));
-    }
+    let (x_rows, out_rows) = (Rows::of("x", x)?, Rows::of_output("out", out)?);
     let in_place = x.data_ptr() == out.data_ptr() && x_rows == out_rows;
     if !in_place {
         refuse_overlap(out, [x])?;
     }
     Ok((x_rows, out_rows))
-}
-
-/// Demands a tensor on the CPU of that dtype and size.
-fn expect(name: &str, tensor: &Tensor, kind: Kind, size: &[i64]) -> Result<(), TchError> {
-    let found = (tensor.device(), tensor.f_kind()?, tensor.size());
-    if (found.0, found.1, found.2.as_slice()) != (Device::Cpu, kind, size) {
-        let needed = (Device::Cpu, kind, size);
-        return Err(TchError::Shape(format!("{name} is {found:?}, where {needed:?} is needed")));
-    }
-    Ok(())
 }

@@ -1,4 +1,5 @@
 use plan::Operator;
+use tch::Device;
 
 use super::*;
 
@@ -183,15 +184,15 @@ fn arguments_that_do_not_fit_are_named() {
         (error(&x.to_kind(Kind::Double), &fresh()), "x is Double, where float32, bfloat16"),
         (error(&x, &fresh().to_kind(Kind::Half)), "out is (Cpu, Half, [4, 16])"),
         (error(&x, &fresh().view([64])), "out is (Cpu, Float, [64])"),
-        (error(&x.view([16, 4]).tr(), &fresh()), "x, of size [4, 16] and strides [1, 4]"),
-        (error(&x, &fresh().view([16, 4]).tr()), "out, of size [4, 16] and strides [1, 4]"),
+        (error(&x.view([16, 4]).tr(), &fresh()), "x is [4, 16] with strides [1, 4]"),
+        (error(&x, &fresh().view([16, 4]).tr()), "out is [4, 16] with strides [1, 4]"),
         (
             error(&x.view([2, 2, 16]).transpose(0, 1), &fresh().view([2, 2, 16])),
-            "rows that are not at one distance",
+            "the kernel takes rows one stride apart",
         ),
         (
             error(&x, &fresh().narrow(0, 0, 1).expand([4, 16], false)),
-            "the rows of out share memory: they are 0 elements apart and 16 long",
+            "the rows of out overlap: they are 0 values apart and 16 long",
         ),
         (error(&x.narrow(0, 0, 3), &x.narrow(0, 1, 3)), "shares memory with"),
     ] {
@@ -200,7 +201,7 @@ fn arguments_that_do_not_fit_are_named() {
     for (bias, expected) in [
         (wave(&[15], Kind::Float), "bias is (Cpu, Float, [15])"),
         (wave(&[16], Kind::Half), "bias is (Cpu, Half, [16])"),
-        (wave(&[32], Kind::Float).slice(0, 0, 32, 2), "bias, of size [16] and strides [2]"),
+        (wave(&[32], Kind::Float).slice(0, 0, 32, 2), "bias is [16] with strides [2]"),
     ] {
         let text = bias_gelu(&x, &bias, &mut fresh()).unwrap_err().to_string();
         assert!(text.contains(expected), "{text}");

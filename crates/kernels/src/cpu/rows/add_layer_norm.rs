@@ -9,6 +9,7 @@ use super::normal::NormalizeRows;
 use super::pass::Sum;
 use super::{run, with_element};
 use crate::cpu::Capability;
+use crate::overlap::refuse_overlap;
 
 /// Writes the LayerNorm of x + residual to `out`, in one pass over memory.
 ///
@@ -39,11 +40,11 @@ pub(super) fn add_layer_norm_with(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     same("residual", residual, x)?;
+    refuse_overlap(out, [x, residual, weight, bias])?;
     let (from, residual) = (Rows::of("x", x)?, Rows::of("residual", residual)?);
     let to = Rows::of_output("out", out, x)?;
     let weight = parameter("weight", weight, x, from.dim)?;
     let bias = parameter("bias", bias, x, from.dim)?;
-    to.refuse_overlap(&[from, residual, weight, bias])?;
     with_element!(x.f_kind()?, T => {
         let source = move |row| Sum::<T>(from.row(row), residual.row(row));
         let affine = WeightAndBias::<T>(weight.row(0), bias.row(0));

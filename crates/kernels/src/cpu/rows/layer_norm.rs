@@ -8,6 +8,7 @@ use super::moments::Centered;
 use super::normal::NormalizeRows;
 use super::{run, with_element};
 use crate::cpu::Capability;
+use crate::overlap::refuse_overlap;
 
 /// Writes (x − mean) / √(variance + eps) · weight + bias of each row, its variance the biased one,
 /// to `out`; without weight and bias, what they would be applied to.
@@ -37,13 +38,12 @@ pub(super) fn layer_norm_with(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     let (from, to) = (Rows::of("x", x)?, Rows::of_output("out", out, x)?);
-    to.refuse_overlap(&[from])?;
+    refuse_overlap(out, [x])?;
     let parameters = match affine {
         Some((weight, bias)) => {
+            refuse_overlap(out, [weight, bias])?;
             let weight = parameter("weight", weight, x, from.dim)?;
-            let bias = parameter("bias", bias, x, from.dim)?;
-            to.refuse_overlap(&[weight, bias])?;
-            Some((weight, bias))
+            Some((weight, parameter("bias", bias, x, from.dim)?))
         }
         None => None,
     };

@@ -1,8 +1,8 @@
 //! Tensors as rows.
 
-use std::ops::Range;
-
 use tch::{Device, Kind, TchError, Tensor};
+
+use crate::rows;
 
 /// A tensor on the CPU as rows of its last dimension, each `stride` elements after the one before.
 #[derive(Debug, Clone, Copy)]
@@ -28,36 +28,20 @@ impl Rows {
     /// A tensor elsewhere than on the CPU; a last dimension whose elements do not follow one
     /// another; other dimensions that one stride does not lead through.
     pub fn of(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
-        let (size, strides) = (tensor.size(), tensor.stride());
-        let refuse = |why: &str| {
-            let of = format!("size {size:?} and strides {strides:?} on {:?}", tensor.device());
-            Err(TchError::Shape(format!("{name} of {of}: {why}")))
-        };
-        if tensor.device() != Device::Cpu {
-            return refuse("it has to be on the CPU");
+        let rows = rows::Rows::of(name, tensor)?;
+        Self::at(name, tensor, rows)
+    }
+
+    fn at(name: &str, tensor: &Tensor, rows: rows::Rows) -> Result<Self, TchError> {
+        if tensor.device() != Device::Cpu || tensor.dim() == 0 {
+            return Err(TchError::Shape(format!(
+                "{name} is {tensor:?}, which has to be on the CPU and to have a dimension"
+            )));
         }
-        let Some((&dim, leading)) = size.split_last() else {
-            return refuse("it has to have a dimension");
-        };
-        if dim > 1 && strides[leading.len()] != 1 {
-            return refuse("elements of the last dimension have to follow one another");
-        }
-        // A dimension of one is never stepped through.
-        let mut steps = leading.iter().zip(&strides).rev().filter(|(size, _)| **size != 1);
-        let stride = steps.clone().next().map_or(dim, |(_, stride)| *stride);
-        let mut next = stride;
-        if steps.any(|(size, found)| *found != std::mem::replace(&mut next, found * size))
-            && tensor.numel() > 0
-        {
-            return refuse("one stride has to lead from each row to the next");
-        }
-        Ok(Self {
-            first: tensor.data_ptr().cast(),
-            element: tensor.f_kind()?.elt_size_in_bytes(),
-            stride: stride as usize,
-            count: leading.iter().product::<i64>() as usize,
-            dim: dim as usize,
-        })
+        // libtorch has no negative sizes and strides.
+        let [count, dim, stride] = [rows.count, rows.dim, rows.stride].map(|it| it as usize);
+        let element = tensor.f_kind()?.elt_size_in_bytes();
+        Ok(Self { first: tensor.data_ptr().cast(), element, stride, count, dim })
     }
 
     /// The same of a tensor that is written.
@@ -66,12 +50,7 @@ impl Rows {
     /// As [`Self::of`]; another size or dtype than those of `like`; rows that overlap.
     pub fn of_output(name: &str, tensor: &Tensor, like: &Tensor) -> Result<Self, TchError> {
         same(name, tensor, like)?;
-        let rows = Self::of(name, tensor)?;
-        if rows.count > 1 && rows.stride < rows.dim {
-            let stride = rows.stride;
-            return Err(TchError::Shape(format!("{name} has rows {stride} apart that overlap")));
-        }
-        Ok(rows)
+        Self::at(name, tensor, rows::Rows::of_output(name, tensor)?)
     }
 
     /// Where a row begins.
@@ -92,33 +71,6 @@ impl Rows {
     /// The elements of all rows.
     pub fn elements(&self) -> usize {
         self.count * self.dim
-    }
-
-    /// Demands that these, which are written, and `others`, which are read, lie apart, gaps between
-    /// rows included.
-    ///
-    /// # Errors
-    /// Where they do not.
-    pub fn refuse_overlap(&self, others: &[Rows]) -> Result<(), TchError> {
-        let written = self.bytes();
-        for other in others {
-            let read = other.bytes();
-            if written.start.max(read.start) < written.end.min(read.end) {
-                return Err(TchError::Shape(format!(
-                    "out, at {written:x?}, shares memory with an input at {read:x?}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The addresses from the first element to the last.
-    fn bytes(&self) -> Range<usize> {
-        let start = self.first.addr();
-        if self.elements() == 0 {
-            return start..start;
-        }
-        start..start + ((self.count - 1) * self.stride + self.dim) * self.element
     }
 }
 

@@ -72,7 +72,7 @@ unsafe fn run<K: Kernel<Output = ()>>(
     rows: &Rows,
     kernel: impl Fn(Range<usize>) -> K + Sync,
 ) -> Result<(), TchError> {
-    expect_available(capability)?;
+    capability.demand()?;
     for_each_part(rows.count, step(rows), |part| {
         // SAFETY: just looked for; the rest is the caller's promise.
         unsafe { capability.run(kernel(part)) };
@@ -98,7 +98,7 @@ unsafe fn total<K: Kernel<Output = f64>>(
     blocks: usize,
     kernel: impl Fn(usize) -> K + Sync,
 ) -> Result<f64, TchError> {
-    expect_available(capability)?;
+    capability.demand()?;
     let mut sums = vec![0.0; blocks];
     for_each_row(&mut sums, 1, |block, sum| {
         // SAFETY: just looked for; the rest is the caller's promise.
@@ -128,13 +128,6 @@ fn write_scalar(value: f64, kind: Kind, out: &mut Tensor) -> Result<(), TchError
         // SAFETY: the same.
         Kind::Half => unsafe { to.cast::<f16>().write(f16::from_f64(value)) },
         other => return Err(layout::unsupported(other)),
-    }
-    Ok(())
-}
-
-fn expect_available(capability: Capability) -> Result<(), TchError> {
-    if !capability.is_available() {
-        return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
     }
     Ok(())
 }

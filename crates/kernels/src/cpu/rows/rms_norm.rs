@@ -8,6 +8,7 @@ use super::moments::Uncentered;
 use super::normal::NormalizeRows;
 use super::{run, with_element};
 use crate::cpu::Capability;
+use crate::overlap::refuse_overlap;
 
 /// Writes x / √(mean(x²) + eps) · weight of each row to `out`.
 ///
@@ -31,8 +32,8 @@ pub(super) fn rms_norm_with(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     let (from, to) = (Rows::of("x", x)?, Rows::of_output("out", out, x)?);
+    refuse_overlap(out, [x, weight])?;
     let weight = parameter("weight", weight, x, from.dim)?;
-    to.refuse_overlap(&[from, weight])?;
     with_element!(x.f_kind()?, T => {
         let source = move |row| from.row::<T>(row).cast_const();
         let affine = Weight::<T>(weight.row(0));

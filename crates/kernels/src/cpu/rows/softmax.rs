@@ -18,6 +18,7 @@ use super::pass::{CHAINS, Map, Place, sums};
 use super::{run, with_element};
 use crate::cpu::Capability;
 use crate::cpu::vector::{Element, Kernel, Together, Vector};
+use crate::overlap::refuse_overlap;
 
 /// Writes e^(x − max) / Σ e^(x − max) of each row to `out`.
 ///
@@ -39,7 +40,7 @@ pub(super) fn softmax_with(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     let (from, to) = (Rows::of("x", x)?, Rows::of_output("out", out, x)?);
-    to.refuse_overlap(&[from])?;
+    refuse_overlap(out, [x])?;
     with_element!(x.f_kind()?, T => {
         // SAFETY: all rows are as long as those of `to` and of this dtype, which nothing else
         // shares.

@@ -1,4 +1,4 @@
-//! The operations of STREAM (J. D. McCalpin, "Memory Bandwidth and Machine Balance in Current High
+//! McCalpin's STREAM: copy, scale, add and triad (J. D. McCalpin, "Memory Bandwidth and Machine Balance in Current High
 //! Performance Computers", 1995) on float32, for the memory bandwidth of a machine from the nearest
 //! cache to DRAM. An operator of torch takes about a microsecond to be found and called, which in
 //! the nearest cache is more than the work.
@@ -71,9 +71,7 @@ impl Stream {
         operation: Probe,
         elements: usize,
     ) -> Result<Self, TchError> {
-        if !capability.is_available() {
-            return Err(TchError::Kind(format!("this CPU does not have {capability:?}")));
-        }
+        capability.demand()?;
         let kernel = kernel(operation, capability)?;
         if !(1..=MOST).contains(&elements) {
             return Err(TchError::Shape(format!(

@@ -4,7 +4,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::floats::Floats;
 use super::lanes::QUARTER;
-use super::memory::slice_mut;
+use crate::cpu::memory::slice_mut;
 use crate::cpu::parallel;
 
 /// Sums of `groups` groups in each of `m` rows, float32 `[m, groups]`.

@@ -50,9 +50,10 @@ mod tile;
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
+use super::memory::{expect, slice, slice_mut};
 use crate::overlap::refuse_overlap;
 use lanes::QUARTER;
-use memory::{expect, expect_floats, floats, mismatch, output, slice, slice_mut};
+use memory::{expect_floats, floats, mismatch, output};
 use product::Product;
 
 /// A quantized weight `[n, k]` on the CPU.
@@ -166,9 +167,7 @@ impl PackedWeight {
         x: &Tensor,
         out: &mut Tensor,
     ) -> Result<(), TchError> {
-        if !capability.is_available() {
-            return Err(mismatch(format!("this CPU does not have {capability:?}")));
-        }
+        capability.demand()?;
         let (m, x) = self.operands(x, out)?;
         let groups = self.k / self.group;
         let sums = match &self.zero {
@@ -184,7 +183,7 @@ impl PackedWeight {
             n: self.n,
             k: self.k,
             group: self.group,
-            weight: self.bytes()?,
+            weight: slice(&self.packed)?,
             scale: floats(&self.scale)?,
             zero,
             x: &[],
@@ -206,17 +205,6 @@ impl PackedWeight {
         let x = x.f_contiguous()?;
         refuse_overlap(out, [&x].into_iter().chain(self.tensors()))?;
         Ok((m as usize, x))
-    }
-
-    fn bytes(&self) -> Result<&[u8], TchError> {
-        match self.bits {
-            Bits::Four => slice(&self.packed),
-            Bits::Eight => {
-                let values = slice::<i8>(&self.packed)?;
-                // SAFETY: bytes either way.
-                Ok(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
-            }
-        }
     }
 
     /// The name of what [`mm_out`](Self::mm_out) runs for an activation of that dtype.

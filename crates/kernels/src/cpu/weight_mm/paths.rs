@@ -12,9 +12,10 @@ use super::avx512::{Avx512, Avx512Bf16};
 use super::default::Default;
 use super::format::{I8, U4};
 use super::lanes::Lanes;
-use super::memory::{floats, slice};
+use super::memory::floats;
 use super::product::{self, Product, ROWS};
 use super::{Bits, activation};
+use crate::cpu::memory::slice;
 use crate::cpu::{Capability, parallel};
 
 /// The capability that is made use of, of one that the CPU has: only 4-bit weights and bfloat16

@@ -10,7 +10,6 @@ use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
 use crate::catalogue::{product, sum};
 use crate::words::{Device, Dtype};
 
-/// The operation with which a pattern ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Scores,

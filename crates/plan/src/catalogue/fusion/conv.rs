@@ -33,9 +33,7 @@ impl Conv {
     }
 }
 
-/// libtorch's convolution.
 const CONV2D: &str = "aten::conv2d";
-/// oneDNN's, by name.
 const POINTWISE: &str = "mkldnn::_convolution_pointwise";
 
 impl Formulas for Conv {

@@ -60,7 +60,6 @@ pub(super) struct Counts {
     pub(super) upstream_unfused: u64,
     /// What a perfect fusion reads and writes, its parameters folded.
     pub(super) minimal: u64,
-    /// Each input.
     pub(super) inputs: Vec<u64>,
     /// Each tensor that stays from step to step.
     pub(super) parameters: Vec<u64>,
@@ -68,7 +67,6 @@ pub(super) struct Counts {
     pub(super) workspace: u64,
     /// Examples, each computed without the others.
     pub(super) parts: u64,
-    /// The size of the output.
     pub(super) output_size: Vec<u64>,
     /// `input_shape` of upstream, with the axis of a single head.
     pub(super) input_shape: Vec<u64>,
@@ -260,7 +258,6 @@ impl FusionWork {
 }
 
 impl Counts {
-    /// Elements of the largest input or parameter.
     fn largest(&self) -> u64 {
         self.inputs.iter().chain(&self.parameters).copied().max().unwrap_or(0)
     }

@@ -40,7 +40,6 @@ impl Linear {
     }
 }
 
-/// oneDNN's linear layer.
 const POINTWISE: &str = "mkldnn::_linear_pointwise";
 
 impl Formulas for Linear {

@@ -14,7 +14,6 @@ use linear::{Activation, GELU, RELU};
 pub use cost::{FusionWork, Operation};
 pub use size::{FusionShape, KERNEL_SIZE, MemoryFormat, PatternFamily, sizes};
 
-/// What a pattern computes.
 #[derive(Clone, Copy)]
 enum Body {
     /// A product with a weight, a bias and perhaps an activation.
@@ -25,12 +24,10 @@ enum Body {
     Attention(End),
 }
 
-/// What there is to know of a pattern.
 struct PatternFacts {
     /// `fusion_pattern` of branes-ai/graphs.
     upstream: &'static str,
     body: Body,
-    /// The ways to run it, the baseline first.
     variants: &'static [FusionVariant],
 }
 
@@ -107,7 +104,6 @@ closed_set! {
     }
 }
 
-/// A side of upstream's comparison.
 #[derive(Clone, Copy)]
 enum Side {
     Unfused,
@@ -199,7 +195,6 @@ impl Pattern {
         self.facts().variants
     }
 
-    /// Whether the size is one of the pattern's.
     pub(crate) fn takes(self, size: FusionShape) -> bool {
         let causal = matches!(size, FusionShape::Attention { causal: true, .. });
         size.family() == self.family() && (self.has_mask() || !causal)

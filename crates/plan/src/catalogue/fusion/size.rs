@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::SizeSet;
 use crate::words::closed::closed_set;
 
-/// What there is to know of a family.
 struct FamilyFacts {
     /// How a config lists a size.
     numbers: &'static str,

@@ -1,6 +1,9 @@
 //! What to look at next.
 
-use crate::model::kernels::{KernelResult, PrecisionGain, Recommendations, Rival};
+use crate::model::kernels::{
+    KernelResult, PrecisionGain, Rival, high_peaks, narrower, nondeterministic, rivals,
+    shares_of_bandwidth, unsteady, without_counts, without_reference,
+};
 use crate::model::{Interval, Report};
 use crate::units;
 use crate::write::markdown::{and_more, code, list, reason};
@@ -14,7 +17,9 @@ pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
     if results.iter().all(|result| result.measured().is_none()) {
         return "No case was measured.".to_owned();
     }
-    let found = Recommendations::of(report, results);
+    let [pays, unproven, useless] = narrower(results);
+    let (everywhere, here): (Vec<_>, Vec<_>) =
+        rivals(results).into_iter().partition(|it| it.not.is_empty());
     let mut out = String::new();
     let mut say = |title: &str, advice: &str, evidence: Vec<String>, all: &str| {
         if !evidence.is_empty() {
@@ -32,51 +37,51 @@ pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
         "Variance",
         "the standard deviation of single calls is above 10 % of their mean: quiet the machine, or \
          look for what differs from call to call",
-        cases(&found.variance, |share| units::percent(*share)),
+        cases(&unsteady(results), |share| units::percent(*share)),
         ALL,
     );
     say(
         "Memory",
         "the peak is above 1 GiB: see what has to be alive at once",
-        cases(&found.memory, |bytes| units::bytes(*bytes)),
+        cases(&high_peaks(results), |bytes| units::bytes(*bytes)),
         ALL,
     );
     say(
         "Precision",
         "a narrower precision is faster, and its output passed its check (measured one after the \
          other, not interleaved)",
-        found.narrower_pays.iter().map(gain).collect(),
+        pays.iter().map(gain).collect(),
         ALL,
     );
     say(
         "Precision without proof",
         "a narrower precision is faster, but without a `reference` nothing says that its output is \
          right",
-        found.narrower_unproven.iter().map(gain).collect(),
+        unproven.iter().map(gain).collect(),
         ALL,
     );
     say(
         "Precision without gain",
         "a narrower precision is not faster: keep the wider one",
-        found.narrower_does_not_pay.iter().map(gain).collect(),
+        useless.iter().map(gain).collect(),
         ALL,
     );
     say(
         "Implementation",
         "it is proven and not slower wherever the kernel's own runs: make it the kernel",
-        found.implementation.iter().map(rival).collect(),
+        everywhere.iter().map(rival).collect(),
         ALL,
     );
     say(
         "Implementation here and there",
         "it is faster than the kernel's own, but not everywhere",
-        found.implementation_here.iter().map(rival).collect(),
+        here.iter().map(rival).collect(),
         ALL,
     );
     say(
         "Determinism",
         "runs on the same input give different outputs (largest standard deviation of an element)",
-        cases(&found.nondeterministic, |std| units::error(*std)),
+        cases(&nondeterministic(results), |std| units::error(*std)),
         ALL,
     );
     let share = |(id, share, level): &(&str, f64, String)| {
@@ -86,19 +91,19 @@ pub fn section(report: &Report, results: &[KernelResult<'_>]) -> String {
         "Bandwidth",
         "bytes that a step has to move over its time, as a share of what `cargo bench --bench \
          calibration` measured",
-        found.bandwidth.iter().map(share).collect(),
+        shares_of_bandwidth(report, results).iter().map(share).collect(),
         ALL,
     );
     say(
         "Proof",
         "without a `reference` no output was compared with anything: give one",
-        found.no_reference.iter().map(|name| code(name)).collect(),
+        without_reference(results).iter().map(|name| code(name)).collect(),
         KERNELS,
     );
     say(
         "Rates",
         "without `flops` or `bytes` nothing says how near a kernel is to what the machine can do",
-        found.no_counts.iter().map(|name| code(name)).collect(),
+        without_counts(results).iter().map(|name| code(name)).collect(),
         KERNELS,
     );
     if out.is_empty() { "The records give rise to none.".to_owned() } else { out }
