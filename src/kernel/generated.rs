@@ -124,13 +124,16 @@ fn prepared<K: Kernel>(
     Ok((kernel?, held.map(|held| u64::try_from(held.live_bytes).unwrap_or(0))))
 }
 
+/// A function of a file that computes a tensor from its problem size.
+type Computes<S> = fn(&S, &Site) -> Result<Tensor, Refusal>;
+
 /// The functions of a file without a [`Kernel`].
 #[derive(Debug)]
 pub struct Function<S: 'static, R> {
     /// `run_benchmark`. What it borrows lives forever, because an `impl IntoTensor` may borrow it.
     pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
     /// `reference`
-    pub reference: Option<fn(&S, &Site) -> Result<Tensor, Refusal>>,
+    pub reference: Option<Computes<S>>,
     /// `flops`
     pub flops: Option<fn(&S) -> u64>,
     /// `bytes`

@@ -40,18 +40,16 @@ pub trait Operation<W> {
     /// float64 on the host; none where the ratio of norms alone decides.
     fn tolerance(
         &self,
-        site: &Site<W>,
-        inputs: &Inputs,
-        reference: &Tensor,
+        _site: &Site<W>,
+        _inputs: &Inputs,
+        _reference: &Tensor,
     ) -> Result<Option<Tolerance>, TchError> {
-        let _ = (site, inputs, reference);
         Ok(None)
     }
 
     /// Small inputs of every kind, on which the implementation is tried before it is timed; none where
     /// it is not judged value by value.
-    fn trials(&self, site: &Site<W>) -> Vec<Trial<W>> {
-        let _ = site;
+    fn trials(&self, _site: &Site<W>) -> Vec<Trial<W>> {
         vec![]
     }
 }

@@ -1,6 +1,6 @@
 //! The cache: what it holds, and whether there is room for more.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::check::{Check, Mark};
@@ -24,7 +24,7 @@ pub fn check(cache: Result<Cache>, wanted: Option<Flavour>) -> Vec<Check> {
 }
 
 fn contents(cache: &Cache) -> Check {
-    let whole: Vec<String> = cache.contents().iter().map(shown).collect();
+    let whole: Vec<String> = cache.contents().iter().map(|path| shown(path)).collect();
     let held = if whole.is_empty() { "empty".to_owned() } else { whole.join(", ") };
     Check::ok("cache", format!("{}: {held}", cache.dir().display()))
 }
@@ -33,7 +33,7 @@ fn leftovers(cache: &Cache) -> Option<Check> {
     let mut leftovers = cache.partials();
     leftovers.retain(|path| lock::is_left_over(&cache.setup_lock(), path));
     (!leftovers.is_empty()).then(|| {
-        let names: Vec<String> = leftovers.iter().map(shown).collect();
+        let names: Vec<String> = leftovers.iter().map(|path| shown(path)).collect();
         Check::warning(
             "cache",
             format!("left by an interrupted setup: {}", names.join(", ")),
@@ -56,7 +56,7 @@ fn room(dir: &Path, free: Option<u64>, flavour: Flavour) -> Check {
 }
 
 /// "torch-2.11.0-cpu 731 MB".
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     let weight = files::on_disk(path).map_or_else(|error| format!("({error})"), files::human);
     format!("{} {weight}", files::name(path))
 }

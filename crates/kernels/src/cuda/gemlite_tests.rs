@@ -171,7 +171,7 @@ fn packing_keeps_every_weight() {
     for (n, steps) in (1..5).flat_map(|n| (1..5).map(move |steps| (n, steps))) {
         let k = 32 * steps;
         // Nibbles in an order that no index of the packing repeats.
-        let values: Vec<u8> = (0..n * k).map(|i| (i * 40_503 >> 7) as u8 % 16).collect();
+        let values: Vec<u8> = (0..n * k).map(|i| ((i * 40_503) >> 7) as u8 % 16).collect();
         let size = [n as i64, k as i64];
         let packed = pack_nibbles(&Tensor::from_slice(&values).reshape(size)).unwrap();
         assert_eq!(packed.size(), [size[0], size[1] / 2]);
