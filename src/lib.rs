@@ -1,16 +1,9 @@
 //! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
 //!
-//! The modules are floors, lowest first; a file imports only from floors below its own, and a
-//! test holds it to that.
-//!
-//! | floor | modules |
-//! |---|---|
-//! | 2 | [`device`], [`inputs`], [`step`], [`threads`] |
-//! | 3 | [`measurement`], [`operators`] |
-//! | 4 | [`compile`], [`recipes`], [`fusion`], [`kernel`] |
-//! | 5 | [`models`] |
-//! | 6 | [`verify`], [`workload`]: from a case to what is timed |
-//! | 7 | [`harness`]: the only place that names criterion, and the only timing loop |
+//! The modules are floors: a file imports only from floors below its own, and `tests/floors.rs`
+//! holds it to that. From the ground up: [`measurement`] reads clocks, counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
+//! case of a plan into something that can be timed; [`harness`] is the only place that names criterion,
+//! and has the only timing loop.
 //!
 //! The floors below are crates: `plan` (no torch), [`native`] (the C++ shim) and [`kernels`] (our own).
 
@@ -19,14 +12,11 @@ pub use ::native::{self, refusal};
 
 pub mod device;
 pub mod inputs;
-pub mod step;
 pub mod threads;
 
 pub mod measurement;
-pub mod operators;
 
 pub mod compile;
-pub mod fusion;
 pub mod kernel;
 pub mod recipes;
 

@@ -30,7 +30,7 @@ base_commit() {
 
 commit=$(base_commit) || not_compared "there is no earlier commit"
 # Asked of git and not of cargo, for which a base that cannot be built has no commands at all.
-git cat-file -e "$commit:crates/xtask/src/kernels/mod.rs" 2>/dev/null ||
+git grep --quiet '"xtask kernels' "$commit" -- .cargo/config.toml ||
     not_compared "the base, ${commit:0:8}, has no \`cargo xtask kernels\`"
 git worktree add --force --detach "$base" "$commit"
 cd "$base"

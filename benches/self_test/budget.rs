@@ -1,4 +1,4 @@
-//! What trust costs: our whole run of some rows against torchao's 100 + 100 calls of each.
+//! The cost of trust: our whole run of some rows against torchao's 100 + 100 calls of each.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -87,7 +87,7 @@ fn compared() -> Result<Vec<Finding>, String> {
     let mut walls = [Vec::new(), Vec::new()];
     for _ in 0..2 {
         walls[0].push(child::start(OURS, home.path(), &["--bench", ROWS])?.wall.as_secs_f64());
-        // Of torchao's side the calls alone count: it builds in its own way.
+        // Only the calls count on torchao's side: it builds in its own way.
         let calls = child::start(UPSTREAM, home.path(), &[])?.stdout;
         walls[1].push(calls.trim().parse::<f64>().map_err(|error| format!("{calls}: {error}"))?);
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub struct Check {
     /// One word.
     pub name: &'static str,
-    /// What is held against what.
+    /// The two values that are compared.
     pub what: &'static str,
     /// Measures; as many findings as there are things to find.
     pub run: fn() -> Vec<Finding>,

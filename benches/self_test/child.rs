@@ -20,7 +20,7 @@ pub fn main(parts: &[Part]) -> Option<ExitCode> {
     Some(part.map_or(ExitCode::from(2), |(_, run)| run()))
 }
 
-/// What a child left.
+/// The output and status of a child that ended.
 pub struct Ended {
     /// Wall time of the process, start and end included.
     pub wall: Duration,

@@ -1,4 +1,4 @@
-//! What the allocator costs: a 50 MB output with freed memory kept, and with it given back.
+//! The cost of the allocator: a 50 MB output with freed memory kept, and with it given back.
 
 use std::process::ExitCode;
 

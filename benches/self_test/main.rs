@@ -1,5 +1,5 @@
-//! The harness held against known truth, where that takes a clock: measures of known things, and
-//! the harness's own cost. What needs no clock is in `cargo test`.
+//! The harness against known truth, as far as that takes a clock: measures of known things, and the
+//! harness's own cost. `cargo test` has the checks that need no clock.
 //!
 //! ```text
 //! cargo bench --bench self_test               # all checks, about two minutes, and one for a GPU
@@ -51,7 +51,7 @@ const CHECKS: &[Check] = &[
 /// They take minutes, and run only when they are named.
 const NAMED: &[Check] = &[repeat::CHECK];
 
-/// What checks run in processes of their own.
+/// The parts of checks that run in processes of their own.
 const PARTS: &[child::Part] = &[
     (overhead::PART, overhead::child),
     (budget::OURS, budget::ours),

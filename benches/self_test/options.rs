@@ -2,7 +2,7 @@
 
 use crate::check::Format;
 
-/// Which checks, and how their findings are printed.
+/// The selected checks, and the format of their findings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// A part of a check's name, or all of it.

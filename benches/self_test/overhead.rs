@@ -1,4 +1,4 @@
-//! What the harness costs: a step that does nothing, and the smallest ATen operation.
+//! The cost of the harness: a step that does nothing, and the smallest ATen operation.
 
 use std::process::{Command, ExitCode};
 
@@ -17,7 +17,7 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// What this part of the program is called in a process of its own.
+/// The argument that starts this part in a process of its own.
 pub const PART: &str = "overhead";
 
 /// Our time of the smallest operation, as a share of Python's. Most of either is ATen's own: a loop in

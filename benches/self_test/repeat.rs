@@ -21,7 +21,7 @@ pub const CHECK: Check = Check {
 pub const RUN: &str = "repeat-run";
 
 const RUNS: usize = 8;
-/// Which cases.
+/// The filter of the repeated cases.
 const CASES: &str = "inference/default/[^/]*/cpu/[^/]*/bf16-";
 /// Share of intervals that hold the median of the other runs. Exact intervals of 95 % would reach
 /// 92 %, because that median has an error of its own.

@@ -193,7 +193,7 @@ fn is_comparable(facts: &Facts) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the libraries below the two torches differ: builds of a release need not have the same.
+/// The difference between the libraries below the two torches: builds of one release may differ.
 fn other_libraries(facts: &Facts) -> Result<Option<String>, String> {
     let ours = runtime::facts().map_err(|error| error.to_string())?.configuration;
     let (ours, theirs) = (libraries(&ours), libraries(&facts.configuration));
@@ -257,7 +257,7 @@ fn row(case: &Case, outcome: Outcome) -> Row {
     }
 }
 
-/// Builds both sides and lets them take turns. What ends it early is an outcome too.
+/// Builds both sides and lets them take turns. An early end is an outcome, too.
 fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
     if let Some(reason) = without_peer(case) {
         return Err(Outcome::NotCompared(format!("no peer: {reason}")));
@@ -286,7 +286,7 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
     }
 }
 
-/// What is ours alone, or not compared here.
+/// The reason why a case has no counterpart in torchao, or is not compared here.
 fn without_peer(case: &Case) -> Option<&'static str> {
     let Some(work) = case.work.model() else { return Some("models alone are compared") };
     match work.variant {

@@ -10,6 +10,7 @@ pub mod cli;
 pub mod compare;
 pub mod kernels;
 pub mod model;
+mod object;
 mod output;
 pub mod planned;
 pub mod schema;

@@ -27,7 +27,7 @@ pub fn stream<T>(
             .write(true)
             .open(file)
             .map_err(Into::into)
-            .and_then(|device| flushed(BufWriter::new(device), write)),
+            .and_then(|device| buffered(device, write)),
         Err(error) => Err(error.into()),
     };
     written.map(Some).map_err(|error| match failed_output(&error) {
@@ -68,20 +68,24 @@ fn replace<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> R
         .prefix(&name)
         .suffix(".tmp")
         .make_in(folder, |path| File::create_new(path))?;
-    let result = flushed(BufWriter::new(beside.as_file()), write)?;
+    let result = buffered(beside.as_file(), write)?;
     beside.as_file().sync_all()?;
     beside.persist(file).map_err(io::Error::from)?;
     Ok(result)
 }
 
-fn flushed<T>(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+/// Bytes that are collected before the system is asked to write them.
+const AT_ONCE: usize = 1 << 18;
+
+fn buffered<T>(out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let mut out = BufWriter::with_capacity(AT_ONCE, out);
     let result = write(&mut out)?;
     out.flush()?;
     Ok(result)
 }
 
 fn print<T>(write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<Option<T>> {
-    match flushed(BufWriter::new(io::stdout().lock()), write) {
+    match buffered(io::stdout().lock(), write) {
         Ok(result) => Ok(Some(result)),
         Err(error) if is_closed_pipe(&error) => Ok(None),
         Err(error) => Err(error),

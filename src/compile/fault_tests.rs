@@ -16,8 +16,8 @@ use crate::refusal::Refusal;
 use ::libtorch::Interpreter;
 
 /// Has x + x compiled by g++, but where a shell script, which finds its arguments in `$*` and a
-/// folder of its own in `$OWN`, ends before.
-fn by(folder: &Path, script: &str) -> Result<Answer, Refusal> {
+/// folder of its own in `$OWN`, ends before. `probes` keeps which vector instructions work.
+fn by(folder: &Path, probes: &Path, script: &str) -> Result<Answer, Refusal> {
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     let graph = folder.join("graph.pt");
@@ -40,7 +40,7 @@ fn by(folder: &Path, script: &str) -> Result<Answer, Refusal> {
         mode: CompileMode::Default,
         threads: 1,
         scratch: &scratch,
-        probes: &folder.join("probes.json"),
+        probes,
         package: &folder.join("package.pt2"),
     };
     inductor::compile(Interpreter::compiling(), &compiler, &request, Duration::from_secs(600))
@@ -49,7 +49,13 @@ fn by(folder: &Path, script: &str) -> Result<Answer, Refusal> {
 /// The refusal; nothing is left that a later compilation would take up.
 fn refused(script: &str) -> Refusal {
     let folder = tempfile::tempdir().unwrap();
-    let refusal = by(folder.path(), script).unwrap_err();
+    refused_with(&folder.path().join("probes.json"), script)
+}
+
+/// The same, with what an earlier compilation has found out.
+fn refused_with(probes: &Path, script: &str) -> Refusal {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = by(folder.path(), probes, script).unwrap_err();
     assert!(!folder.path().join("package.pt2").exists());
     refusal
 }
@@ -62,6 +68,7 @@ fn of_the_package(words: &str) -> String {
 const UNSETTLED: &str = "works here cannot be found out: ";
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 #[cfg(target_arch = "x86_64")]
 fn a_compiler_that_dies_says_nothing_of_vector_instructions() {
     if !is_there() {
@@ -79,6 +86,7 @@ fn a_compiler_that_dies_says_nothing_of_vector_instructions() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 #[cfg(target_arch = "x86_64")]
 fn vector_instructions_that_work_now_and_then_are_a_failure() {
     if !is_there() {
@@ -91,6 +99,7 @@ fn vector_instructions_that_work_now_and_then_are_a_failure() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 #[cfg(target_arch = "x86_64")]
 fn a_compiler_without_vector_instructions_compiles_without() {
     if !is_there() {
@@ -99,15 +108,18 @@ fn a_compiler_without_vector_instructions_compiles_without() {
     let words = "g++: error: unrecognized command-line option '-mavx512f'";
     let folder = tempfile::tempdir().unwrap();
     let old = format!("case \"$*\" in *-mavx512*) echo \"{words}\"; exit 1;; esac");
-    let answer = by(folder.path(), &old).unwrap();
+    let answer = by(folder.path(), &folder.path().join("probes.json"), &old).unwrap();
     assert!(!answer.target.contains("AVX512"), "{}", answer.target);
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn errors_in_the_code_are_inductors_and_others_are_failures() {
     if !is_there() {
         return;
     }
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |script: &str| refused_with(&folder.path().join("probes.json"), script);
     let place = "/gone/a.wrapper.cpp:492:5: ";
     let words = "error: 'foo' does not name a type";
     let refusal = refused(&of_the_package(&format!("{place}{words}\nnote: here")));

@@ -10,10 +10,10 @@ use tch::{Kind, TchError, Tensor};
 
 use super::job::{Compiled, Job};
 use super::options::{self, Options};
-use super::store::Store;
 use crate::native::package::Package;
 use crate::refusal::Refusal;
 use ::libtorch::Interpreter;
+use ::libtorch::packages::Store;
 
 /// Whether there is a Python with torch. Without one the test says so and checks nothing.
 pub(super) fn is_there() -> bool {
@@ -72,6 +72,7 @@ fn relative_error(found: &Tensor, expected: &Tensor) -> f64 {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn a_linear_and_a_gelu_on_two_threads() {
     if !is_there() {
         return;
@@ -105,6 +106,7 @@ fn a_linear_and_a_gelu_on_two_threads() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn a_quantized_weight_on_one_thread() {
     if !is_there() {
         return;
@@ -122,12 +124,13 @@ fn a_quantized_weight_on_one_thread() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn a_float8_weight() {
     if !is_there() {
         return;
     }
+    let cache = tempfile::tempdir().unwrap();
     for kind in [Kind::Float8e4m3fn, Kind::Float8e5m2] {
-        let cache = tempfile::tempdir().unwrap();
         let x = wave(&[4, 64], Kind::BFloat16);
         let q = wave(&[32, 64], Kind::Float).to_kind(kind);
         let scale = wave(&[32, 1], Kind::Float);
@@ -143,6 +146,7 @@ fn a_float8_weight() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn what_inductor_refuses_ends_with_its_reason() {
     if !is_there() {
         return;

@@ -1,4 +1,4 @@
-//! What the command line asks for, as far as the harness has to know.
+//! The command line, as far as the harness has to know it.
 //!
 //! Criterion parses and validates its own flags; this reads the same arguments a second time,
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::flags::Flags;
 
-/// What criterion does with a selected case.
+/// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Prints ids.
@@ -24,7 +24,7 @@ pub enum Mode {
     Measure,
 }
 
-/// Which cases are selected; criterion's rules.
+/// The cases that are selected, by criterion's rules.
 #[derive(Debug)]
 enum Filter {
     All,
@@ -36,13 +36,13 @@ enum Filter {
 /// The command line, resolved.
 #[derive(Debug)]
 pub struct Args {
-    /// What criterion will do.
+    /// Criterion's mode.
     pub mode: Mode,
-    /// Where criterion saves, beside `new`; absent when it compares only.
+    /// The baseline under which criterion saves, beside `new`; absent when it compares only.
     pub saved_as: Option<String>,
     /// Whether criterion saves anything at all.
     pub saves: bool,
-    /// What has to be on disk for a case to be run.
+    /// The baselines that have to be on disk for a case to be run.
     pub needs: Needs,
     /// `--quick`: two points, no warm-up.
     pub quick: bool,
@@ -70,7 +70,7 @@ pub struct Needs {
     pub samples: Option<String>,
 }
 
-/// Which parts of the sampling budget the command line sets.
+/// The parts of the sampling budget that the command line sets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Overrides {
     /// `--sample-size`
@@ -88,33 +88,32 @@ impl Args {
     /// Which flag has which bad value, or why the filter is no regular expression.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let flags = Flags::read(arguments)?;
-        let compares = flags.baseline.is_some() || flags.baseline_lenient.is_some();
-        let saves = !flags.discard_baseline && flags.load_baseline.is_none();
+        let name = |flag| flags.text(flag).map(str::to_owned);
+        let needs = Needs { baseline: name("baseline"), samples: name("load-baseline") };
+        let compares = needs.baseline.is_some() || name("baseline-lenient").is_some();
+        let saves = !flags.has("discard-baseline") && needs.samples.is_none();
         let saved_as = (saves && !compares)
-            .then(|| flags.save_baseline.clone().unwrap_or_else(|| "base".to_owned()));
+            .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
         Ok(Self {
             mode: mode(&flags),
             saved_as,
             saves,
-            needs: Needs { baseline: flags.baseline.clone(), samples: flags.load_baseline.clone() },
-            quick: flags.quick,
+            needs,
+            quick: flags.has("quick"),
             overrides: Overrides {
-                samples: flags.sample_size,
-                warm_up_s: flags.warm_up_time,
-                measurement_s: flags.measurement_time,
+                samples: flags.count("sample-size"),
+                warm_up_s: flags.number("warm-up-time"),
+                measurement_s: flags.number("measurement-time"),
             },
-            waits: flags.wait || std::env::var_os(WAITS).is_some(),
-            has_own_flag: flags.wait,
-            helps: flags.help,
+            waits: flags.has("wait") || std::env::var_os(WAITS).is_some(),
+            has_own_flag: flags.has("wait"),
+            helps: flags.has("help"),
             filter: filter(&flags)?,
         })
     }
 
     /// Starts this process anew without the flags that criterion does not know, which reads the
     /// process's arguments itself and refuses them. Its help does not name them, so they are here.
-    ///
-    /// # Errors
-    /// When it cannot be started anew.
     pub fn hide_own_flags(&self) -> Result<(), String> {
         if self.helps {
             println!(
@@ -130,6 +129,20 @@ impl Args {
         let arguments = std::env::args_os().skip(1).filter(|argument| argument != WAIT);
         let error = Command::new(&program).args(arguments).env(WAITS, "1").exec();
         Err(format!("{WAIT}: {}: {error}", program.display()))
+    }
+
+    /// The filter as it was given.
+    pub fn filter(&self) -> Option<&str> {
+        match &self.filter {
+            Filter::All | Filter::None => None,
+            Filter::Exact(id) => Some(id),
+            Filter::Matching(regex) => Some(regex.as_str()),
+        }
+    }
+
+    /// Whether the filter is a whole id.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.filter, Filter::Exact(_))
     }
 
     /// Whether the samples come from disk: nothing is run.
@@ -150,11 +163,11 @@ impl Args {
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
 fn mode(flags: &Flags) -> Mode {
-    if flags.list {
+    if flags.has("list") {
         Mode::List
-    } else if flags.test || !flags.bench {
+    } else if flags.has("test") || !flags.has("bench") {
         Mode::Test
-    } else if flags.profile_time.is_some() {
+    } else if flags.number("profile-time").is_some() {
         Mode::Profile
     } else {
         Mode::Measure
@@ -162,10 +175,10 @@ fn mode(flags: &Flags) -> Mode {
 }
 
 fn filter(flags: &Flags) -> Result<Filter, String> {
-    match &flags.filter {
-        _ if flags.ignored => Ok(Filter::None),
+    match flags.filter() {
+        _ if flags.has("ignored") => Ok(Filter::None),
         None => Ok(Filter::All),
-        Some(id) if flags.exact => Ok(Filter::Exact(id.clone())),
+        Some(id) if flags.has("exact") => Ok(Filter::Exact(id.to_owned())),
         Some(pattern) => Regex::new(pattern).map(Filter::Matching).map_err(|error| {
             format!(
                 "the filter `{pattern}` is not a regular expression: {error}\n\
@@ -227,6 +240,9 @@ mod tests {
         }
         let exact = read("--bench --exact a/b/c");
         assert!(exact.selects("a/b/c") && !exact.selects("a/b/cd"));
+        assert_eq!((exact.filter(), exact.is_exact()), (Some("a/b/c"), true));
+        let matching = read("--bench a|b");
+        assert_eq!((matching.filter(), matching.is_exact()), (Some("a|b"), false));
         assert!(!read("--bench --ignored").selects("a"));
     }
 

@@ -19,7 +19,7 @@ use crate::workload::{Prepare, Refusal, Workload};
 
 /// A case that is ready to be timed.
 pub struct CaseRun {
-    /// What is timed.
+    /// The timed step.
     pub subject: Subject,
     /// Its output against the reference.
     pub accuracy: Accuracy,
@@ -33,14 +33,14 @@ pub struct CaseRun {
     pub alone_ns: Option<f64>,
 }
 
-/// What is known of a case besides how it ended and criterion's estimate of its time.
+/// Everything known about a case besides its outcome and criterion's estimate of its time.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What did the work.
+    /// The kernels that did the work.
     pub kernels: Vec<String>,
     /// The weights as they are stored.
     pub weights: Option<Weights>,
-    /// What was found out about a kernel.
+    /// Facts about a user's kernel.
     pub kernel: Option<KernelFacts>,
     /// How it was compiled.
     pub compilation: Option<Compilation>,
@@ -56,7 +56,7 @@ pub struct Findings {
     pub no_pair: Option<String>,
     /// Measures from passes of their own.
     pub measures: Measures,
-    /// What a reader of the numbers should know.
+    /// Notes for readers of the numbers.
     pub notes: Vec<String>,
 }
 
@@ -74,9 +74,6 @@ impl CaseRun {
     /// Builds the case, times its first step, checks its output, and counts the memory of one
     /// step, in that order: a case that computes garbage is never sampled, and no probe touches a
     /// timed sample.
-    ///
-    /// # Errors
-    /// Whatever keeps the case from being measured.
     pub fn prepare(
         case: &Case,
         prepare: Prepare,
@@ -99,7 +96,7 @@ impl CaseRun {
         Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None, alone_ns: None })
     }
 
-    /// What preparing has found, for the record.
+    /// Writes the findings of the preparation into the record.
     pub fn report(&self, findings: &mut Findings) {
         findings.kernels = self.subject.workload.kernels();
         findings.weights = self.subject.workload.weights();
@@ -122,7 +119,7 @@ fn count_memory(
     device: Device,
     workload: &dyn Workload,
 ) -> Result<Result<Memory, String>, Refusal> {
-    let (output, counted) = memory::track(device, || workload.run())?;
+    let (output, counted) = memory::track(device, || workload.step())?;
     drop(output?);
     if let Some(reason) = workload.uncounted() {
         return Ok(Err(reason));
@@ -140,7 +137,7 @@ fn count_memory(
 }
 
 /// Puts the allocator into the state that the case asks for, as far as that goes: retention
-/// cannot be undone within a process. What is in force is in the case's record.
+/// cannot be undone within a process. What is in force stands in the case's record.
 pub fn settle_allocator(wanted: Allocator) {
     let settled = match (wanted, allocator::retention()) {
         (_, Retention::Retained) => Ok(()),

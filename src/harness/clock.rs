@@ -27,15 +27,9 @@ pub trait Clock {
     type Moment;
 
     /// Marks now.
-    ///
-    /// # Errors
-    /// The device's.
     fn now(&mut self) -> Result<Self::Moment, Refusal>;
 
     /// The time between two moments; waits for the device to reach the second.
-    ///
-    /// # Errors
-    /// The device's.
     fn between(&mut self, start: Self::Moment, end: Self::Moment) -> Result<Duration, Refusal>;
 }
 
@@ -59,9 +53,6 @@ impl Clock for HostClock {
 pub type FlushFn<'a> = dyn FnMut() -> Result<(), Refusal> + 'a;
 
 /// Times `iters` steps, cold if there is something to flush the cache with.
-///
-/// # Errors
-/// Those of a step, of the clock and of the flush.
 pub fn time<C: Clock, T>(
     clock: &mut C,
     step: impl FnMut() -> Result<T, Refusal>,

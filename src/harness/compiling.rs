@@ -1,4 +1,4 @@
-//! What is to be measured compiled is compiled before anything is measured, on all cores.
+//! Compiled variants are compiled before anything is measured, on all cores.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,11 +13,11 @@ use super::progress::rough;
 use super::{panics, release::release};
 use crate::workload::Ahead;
 
-/// What is to be compiled of a case.
+/// A case and its trace, ready to be compiled.
 type Traced<'a> = (&'a Case, Ahead);
 
-/// Compiles those of the cases that are to be compiled and are not kept from an earlier run. What is
-/// refused is not told here: the case itself says so when its turn comes.
+/// Compiles the cases that are to be compiled and are not in the cache. Refusals are not reported here:
+/// the case itself reports them when its turn comes.
 pub fn compile<'a>(cases: impl IntoIterator<Item = &'a Case>) {
     let cases: Vec<&Case> =
         cases.into_iter().filter(|case| case.work.compile().is_some()).collect();
@@ -26,7 +26,7 @@ pub fn compile<'a>(cases: impl IntoIterator<Item = &'a Case>) {
     }
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(cases.len());
     let progress = Progress::new(cases.len(), workers);
-    // Of a thousand cases few are traced ahead.
+    // The bound keeps all but a few of a thousand cases from being traced ahead.
     let (sender, receiver) = sync_channel(workers);
     let receiver = Mutex::new(receiver);
     thread::scope(|scope| {
@@ -81,7 +81,7 @@ struct Progress {
     watch: Stopwatch,
 }
 
-/// Of a compilation of which none is done yet.
+/// Estimate until the first compilation ends.
 const TYPICAL_S: f64 = 20.0;
 
 impl Progress {

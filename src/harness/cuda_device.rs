@@ -27,9 +27,6 @@ impl<'a, T> CudaDevice<'a, T> {
 }
 
 /// The highest clock of CUDA device `index`, in kHz; without NVML the rated one.
-///
-/// # Errors
-/// When there is no such device.
 pub fn peak_khz(index: usize) -> Result<u64, Refusal> {
     let most_mhz = nvml::open(index).and_then(|probe| probe.max_clock_mhz());
     Ok(launch::peak_khz(cuda::device(index)?.clock_khz, most_mhz))

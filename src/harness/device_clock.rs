@@ -11,8 +11,8 @@ use super::launch::{DeviceSample, Launches};
 use crate::native::event::Event;
 use crate::refusal::Refusal;
 
-/// CUDA events: what the device spends between two points of its stream. Where the host queues
-/// more slowly than the device works, its gaps lie between them too.
+/// CUDA events: what the device spends between two points of its stream. If the host queues
+/// more slowly than the device works, the gaps count, too.
 #[derive(Debug)]
 pub struct EventClock {
     device: usize,
@@ -108,8 +108,7 @@ impl BothClocks {
         })
     }
 
-    /// What a reader of the case's numbers should know: samples whose launches were to be hidden
-    /// and may not have been.
+    /// A note on samples whose launches should have been hidden and may not have been.
     pub fn note(&self) -> Option<String> {
         let asked = self.late + self.hidden_ns.len() as u64;
         (self.late > 0).then(|| {

@@ -32,9 +32,6 @@ impl Flush {
     }
 
     /// Writes the whole buffer; on a GPU, in the order of the stream, before what is queued next.
-    ///
-    /// # Errors
-    /// The device's.
     pub fn run(&mut self) -> Result<(), Refusal> {
         drop(self.buffer.f_fill_(1)?);
         Ok(())

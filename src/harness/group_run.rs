@@ -130,7 +130,7 @@ impl<'a> GroupRun<'a> {
         }
         self.probed(case, &mut run, findings);
         if let Err(outcome) = settled(panics::catch(|| run.subject.workload.recheck())) {
-            // Of what computes something else by now there is no time.
+            // The output changed since the check: discard the timings.
             findings.discard();
             return outcome;
         }
@@ -153,8 +153,8 @@ impl<'a> GroupRun<'a> {
         outcome
     }
 
-    /// Builds and checks the case. Where memory does not suffice, pairs that wait for more looks have
-    /// them now; where it does not suffice beside the baseline, the baseline gives way.
+    /// Builds and checks the case. When memory runs out, waiting pairs have their remaining looks now;
+    /// when it still runs out, the baseline is dropped to make room.
     fn prepared(&mut self, case: &Case, rounds: &mut Rounds) -> Result<CaseRun, Outcome> {
         let mut run = self.prepared_beside(case);
         if matches!(run, Err(Outcome::Oom { .. })) && rounds.owed().0 > 0 {
@@ -250,8 +250,8 @@ impl<'a> GroupRun<'a> {
         }
     }
 
-    /// Everything that has a pass of its own. What goes wrong in one is the reason why it is
-    /// absent.
+    /// Runs everything that has a pass of its own. A pass that fails leaves its error as the reason why
+    /// its measure is absent.
     fn probed(&mut self, case: &Case, run: &mut CaseRun, findings: &mut Findings) {
         let (quick, mut timer) = (self.args.quick, timer(&self.timer));
         let Findings { measures, notes, .. } = findings;

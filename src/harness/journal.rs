@@ -1,4 +1,4 @@
-//! What is written down of a run: how each case ended, with its measures and circumstances.
+//! The records of a run: how each case ended, with its measures and circumstances.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -41,6 +41,8 @@ impl Journal {
             started: run.started,
             finished: None,
             args: std::env::args().skip(1).collect(),
+            filter: args.filter().map(str::to_owned),
+            exact: args.is_exact(),
             selected,
             checks: Vec::new(),
             warnings: Vec::new(),
@@ -177,7 +179,7 @@ impl Journal {
     }
 }
 
-/// What to do about a file that cannot be written.
+/// The error, with the remedy, of a file that cannot be written.
 fn not_stored(error: &io::Error) -> String {
     format!(
         "{error}\nThe run ends here; what was stored before is kept. Make room on that disk, or name \
@@ -189,7 +191,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// What a reader of this case's numbers should know.
+/// Notes for readers of this case's numbers.
 fn notes(case: &Case) -> Vec<String> {
     let asked = case.profiling.profiler || case.profiling.memory;
     let missing = asked.then_some("profiler traces are not written by this version");

@@ -1,7 +1,7 @@
 //! One sample of a device that works beside the host, with the host's launches hidden from it.
 //!
-//! The host hands work to a GPU step by step. Where it is slower than the GPU, the time between two
-//! events on the device is that of the host. So the device is first given a kernel that does
+//! The host hands work to a GPU step by step. If it is slower than the GPU, two events on the
+//! device measure the host. So the device is first given a kernel that does
 //! nothing for as long as the host needs to queue a whole round of steps, and finds all of them
 //! there when it wakes up: the events then hold the device's work only.
 //!
@@ -30,38 +30,20 @@ use crate::refusal::Refusal;
 pub trait Device {
     /// An event of the device.
     type Moment;
-    /// What a step gives.
+    /// The output of a step.
     type Output;
 
     /// Queues what empties the cache.
-    ///
-    /// # Errors
-    /// The device's.
     fn flush(&mut self) -> Result<(), Refusal>;
     /// Queues a kernel that does nothing for so many cycles of the device's clock.
-    ///
-    /// # Errors
-    /// The device's.
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal>;
     /// Queues an event.
-    ///
-    /// # Errors
-    /// The device's.
     fn mark(&mut self) -> Result<Self::Moment, Refusal>;
     /// Queues the work of one step.
-    ///
-    /// # Errors
-    /// The step's.
     fn step(&mut self) -> Result<Self::Output, Refusal>;
     /// Waits until the device has nothing left to do.
-    ///
-    /// # Errors
-    /// The device's, also of work queued earlier.
     fn sync(&mut self) -> Result<(), Refusal>;
     /// Device time between two events that have been passed.
-    ///
-    /// # Errors
-    /// The device's.
     fn between(&self, start: &Self::Moment, stop: &Self::Moment) -> Result<Duration, Refusal>;
 }
 
@@ -83,7 +65,7 @@ const FIXED_NS: f64 = 50e3;
 pub struct Sleep {
     /// Cycles of the device's clock.
     pub cycles: u64,
-    /// What they take at the device's highest clock: it never sleeps less.
+    /// Their time at the device's highest clock: it never sleeps less.
     pub at_least: Duration,
 }
 
@@ -124,7 +106,7 @@ impl LaunchHiding {
     }
 }
 
-/// What a sample is to be like.
+/// How a sample is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Order {
     cold: bool,
@@ -156,7 +138,7 @@ impl Order {
     }
 }
 
-/// What the events of a sample hold besides work.
+/// Whether the events of a sample hold the host's launches besides work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launches {
     /// Nothing: the device found all of a round queued.
@@ -180,15 +162,12 @@ pub struct DeviceSample {
     pub host: Duration,
     /// From the first call until the last one had returned.
     pub queue: Duration,
-    /// What the events hold.
+    /// Whether the events hold the host's launches.
     pub launches: Launches,
 }
 
 /// The host's time for queueing one step: the median over several, each queued on an idle device.
 /// The case has to be warm: a first call loads kernels and tunes.
-///
-/// # Errors
-/// Those of a step, of the device and of the host's clock.
 pub fn queueing<D: Device, H: Clock>(device: &mut D, host: &mut H) -> Result<Duration, Refusal>
 where
     H::Moment: Copy,
@@ -203,9 +182,6 @@ where
 }
 
 /// Takes a sample of `steps` steps.
-///
-/// # Errors
-/// Those of a step, of the device and of the host's clock.
 pub fn sample<D: Device, H: Clock>(
     device: &mut D,
     host: &mut H,

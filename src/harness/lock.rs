@@ -99,7 +99,7 @@ impl Lock {
     }
 }
 
-/// Who has the lock; it may be about to say so.
+/// The run that holds the lock; it may not have written its name yet.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.read_to_string(&mut text).ok();

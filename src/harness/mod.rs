@@ -39,7 +39,7 @@ mod timer;
 use std::process::ExitCode;
 
 pub use case_run::settle_allocator;
-/// What generated code names, so that a bench target needs no dependency on criterion.
+/// Named by generated code, so that a bench target needs no dependency on criterion.
 pub use criterion::Criterion;
 pub use pairing::Places;
 pub use release::release;

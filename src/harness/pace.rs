@@ -27,9 +27,6 @@ pub struct Pace {
 impl Pace {
     /// Finds how fast the host queues a step. The case has to be warm. `peak_khz` is the device's
     /// highest clock; launches stay open when it is 0, and [`Self::notes`] says so.
-    ///
-    /// # Errors
-    /// Those of a step, of the device and of the host's clock.
     pub fn find<D: Device, H: Clock>(
         device: &mut D,
         host: &mut H,
@@ -48,9 +45,6 @@ impl Pace {
     }
 
     /// Device time of `steps` steps, their launches hidden.
-    ///
-    /// # Errors
-    /// Those of a step, of the device and of the host's clock.
     pub fn time<D: Device, H: Clock>(
         &mut self,
         device: &mut D,
@@ -71,9 +65,6 @@ impl Pace {
 
     /// Both clocks of a step: takes the open samples that the host's side is told from. A pass of
     /// its own, after the samples that count.
-    ///
-    /// # Errors
-    /// Those of a step, of the device and of the host's clock.
     pub fn clocks<D: Device, H: Clock>(
         &mut self,
         device: &mut D,
@@ -91,7 +82,7 @@ impl Pace {
         self.clocks.clocks().map_err(Refusal::Failed)
     }
 
-    /// What a reader of the case's numbers should know.
+    /// Notes for readers of the case's numbers.
     pub fn notes(&self) -> Vec<String> {
         self.hiding.clone().err().into_iter().chain(self.clocks.note()).collect()
     }

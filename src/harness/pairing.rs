@@ -29,9 +29,6 @@ pub struct Places(Vec<Displaced>);
 
 impl Places {
     /// Builds workloads anew, in memory where none of the builds before has been.
-    ///
-    /// # Errors
-    /// When memory does not suffice.
     pub fn rebuild(&mut self, device: Device, sides: [&dyn Workload; 2]) -> Result<(), Refusal> {
         // The tensors that a step allocates get other pages, too.
         release(device);
@@ -59,7 +56,7 @@ pub struct Both {
     device: Device,
     places: Rc<RefCell<Places>>,
     wall: Stopwatch,
-    /// Whose step failed.
+    /// The side whose step failed.
     failed: Option<Side>,
     throttled: bool,
 }
@@ -186,9 +183,6 @@ impl Pairing {
     }
 
     /// The result of the looks so far, in the record's form.
-    ///
-    /// # Errors
-    /// Why there is no speed-up.
     pub fn found(&mut self) -> Result<Pair, String> {
         let Self { both, pairs, against, target } = self;
         let paired = both.run(|sides| pairs.found(sides))?;
@@ -202,9 +196,6 @@ impl Pairing {
 }
 
 /// The record's form of what was paired.
-///
-/// # Errors
-/// Why there is no speed-up.
 fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
     let Paired { ratio, log_ratios, builds, visits, iters, steps_ns, reached, seconds } = paired;
     let BuildsRatio { ratio, within, between } = ratio.map_err(absent)?;

@@ -20,14 +20,14 @@
 //! steps that do not count, so the inner side is favoured, by 0.9 % in the median of 25 cases. A
 //! build has as many blocks of either order, and the two cancel.
 //!
-//! After some blocks both sides are *built anew*: their tensors move to other memory. Where they lie
-//! differs from run to run, and one long look at one place would not show by how much. What the machine
-//! does meanwhile differs from second to second, so a pair is looked at now and again ([`Pairs`]): looks
+//! After some blocks both sides are *built anew*: their tensors move to other memory. Their addresses
+//! differ from run to run, and one long look at one address would not show by how much that matters. The
+//! load of the machine differs from second to second, so a pair is looked at now and again ([`Pairs`]): looks
 //! that are a second apart are *visits* of their own. The speed-up is the mean of the builds, and its
 //! interval says where another run would find it ([`statistics::builds_ratio`]).
 //!
-//! The speed-up of a hot case is that of two sides each as fast as it is alone. Where a cache holds one
-//! of the two only, a side may not get back there in the time that it is given. Then there is no
+//! The speed-up of a hot case is that of two sides each as fast as it is alone. If a cache holds only one
+//! of the two, a side may not get back to its pace in the time that it is given. Then there is no
 //! speed-up, but [`NoRatio::Displaced`].
 
 use statistics::{BLOCKS_PER_BUILD, BuildsRatio, median};
@@ -79,7 +79,7 @@ pub enum NoRatio {
     TooShort,
     /// A side is slower beside the other than alone.
     Displaced {
-        /// Which one.
+        /// The slower side.
         side: Side,
         /// Nanoseconds of a step in its batches.
         beside_ns: f64,
@@ -110,9 +110,6 @@ pub struct Paired {
 }
 
 /// Takes blocks, look after look, until the interval is narrow enough or the budget is spent.
-///
-/// # Errors
-/// A step failed.
 pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
     let mut pairs = Pairs::first(sides, goal)?;
     while pairs.wants_more() {
@@ -142,9 +139,6 @@ pub struct Pairs {
 
 impl Pairs {
     /// The first look: the fewest builds, if there is time for them.
-    ///
-    /// # Errors
-    /// A step failed.
     pub fn first(sides: &mut dyn Sides, goal: Goal) -> Result<Self, Refusal> {
         let start = sides.wall();
         let [a, b] = goal.known;
@@ -187,9 +181,6 @@ impl Pairs {
     }
 
     /// Another look at both sides, built anew.
-    ///
-    /// # Errors
-    /// A step failed.
     pub fn look(&mut self, sides: &mut dyn Sides) -> Result<(), Refusal> {
         let start = sides.wall();
         if start - self.visit_s >= APART_S {
@@ -202,9 +193,6 @@ impl Pairs {
     }
 
     /// The result of the looks so far.
-    ///
-    /// # Errors
-    /// A step failed.
     pub fn found(&self, sides: &mut dyn Sides) -> Result<Paired, Refusal> {
         let start = sides.wall();
         let ratio = match self.displaced(sides)? {
@@ -278,8 +266,8 @@ impl Pairs {
         Ok(if swapped { -ratio } else { ratio })
     }
 
-    /// The side that is slower beside the other than alone, if one is. What it took alone before may
-    /// be out of date, so it is asked again.
+    /// The side that is slower beside the other than alone, if one is. Its time alone may
+    /// be out of date, so it is measured again.
     fn displaced(&self, sides: &mut dyn Sides) -> Result<Option<NoRatio>, Refusal> {
         if !self.settles {
             return Ok(None);

@@ -28,7 +28,7 @@ pub fn catch<T>(body: impl FnOnce() -> T) -> Result<T, Caught> {
     })
 }
 
-/// What ended `body`.
+/// The way in which `body` ended early.
 pub enum Caught {
     /// A panic, with its message.
     Panic(String),

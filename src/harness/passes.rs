@@ -1,5 +1,5 @@
-//! What is measured after criterion has sampled: each measure in a pass of its own, so that none
-//! touches a timed sample or another.
+//! The measures taken after criterion has sampled, each in a pass of its own, so that none touches
+//! a timed sample or another measure.
 
 use plan::{Case, Counters, Device, Energy, Latency, LatencyPass, Measures, Utilization};
 
@@ -42,13 +42,13 @@ pub struct Passes<'a> {
     pub quick: bool,
     /// The group's.
     pub timer: &'a mut Timer,
-    /// What is run.
+    /// The step to run.
     pub subject: &'a mut Subject,
     /// Wall seconds of a step, from the pilot.
     pub step_s: f64,
-    /// Where the measures go, or in `absent` why there are none.
+    /// The measures, or in `absent` the reasons why they are missing.
     pub measures: &'a mut Measures,
-    /// What a reader of the numbers should know.
+    /// Notes for readers of the numbers.
     pub notes: &'a mut Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Passes<'_> {
     fn latency(&mut self) -> Result<Latency, Refusal> {
         let LatencyPass { calls, warm_up } = self.case.settings.latency;
         let calls = calls.unwrap_or_else(|| self.steps_in(LATENCY_S, CALLS));
-        // What ran between sampling and here has taken its place in the caches.
+        // Other work since the sampling has displaced the step's data from the caches.
         for _ in 0..warm_up.unwrap_or_else(|| self.steps_in(UNCOUNTED_S, UNCOUNTED)) {
             self.timer.call(self.subject)?;
         }
@@ -183,7 +183,7 @@ impl Passes<'_> {
 
     /// A step outside any clock; a device has done it when the call returns, if `waits`.
     fn step(&self, waits: bool) -> Result<(), Refusal> {
-        drop(std::hint::black_box(self.subject.workload.run()?));
+        drop(std::hint::black_box(self.subject.workload.step()?));
         match self.case.device {
             Device::Cuda if waits => Ok(cuda::synchronize(0)?),
             _ => Ok(()),
@@ -207,7 +207,7 @@ fn keep(times: &[f64], measures: &mut Measures) {
     measures.absent.insert("calls_ns".to_owned(), reason);
 }
 
-/// What to think of a first call that took much longer than the later ones.
+/// A note on a first call that took much longer than the later ones.
 fn slow_start(measures: &Measures) -> Option<String> {
     let times = measures.first_call_ns? as f64 / measures.latency?.p50_ns;
     (times > SLOW_START).then(|| {

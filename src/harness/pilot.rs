@@ -13,7 +13,7 @@ const WINDOW: usize = FEWEST / 2;
 /// A case is warm when the medians of the two windows differ by at most this much.
 const STEADY: f64 = 0.02;
 
-/// What the pilot found.
+/// The pilot's result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pilot {
     /// Median time of a step by the case's clock, in nanoseconds.
@@ -32,9 +32,6 @@ pub struct Pilot {
 /// longer than about `cap_s` seconds. At least three steps are run, however long they take.
 ///
 /// `batch` times a number of steps, `wall` is any clock that counts seconds.
-///
-/// # Errors
-/// Those of a step.
 pub fn run(
     batch: &mut dyn FnMut(u64) -> Result<Duration, Refusal>,
     wall: &dyn Fn() -> f64,

@@ -61,7 +61,7 @@ impl Progress {
         self.expected_done_s += seconds;
     }
 
-    /// What is expected to be left.
+    /// The time that is expected to be left.
     fn left(&self, elapsed: Duration, later_s: f64) -> Duration {
         let left_s = later_s + self.left_s.values().sum::<f64>();
         scaled(left_s, elapsed.as_secs_f64(), self.expected_done_s)
@@ -75,7 +75,7 @@ fn scaled(left_s: f64, elapsed_s: f64, expected_s: f64) -> Duration {
     Duration::try_from_secs_f64(left_s * scale).unwrap_or(Duration::MAX)
 }
 
-/// What is said of a case while it takes much longer than expected.
+/// The message about a case that takes much longer than expected.
 #[derive(Debug)]
 pub struct Overrun {
     case: String,

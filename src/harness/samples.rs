@@ -19,7 +19,7 @@ use plan::LastSample;
 use super::throttle::{POWER_CAP, ThrottleProbe, Throttling};
 use crate::refusal::Refusal;
 
-/// What a sample is made of.
+/// The parts of a sample.
 pub struct Samples<'a> {
     /// Takes a number of steps.
     pub take: &'a mut dyn FnMut(u64) -> Result<Duration, Refusal>,
@@ -35,14 +35,14 @@ pub struct Samples<'a> {
     pub warm_up: Duration,
 }
 
-/// What has become of them.
+/// How many samples were taken, thrown away and late.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// The last one.
     pub last: Option<LastSample>,
     /// Nanoseconds of a step in each, criterion's warm-up left out.
     pub steps_ns: Vec<f64>,
-    /// Those that were thrown away.
+    /// The samples that were thrown away.
     pub throttling: Throttling,
     /// When the first one began, by the host's clock.
     began_s: Option<f64>,
@@ -50,9 +50,6 @@ pub struct Taken {
 
 impl Samples<'_> {
     /// The next sample.
-    ///
-    /// # Errors
-    /// Those of a step.
     pub fn next(&mut self, iters: u64, taken: &mut Taken) -> Result<Duration, Refusal> {
         let now_s = (self.clock)();
         let began_s = *taken.began_s.get_or_insert(now_s);

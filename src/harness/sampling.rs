@@ -22,7 +22,7 @@ pub const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
 const FEWEST: u64 = cost::MIN_SAMPLES;
 /// Fewer batches than this do not show the noise.
 const FEW_BATCHES: u64 = 6;
-/// What quiet samples of two steps last together, where twenty would last longer.
+/// The total time of quiet samples of two steps, when twenty samples would last longer.
 const SHORTEST_NS: f64 = 150e6;
 
 /// Seconds that the pilot may take.
@@ -85,7 +85,7 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
     };
     let step = statistics::Pilot { step_ns: pilot.wall_ns, noise: pilot.noise };
     let plan = statistics::plan(step, limits);
-    // Of a few batches the noise is not known, so nobody can say that the target is met.
+    // A few batches do not show the noise, so the target cannot be said to be met.
     let plan = match plan.limited_by {
         Limit::Target if pilot.batches < FEW_BATCHES => {
             SamplePlan { limited_by: Limit::Budget, ..plan }
@@ -96,8 +96,8 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
     if plan.iters == 1 && two_fit { in_twos(plan, pilot.wall_ns, limits) } else { plan }
 }
 
-/// Half as many samples of twice the length, which say as much. Of one iteration per sample
-/// criterion warns that the time does not suffice, whatever the time.
+/// Half as many samples of twice the length, which say as much. With one iteration per sample
+/// criterion always warns that the time does not suffice.
 fn in_twos(plan: SamplePlan, step_ns: f64, limits: Limits) -> SamplePlan {
     let sample_ns = 2.0 * step_ns;
     let some = ((SHORTEST_NS / sample_ns).ceil() as u64).clamp(FEWEST, 2 * FEWEST);

@@ -44,7 +44,7 @@ pub struct Session {
     fault: Rc<Fault>,
     /// Why nothing more is run: what cannot be stored need not be measured.
     broken: Option<String>,
-    /// Of a measuring run, until its end.
+    /// Held by a measuring run until its end.
     _lock: Option<Lock>,
 }
 
@@ -80,7 +80,7 @@ impl Session {
         let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
         let progress = measures.then(|| Progress::new(expected()));
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
-        // A case that will be passed over is none that the run owes a record.
+        // The run owes no record of a case that it will skip.
         let owed = |case: &&Case| {
             args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()
         };
@@ -213,9 +213,6 @@ impl Session {
     }
 
     /// Runs a case and writes down how it ended.
-    ///
-    /// # Errors
-    /// When that cannot be written.
     fn case(
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
@@ -251,9 +248,6 @@ impl Session {
     }
 
     /// Gives pairs the looks that they wait for.
-    ///
-    /// # Errors
-    /// When what they find cannot be written.
     fn look_again(&mut self) -> Result<(), String> {
         if let (Some(progress), (pairs @ 1.., seconds)) = (&mut self.progress, self.rounds.owed()) {
             progress.looks_again(pairs, seconds);
@@ -263,9 +257,6 @@ impl Session {
     }
 
     /// Writes down what pairs have found that had their last look.
-    ///
-    /// # Errors
-    /// When that cannot be written.
     fn looked_again(&mut self) -> Result<(), String> {
         self.rounds.done().iter().try_for_each(|record| self.journal.update(record))
     }

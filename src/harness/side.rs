@@ -34,28 +34,22 @@ pub enum Side {
     Candidate,
 }
 
-/// What is compared, and the clock of the budget.
+/// The two sides, and the clock of the budget.
 pub trait Sides {
     /// Times `iters` steps of one side.
-    ///
-    /// # Errors
-    /// Those of a step.
     fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal>;
 
     /// Moves both sides to other memory, as if they had been built again.
-    ///
-    /// # Errors
-    /// When memory does not suffice.
     fn rebuild(&mut self) -> Result<(), Refusal>;
 
     /// Wall seconds since any fixed moment.
     fn wall(&self) -> f64;
 }
 
-/// What is known of a side before it is paired.
+/// A side's timings from before it is paired.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
-    /// What its pilot found.
+    /// The result of its pilot.
     pub pilot: Pilot,
     /// Nanoseconds of a step while it ran alone: the median of the samples that criterion took.
     pub alone_ns: f64,
@@ -78,9 +72,6 @@ impl Gauge {
     /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
     /// processor for milliseconds at a time, and the side with the longer batches would meet them
     /// more often; so batches are made equally long by what each side takes undisturbed.
-    ///
-    /// # Errors
-    /// Those of a step.
     pub fn of(sides: &mut dyn Sides, side: Side, known: Option<Known>) -> Result<Self, Refusal> {
         if let Some(Known { pilot: Pilot { wall_ns, fastest_wall_ns, .. }, alone_ns }) = known {
             let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
@@ -112,9 +103,6 @@ impl Gauge {
     }
 
     /// A timed batch: nanoseconds per step.
-    ///
-    /// # Errors
-    /// Those of a step.
     pub fn batch(&mut self, sides: &mut dyn Sides, side: Side) -> Result<f64, Refusal> {
         let step_ns = sides.batch(side, self.iters)?.as_nanos() as f64 / self.iters as f64;
         self.steps_ns.push(step_ns);
@@ -137,9 +125,6 @@ impl Gauge {
 
 /// Steps that do not count, until the side is as fast as it is alone or gets no faster; how many
 /// there were.
-///
-/// # Errors
-/// Those of a step.
 pub fn settle(sides: &mut dyn Sides, side: Side, alone_ns: Option<f64>) -> Result<usize, Refusal> {
     let start = sides.wall();
     let mut steps = Vec::new();

@@ -1,4 +1,4 @@
-//! Where criterion and this harness write.
+//! The folders that criterion and this harness write to.
 
 use std::path::PathBuf;
 

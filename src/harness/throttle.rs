@@ -14,9 +14,6 @@ pub trait ThrottleProbe {
     fn begin(&mut self);
 
     /// Why the device has slowed itself down since, if it has.
-    ///
-    /// # Errors
-    /// Why it cannot be told.
     fn throttled(&mut self) -> Result<Option<SlowDown>, String>;
 }
 
@@ -64,9 +61,6 @@ impl Throttling {
     /// Takes a sample, and again while the device was throttled during it, resting in between. The
     /// rests grow with every sample of the case that was thrown away. Without a probe (the host has
     /// none) the first sample counts. `cap` is the run's.
-    ///
-    /// # Errors
-    /// Those of the sample.
     pub fn sample<T>(
         &mut self,
         mut probe: Option<&mut dyn ThrottleProbe>,

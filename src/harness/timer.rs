@@ -28,7 +28,7 @@ pub struct Timer {
     flush: Option<Flush>,
 }
 
-/// What is timed, with what is known about how it is queued.
+/// The timed step, and how it is queued.
 pub struct Subject {
     /// The work.
     pub workload: Box<dyn Workload>,
@@ -66,7 +66,7 @@ impl Timer {
         running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
-        let mut step = || workload.run();
+        let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         match (self.device, pace) {
@@ -81,9 +81,6 @@ impl Timer {
 
     /// Times one step as its caller sees it: from the call until the result is there, by the host's
     /// clock.
-    ///
-    /// # Errors
-    /// Those of a step.
     pub fn call(&mut self, subject: &mut Subject) -> Result<Duration, Refusal> {
         running::check()?;
         subject.settle();
@@ -95,7 +92,7 @@ impl Timer {
             if waits { Ok(cuda::synchronize(CUDA)?) } else { Ok(()) }
         };
         let step = || {
-            let output = workload.run()?;
+            let output = workload.step()?;
             if waits {
                 cuda::synchronize(CUDA)?;
             }
@@ -106,13 +103,10 @@ impl Timer {
 
     /// On a device that works beside the host: finds how fast the host queues a step, so that
     /// samples can hide it. The case has to be warm.
-    ///
-    /// # Errors
-    /// Those of a step and of the device.
     pub fn pace(&mut self, subject: &mut Subject) -> Result<(), Refusal> {
         if self.device == Device::Cuda {
             let workload = &subject.workload;
-            let mut step = || workload.run();
+            let mut step = || workload.step();
             let mut device = CudaDevice::new(CUDA, &mut step, None);
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             subject.pace = Some(Pace::find(&mut device, &mut HostClock, cold, peak_khz)?);
@@ -121,12 +115,9 @@ impl Timer {
     }
 
     /// A step by both clocks; `None` on a device that the host waits for anyway.
-    ///
-    /// # Errors
-    /// Those of a step and of the device.
     pub fn clocks(&mut self, subject: &mut Subject) -> Result<Option<Clocks>, Refusal> {
         let Subject { workload, pace: Some(pace), .. } = subject else { return Ok(None) };
-        let mut step = || workload.run();
+        let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         let mut device = CudaDevice::new(CUDA, &mut step, flush);
@@ -150,7 +141,7 @@ impl Subject {
         threads::settle(self.threads);
     }
 
-    /// What a reader of the times should know about how they were taken.
+    /// Notes for readers on how the times were taken.
     pub fn notes(&self) -> Vec<String> {
         self.pace.as_ref().map(Pace::notes).unwrap_or_default()
     }

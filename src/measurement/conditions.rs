@@ -18,7 +18,7 @@ pub struct Reading {
     pub temperature_c: Option<f64>,
 }
 
-/// A processor that can be looked at. What it lacks is `None`.
+/// The readings of a processor; `None` stands for a missing one.
 pub trait Readings {
     /// How the clock is read, or `none: ` and why it is not.
     fn clock_method(&self) -> String;

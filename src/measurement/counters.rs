@@ -1,4 +1,4 @@
-//! What the operating system counts while steps run: page faults, switches, CPU time.
+//! The operating system's counters while steps run: page faults, switches, CPU time.
 
 use plan::Counters;
 

@@ -17,8 +17,8 @@ impl CpuTime {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// From the first line: user, nice, system, idle, iowait, irq, softirq, steal. What follows,
-    /// time of guests, is in user and nice already.
+    /// From the first line: user, nice, system, idle, iowait, irq, softirq, steal. The fields after
+    /// them, time of guests, are in user and nice already.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> =

@@ -12,9 +12,6 @@ use crate::refusal::Refusal;
 pub trait EnergyCounter {
     /// Joules since any fixed moment. Not called for longer than [`LONGEST_GAP_S`], a counter may
     /// wrap without notice.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
     fn joules(&mut self) -> Result<f64, String>;
 
     /// The counter, and what it covers and does not.
@@ -33,7 +30,7 @@ const STANDSTILL_S: f64 = 1.0;
 /// Rest between two looks at the counter of an idle machine.
 const NAP_S: f64 = 0.005;
 
-/// What passes time: the caller's clock in seconds, and its way of doing nothing for some seconds.
+/// The caller's clock in seconds, and its sleep.
 pub struct Time<'a> {
     /// Seconds since any fixed moment.
     pub clock: &'a mut dyn FnMut() -> f64,
@@ -52,9 +49,6 @@ pub type Batch<'a> = dyn FnMut() -> Result<u64, Refusal> + 'a;
 /// host, it has to wait for them. The counter is read between batches, so a batch should be short.
 ///
 /// Within: the energy, or why the counter gave none.
-///
-/// # Errors
-/// Those of a step.
 pub fn measure(
     counter: &mut dyn EnergyCounter,
     settings: EnergyPass,

@@ -78,9 +78,6 @@ pub struct CudaFacts {
 
 /// Asks the CUDA device what it is, once: after some errors it answers nothing any more. None where
 /// there is no usable one.
-///
-/// # Errors
-/// When libtorch or the device cannot say.
 pub fn cuda_facts() -> Result<Option<&'static CudaFacts>, native::Error> {
     static FACTS: OnceCell<Option<CudaFacts>> = OnceCell::new();
     let found = FACTS.get_or_try_init(|| {
@@ -120,8 +117,8 @@ struct Git {
 }
 
 impl Git {
-    /// Of the package where cargo says it is, else where the executable lies; never of the current
-    /// directory, which may be another repository.
+    /// The revision of the package's folder as cargo names it, else of the executable's folder; never of
+    /// the current directory, which may be another repository.
     fn read() -> Self {
         let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let beside = || Some(std::env::current_exe().ok()?.parent()?.to_owned());

@@ -33,7 +33,7 @@ pub enum SlowDown {
     Other,
 }
 
-/// What is asked of a GPU's driver. An error says what could not be read, and why.
+/// A GPU's driver. An error says what could not be read, and why.
 pub trait Gpu {
     /// Millijoules that the board has taken since the driver was loaded.
     ///
@@ -41,29 +41,14 @@ pub trait Gpu {
     /// When the driver does not count them (before Volta), or not for this user.
     fn energy_mj(&self) -> Result<u64, String>;
     /// Frequency now, in MHz.
-    ///
-    /// # Errors
-    /// The driver's.
     fn clock_mhz(&self, domain: Domain) -> Result<u32, String>;
     /// Highest frequency, in MHz.
-    ///
-    /// # Errors
-    /// The driver's.
     fn max_clock_mhz(&self, domain: Domain) -> Result<u32, String>;
     /// Temperature of the die, in °C.
-    ///
-    /// # Errors
-    /// The driver's.
     fn temperature_c(&self) -> Result<u32, String>;
-    /// What holds the clocks down now, settings and idleness included.
-    ///
-    /// # Errors
-    /// The driver's.
+    /// The limits that hold the clocks down now, settings and idleness included.
     fn limits(&self) -> Result<ThrottleReasons, String>;
     /// For how long power and heat have held the clocks down.
-    ///
-    /// # Errors
-    /// When the driver does not count it.
     fn slowed_ns(&self) -> Result<SlowedNs, String>;
     /// Samples of how busy a part was, of those still held that end after `since_us`, in microseconds
     /// since the epoch.
@@ -72,9 +57,6 @@ pub trait Gpu {
     /// When the driver takes none of this device.
     fn utilization(&self, domain: Domain, since_us: u64) -> Result<Vec<Sample>, String>;
     /// Processes that compute on it now.
-    ///
-    /// # Errors
-    /// The driver's.
     fn compute_processes(&self) -> Result<u32, String>;
 }
 
@@ -118,58 +100,37 @@ impl<G: Gpu> GpuProbe<G> {
     }
 
     /// Frequency of the multiprocessors now, in MHz.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn clock_mhz(&self) -> Result<f64, String> {
         self.gpu.clock_mhz(Domain::Sm).map(f64::from)
     }
 
     /// Highest frequency of the multiprocessors, in MHz.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn max_clock_mhz(&self) -> Result<f64, String> {
         self.gpu.max_clock_mhz(Domain::Sm).map(f64::from)
     }
 
     /// Frequency of the memory now, in MHz.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn memory_clock_mhz(&self) -> Result<f64, String> {
         self.gpu.clock_mhz(Domain::Memory).map(f64::from)
     }
 
     /// Temperature of the die, in °C.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn temperature_c(&self) -> Result<f64, String> {
         self.gpu.temperature_c().map(f64::from)
     }
 
     /// Why the GPU runs slower than it could now, in the words of `nvidia-smi`; empty when it does
     /// not. Settings and idleness are no reasons.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn slow_downs(&self) -> Result<Vec<String>, String> {
         self.gpu.limits().map(slow_downs)
     }
 
     /// Whether the GPU has nothing to do, so that its clock is down.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn is_idle(&self) -> Result<bool, String> {
         Ok(self.gpu.limits()?.contains(ThrottleReasons::GPU_IDLE))
     }
 
     /// Whether [`Self::slow_downs`] has any.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn is_throttled(&self) -> Result<bool, String> {
         Ok(!self.slow_downs()?.is_empty())
     }
@@ -183,9 +144,6 @@ impl<G: Gpu> GpuProbe<G> {
     /// Why the GPU has slowed itself down since [`Self::watch`], if it has: by the reasons in force
     /// now, and by time that the driver has counted since, which a reason that came and went leaves
     /// behind.
-    ///
-    /// # Errors
-    /// The driver's.
     pub fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
         let reasons = self.slow_downs()?;
         let now = match reasons.as_slice() {

@@ -12,7 +12,7 @@ const SENSORS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "s
 /// Thermal zones that are the processor.
 const ZONES: [&str; 5] = ["x86_pkg_temp", "cpu-thermal", "cpu_thermal", "soc_thermal", "TCPU"];
 
-/// What the host's own files and its clock tell.
+/// Readings from the host's own files and its clock.
 #[derive(Debug)]
 pub(super) struct HostReadings {
     cpus: PathBuf,
@@ -94,7 +94,7 @@ impl Throttled {
     }
 }
 
-/// Where the processor's temperature can be read, if anywhere; virtual machines have none.
+/// The file with the processor's temperature; virtual machines have none.
 fn temperature_file(class: &Path) -> Option<PathBuf> {
     let named = |folder: PathBuf, file: &str, names: &[&str]| {
         let name = fs::read_to_string(folder.join(file)).ok()?;

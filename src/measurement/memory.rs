@@ -8,11 +8,8 @@ use crate::refusal::Refusal;
 
 /// Runs `work` and reports what it took of the device's memory: of libtorch's allocator, and on a CPU of
 /// Rust's, where the program counts it ([`rust_memory::Counting`]). The peak is the sum of both peaks,
-/// which is more than there ever was where they come at different moments. What Rust's cannot count is
-/// the reason why nothing is reported; the work is done all the same.
-///
-/// # Errors
-/// Where libtorch's cannot count.
+/// an upper bound if they come at different moments. If Rust's allocations cannot be counted, nothing is
+/// reported but the reason; the work is done all the same.
 pub fn track<T>(
     device: Device,
     work: impl FnOnce() -> T,

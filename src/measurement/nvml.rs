@@ -54,7 +54,7 @@ fn at<'nvml>(
     Ok(GpuProbe::new(NvmlGpu(device), format!("{name} at {pci_bus}"), driver))
 }
 
-/// What NVML could not read, and why.
+/// The message about a value that NVML could not read.
 fn reason(what: &str) -> impl Fn(NvmlError) -> String + use<'_> {
     move |error| format!("NVML cannot read {what}: {error}")
 }
@@ -126,7 +126,7 @@ impl Gpu for NvmlGpu<'_> {
         Ok(SlowedNs { power, heat: slowed(PerformancePolicy::Thermal)? })
     }
 
-    /// Of a GPU in slices NVML reads none of a slice's.
+    /// NVML reads no utilization of a slice (MIG).
     fn utilization(&self, domain: Domain, since_us: u64) -> Result<Vec<Sample>, String> {
         if self.is_sliced()? {
             return Err("MIG is on: NVML reads no utilization of a slice".to_owned());
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn only_samples_within_the_steps_make_the_utilization() {
         let found = between(11_000_000, 13_250_000).unwrap();
-        // Those of seconds 12, 12.2, ... 13.2; before, a period may have begun outside.
+        // The samples of seconds 12, 12.2, … 13.2; the period of an earlier one may have begun outside.
         assert_eq!(found.sm, plan::Range { min: 0.60, median: 0.63, max: 0.66 });
         assert_eq!(found.memory, plan::Range { min: 0.10, median: 0.13, max: 0.16 });
         assert_eq!((found.window_s, found.samples), (2.25, 7));

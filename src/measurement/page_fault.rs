@@ -98,9 +98,6 @@ pub(super) fn touch_fresh(bytes: usize) -> Result<Vec<Touched>, String> {
 }
 
 /// Bytes of a page.
-///
-/// # Errors
-/// Where the system does not say.
 #[cfg(target_os = "linux")]
 pub fn page_bytes() -> Result<usize, String> {
     // SAFETY: asks for a constant of the system.

@@ -1,4 +1,4 @@
-//! Which instrument reads a device.
+//! The instruments that read a device.
 
 use plan::Device;
 
@@ -9,7 +9,7 @@ use super::nvml;
 use super::rapl::Rapl;
 use super::utilization::UtilizationMeter;
 
-/// What knows the clock and the temperature of the processor that `device` means.
+/// The clock and temperature readings of `device`.
 pub fn readings(device: Device) -> Box<dyn Readings> {
     match device {
         Device::Cpu => Box::new(HostReadings::start()),
@@ -37,10 +37,7 @@ pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> 
     }
 }
 
-/// What samples how busy `device` is.
-///
-/// # Errors
-/// Why nothing does.
+/// The meter of how busy `device` is.
 pub fn utilization_meter(device: Device) -> Result<Box<dyn UtilizationMeter>, String> {
     match device {
         Device::Cuda => Ok(Box::new(nvml::open(0)?)),

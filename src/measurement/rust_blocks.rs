@@ -48,7 +48,7 @@ impl Blocks {
         });
     }
 
-    /// What was counted; `None` if there were ever more blocks than fit.
+    /// The counts; `None` if there were ever more blocks than fit.
     pub fn counted(&self) -> Option<DeviceMemory> {
         self.with(|table| (!table.overflowed).then_some(table.memory))
     }
@@ -141,7 +141,7 @@ impl Table {
     }
 }
 
-/// Where an address would like to be: addresses of neighbours differ in their middle bits.
+/// The preferred slot of an address: neighbouring addresses differ in their middle bits.
 fn home(address: usize) -> usize {
     /// 2⁶⁴ over the golden ratio.
     const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -1,5 +1,5 @@
-//! What Rust's allocator hands out while a piece of work runs: libtorch's own memory does not come from
-//! it, and plain Rust's does not come from libtorch.
+//! Memory from Rust's allocator while a piece of work runs. libtorch's own memory does not come from it,
+//! nor plain Rust's from libtorch.
 //!
 //! A program counts if [`Counting`] is its global allocator, as of the target of kernels. Outside of
 //! [`track`] it costs one relaxed load per allocation.

@@ -1,4 +1,4 @@
-//! What the operating system has counted so far for a process or a thread (`getrusage`).
+//! The operating system's counters so far of a process or a thread (`getrusage`).
 
 use std::ops::Sub;
 
@@ -14,12 +14,12 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Of the process, all its threads together.
+    /// The counters of the process, all its threads together.
     pub(super) fn of_process() -> Result<Self, String> {
         platform::read(platform::PROCESS)
     }
 
-    /// Of the calling thread.
+    /// The counters of the calling thread.
     #[cfg(target_os = "linux")]
     pub(super) fn of_thread() -> Result<Self, String> {
         platform::read(libc::RUSAGE_THREAD)

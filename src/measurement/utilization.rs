@@ -25,7 +25,7 @@ pub struct Sample {
     pub percent: u32,
 }
 
-/// What a driver has sampled.
+/// A driver's samples.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Samples {
     /// Time in which a kernel ran.
@@ -38,12 +38,9 @@ pub struct Samples {
 pub trait UtilizationMeter {
     /// The samples that it still holds of those that end after `since_us`, in microseconds since the
     /// epoch.
-    ///
-    /// # Errors
-    /// When the device has none.
     fn samples(&self, since_us: u64) -> Result<Samples, String>;
 
-    /// Whose samples, of what.
+    /// Source and meaning of the samples.
     fn method(&self) -> String;
 }
 

@@ -17,7 +17,7 @@ const NAMES: [&str; 8] = [
     "NVIDIA_TF32_OVERRIDE",
 ];
 
-/// Those that are set, with their values; a value that is no Unicode is shown as far as it is.
+/// The variables that are set, with their values; invalid Unicode is replaced.
 pub(super) fn variables() -> BTreeMap<String, String> {
     steering(std::env::vars_os().map(|(name, value)| {
         (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())

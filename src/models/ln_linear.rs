@@ -25,7 +25,7 @@ impl LnLinear {
         Ok(Self { fc: make(FC, parameters.take_weight(FC)?)?, activation })
     }
 
-    /// What the activation is applied to.
+    /// The input of the activation.
     fn preactivation(&self, input: &Tensor) -> Result<Tensor, TchError> {
         let features = input.size().last().copied().unwrap_or_default();
         let none = None::<&Tensor>;

@@ -39,8 +39,8 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Prunes the weight of every linear layer for the sparse layout. What that alone does to the
-    /// weights: the signal-to-noise ratio, in dB, of the pruned against the dense ones, all together.
+    /// Prunes the weight of every linear layer for the sparse layout. Returns the effect of that alone:
+    /// the signal-to-noise ratio, in dB, of all pruned weights against the dense ones.
     pub fn prune(
         &mut self,
         model: ModelKind,

@@ -27,11 +27,12 @@ impl super::Scheme for Scheme {
         Ok(Box::new(Baseline { weight }))
     }
 
-    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        match sparsity {
-            Sparsity::SemiSparse => semi_sparse::layer(&weight),
-            Sparsity::Block => block_sparse::layer(&weight),
-        }
+    fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        semi_sparse::layer(&weight)
+    }
+
+    fn block_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        block_sparse::layer(&weight)
     }
 
     fn writes_out(&self) -> bool {

@@ -6,7 +6,7 @@
 
 use tch::{Kind, TchError, Tensor};
 
-/// What a packed k has to be a multiple of: the lanes of a shard of one bit.
+/// A packed k is a multiple of this: the lanes of a shard of one bit.
 pub(super) const LANES: u64 = 8;
 
 /// A part of the bits of all values.

@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 /// The largest `e4m3fn`. The cast does not saturate by itself: 465 and above become NaN.
 const MAX: f64 = 448.0;
 
-/// What shares a scale.
+/// The values that share a scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Granularity {
     /// A row of the weight, a token of the activation.

@@ -5,7 +5,7 @@
 //! `PerTensor` and `PerRow` granularity and its own `torch` kernels. Upstream demands a CUDA device;
 //! the CPU computes the same with what it has.
 
-use plan::{Device, Dtype, Sparsity};
+use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
@@ -48,8 +48,8 @@ impl super::Scheme for Scheme {
         Ok(Box::new(Float8dq { weight, granularity }))
     }
 
-    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        float8dq_sparse::layer(sparsity, &weight, self.granularity())
+    fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        float8dq_sparse::layer(&weight, self.granularity())
     }
 
     fn writes_out(&self) -> bool {

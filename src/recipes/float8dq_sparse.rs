@@ -2,7 +2,7 @@
 //! recipe. torchao's product on CUDA, `rowwise_scaled_linear_sparse_cutlass`, is a kernel of torchao's
 //! own; libtorch's `_cslt_sparse_mm` may take float8 too, which is not built here.
 
-use plan::{Device, Sparsity};
+use plan::Device;
 use tch::{TchError, Tensor};
 
 use super::float8::{self, Granularity};
@@ -26,13 +26,9 @@ pub(super) fn check(granularity: Granularity, site: &Site) -> Result<(), String>
 
 /// The layer of a pruned weight.
 pub(super) fn layer(
-    sparsity: Sparsity,
     weight: &Tensor,
     granularity: Granularity,
 ) -> Result<Box<dyn LinearLayer>, Refusal> {
-    if sparsity != Sparsity::SemiSparse {
-        return Err(Refusal::Unsupported(format!("float8 weights have no {sparsity} layout")));
-    }
     let Quantized { values, scale, .. } = float8::quantize_weight(weight, granularity)?;
     Ok(Box::new(Expanded { weight: Compressed::new(&values)?, scale, granularity }))
 }

@@ -29,7 +29,7 @@ pub(super) fn layer(quantized: Quantized) -> Result<Box<dyn LinearLayer>, Refusa
 
 struct Layer {
     weight: Gemlite,
-    /// Those of the last call, which decide what runs; none before the first.
+    /// Rows of the last call, which decide what runs; none before the first.
     rows: Cell<Option<i64>>,
 }
 
@@ -49,7 +49,7 @@ impl LinearLayer for Layer {
         self.weight.tensors()
     }
 
-    /// That of the last call; none before the first.
+    /// The kernel of the last call; none before the first.
     fn kernels(&self) -> &'static [&'static str] {
         self.rows.get().map_or(&[], |rows| self.weight.kernels(rows))
     }

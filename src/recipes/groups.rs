@@ -5,7 +5,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::{Quantized, ZeroPoint};
 
-/// A weight quantized in groups. What the zero point means, who makes it says.
+/// A weight quantized in groups. Its maker says what the zero point means.
 #[derive(Debug)]
 pub(super) struct Grouped {
     /// `[n, k]`, uint8, 0 to [`largest`].

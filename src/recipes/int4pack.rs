@@ -13,7 +13,7 @@ use super::{LinearLayer, Site, output_size};
 use crate::native;
 use crate::refusal::Refusal;
 
-/// What k and n are padded to for the CUDA kernel.
+/// The CUDA kernel takes k and n padded to multiples of these.
 const CUDA_K: i64 = 1024;
 const CUDA_N: i64 = 8;
 /// Tiles of 16 along k that one load of the CUDA kernel takes.

@@ -4,7 +4,7 @@
 //! Sources: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1 (`int8dq`) and version
 //! 2 (`int8dq-v2`); torchao 0.18, `Int8DynamicActivationInt8WeightConfig` (`int8dq-v018`).
 
-use plan::{Device, Dtype, Int8Numerics, LinearShape, Sparsity};
+use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::{LinearLayer, Quantized, Site, as_rows, int8, int8dq_sparse, output_size, saturation};
@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 /// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
-    /// Whose roundings.
+    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
 }
 
@@ -40,8 +40,8 @@ impl super::Scheme for Scheme {
         Ok(Box::new(Int8dq { weight, numerics: self.numerics }))
     }
 
-    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        int8dq_sparse::layer(sparsity, &weight, self.numerics, false)
+    fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        int8dq_sparse::layer(&weight, self.numerics, false)
     }
 
     fn writes_out(&self) -> bool {
@@ -170,7 +170,7 @@ fn zero_point_correction(
 pub(super) struct Int8dq {
     /// `[n, k]`, with one scale per output channel.
     pub weight: Quantized,
-    /// Whose roundings.
+    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
 }
 

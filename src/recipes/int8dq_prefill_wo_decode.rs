@@ -13,7 +13,7 @@
 
 use std::cell::Cell;
 
-use plan::{Device, Dtype, Int8Numerics, Sparsity};
+use plan::{Device, Dtype, Int8Numerics};
 use tch::{TchError, Tensor};
 
 use super::int8dq::{self, Int8dq};
@@ -56,8 +56,8 @@ impl super::Scheme for Scheme {
         Ok(Box::new(PrefillWoDecode { prefill, decoded: Cell::new(None) }))
     }
 
-    fn sparse(&self, sparsity: Sparsity, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        int8dq_sparse::layer(sparsity, &weight, NUMERICS, true)
+    fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        int8dq_sparse::layer(&weight, NUMERICS, true)
     }
 
     fn writes_out(&self) -> bool {
@@ -115,7 +115,7 @@ impl LinearLayer for PrefillWoDecode {
         self.prefill.tensors()
     }
 
-    /// Those of the last call; none before the first.
+    /// The kernels of the last call; none before the first.
     fn kernels(&self) -> &'static [&'static str] {
         match self.decoded.get() {
             None => &[],

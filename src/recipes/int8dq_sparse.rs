@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use plan::{Device, Int8Numerics, Sparsity};
+use plan::{Device, Int8Numerics};
 use tch::{Kind, TchError, Tensor};
 
 use super::int8dq_prefill_wo_decode::is_decode;
@@ -30,14 +30,10 @@ pub(super) fn check(site: &Site, numerics: Int8Numerics) -> Result<(), String> {
 
 /// The layer of a pruned weight; `decode` as in `int8dq_prefill_wo_decode`, on a CPU only.
 pub(super) fn layer(
-    sparsity: Sparsity,
     weight: &Tensor,
     numerics: Int8Numerics,
     decode: bool,
 ) -> Result<Box<dyn LinearLayer>, Refusal> {
-    if sparsity != Sparsity::SemiSparse {
-        return Err(Refusal::Unsupported(format!("int8 weights have no {sparsity} layout")));
-    }
     let weight = int8dq::quantize_weight(weight, numerics)?;
     int8::refuse_overflowing_reciprocals(&weight.scale)?;
     if weight.values.device().is_cuda() {

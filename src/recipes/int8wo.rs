@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 /// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
-    /// Whose roundings.
+    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
 }
 

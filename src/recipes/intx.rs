@@ -75,7 +75,7 @@ impl super::Scheme for Scheme {
     /// | bfloat16 | −1.5 | 4.9 |  4.9 |  4.9 |  4.9 |  4.9 |  4.9 |  4.9 |
     /// | k = 1024 | −0.1 | 9.4 | 16.8 | 18.0 | 18.0 | 18.0 | 18.0 | 18.0 |
     ///
-    /// What stops the rise is the rounding of the activation in float32, and elsewhere the smallest
+    /// The rise is stopped by the rounding of the activation in float32, and elsewhere the smallest
     /// scale, at k = 16384 (the last line is bfloat16 again, at k = 1024). The −3.0 of one bit, an
     /// output of 24 values, is what any output of the right size would give: below the gate. Those of
     /// 8 bits are of 16×1024×1024 and larger alone.

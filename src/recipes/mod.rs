@@ -53,7 +53,7 @@ pub trait LinearLayer {
         Err(TchError::Kind("the last operation of this layer has no out form".to_owned()))
     }
 
-    /// What the layer stores: weight, scales, zero points, indices.
+    /// The tensors that the layer stores: weight, scales, zero points, indices.
     fn tensors(&self) -> Vec<&Tensor>;
 
     /// The ATen ops that work on the weight, and kernels of our own (`criterion_torch::…`).
@@ -127,7 +127,8 @@ fn named(recipe: Recipe, layer: &str, constraint: &str) -> Refusal {
 pub fn layer(variant: Variant, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
     let scheme = scheme(variant.recipe);
     match variant.sparsity {
-        Some(sparsity) => scheme.sparse(sparsity, weight),
+        Some(Sparsity::SemiSparse) => scheme.semi_sparse(weight),
+        Some(Sparsity::Block) => scheme.block_sparse(weight),
         None if variant.packed => scheme.packed(weight),
         None => scheme.eager(weight),
     }

@@ -13,7 +13,7 @@ pub struct Quantized {
     /// `[rows, groups]`, groups running along the last dimension: `[rows, 1]` per row, `[1, 1]` per
     /// tensor.
     pub scale: Tensor,
-    /// What zero is.
+    /// The zero point.
     pub zero_point: ZeroPoint,
 }
 
@@ -47,7 +47,7 @@ impl ZeroPoint {
 }
 
 impl Quantized {
-    /// What is stored of it.
+    /// The tensors that are stored.
     pub(super) fn tensors(&self) -> Vec<&Tensor> {
         let mut tensors = vec![&self.values, &self.scale];
         tensors.extend(self.zero_point.tensor());

@@ -1,4 +1,4 @@
-//! What every recipe's file provides.
+//! The trait that every recipe's file implements.
 
 use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
 use tch::{TchError, Tensor};
@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 use super::{LinearLayer, Quantized};
 use crate::refusal::Refusal;
 
-/// Where a recipe is to be applied.
+/// The layer, dtype and device that a recipe is applied to.
 #[derive(Debug, Clone, Copy)]
 pub struct Site {
     /// The case's variant.
@@ -46,9 +46,14 @@ pub trait Scheme {
         Err(Refusal::Unsupported("this recipe has no packed variant".to_owned()))
     }
 
-    /// The layer of a weight that [`super::prune`] has pruned, in its sparse layout.
-    fn sparse(&self, sparsity: Sparsity, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Err(Refusal::Unsupported(format!("this recipe has no {sparsity} layout")))
+    /// The layer of a weight that [`super::prune`] has pruned to 2:4.
+    fn semi_sparse(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Err(no_layout(Sparsity::SemiSparse))
+    }
+
+    /// The layer of a weight that [`super::prune`] has pruned by blocks.
+    fn block_sparse(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+        Err(no_layout(Sparsity::Block))
     }
 
     /// Whether the last operation of the eager layer has an out form ([`LinearLayer::forward_out`]).
@@ -60,4 +65,8 @@ pub trait Scheme {
     /// may have against their float64 reference: a few dB below the lowest that random weights were
     /// measured to give.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64;
+}
+
+fn no_layout(sparsity: Sparsity) -> Refusal {
+    Refusal::Unsupported(format!("this recipe has no {sparsity} layout"))
 }

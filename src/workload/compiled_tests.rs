@@ -114,6 +114,7 @@ fn constraint(case: &Case) -> Option<&'static str> {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
 fn every_recipe_agrees_with_eager_or_is_refused_as_written() {
     if !can_compile() {
         return;
@@ -131,6 +132,7 @@ fn every_recipe_agrees_with_eager_or_is_refused_as_written() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
 fn every_model_agrees_with_eager_in_every_dtype() {
     if !can_compile() {
         return;
@@ -149,6 +151,7 @@ fn every_model_agrees_with_eager_in_every_dtype() {
 /// What LayerNorm in other steps does to float32 moves activations across the edges of int8 and back:
 /// whatever the seed, that is no failure.
 #[test]
+#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
 fn quantized_activations_agree_whatever_the_seed() {
     if !can_compile() {
         return;
@@ -165,6 +168,7 @@ fn quantized_activations_agree_whatever_the_seed() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
 fn a_weight_that_would_be_read_beyond_is_refused() {
     if !can_compile() {
         return;
@@ -175,10 +179,9 @@ fn a_weight_that_would_be_read_beyond_is_refused() {
     agree_or_are_refused(&[case], |_| Some("k = 40: Inductor makes `_weight_int8pack_mm`"));
 }
 
-/// Some hundreds of compilations, an hour on two cores.
 #[test]
-#[ignore = "takes an hour"]
-fn every_recipe_of_every_model_in_every_dtype() {
+#[ignore = "exhaustive: some hundreds of compilations, an hour"]
+fn exhaustive_recipes_of_every_model_in_every_dtype() {
     assert!(can_compile());
     let models = || ModelKind::all().collect::<Vec<_>>();
     let cases: Vec<Case> = variants()
@@ -241,6 +244,7 @@ fn patterns_and_operators() -> Vec<Case> {
 
 /// Views that a step has prepared, a convolution, attention; a norm, a composition, a loss.
 #[test]
+#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
 fn patterns_and_operators_agree_with_eager() {
     if !can_compile() {
         return;
@@ -254,8 +258,8 @@ fn patterns_and_operators_agree_with_eager() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
-fn every_pattern_and_operator_agrees_with_eager() {
+#[ignore = "exhaustive: compilations, minutes"]
+fn exhaustive_patterns_and_operators_agree_with_eager() {
     assert!(can_compile());
     agree_or_are_refused(&patterns_and_operators(), |_| None);
 }

@@ -39,6 +39,7 @@ fn eager(weight: &str) -> Built {
 }
 
 #[test]
+#[ignore = "long: torchao is started and compiles"]
 fn torchao_runs_a_recipe_or_says_why_not() {
     let Some(python) = python() else { return };
     let recipes: Vec<String> = Recipe::examples().map(|recipe| recipe.to_string()).collect();
@@ -103,6 +104,7 @@ fn the_peer_times_the_calls_that_it_is_told_to() {
 }
 
 #[test]
+#[ignore = "long: torchao is started and compiles"]
 fn a_compiled_case_is_one_graph_and_an_eager_one_behind_it_is_none() {
     let Some(python) = python() else { return };
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");

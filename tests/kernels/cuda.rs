@@ -4,7 +4,7 @@
 use criterion_torch::kernel::cuda::Source;
 use criterion_torch::kernel::prelude::*;
 
-use super::{check, gemv_cuda, heat_cuda, illegal_access, sound, sum_cuda};
+use super::{check, gemv, gemv_cuda, heat, heat_cuda, illegal_access, sound, sum, sum_cuda};
 
 /// Each source, with its entry functions but for their precision, and the precisions.
 fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 4] {
@@ -45,12 +45,12 @@ fn they_are_refused_on_a_cpu() {
     let site = check::on_cpu(Dtype::Float32);
     let texts = [
         check::refusal::<gemv_cuda::Cuda>(
-            &gemv_cuda::ProblemSize { out_features: 8, in_features: 8 },
+            &gemv::ProblemSize { out_features: 8, in_features: 8 },
             &site,
         ),
-        check::refusal::<heat_cuda::Cuda>(&heat_cuda::ProblemSize { grid_size: vec![4, 4] }, &site),
+        check::refusal::<heat_cuda::Cuda>(&heat::ProblemSize { grid_size: vec![4, 4] }, &site),
         check::refusal::<illegal_access::IllegalAccess>(&illegal_access::ProblemSize {}, &site),
-        check::refusal::<sum_cuda::Cuda>(&sum_cuda::ProblemSize { elements: 8 }, &site),
+        check::refusal::<sum_cuda::Cuda>(&sum::ProblemSize { elements: 8 }, &site),
     ];
     for ((source, ..), text) in sources().iter().zip(texts) {
         assert!(text.contains(source.name) && text.contains("backend cuda"), "{text}");

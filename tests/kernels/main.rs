@@ -14,44 +14,38 @@ mod shipped;
 mod skip;
 mod tolerances;
 
-#[path = "../../benches/kernels/decode_gemv/kernel.rs"]
-mod gemv;
-#[path = "../../benches/kernels/decode_gemv/cuda.rs"]
-mod gemv_cuda;
-#[path = "../../benches/kernels/decode_gemv/mv.rs"]
-mod gemv_mv;
-#[path = "../../benches/kernels/decode_gemv/slices.rs"]
-mod gemv_slices;
-#[path = "../../benches/kernels/stencil/kernel.rs"]
-mod heat;
-#[path = "../../benches/kernels/stencil/cuda.rs"]
-mod heat_cuda;
-#[path = "../../benches/kernels/stencil/threaded.rs"]
-mod heat_threaded;
 #[path = "../../configs/suites/gpu-check/faulty/a_illegal_access.rs"]
 mod illegal_access;
-#[path = "../../benches/kernels/tensor_network/kernel.rs"]
-mod norm;
-#[path = "../../benches/kernels/tensor_network/einsum.rs"]
-mod norm_einsum;
-#[path = "../../benches/kernels/tensor_network/transfer_matrices.rs"]
-mod norm_transfer;
-#[path = "../../benches/kernels/pi/kernel.rs"]
-mod pi;
-#[path = "../../benches/kernels/pressure_poisson/kernel.rs"]
-mod poisson;
-#[path = "../../benches/kernels/pressure_poisson/red_black_sor.rs"]
-mod poisson_sor;
 #[path = "../../configs/suites/gpu-check/faulty/b_sound.rs"]
 mod sound;
-#[path = "../../benches/kernels/reduction/kernel.rs"]
-mod sum;
-#[path = "../../benches/kernels/reduction/cuda.rs"]
-mod sum_cuda;
-#[path = "../../benches/kernels/reduction/kahan.rs"]
-mod sum_kahan;
-#[path = "../../benches/kernels/reduction/pairwise.rs"]
-mod sum_pairwise;
+
+/// A folder of kernels, its files as modules of one module, as the build script makes them.
+macro_rules! folder {
+    ($path:literal $name:ident { $($file:ident as $short:ident),* $(,)? }) => {
+        #[path = $path]
+        mod $name {
+            $(pub mod $file;)*
+        }
+        use $name::{$($file as $short),*};
+    };
+}
+
+folder!("../../benches/kernels/decode_gemv" decode_gemv {
+    cuda as gemv_cuda, kernel as gemv, mv as gemv_mv, slices as gemv_slices,
+});
+folder!("../../benches/kernels/pi" pi_folder { kernel as pi });
+folder!("../../benches/kernels/pressure_poisson" pressure_poisson {
+    kernel as poisson, red_black_sor as poisson_sor,
+});
+folder!("../../benches/kernels/reduction" reduction {
+    cuda as sum_cuda, kahan as sum_kahan, kernel as sum, pairwise as sum_pairwise,
+});
+folder!("../../benches/kernels/stencil" stencil {
+    cuda as heat_cuda, kernel as heat, threaded as heat_threaded,
+});
+folder!("../../benches/kernels/tensor_network" tensor_network {
+    einsum as norm_einsum, kernel as norm, transfer_matrices as norm_transfer,
+});
 
 use check::{agree, agree_in, distance, on_cpu, refusal};
 use criterion_torch::kernel::prelude::*;
@@ -62,10 +56,9 @@ const PRECISIONS: [Dtype; 4] = [Dtype::Float64, Dtype::Float32, Dtype::BFloat16,
 #[test]
 fn a_step_of_heat_is_that_of_whole_tensors() {
     for grid_size in [vec![3, 3], vec![5, 4], vec![17, 33], vec![3, 3, 3], vec![4, 7, 9]] {
-        let size = heat::ProblemSize { grid_size: grid_size.clone() };
-        let threaded = heat_threaded::ProblemSize { grid_size };
+        let size = heat::ProblemSize { grid_size };
         agree!(heat::Heat, &size);
-        agree!(heat_threaded::Threaded, &threaded, heat::Heat, &size);
+        agree!(heat_threaded::Threaded, &size, heat::Heat, &size);
     }
 }
 
@@ -84,18 +77,17 @@ fn both_solvers_find_the_direct_solution() {
     let grids = [vec![3, 3], vec![4, 9], vec![24, 17], vec![3, 4, 5], vec![10, 9, 12]];
     for grid_size in grids {
         let (max_iterations, tolerance) = (10_000, 1e-6);
-        let size = poisson::ProblemSize { grid_size: grid_size.clone(), max_iterations, tolerance };
-        let sor = poisson_sor::ProblemSize { grid_size, max_iterations, tolerance };
+        let size = poisson::ProblemSize { grid_size, max_iterations, tolerance };
         let near = |dtype, found: Distance| {
             assert!(found.relative_error < 1e-4, "{dtype}, {:?}: {found:?}", size.grid_size);
         };
         let (double, float) = (Dtype::Float64, Dtype::Float32);
         let reference = check::reference::<poisson::Jacobi<f64>>(&size, double);
         near(double, distance::<poisson::Jacobi<f64>>(&size, double, &reference));
-        near(double, distance::<poisson_sor::RedBlackSor<f64>>(&sor, double, &reference));
+        near(double, distance::<poisson_sor::RedBlackSor<f64>>(&size, double, &reference));
         let reference = check::reference::<poisson::Jacobi<f32>>(&size, float);
         near(float, distance::<poisson::Jacobi<f32>>(&size, float, &reference));
-        near(float, distance::<poisson_sor::RedBlackSor<f32>>(&sor, float, &reference));
+        near(float, distance::<poisson_sor::RedBlackSor<f32>>(&size, float, &reference));
     }
 }
 
@@ -148,13 +140,11 @@ fn a_tolerance_of_nothing_is_refused() {
 fn sums_are_the_exact_one() {
     for elements in [1, 2, 31, 33, 1024, 1025, 70_001] {
         let size = sum::ProblemSize { elements };
-        let pairwise = sum_pairwise::ProblemSize { elements };
-        let kahan = sum_kahan::ProblemSize { elements };
         for dtype in PRECISIONS {
             agree_in::<sum::Sum, sum::Sum>(&size, &size, dtype);
         }
-        agree!(sum_pairwise::Pairwise, &pairwise, @sum::Sum, &size);
-        agree!(sum_kahan::Kahan, &kahan, @sum::Sum, &size);
+        agree!(sum_pairwise::Pairwise, &size, @sum::Sum, &size);
+        agree!(sum_kahan::Kahan, &size, @sum::Sum, &size);
     }
 }
 
@@ -162,9 +152,8 @@ fn sums_are_the_exact_one() {
 fn a_sum_that_is_compensated_is_nearer_than_one_that_is_not() {
     // In float64, whose reference is exact.
     let elements = 1 << 20;
-    let (of, site) = (sum::ProblemSize { elements }, on_cpu(Dtype::Float64));
-    let reference = check::reference::<sum::Sum>(&of, site.dtype);
-    let size = sum_kahan::ProblemSize { elements };
+    let (size, site) = (sum::ProblemSize { elements }, on_cpu(Dtype::Float64));
+    let reference = check::reference::<sum::Sum>(&size, site.dtype);
     let found = check::distance::<sum_kahan::Kahan<f64>>(&size, site.dtype, &reference);
     assert!(found.relative_error <= f64::EPSILON, "{found:?}");
     // The same values, one after the other.
@@ -184,13 +173,11 @@ fn an_empty_sum_is_refused() {
 fn products_with_one_token_are_rows_times_it() {
     for (out_features, in_features) in [(1, 1), (3, 5), (33, 31), (64, 96), (257, 130)] {
         let size = gemv::ProblemSize { out_features, in_features };
-        let mv = gemv_mv::ProblemSize { out_features, in_features };
-        let slices = gemv_slices::ProblemSize { out_features, in_features };
         for dtype in PRECISIONS {
             agree_in::<gemv::Linear, gemv::Linear>(&size, &size, dtype);
-            agree_in::<gemv_mv::Mv, gemv::Linear>(&mv, &size, dtype);
+            agree_in::<gemv_mv::Mv, gemv::Linear>(&size, &size, dtype);
         }
-        agree!(gemv_slices::Slices, &slices, @gemv::Linear, &size);
+        agree!(gemv_slices::Slices, &size, @gemv::Linear, &size);
     }
 }
 
@@ -207,12 +194,10 @@ fn every_order_of_contraction_gives_the_norm() {
         [(2, 1, 1), (2, 3, 2), (3, 4, 2), (7, 5, 3), (24, 8, 2)]
     {
         let size = norm::ProblemSize { sites, bond_dimension, physical_dimension };
-        let einsum = norm_einsum::ProblemSize { sites, bond_dimension, physical_dimension };
-        let transfer = norm_transfer::ProblemSize { sites, bond_dimension, physical_dimension };
         for dtype in [Dtype::Float64, Dtype::Float32] {
             agree_in::<norm::SiteBySite, norm::SiteBySite>(&size, &size, dtype);
-            agree_in::<norm_einsum::Einsum, norm::SiteBySite>(&einsum, &size, dtype);
-            agree_in::<norm_transfer::TransferMatrices, norm::SiteBySite>(&transfer, &size, dtype);
+            agree_in::<norm_einsum::Einsum, norm::SiteBySite>(&size, &size, dtype);
+            agree_in::<norm_transfer::TransferMatrices, norm::SiteBySite>(&size, &size, dtype);
         }
     }
 }

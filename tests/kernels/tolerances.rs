@@ -55,10 +55,8 @@ fn a_sum_without_a_block_of_its_values_fails() {
             let size = sum::ProblemSize { elements };
             let right = reference::<sum::Sum>(&size, dtype);
             passes(&shipped, dtype, &distance::<sum::Sum>(&size, dtype, &right), "sum");
-            let size = sum_pairwise::ProblemSize { elements };
             let found = found!(sum_pairwise::Pairwise, &size, dtype, &right);
             passes(&shipped, dtype, &found, "pairwise");
-            let size = sum_kahan::ProblemSize { elements };
             let found = found!(sum_kahan::Kahan, &size, dtype, &right);
             passes(&shipped, dtype, &found, "kahan");
             // Of 2²⁴ values no output in 8 bits shows 1024.
@@ -85,8 +83,7 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
                 _ => reference::<heat::Heat<bf16>>(&size, dtype),
             };
             passes(&shipped, dtype, &found!(heat::Heat, &size, dtype, &right), "heat");
-            let threaded = heat_threaded::ProblemSize { grid_size: grid_size.clone() };
-            let found = found!(heat_threaded::Threaded, &threaded, dtype, &right);
+            let found = found!(heat_threaded::Threaded, &size, dtype, &right);
             passes(&shipped, dtype, &found, "threaded");
             let _drawing = inputs::seeded(site.seed);
             let before = site.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
@@ -124,9 +121,7 @@ fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
                 _ => reference::<poisson::Jacobi<f32>>(&size, dtype),
             };
             passes(&shipped, dtype, &found!(poisson::Jacobi, &size, dtype, &right), "jacobi");
-            let grid_size = grid_size.clone();
-            let sor = poisson_sor::ProblemSize { grid_size, max_iterations, tolerance };
-            passes(&shipped, dtype, &found!(poisson_sor::RedBlackSor, &sor, dtype, &right), "sor");
+            passes(&shipped, dtype, &found!(poisson_sor::RedBlackSor, &size, dtype, &right), "sor");
             let found = found!(poisson::Jacobi, &early, dtype, &right);
             println!("early, {dtype}: {:.1e}", found.relative_error);
             assert!(!shipped.exceeded(dtype, &found).is_empty(), "{dtype}: {found:?}");
@@ -150,10 +145,8 @@ fn a_contraction_without_one_state_of_a_bond_fails() {
             let right = reference::<norm::SiteBySite>(&size, dtype);
             let found = distance::<norm::SiteBySite>(&size, dtype, &right);
             passes(&shipped, dtype, &found, "site by site");
-            let size = norm_einsum::ProblemSize { sites, bond_dimension, physical_dimension };
             let found = distance::<norm_einsum::Einsum>(&size, dtype, &right);
             passes(&shipped, dtype, &found, "einsum");
-            let size = norm_transfer::ProblemSize { sites, bond_dimension, physical_dimension };
             let found = distance::<norm_transfer::TransferMatrices>(&size, dtype, &right);
             passes(&shipped, dtype, &found, "transfer matrices");
             let _drawing = inputs::seeded(on_cpu(dtype).seed);
@@ -180,9 +173,7 @@ fn a_product_without_a_feature_or_an_output_fails() {
             let size = gemv::ProblemSize { out_features, in_features };
             let right = reference::<gemv::Linear>(&size, dtype);
             passes(&shipped, dtype, &distance::<gemv::Linear>(&size, dtype, &right), "linear");
-            let size = gemv_mv::ProblemSize { out_features, in_features };
             passes(&shipped, dtype, &distance::<gemv_mv::Mv>(&size, dtype, &right), "mv");
-            let size = gemv_slices::ProblemSize { out_features, in_features };
             passes(&shipped, dtype, &found!(gemv_slices::Slices, &size, dtype, &right), "slices");
             let site = on_cpu(dtype);
             let _drawing = inputs::seeded(site.seed);

@@ -98,13 +98,15 @@ impl Workflow {
         serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Every step that runs a script, as `<job>: <name>`.
-    pub fn run_steps(&self) -> Vec<String> {
-        let of = |(job, steps): (&String, &Vec<Step>)| {
-            let runs = steps.iter().filter(|step| step.run.is_some());
-            runs.map(|step| format!("{job}: {}", step.title())).collect::<Vec<_>>()
-        };
-        self.jobs.iter().map(|(name, job)| (name, &job.steps)).flat_map(of).collect()
+    /// The steps of all jobs.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.jobs.values().flat_map(|job| &job.steps)
+    }
+
+    /// The step of that name, whichever job has it.
+    pub fn step(&self, name: &str) -> &Step {
+        let found = self.steps().find(|step| step.name.as_deref() == Some(name));
+        found.unwrap_or_else(|| panic!("no step is called {name}"))
     }
 }
 

@@ -1,12 +1,9 @@
-//! The workflow that users get: what it says, and every step that runs something, run.
+//! The workflow that users get: what its file says, and its scripts, each run by itself.
 #![cfg(target_os = "linux")]
 
-mod events;
 mod file;
 mod github;
-mod measuring;
+mod place;
 mod promises;
-mod repository;
 mod rows;
-mod runner;
 mod scripts;

@@ -1,6 +1,9 @@
 //! What the file says, without running it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use serde_yaml::Value;
 
 use crate::file::{Step, Workflow};
 
@@ -22,6 +25,7 @@ fn it_runs_for_main_for_pull_requests_and_by_hand() {
     let workflow = Workflow::read();
     let list = &workflow.jobs["precisions"].steps[0].env["PRECISIONS"];
     assert_eq!(*list, format!("${{{{ inputs.precision || '{}' }}}}", inputs["precision"].default));
+    assert_eq!(words(workflow.jobs["precisions"].outputs.keys()), ["list"]);
     let iterations = &workflow.jobs["bench"].env["ITERATIONS"];
     let expected = format!("${{{{ inputs.iterations || '{}' }}}}", inputs["iterations"].default);
     assert_eq!(*iterations, expected);
@@ -120,9 +124,7 @@ fn actions_are_pinned_by_commit_and_say_their_version() {
             actions += 1;
         }
     }
-    let workflow = Workflow::read();
-    let steps = workflow.jobs.values().flat_map(|job| &job.steps);
-    assert_eq!(actions, steps.filter(|step| step.uses.is_some()).count());
+    assert_eq!(actions, Workflow::read().steps().filter(|step| step.uses.is_some()).count());
 }
 
 /// Text of others must not become code, and code of others must not run with our token.
@@ -139,7 +141,116 @@ fn scripts_hold_no_expression_and_actions_are_githubs() {
         }
     }
     assert_eq!(workflow.defaults["run"]["shell"].as_str(), Some("bash"), "as the tests run them");
-    let titles = workflow.run_steps();
-    let unique: std::collections::BTreeSet<&String> = titles.iter().collect();
-    assert_eq!(unique.len(), titles.len(), "steps are told apart by their names");
+}
+
+/// Those of the folder are the scripts of steps, what steps' scripts source, and nothing else.
+#[test]
+fn every_script_is_there_can_be_run_and_is_used() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/scripts");
+    let workflow = Workflow::read();
+    let runs = workflow.steps().filter_map(|step| step.run.as_deref());
+    let mut text: String = runs.collect::<Vec<_>>().join("\n");
+    let scripts: Vec<_> = std::fs::read_dir(&folder).expect("scripts").collect();
+    for script in &scripts {
+        let path = script.as_ref().expect("readable").path();
+        let script = std::fs::read_to_string(&path).expect("UTF-8");
+        let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+        let runs = text.contains(&*format!(".github/{}", named(&path, "scripts/")));
+        assert!(!runs || mode & 0o111 == 0o111 && script.starts_with("#!"), "{path:?}");
+        text += &script;
+    }
+    for script in scripts {
+        let path = script.expect("readable").path();
+        assert!(text.contains(&named(&path, "/")), "{path:?} is used by nothing");
+    }
+    for named in text.split(".github/scripts/").skip(1) {
+        let name = named.split([' ', '\n', '"']).next().expect("a name");
+        assert!(folder.join(name).is_file(), "{name} is not there");
+    }
+}
+
+fn named(path: &Path, before: &str) -> String {
+    format!("{before}{}", path.file_name().expect("a name").to_str().expect("UTF-8"))
+}
+
+/// The variables that the scripts read, and where each one comes from.
+#[test]
+fn steps_hand_on_what_the_scripts_read() {
+    let workflow = Workflow::read();
+    for (name, expected) in [
+        ("Read the list of precisions", &["PRECISIONS=inputs.precision || 'fp32,fp64,bf16'"][..]),
+        ("Provision libtorch", &[]),
+        (
+            "Measure the base branch",
+            &[
+                "BEFORE=github.event.before",
+                "DEFAULT_BRANCH=github.event.repository.default_branch",
+            ],
+        ),
+        ("Measure the change", &["NOT_COMPARED=steps.base.outputs.not_compared"]),
+        (
+            "Confirm regressions",
+            &[
+                "BROKEN_BASE=steps.base.outputs.broken",
+                "NOT_COMPARED=steps.base.outputs.not_compared",
+            ],
+        ),
+        (
+            "Comment on the pull request",
+            &[
+                "GITHUB_TOKEN=github.token",
+                "HEAD_SHA=github.event.pull_request.head.sha",
+                "PULL_REQUEST=github.event.pull_request.number",
+                "RESULT=needs.bench.result",
+            ],
+        ),
+        ("Commit the results to benchmarks/history", &[]),
+    ] {
+        let variable = |(name, text): (&String, &String)| {
+            format!("{name}={}", text.trim_start_matches("${{ ").trim_end_matches(" }}"))
+        };
+        let found: Vec<String> = workflow.step(name).env.iter().map(variable).collect();
+        assert_eq!(found, expected, "{name}");
+    }
+    let row = &workflow.jobs["bench"];
+    assert_eq!(words(row.env.keys()), ["BACKEND", "ITERATIONS", "PRECISION"]);
+    assert_eq!(row.env["BACKEND"], "${{ matrix.backend }}");
+    assert_eq!(row.env["PRECISION"], "${{ matrix.precision }}");
+    // What is uploaded is what the scripts of the other jobs are given.
+    let uploaded = row.steps.last().expect("steps");
+    assert_eq!(uploaded.input("path"), "reports");
+    for script in ["comment", "history"] {
+        let steps = &workflow.jobs[script].steps;
+        let run = format!(".github/scripts/{script}.sh results");
+        assert_eq!(steps.last().and_then(|step| step.run.as_ref()), Some(&run));
+        let download = &steps[steps.len() - 2];
+        assert_eq!(download.action(), Some("actions/download-artifact"));
+        assert_eq!(
+            (download.input("path"), download.input("pattern")),
+            ("results".to_owned(), "benchmark-results-*".to_owned())
+        );
+    }
+}
+
+/// An expression may name any output; one that nothing sets is empty, and says so to nobody.
+#[test]
+fn outputs_are_those_of_the_jobs_steps_and_of_needed_jobs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
+    let text: Value = serde_yaml::from_str(&read(".github/workflows/bench.yml")).expect("YAML");
+    for (name, job) in &Workflow::read().jobs {
+        let text = serde_yaml::to_string(&text["jobs"][name.as_str()]).expect("it was YAML");
+        for used in text.split("steps.").skip(1) {
+            let mut words = used.split(['.', ' ', ')']);
+            let (id, output) = (words.next(), words.nth(1).expect("steps.ID.outputs.NAME"));
+            let step = job.steps.iter().find(|step| step.id.as_deref() == id);
+            let run = step.and_then(|step| step.run.as_deref());
+            let run = run.unwrap_or_else(|| panic!("{name}: no step {id:?} sets an output"));
+            let script = if run.starts_with(".github/") { read(run) } else { run.to_owned() };
+            assert!(script.contains(&format!("{output}=")), "{name}: {id:?} sets no {output}");
+        }
+        for used in text.split("needs.").skip(1) {
+            assert_eq!(used.split('.').next(), job.needs.as_deref(), "{name}");
+        }
+    }
 }

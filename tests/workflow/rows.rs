@@ -2,23 +2,15 @@
 //! and leaves results that are made up.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::events::{self, PULL_REQUEST};
 use crate::file::Workflow;
-use crate::github::GitHub;
-use crate::repository::{self, git};
-use crate::runner::{self, Ended, Runner};
+use crate::place::{Ended, Place};
 
-/// Of its calls but for setup the nth finds what it leaves in the folder `n`, and there in `code`
-/// how it ends.
+/// Its nth call finds what it leaves in the folder `n`, and there in `code` how it ends.
 const CARGO: &str = r#"#!/bin/bash
 set -euo pipefail
-if [[ $* == "xtask setup" ]]; then exit 0; fi
-if [[ $* == "xtask flavour" ]]; then echo cpu; exit 0; fi
 echo "$(basename "$PWD"): $*" >>"$MADE_UP/calls"
 answer=$MADE_UP/$(wc -l <"$MADE_UP/calls")
 if [[ $* =~ --output-dir\ ([^ ]+) && -e $answer/reports ]]; then
@@ -34,84 +26,83 @@ const BASE: &str = "base: xtask kernels --backends cpu --precision fp32 --iters 
 const CHANGE: &str = "project: xtask kernels --backends cpu --precision fp32 --iters 10 \
                       --output-dir reports --compare-to base-branch";
 
-struct Row<'w> {
-    place: PathBuf,
-    pub runner: Runner<'w>,
+/// A pull request of which both sides have `cargo xtask kernels`.
+struct Row {
+    place: Place,
     calls: usize,
-    merge: String,
 }
 
-impl<'w> Row<'w> {
-    /// A pull request of which both sides have `cargo xtask kernels`.
-    fn new(workflow: &'w Workflow, github: &GitHub, place: &Path) -> Self {
-        let (tree, bin) = (place.join("tree"), place.join("bin"));
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        repository::copy(&here.join(".github"), &tree.join(".github"));
-        let command = tree.join("crates/xtask/src/kernels");
-        fs::create_dir_all(&command).expect("make a folder");
-        fs::write(command.join("mod.rs"), "").expect("write a file");
-        git(&tree, &["init", "--quiet", "--initial-branch=main"]);
-        git(&tree, &["add", "--all"]);
-        git(&tree, &["commit", "--quiet", "--message", "base"]);
-        git(&tree, &["commit", "--quiet", "--allow-empty", "--message", "change"]);
-        git(place, &["clone", "--quiet", "--bare", "tree", "origin.git"]);
-        fs::create_dir_all(&bin).expect("make a folder");
-        fs::write(bin.join("cargo"), CARGO).expect("write a script");
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(bin.join("cargo"), executable).expect("make it executable");
-        let merge = runner::head(place, "main");
-        let mut runner = Runner::new(workflow, place);
-        events::describe(&mut runner, PULL_REQUEST, &merge, github);
-        let path = std::env::var("PATH").expect("a PATH in UTF-8");
-        let path = format!("{}:{path}", bin.display());
-        let made_up = place.join("made-up").display().to_string();
-        for (name, value) in [("PATH", path), ("MADE_UP", made_up)] {
-            runner.variables.insert(name.to_owned(), value);
-        }
-        Self { place: place.to_owned(), runner, calls: 0, merge }
-    }
+/// How the steps of a row ended.
+struct Measured {
+    /// The script that failed, if one did: those behind it are not run.
+    failed: Option<&'static str>,
+    said: String,
+    summary: String,
+}
 
-    /// A file that the change adds.
-    fn add(&mut self, file: &str) {
-        let (tree, origin) = (self.place.join("tree"), self.place.join("origin.git"));
-        let path = tree.join(file);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
-        fs::write(path, "").expect("write a file");
-        git(&tree, &["add", "--all"]);
-        git(&tree, &["commit", "--quiet", "--message", file]);
-        git(&tree, &["push", "--quiet", origin.to_str().expect("UTF-8"), "main"]);
-        self.merge = runner::head(&self.place, "main");
+impl Row {
+    fn new() -> Self {
+        let mut place = Place::new();
+        place.write("project/.cargo/config.toml", include_str!("../../.cargo/config.toml"));
+        place.commit("base");
+        place.commit("change");
+        place.write_script("bin/cargo", CARGO);
+        let made_up = place.path("made-up").display().to_string();
+        for (name, value) in [
+            ("MADE_UP", made_up.as_str()),
+            ("BACKEND", "cpu"),
+            ("PRECISION", "fp32"),
+            ("ITERATIONS", "10"),
+            ("GITHUB_EVENT_NAME", "pull_request"),
+        ] {
+            place.set(name, value);
+        }
+        Self { place, calls: 0 }
     }
 
     /// What the next call of cargo ends with and leaves: a text for each file.
     fn answers(&mut self, code: i32, files: &[(&str, &str)]) {
         self.calls += 1;
-        let answer = self.place.join("made-up").join(self.calls.to_string());
-        let reports = answer.join("reports");
-        fs::create_dir_all(&answer).expect("make a folder");
-        fs::write(answer.join("code"), code.to_string()).expect("write a file");
+        let answer = format!("made-up/{}", self.calls);
+        self.place.write(&format!("{answer}/code"), &code.to_string());
         for (file, text) in files {
-            fs::create_dir_all(&reports).expect("make a folder");
-            fs::write(reports.join(file), text).expect("write a file");
+            self.place.write(&format!("{answer}/reports/{file}"), text);
         }
     }
 
-    fn measure(&mut self) -> Ended {
-        let merge = self.merge.clone();
-        self.runner.run("bench", &merge)
+    /// The three steps, in the order of the workflow: until one fails.
+    fn measure(&mut self) -> Measured {
+        let mut all = Measured { failed: None, said: String::new(), summary: String::new() };
+        for script in ["measure_base.sh", "measure_change.sh", "confirm.sh"] {
+            let Ended { code, said, output, summary, .. } = self.place.run(script);
+            if script == "measure_base.sh" {
+                let value = |name: &str| {
+                    let set = |line: &str| Some(line.strip_prefix(name)?.to_owned());
+                    output.lines().find_map(set).unwrap_or_default()
+                };
+                self.place.set("NOT_COMPARED", &value("not_compared="));
+                self.place.set("BROKEN_BASE", &value("broken="));
+            }
+            all.said += &said;
+            all.summary += &summary;
+            if code != Some(0) {
+                all.failed = Some(script);
+                break;
+            }
+        }
+        all
     }
 
-    /// Every call of cargo but for setup: where, and what it was asked for.
+    /// Every call of cargo: where, and what it was asked for.
     fn calls(&self) -> Vec<String> {
-        let temp = self.place.join("bench/temp").display().to_string();
-        let text = fs::read_to_string(self.place.join("made-up/calls")).expect("it was called");
+        let temp = self.place.path("temp").display().to_string();
+        let text = fs::read_to_string(self.place.path("made-up/calls")).expect("it was called");
         text.lines().map(|line| line.replace(&temp, "TEMP")).collect()
     }
 
-    /// A file of what was uploaded; nothing where there is none.
-    fn uploaded(&self, file: &str) -> Option<String> {
-        let row = self.runner.artifacts().join("benchmark-results-cpu-fp32");
-        fs::read_to_string(row.join(file)).ok()
+    /// A file of what is uploaded; nothing where there is none.
+    fn report(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.place.path("project/reports").join(file)).ok()
     }
 }
 
@@ -149,12 +140,10 @@ fn a_base_that_is_broken_is_said_and_fails_unless_it_cannot_be_built() {
     // How measuring ends, and then building alone; what is said, and which step fails.
     for (code, builds, why, failed) in [
         (101, Some(101), "cannot be built", None),
-        (101, Some(0), "could not be measured: exit code 101", Some("Confirm regressions")),
-        (2, None, "could not be measured: exit code 2", Some("Confirm regressions")),
+        (101, Some(0), "could not be measured: exit code 101", Some("confirm.sh")),
+        (2, None, "could not be measured: exit code 2", Some("confirm.sh")),
     ] {
-        let scratch = tempfile::tempdir().expect("a temporary folder");
-        let (workflow, github) = (Workflow::read(), GitHub::start());
-        let mut row = Row::new(&workflow, &github, scratch.path());
+        let mut row = Row::new();
         row.answers(code, &[]);
         if let Some(builds) = builds {
             // The report of what was measured before the end, of which there is none.
@@ -163,14 +152,14 @@ fn a_base_that_is_broken_is_said_and_fails_unless_it_cannot_be_built() {
         }
         row.answers(0, &change);
         let ended = row.measure();
-        assert_eq!(ended.failed.as_deref(), failed, "{}", ended.log);
-        let base = git(&scratch.path().join("tree"), &["rev-parse", "HEAD~1"]);
+        assert_eq!(ended.failed, failed, "{}", ended.said);
+        let base = row.place.git(&["rev-parse", "HEAD~1"]);
         let why = format!("the base, {}, {why}", &base[..8]);
         let level = if failed.is_some() { "::error::" } else { "::warning::not compared: " };
-        assert!(ended.log.contains(&format!("{level}{why}\n")), "{}", ended.log);
-        let said = row.uploaded("regressions.md").expect("it is uploaded");
+        assert!(ended.said.contains(&format!("{level}{why}\n")), "{}", ended.said);
+        let said = row.report("regressions.md").expect("it is uploaded");
         assert_eq!(said, format!("Not compared: {why}.\n"));
-        let verdict = row.uploaded("verdict.md").expect("it is uploaded");
+        let verdict = row.report("verdict.md").expect("it is uploaded");
         assert_eq!(verdict, format!("not compared: {why}\n"));
         assert_eq!(ended.summary, format!("{said}# Kernel benchmarks\n"));
         let measured = row.calls().pop().expect("calls");
@@ -183,23 +172,21 @@ fn a_change_that_never_ends_or_crashes_fails_with_what_was_measured_before() {
     let unreached = summary([1, 0, 0, 2]);
     let partial = [("summary.json", unreached.as_str()), ("summary.md", "# Until then\n")];
     for (code, endless, shown) in [(139, false, 139), (1, true, 124), (1, false, 1)] {
-        let scratch = tempfile::tempdir().expect("a temporary folder");
-        let (workflow, github) = (Workflow::read(), GitHub::start());
-        let mut row = Row::new(&workflow, &github, scratch.path());
-        row.runner.variables.insert("MEASURING_TAKES_AT_MOST".to_owned(), "2s".to_owned());
+        let mut row = Row::new();
+        row.place.set("MEASURING_TAKES_AT_MOST", "2s");
         row.answers(0, &[("summary.json", &summary([2, 0, 0, 0]))]);
         let reports_itself = code == 1 && !endless;
         row.answers(code, if reports_itself { &partial } else { &[] });
         if endless {
-            fs::write(scratch.path().join("made-up/2/sleep"), "").expect("write a file");
+            row.place.write("made-up/2/sleep", "");
         }
         row.answers(0, &partial);
         let ended = row.measure();
-        assert_eq!(ended.failed.as_deref(), Some("Measure the change"), "{}", ended.log);
+        assert_eq!(ended.failed, Some("measure_change.sh"), "{}", ended.said);
         assert_eq!(ended.summary, "# Until then\n");
-        let verdict = row.uploaded("verdict.md").expect("it is uploaded");
+        let verdict = row.report("verdict.md").expect("it is uploaded");
         let expected = "the change could not be measured to the end: exit code";
-        assert_eq!(verdict, format!("{expected} {shown}\n"), "{}", ended.log);
+        assert_eq!(verdict, format!("{expected} {shown}\n"), "{}", ended.said);
         let report = "project: criterion-report kernels --latest --output-dir reports \
                       --compare-to base-branch";
         let last = row.calls().pop().expect("calls");
@@ -209,46 +196,57 @@ fn a_change_that_never_ends_or_crashes_fails_with_what_was_measured_before() {
 
 #[test]
 fn a_row_without_its_device_is_skipped_and_says_so() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut row = Row::new(&workflow, &github, scratch.path());
+    let mut row = Row::new();
     let skipped = summary([0, 0, 1, 0]);
     row.answers(0, &[("summary.json", &skipped)]);
     row.answers(0, &compared(&skipped, &regressions(&[])));
     let ended = row.measure();
-    assert_eq!(ended.failed, None, "{}", ended.log);
+    assert_eq!(ended.failed, None, "{}", ended.said);
     assert_eq!(ended.summary, "# Kernel benchmarks\n", "and not its regressions twice");
-    let verdict = row.uploaded("verdict.md").expect("it is uploaded");
+    let verdict = row.report("verdict.md").expect("it is uploaded");
     assert_eq!(verdict, "nothing measured here: no CUDA device is there\n");
 }
 
+/// The texts of steps that are no files: what they leave, and that a cargo which fails ends them.
 #[test]
-fn a_row_that_ends_before_it_measures_uploads_nothing() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut row = Row::new(&workflow, &github, scratch.path());
-    fs::write(scratch.path().join("bin/cargo"), "#!/bin/sh\nexit 7\n").expect("write a script");
-    let ended = row.measure();
-    assert_eq!(ended.failed.as_deref(), Some("Read the flavour of libtorch"), "{}", ended.log);
-    assert!(ended.log.contains("::warning::No files were found"), "{}", ended.log);
-    assert!(!row.runner.artifacts().exists());
+fn what_the_key_of_the_cache_is_made_of_is_read_or_the_row_ends() {
+    let workflow = Workflow::read();
+    let place = Place::new();
+    let run = |step: &str| place.bash(workflow.step(step).run.as_ref().expect("it runs"));
+    place.write_script("bin/cargo", "#!/bin/sh\n[ \"$*\" = 'xtask flavour' ] && echo cpu\n");
+    place.write_script("bin/rustc", "#!/bin/sh\necho 'rustc 1.95.0 (59807616e 2026-04-14)'\n");
+    assert_eq!(run("Read the flavour of libtorch").output, "flavour=cpu\n");
+    assert_eq!(run("Read the version of Rust").output, "version=1.95.0\n");
+    place.write_script("bin/cargo", "#!/bin/sh\nexit 7\n");
+    assert_eq!(run("Read the flavour of libtorch").code, Some(7));
+    assert_eq!(place.run("provision.sh").code, Some(7));
+}
+
+#[test]
+fn the_base_finds_what_was_built_of_the_change() {
+    let mut place = Place::new();
+    place.write_script("bin/cargo", "#!/bin/sh\n[ \"$*\" = 'xtask setup' ]\n");
+    place.set("GITHUB_WORKSPACE", "/work space");
+    let expected = "LIBTORCH=/work space/.libtorch\nCARGO_TARGET_DIR=/work space/target\n";
+    assert_eq!(place.run("provision.sh").env, expected);
+    place.set("LIBTORCH", "/mine");
+    place.set("CARGO_TARGET_DIR", "/built");
+    assert_eq!(place.run("provision.sh").env, "LIBTORCH=/mine\nCARGO_TARGET_DIR=/built\n");
 }
 
 #[test]
 fn the_history_is_read_where_there_is_one() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut row = Row::new(&workflow, &github, scratch.path());
-    row.add("benchmarks/history/README.md");
+    let mut row = Row::new();
+    row.place.write("project/benchmarks/history/README.md", "");
     let (all, none) = (summary([1, 1, 0, 0]), regressions(&[]));
     row.answers(0, &[("summary.json", &all)]);
     // A case fails, as it does on the base.
     row.answers(1, &compared(&all, &none));
     let ended = row.measure();
-    assert_eq!(ended.failed, None, "{}", ended.log);
+    assert_eq!(ended.failed, None, "{}", ended.said);
     let change = CHANGE.replace("--compare-to", "--history benchmarks/history --compare-to");
     assert_eq!(row.calls(), [BASE.to_owned(), change]);
-    let verdict = row.uploaded("verdict.md").expect("it is uploaded");
+    let verdict = row.report("verdict.md").expect("it is uploaded");
     assert_eq!(verdict, "nothing regressed; failed cases: 1\n");
 }
 
@@ -256,10 +254,8 @@ fn the_history_is_read_where_there_is_one() {
 fn confirmed(
     first: &[(&str, &str)],
     again: &[(&str, &str)],
-) -> (Ended, Vec<String>, Option<String>) {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut row = Row::new(&workflow, &github, scratch.path());
+) -> (Measured, Vec<String>, Option<String>) {
+    let mut row = Row::new();
     let all = summary([2, 0, 0, 0]);
     row.answers(0, &[("summary.json", &all)]);
     row.answers(0, &compared(&all, &regressions(first)));
@@ -267,14 +263,14 @@ fn confirmed(
     row.answers(0, &[("summary.json", &all)]);
     row.answers(0, &compared(&all, &regressions(again)));
     let ended = row.measure();
-    (ended, row.calls(), row.uploaded("confirmed.md"))
+    (ended, row.calls(), row.report("confirmed.md"))
 }
 
 #[test]
 fn what_regressed_is_measured_again_in_the_other_order() {
     let slow = [("kernels/a+b/cpu/kernel/f32", "latency")];
     let (ended, calls, text) = confirmed(&slow, &slow);
-    assert_eq!(ended.failed.as_deref(), Some("Confirm regressions"), "{}", ended.log);
+    assert_eq!(ended.failed, Some("confirm.sh"), "{}", ended.said);
     let only = "^(kernels/a\\+b/cpu/kernel/f32)$";
     let again = "--backends cpu --precision fp32 --iters 10 --output-dir TEMP";
     let expected = [
@@ -297,7 +293,7 @@ fn a_regression_is_confirmed_in_its_kind_or_by_failing() {
     let confirms = |first: &[(&str, &str)], again: &[(&str, &str)]| {
         let (ended, _, text) = confirmed(first, again);
         let text = text.expect("it is uploaded");
-        assert_eq!(ended.failed.is_some(), text.starts_with("Regressed twice"), "{}", ended.log);
+        assert_eq!(ended.failed.is_some(), text.starts_with("Regressed twice"), "{}", ended.said);
         text.lines().filter_map(|line| line.strip_prefix("- ").map(str::to_owned)).collect()
     };
     let none: [String; 0] = [];

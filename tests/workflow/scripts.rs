@@ -1,66 +1,79 @@
 //! The scripts around the measuring, with results that are made up.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::events::{self, PULL_REQUEST, PUSH};
 use crate::file::Workflow;
-use crate::github::{GitHub, TOKEN};
-use crate::repository::{self, git};
-use crate::runner::{self, Runner};
-
-/// A repository with the scripts of this one.
-fn repository_in(place: &Path) {
-    let tree = place.join("tree");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    repository::copy(&here.join(".github"), &tree.join(".github"));
-    git(&tree, &["init", "--quiet", "--initial-branch=main"]);
-    git(&tree, &["add", "--all"]);
-    git(&tree, &["commit", "--quiet", "--message", "scripts"]);
-    git(place, &["clone", "--quiet", "--bare", "tree", "origin.git"]);
-}
-
-/// A runner for a repository of its own, at an event; and its main branch's commit.
-fn runner_in<'w>(
-    place: &Path,
-    workflow: &'w Workflow,
-    event: &str,
-    github: &GitHub,
-) -> (Runner<'w>, String) {
-    repository_in(place);
-    let mut runner = Runner::new(workflow, place);
-    let main = runner::head(place, "main");
-    events::describe(&mut runner, event, &main, github);
-    (runner, main)
-}
+use crate::github::{Request, Server, TOKEN};
+use crate::place::{Ended, Place};
 
 /// What a row has uploaded.
-fn uploaded(runner: &Runner<'_>, row: &str, files: &[(&str, &str)]) {
-    let folder = runner.artifacts().join(format!("benchmark-results-{row}"));
-    fs::create_dir_all(&folder).expect("make a folder");
+fn uploaded(place: &Place, row: &str, files: &[(&str, &str)]) {
+    let folder = format!("project/results/benchmark-results-{row}");
+    fs::create_dir_all(place.path(&folder)).expect("make a folder");
     for (file, text) in files {
-        fs::write(folder.join(file), text).expect("write a file");
+        place.write(&format!("{folder}/{file}"), text);
     }
+}
+
+const MARKER: &str = "<!-- criterion-torch kernels -->";
+
+/// Runs the script beside a GitHub that gives these answers: how it ended, and what it asked.
+fn comment(place: &mut Place, result: &str, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>) {
+    let answers = answers.into_iter().map(|(status, body)| match body {
+        Value::String(text) => (status, text),
+        body => (status, body.to_string()),
+    });
+    let server = Server::answering(answers.collect());
+    for (name, value) in [
+        ("GITHUB_API_URL", server.url.as_str()),
+        ("GITHUB_SERVER_URL", "https://github.test"),
+        ("GITHUB_REPOSITORY", "owner/project"),
+        ("GITHUB_RUN_ID", "42"),
+        ("GITHUB_TOKEN", TOKEN),
+        ("PULL_REQUEST", "7"),
+        ("HEAD_SHA", "0123456789abcdef"),
+        ("RESULT", result),
+    ] {
+        place.set(name, value);
+    }
+    let ended = place.run("comment.sh results");
+    let requests = server.requests();
+    let authorized = |it: &Request| it.authorization == format!("Bearer {TOKEN}");
+    assert!(requests.iter().all(authorized), "{requests:?}");
+    (ended, requests)
+}
+
+/// The text of the comment that a request writes.
+fn body(request: &Request) -> String {
+    let body: Value = serde_json::from_str(&request.body).expect("the request has JSON");
+    body["body"].as_str().expect("a comment has a text").to_owned()
+}
+
+fn lines(requests: &[Request]) -> Vec<&str> {
+    requests.iter().map(|it| it.line.as_str()).collect()
+}
+
+/// Where the script looks for its comment.
+const PAGES: [&str; 3] = [
+    "GET /repos/owner/project/issues/7/comments?per_page=100&page=1",
+    "GET /repos/owner/project/issues/7/comments?per_page=100&page=2",
+    "GET /repos/owner/project/issues/7/comments?per_page=100&page=3",
+];
+
+/// Others' comments, which quote ours.
+fn of_others(count: usize) -> Vec<Value> {
+    let other = |id| json!({"id": id, "user": {"type": "User"}, "body": format!("{MARKER}\n{id}")});
+    (0..count).map(other).collect()
 }
 
 #[test]
 fn there_is_one_comment_and_it_is_updated() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let (mut runner, main) = runner_in(scratch.path(), &workflow, PULL_REQUEST, &github);
-    runner.expressions.insert("needs.bench.result".to_owned(), "failure".to_owned());
-
-    // More than one page of others, one of whom quotes ours.
-    let marker = "<!-- criterion-torch kernels -->";
-    for index in 0..120 {
-        github.has("User", &format!("{marker}\nno. {index}"));
-    }
+    let mut place = Place::new();
     let regressions = r#"{"regressions": [{"full_id": "a", "kind": "latency"}]}"#;
     uploaded(
-        &runner,
+        &place,
         "cpu-fp32",
         &[
             ("verdict.md", "**regressed twice**: `a` (latency)\n"),
@@ -72,7 +85,7 @@ fn there_is_one_comment_and_it_is_updated() {
         ],
     );
     uploaded(
-        &runner,
+        &place,
         "cuda-fp32",
         &[
             ("verdict.md", "nothing measured here: no GPU\n"),
@@ -82,12 +95,20 @@ fn there_is_one_comment_and_it_is_updated() {
             ("regressions.json", r#"{"regressions": []}"#),
         ],
     );
-    uploaded(&runner, "cuda-fp64", &[]);
-    let ended = runner.run("comment", &main);
-    assert_eq!(ended.failed, None, "{}", ended.log);
-    let comments = github.by_programs();
-    let [first] = &comments[..] else { panic!("{comments:?}") };
-    assert!(first.starts_with(marker), "{first}");
+    uploaded(&place, "cuda-fp64", &[]);
+    let answers = vec![
+        (200, json!(of_others(100))),
+        (200, json!(of_others(20))),
+        (200, json!([])),
+        (201, json!({})),
+    ];
+    let (ended, requests) = comment(&mut place, "failure", answers);
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let [one, two, three] = PAGES;
+    let create = "POST /repos/owner/project/issues/7/comments";
+    assert_eq!(lines(&requests), [one, two, three, create]);
+    let first = body(&requests[3]);
+    assert!(first.starts_with(MARKER), "{first}");
     let parts = [
         "**failure**",
         "(https://github.test/owner/project/actions/runs/42)",
@@ -103,27 +124,26 @@ fn there_is_one_comment_and_it_is_updated() {
     assert_eq!(first.matches("cuda-").count(), 2, "one line where nothing was measured: {first}");
 
     // The next push mends it.
-    runner.expressions.insert("needs.bench.result".to_owned(), "success".to_owned());
     uploaded(
-        &runner,
+        &place,
         "cpu-fp32",
         &[("verdict.md", "nothing regressed\n"), ("regressions.json", r#"{"regressions": []}"#)],
     );
-    let ended = runner.run("comment", &main);
-    assert_eq!(ended.failed, None, "{}", ended.log);
-    let comments = github.by_programs();
-    let [second] = &comments[..] else { panic!("{} comments", comments.len()) };
+    let mut comments = of_others(20);
+    comments.push(json!({"id": 1120, "user": {"type": "Bot"}, "body": first}));
+    let answers = vec![(200, json!(of_others(100))), (200, json!(comments)), (200, json!({}))];
+    let (ended, requests) = comment(&mut place, "success", answers);
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let update = "PATCH /repos/owner/project/issues/comments/1120";
+    assert_eq!(lines(&requests), [one, two, update]);
+    let second = body(&requests[2]);
     assert!(second.contains("**success**;") && !second.contains("# Slower"), "{second}");
     assert!(second.contains("\n- cpu-fp32: nothing regressed\n"), "{second}");
-    assert_eq!(github.writes(), 2);
 }
 
 #[test]
 fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let (mut runner, main) = runner_in(scratch.path(), &workflow, PULL_REQUEST, &github);
-    runner.expressions.insert("needs.bench.result".to_owned(), "failure".to_owned());
+    let mut place = Place::new();
     let rows = ["cpu-bf16", "cpu-fp32", "cpu-fp64", "cuda-bf16", "cuda-fp32", "cuda-fp64"];
     for row in rows {
         let summary = format!("{row}'s summary\n{}", "x".repeat(20_000));
@@ -134,7 +154,7 @@ fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
             ("regressions.md", "None.\n"),
             ("regressions.json", r#"{"regressions": []}"#),
         ];
-        uploaded(&runner, row, &files);
+        uploaded(&place, row, &files);
     }
     let of_last = [
         ("verdict.md", "**regressed twice**: `a` (latency)"),
@@ -142,11 +162,11 @@ fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
         ("regressions.md", "| a | slower |\n"),
         ("regressions.json", r#"{"regressions": [{"full_id": "a", "kind": "latency"}]}"#),
     ];
-    uploaded(&runner, rows[5], &of_last);
-    let ended = runner.run("comment", &main);
-    assert_eq!(ended.failed, None, "{}", ended.log);
-    let comments = github.by_programs();
-    let [comment] = &comments[..] else { panic!("{} comments", comments.len()) };
+    uploaded(&place, rows[5], &of_last);
+    let answers = vec![(200, json!([])), (201, json!({}))];
+    let (ended, requests) = comment(&mut place, "failure", answers);
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let comment = body(&requests[1]);
     assert!(comment.len() < 65_536, "GitHub takes no more");
     let (head, details) = comment.split_once("<details>").expect("details");
     for row in &rows[..5] {
@@ -162,47 +182,59 @@ fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
 
 #[test]
 fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let (mut runner, main) = runner_in(scratch.path(), &workflow, PULL_REQUEST, &github);
-    runner.expressions.insert("needs.bench.result".to_owned(), "success".to_owned());
-    uploaded(&runner, "cpu-fp32", &[("summary.md", "# Leaders\n")]);
-    github.make_read_only();
-    let ended = runner.run("comment", &main);
-    assert_eq!(ended.failed, None, "{}", ended.log);
+    let mut place = Place::new();
+    uploaded(&place, "cpu-fp32", &[("summary.md", "# Leaders\n")]);
+    let may_not = json!({"message": "Resource not accessible by integration"});
+    let answers = vec![(200, json!([])), (403, may_not)];
+    let (ended, _) = comment(&mut place, "success", answers);
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
     assert!(ended.summary.starts_with("This token may not comment"), "{}", ended.summary);
     assert!(ended.summary.contains("# Leaders"), "{}", ended.summary);
-    assert!(github.by_programs().is_empty());
-
-    runner.expressions.insert("github.token".to_owned(), "another".to_owned());
-    let ended = runner.run("comment", &main);
-    assert_eq!(ended.failed.as_deref(), Some("Comment on the pull request"));
-    assert!(ended.log.contains("::error::the comments cannot be read: HTTP 401"), "{}", ended.log);
 
     // What stands between us and GitHub may answer in another language.
-    runner.expressions.insert("github.token".to_owned(), TOKEN.to_owned());
-    for page in ["<html>all is well</html>", r#"{"message": "no list"}"#] {
-        github.says_nothing_but(page);
-        let ended = runner.run("comment", &main);
-        assert_eq!(ended.failed.as_deref(), Some("Comment on the pull request"));
-        let expected = "::error::the comments cannot be understood: HTTP 200";
-        assert!(ended.log.contains(expected), "{}", ended.log);
+    for (status, answer, error) in [
+        (401, json!({"message": "Bad credentials"}), "the comments cannot be read: HTTP 401"),
+        (200, json!("<html>all is well</html>"), "the comments cannot be understood: HTTP 200"),
+        (200, json!({"message": "no list"}), "the comments cannot be understood: HTTP 200"),
+    ] {
+        let (ended, requests) = comment(&mut place, "success", vec![(status, answer)]);
+        assert_eq!((ended.code, requests.len()), (Some(1), 1), "{}", ended.said);
+        assert!(ended.said.contains(&format!("::error::{error}")), "{}", ended.said);
     }
+    let answers = vec![(200, json!([])), (500, json!({}))];
+    let (ended, _) = comment(&mut place, "success", answers);
+    assert!(ended.said.contains("::error::the comment cannot be written: HTTP 500"));
 }
 
-/// The files of the history on the server, each with its text.
-fn history(place: &Path) -> Vec<(PathBuf, String)> {
-    let origin = place.join("origin.git");
-    let list = git(&origin, &["ls-tree", "-r", "--name-only", "main", "benchmarks/history"]);
-    let read = |file: &str| (file.into(), git(&origin, &["show", &format!("main:{file}")]));
-    list.lines().map(read).collect()
+/// A hook of the repository on the server.
+fn when_pushed_to(place: &Place, script: &str) {
+    place.write_script("origin.git/hooks/pre-receive", &format!("#!/bin/sh\n{script}"));
+}
+
+/// The first push finds that somebody else was faster.
+const MOVED_MEANWHILE: &str = r#"
+if test -e moved; then exit 0; fi
+touch moved
+unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
+export GIT_AUTHOR_NAME=other GIT_AUTHOR_EMAIL=other@localhost
+export GIT_COMMITTER_NAME=other GIT_COMMITTER_EMAIL=other@localhost
+moved=$(git commit-tree -p main -m 'moved meanwhile' 'main^{tree}')
+git update-ref refs/heads/main "$moved"
+"#;
+
+/// The script in a clone of main as it is on the server; where that was, and how the script ended.
+fn history(place: &mut Place) -> (String, Ended) {
+    place.git(&["fetch", "--quiet", "origin"]);
+    place.git(&["reset", "--quiet", "--hard", "origin/main"]);
+    let main = place.git(&["rev-parse", "HEAD"]);
+    place.set("GITHUB_SHA", &main);
+    let ended = place.run("history.sh results");
+    (main, ended)
 }
 
 #[test]
 fn results_become_history_though_main_has_moved() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let (mut runner, main) = runner_in(scratch.path(), &workflow, PUSH, &github);
+    let mut place = Place::new();
     // With more of everything than trends read.
     let measured = json!({
         "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",
@@ -248,60 +280,57 @@ fn results_become_history_though_main_has_moved() {
         ]
     });
     let measured = measured.to_string();
-    uploaded(&runner, "cpu-fp32", &[("summary.json", &measured), ("summary.md", "# Leaders")]);
-    uploaded(&runner, "cuda-fp32", &[("summary.json", r#"{"successful": 0}"#)]);
-    uploaded(&runner, "cuda-fp64", &[("summary.md", "no summary.json")]);
+    uploaded(&place, "cpu-fp32", &[("summary.json", &measured), ("summary.md", "# Leaders")]);
+    uploaded(&place, "cuda-fp32", &[("summary.json", r#"{"successful": 0}"#)]);
+    uploaded(&place, "cuda-fp64", &[("summary.md", "no summary.json")]);
 
     // Somebody pushes while the job is at work.
-    events::move_main_when_pushed_to(scratch.path());
-    let ended = runner.run("history", &main);
-    assert_eq!(ended.failed, None, "{}", ended.log);
-    assert!(ended.log.contains("main has moved, attempt 1"), "{}", ended.log);
-    let files = history(scratch.path());
-    let [(file, text)] = &files[..] else { panic!("{files:?}") };
+    when_pushed_to(&place, MOVED_MEANWHILE);
+    let (main, ended) = history(&mut place);
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(ended.said.contains("main has moved, attempt 1"), "{}", ended.said);
+    place.git(&["fetch", "--quiet", "origin"]);
+    let file = place.git(&["ls-tree", "-r", "--name-only", "origin/main", "benchmarks/history"]);
+    let text = place.git(&["show", &format!("origin/main:{file}")]);
     assert_eq!(text.lines().count(), 1, "compact: {text}");
-    assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), kept);
-    let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-    let shape: String = name.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    let commit: String =
-        main[..8].chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    assert_eq!(shape, format!("benchmark-00000000-000000-{commit}-cpu-fp00.json"));
-    let log = git(&scratch.path().join("origin.git"), &["log", "--format=%s", "main"]);
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), kept);
+    let shape = |text: &str| text.replace(|it: char| it.is_ascii_digit(), "0");
     let expected =
-        format!("benchmarks: history of {} [skip ci]\nmoved meanwhile\nscripts", &main[..8]);
+        format!("benchmarks/history/benchmark-00000000-000000-{}-cpu-fp00.json", shape(&main[..8]));
+    assert_eq!(shape(&file), expected);
+    let log = place.git(&["log", "--format=%s", "origin/main"]);
+    let expected =
+        format!("benchmarks: history of {} [skip ci]\nmoved meanwhile\nfirst", &main[..8]);
     assert_eq!(log, expected);
 
     // Where nothing was measured nothing is committed.
-    repository::remove(&runner.artifacts().join("benchmark-results-cpu-fp32"));
-    let main = runner::head(scratch.path(), "main");
-    let ended = runner.run("history", &main);
-    assert_eq!(ended.failed, None, "{}", ended.log);
-    assert!(ended.log.contains("nothing to commit"), "{}", ended.log);
-    assert_eq!(runner::head(scratch.path(), "main"), main);
+    let row = place.path("project/results/benchmark-results-cpu-fp32");
+    fs::remove_dir_all(row).expect("remove a folder");
+    let (main, ended) = history(&mut place);
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(ended.said.contains("nothing to commit"), "{}", ended.said);
+    place.git(&["fetch", "--quiet", "origin"]);
+    assert_eq!(place.git(&["rev-parse", "origin/main"]), main);
 
     // Neither what is no summary nor a refusal is taken for something else.
-    uploaded(&runner, "cpu-fp32", &[("summary.json", "{")]);
-    let ended = runner.run("history", &main);
-    assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
-    assert!(ended.log.contains("::error::cpu-fp32: results/"), "{}", ended.log);
+    uploaded(&place, "cpu-fp32", &[("summary.json", "{")]);
+    let (_, ended) = history(&mut place);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.said.contains("::error::cpu-fp32: results/"), "{}", ended.said);
     // Of another commit: in the same second the file would be the one that is there.
-    let other = measured.replace("c0ffee", "decade");
-    uploaded(&runner, "cpu-fp32", &[("summary.json", &other)]);
-    events::refuse_pushes(scratch.path());
-    let ended = runner.run("history", &main);
-    assert_eq!(ended.failed.as_deref(), Some("Commit the results to benchmarks/history"));
-    assert!(ended.log.contains("main is protected"), "{}", ended.log);
-    assert!(ended.log.contains("could not be pushed to, and has not moved"), "{}", ended.log);
-    assert!(!ended.log.contains("attempt"), "{}", ended.log);
+    uploaded(&place, "cpu-fp32", &[("summary.json", &measured.replace("c0ffee", "decade"))]);
+    when_pushed_to(&place, "echo main is protected >&2\nexit 1\n");
+    let (_, ended) = history(&mut place);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.said.contains("main is protected"), "{}", ended.said);
+    assert!(ended.said.contains("could not be pushed to, and has not moved"), "{}", ended.said);
+    assert!(!ended.said.contains("attempt"), "{}", ended.said);
 }
 
 #[test]
 fn precisions_are_a_list_of_words() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (workflow, github) = (Workflow::read(), GitHub::start());
-    let mut runner = Runner::new(&workflow, scratch.path());
-    events::describe(&mut runner, PULL_REQUEST, "", &github);
-    let input = "inputs.precision || 'fp32,fp64,bf16'";
+    let (workflow, mut place) = (Workflow::read(), Place::new());
+    let step = workflow.step("Read the list of precisions").run.as_ref().expect("it runs");
     for (text, list) in [
         ("fp32,fp64,bf16", Some(r#"["fp32","fp64","bf16"]"#)),
         ("fp32, bf16 ", Some(r#"["fp32","bf16"]"#)),
@@ -309,67 +338,50 @@ fn precisions_are_a_list_of_words() {
         ("$(touch injected)", None),
         ("", None),
     ] {
-        runner.expressions.insert(input.to_owned(), text.to_owned());
-        let ended = runner.run("precisions", "");
-        assert_eq!(ended.failed.is_none(), list.is_some(), "{text}: {}", ended.log);
-        if let Some(list) = list {
-            assert_eq!(runner.expressions["needs.precisions.outputs.list"], list);
-        }
+        place.set("PRECISIONS", text);
+        let ended = place.bash(step);
+        assert_eq!(ended.code == Some(0), list.is_some(), "{text}: {}", ended.said);
+        let expected = list.map(|list| format!("list={list}\n")).unwrap_or_default();
+        assert_eq!(ended.output, expected, "{text}");
     }
-    assert!(!runner.workspace("precisions").join("injected").exists());
-}
-
-/// What the step about the base branch leaves in GITHUB_OUTPUT, and prints, where no base can be
-/// measured: there is no Rust in this repository.
-fn measure_base(place: &Path, event: &str, before: &str) -> (String, String) {
-    let (workspace, temp) = (place.join("workspace"), place.join("temp"));
-    for folder in [&workspace, &temp] {
-        repository::remove(folder);
-        fs::create_dir_all(folder).expect("make a folder");
-    }
-    let main = runner::head(place, "main");
-    repository::check_out(&place.join("origin.git"), &workspace, &main, true);
-    let output = temp.join("output");
-    fs::write(&output, "").expect("write an empty file");
-    let mut script = Command::new(workspace.join(".github/scripts/measure_base.sh"));
-    script.current_dir(&workspace).env("RUNNER_TEMP", &temp).env("GITHUB_OUTPUT", &output);
-    script.env("GITHUB_EVENT_NAME", event).env("BEFORE", before).env("DEFAULT_BRANCH", "main");
-    repository::isolate(&mut script);
-    let ended = script.output().expect("the script can be run");
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    let failed = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "nothing to compare with is no error: {said}{failed}");
-    (fs::read_to_string(output).expect("UTF-8"), said)
+    assert!(!place.path("project/injected").exists());
 }
 
 #[test]
 fn a_base_that_cannot_be_measured_is_said() {
-    let scratch = tempfile::tempdir().expect("a temporary folder");
-    let place = scratch.path();
-    repository_in(place);
-    let (output, said) = measure_base(place, PUSH, &"0".repeat(40));
-    assert_eq!(output, "not_compared=there is no earlier commit\n");
-    assert!(said.contains("::warning::not compared: there is no earlier commit"), "{said}");
+    let mut place = Place::new();
+    place.set("DEFAULT_BRANCH", "main");
+    // What the step leaves, and prints, where no base can be measured: there is no Rust in here.
+    let measure_base = |place: &mut Place, event: &str, before: &str| {
+        place.set("GITHUB_EVENT_NAME", event);
+        place.set("BEFORE", before);
+        let ended = place.run("measure_base.sh");
+        assert_eq!(ended.code, Some(0), "nothing to compare with is no error: {}", ended.said);
+        ended
+    };
+    place.git(&["fetch", "--quiet", "origin"]);
+    let ended = measure_base(&mut place, "push", &"0".repeat(40));
+    assert_eq!(ended.output, "not_compared=there is no earlier commit\n");
+    let said = "::warning::not compared: there is no earlier commit";
+    assert!(ended.said.contains(said), "{}", ended.said);
 
-    let tree = place.join("tree");
-    let origin = place.join("origin.git");
-    for commit in ["second", "third"] {
-        git(&tree, &["commit", "--quiet", "--allow-empty", "--message", commit]);
-    }
-    git(&tree, &["push", "--quiet", origin.to_str().expect("UTF-8"), "main"]);
-    let commit = |name: &str| git(&tree, &["rev-parse", name]);
+    place.commit("second");
+    place.commit("third");
+    place.push();
+    let commit = |name: &str| place.git(&["rev-parse", name]);
+    let (parent, first) = (commit("HEAD~1"), commit("HEAD~2"));
     // Before a push that was; before what was forced away, or before a branch that is new, the
     // parent; the same for a run by hand on main, and for a pull request, which is a merge.
     let unknown = "1234567812345678123456781234567812345678";
     for (event, before, base) in [
-        (PUSH, commit("HEAD~2"), commit("HEAD~2")),
-        (PUSH, unknown.to_owned(), commit("HEAD~1")),
-        ("workflow_dispatch", String::new(), commit("HEAD~1")),
-        (PULL_REQUEST, String::new(), commit("HEAD~1")),
+        ("push", first.as_str(), &first),
+        ("push", unknown, &parent),
+        ("workflow_dispatch", "", &parent),
+        ("pull_request", "", &parent),
     ] {
-        let (output, _) = measure_base(place, event, &before);
+        let ended = measure_base(&mut place, event, before);
         let expected =
             format!("not_compared=the base, {}, has no `cargo xtask kernels`\n", &base[..8]);
-        assert_eq!(output, expected, "{event}");
+        assert_eq!(ended.output, expected, "{event}");
     }
 }

@@ -3,16 +3,12 @@
 #[path = "_layer.rs"]
 mod layer;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
 use criterion_torch::kernel::prelude::*;
 use layer::Layer;
 
 pub const SOURCE: Source = Source { name: "gemv.cu", text: include_str!("gemv.cu") };
-
-pub struct ProblemSize {
-    pub out_features: usize,
-    pub in_features: usize,
-}
 
 pub struct Cuda {
     layer: Layer,

@@ -3,13 +3,9 @@
 #[path = "_layer.rs"]
 mod layer;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
 use layer::Layer;
-
-pub struct ProblemSize {
-    pub out_features: usize,
-    pub in_features: usize,
-}
 
 pub struct Mv {
     layer: Layer,

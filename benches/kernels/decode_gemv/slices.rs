@@ -4,14 +4,10 @@
 #[path = "_layer.rs"]
 mod layer;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
 use criterion_torch::kernels::cpu::parallel;
 use layer::Layer;
-
-pub struct ProblemSize {
-    pub out_features: usize,
-    pub in_features: usize,
-}
 
 pub struct Slices<T> {
     weight: Vec<T>,

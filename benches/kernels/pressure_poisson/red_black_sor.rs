@@ -7,14 +7,9 @@ mod poisson;
 
 use std::f64::consts::PI;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
 use poisson::{Grid, Poisson};
-
-pub struct ProblemSize {
-    pub grid_size: Vec<usize>,
-    pub max_iterations: u32,
-    pub tolerance: f64,
-}
 
 pub struct RedBlackSor<T> {
     problem: Poisson<T>,

@@ -1,6 +1,7 @@
 //! The sum on a GPU in two launches: each block sums its share, then one block sums theirs. The order
 //! is the same every time, so every run gives the same bits.
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
 use criterion_torch::kernel::prelude::*;
 
@@ -13,10 +14,6 @@ pub const SOURCE: Source = Source { name: "sum.cu", text: include_str!("sum.cu")
 const THREADS: usize = 256;
 /// More blocks than any GPU runs at once; each walks over the values.
 const MOST_BLOCKS: usize = 2048;
-
-pub struct ProblemSize {
-    pub elements: usize,
-}
 
 pub struct Cuda {
     x: Tensor,

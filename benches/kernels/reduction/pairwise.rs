@@ -4,11 +4,8 @@
 #[path = "_exact.rs"]
 mod exact;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
-
-pub struct ProblemSize {
-    pub elements: usize,
-}
 
 pub struct Pairwise<T> {
     x: Vec<T>,

@@ -3,15 +3,12 @@
 #[path = "_heat.rs"]
 mod heat;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::cuda::{Argument, Function, Grid as Launch, Source};
 use criterion_torch::kernel::prelude::*;
 use heat::Grid;
 
 pub const SOURCE: Source = Source { name: "heat.cu", text: include_str!("heat.cu") };
-
-pub struct ProblemSize {
-    pub grid_size: Vec<usize>,
-}
 
 /// Not generic: it looks at the site's dtype itself.
 pub struct Cuda {

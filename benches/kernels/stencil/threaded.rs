@@ -3,13 +3,10 @@
 #[path = "_heat.rs"]
 mod heat;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
 use criterion_torch::kernels::cpu::parallel;
 use heat::Grid;
-
-pub struct ProblemSize {
-    pub grid_size: Vec<usize>,
-}
 
 pub struct Threaded<T> {
     grid: Grid,

@@ -4,14 +4,9 @@
 #[path = "_state.rs"]
 mod state;
 
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
 use state::State;
-
-pub struct ProblemSize {
-    pub sites: usize,
-    pub bond_dimension: usize,
-    pub physical_dimension: usize,
-}
 
 pub struct Einsum {
     state: State,

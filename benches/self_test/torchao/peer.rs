@@ -30,7 +30,7 @@ pub struct Peer {
     requests: ChildStdin,
     answers: Receiver<io::Result<String>>,
     patience: Patience,
-    /// What it is.
+    /// Its versions and libraries.
     pub facts: Facts,
 }
 
@@ -50,7 +50,7 @@ impl Default for Patience {
     }
 }
 
-/// What answers.
+/// The program that answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Facts {
     /// torch's version, with its build suffix.
@@ -79,7 +79,7 @@ pub enum Answer {
     Failed(String),
 }
 
-/// What torchao made of a model.
+/// torchao's version of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Built {
     /// torchao's type of the weight.
@@ -94,8 +94,8 @@ struct Timed {
 }
 
 impl Peer {
-    /// Starts `python` and has it import torchao, after `mallopt` has been told `switches`. What
-    /// variables tell torch and Inductor, our own compiler does not hear either.
+    /// Starts `python` and has it import torchao, after `mallopt` has been told `switches`. Variables
+    /// that steer torch and Inductor are removed, as for our own compiler.
     ///
     /// # Errors
     /// When it does not come up; its own words are on standard error.
@@ -107,7 +107,7 @@ impl Peer {
         command.args(["-W", "ignore"]).arg(program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         without_variables(&mut command, &SETTINGS);
-        // Of the kernels that both sides have beside what is compiled.
+        // The capability of the kernels that both sides have besides compiled ones.
         if let Some(capability) = std::env::var_os(CAPABILITY) {
             command.env(CAPABILITY, capability);
         }
@@ -188,7 +188,7 @@ impl Drop for Peer {
     }
 }
 
-/// What `peer.py` is asked to build.
+/// The request to `peer.py` to build a case.
 pub fn build_request(case: &Case) -> Value {
     let ModelWork { model, variant, shape } =
         case.work.model().expect("only models get here: `without_peer`");

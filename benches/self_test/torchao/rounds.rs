@@ -7,7 +7,7 @@ use statistics::{MIN_BLOCKS, Ratio, Stopping, block, median, ratio};
 
 use super::verdict::{Verdict, is_open};
 
-/// What is timed: ours or torchao's.
+/// A timed side: ours or torchao's.
 pub trait Side {
     /// Runs `lead_in` calls that do not count, then times `calls` that do, together.
     ///
@@ -26,7 +26,7 @@ pub struct Goal {
     pub budget_s: f64,
 }
 
-/// What was found.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Median over the batches, nanoseconds per call.
@@ -39,7 +39,7 @@ pub struct Comparison {
     pub blocks: usize,
 }
 
-/// Of a batch. Far above what waking a process costs, and short enough for the two sides of a block
+/// Seconds of a batch: far above the cost of waking a process, and short enough for the two sides of a block
 /// to see the same machine.
 pub const BATCH_S: f64 = 0.03;
 /// Calls before the first batch: oneDNN and int8dq's allocations settle after about eight.

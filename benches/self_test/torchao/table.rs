@@ -1,4 +1,4 @@
-//! What was found, as a table on standard output.
+//! The results, as a table on standard output.
 
 use super::rounds::Comparison;
 use super::verdict::{ALLOWED, Verdict};
@@ -6,7 +6,7 @@ use super::verdict::{ALLOWED, Verdict};
 /// One case of the plan.
 #[derive(Debug)]
 pub struct Row {
-    /// What it shares with the rows around it: group, threads, allocator.
+    /// Shared with the rows around it: group, threads, allocator.
     pub heading: String,
     /// Recipe, sparsity and compilation, as in the id.
     pub variant: String,

@@ -1,4 +1,4 @@
-//! What a ratio is held against.
+//! The verdict on a ratio.
 
 use statistics::Ratio;
 
@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a ratio with its interval.
+    /// The verdict on a ratio with its interval.
     pub fn of(ratio: &Ratio) -> Self {
         if ratio.low > ALLOWED {
             Self::Slower

@@ -12,9 +12,10 @@
 //! cannot be read or written, the kernel is compiled, and a note says so.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Once;
+
+use ::libtorch::partial;
 
 use native::refusal::Refusal;
 
@@ -74,7 +75,9 @@ fn cached(
         return Ok(content.to_vec());
     }
     let content = make()?;
-    if let Err(error) = write_whole(path, &content) {
+    let [length, hash] = [content.len() as u64, plan::fnv1a(&content)].map(u64::to_le_bytes);
+    // The name shows `cargo xtask cache` that it may be a left-over.
+    if let Err(error) = partial::write(path, &[&length[..], &hash, &content].concat()) {
         note(&format!("cannot write {}: {error}", path.display()));
     }
     Ok(content)
@@ -87,24 +90,6 @@ fn content(file: &[u8]) -> Option<&[u8]> {
     let is_whole = u64::from_le_bytes(*length) == content.len() as u64
         && u64::from_le_bytes(*hash) == plan::fnv1a(content);
     is_whole.then_some(content)
-}
-
-/// Writes beside and renames: another process finds the whole file or none.
-fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    // The name shows `cargo xtask cache` that it may be a left-over. It is random: containers that share
-    // the folder may have one process id.
-    let partial = path.with_extension("partial-");
-    let beside = tempfile::Builder::new()
-        .prefix(partial.file_name().unwrap_or_default())
-        .make_in(folder, |path| fs::File::create_new(path))?;
-    let mut file = beside.as_file();
-    file.write_all(&(content.len() as u64).to_le_bytes())?;
-    file.write_all(&plan::fnv1a(content).to_le_bytes())?;
-    file.write_all(content)?;
-    beside.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub enum RunError {
 }
 
 impl Program<'_> {
-    /// What the program writes to stdout, given `input` on stdin. `prepare` may change variables of
+    /// The program's stdout, given `input` on stdin. `prepare` may change variables of
     /// its environment. Nothing that it has started outlives it, and it does not outlive this
     /// process.
     ///

@@ -1,4 +1,4 @@
-//! Which Python runs the programs, and what it has.
+//! The Python that runs our programs, and its packages.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

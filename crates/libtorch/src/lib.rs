@@ -1,12 +1,18 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
-//! that everything here is made for, which Python compiles, child processes with a time limit, and what Linux
-//! says of memory and processor.
+//! that everything here is made for, which Python compiles, the packages that it compiled, child processes with a time
+//! limit, and what Linux says of memory and processor.
 //!
-//! It builds in a second: `xtask` asks before libtorch is there, the shim's build script after.
+//! No libtorch is needed: `cargo torch-bench` asks before it is there, the shim's build script after.
 
 pub mod child;
 mod interpreter;
+#[cfg(feature = "packages")]
+pub mod lock;
 pub mod memory;
+#[cfg(feature = "packages")]
+pub mod packages;
+#[cfg(feature = "packages")]
+pub mod partial;
 pub mod processor;
 mod python;
 
@@ -84,8 +90,8 @@ pub fn cache_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf>
         .or_else(|| Some(value("HOME")?.join(".cache/criterion-torch")))
 }
 
-/// What compiled packages may weigh together, in bytes: `CRITERION_TORCH_COMPILED_MB`, in MiB, else
-/// 4096 of them.
+/// The most bytes that compiled packages may take together: `CRITERION_TORCH_COMPILED_MB` in MiB,
+/// else 4096 MiB.
 ///
 /// # Errors
 /// When the variable is not a whole number.

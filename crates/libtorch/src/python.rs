@@ -14,7 +14,7 @@ pub const TRITON: &str = "3.6.0";
 /// The environment variable that names the Python that compiles.
 pub const COMPILER_PYTHON: &str = "CRITERION_TORCH_PYTHON";
 
-/// Who chose a Python.
+/// The way in which a Python was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chosen {
     /// [`COMPILER_PYTHON`].
@@ -48,7 +48,7 @@ pub fn compiler_python(variable: impl Fn(&str) -> Option<OsString>) -> (PathBuf,
     }
 }
 
-/// Where in a cache torch and torchao lie, once they are whole, for Python `major.minor`.
+/// The folder of a cache that holds torch and torchao, once they are whole, for Python `major.minor`.
 pub fn environment(cache: &Path, (major, minor): (u32, u32)) -> PathBuf {
     cache.join(format!("{}{major}.{minor}", prefix()))
 }

@@ -6,7 +6,7 @@ use tch::Tensor;
 use super::error::Error;
 use super::tensor::returned;
 
-/// What follows the bias.
+/// The activation after the bias.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
     /// max(x, 0).
@@ -20,9 +20,6 @@ pub enum Activation {
 ///
 /// On CUDA it is an epilogue of cuBLASLt where that takes the operands, and two operations where it does not; on the CPU
 /// it is always two, the second in place.
-///
-/// # Errors
-/// When sizes, dtypes or devices do not fit each other.
 pub fn addmm_activation(
     bias: &Tensor,
     a: &Tensor,

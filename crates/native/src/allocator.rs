@@ -1,4 +1,4 @@
-//! What the C library does with memory that tensors give back.
+//! The C library's treatment of memory that tensors give back.
 //!
 //! glibc maps a block of more than 32 MiB anew on every allocation and unmaps it on free, so an operator with a 50 MB
 //! output pays 12 000 page faults per call. That is the cost of the allocator and not of the operator. `retain` keeps
@@ -10,7 +10,7 @@ use super::error::Error;
 
 static RETAINED: AtomicBool = AtomicBool::new(false);
 
-/// What happens to the memory of a freed tensor.
+/// The fate of a freed tensor's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
     /// The C library decides: large blocks go back to the system at once.
@@ -35,39 +35,30 @@ impl Retention {
 /// measure with the system's behaviour, use a process that never calls this. Call it before the first threads start:
 /// a thread that already has an arena of its own keeps it, and blocks above 64 MiB are then mapped anew as before.
 /// Afterwards all threads share one arena, which costs programs that allocate from many threads at once.
-///
-/// # Errors
-/// When the C library is not glibc, or when it refuses a switch.
 pub fn retain() -> Result<(), Error> {
     platform::retain()?;
     RETAINED.store(true, Ordering::Relaxed);
     Ok(())
 }
 
-/// What `retain` sets, as `mallopt` takes it: name, switch, value. For a process that is to be measured beside this one
+/// The switches that `retain` sets, as `mallopt` takes them: name, switch, value. For a process that is to be measured beside this one
 /// and has to do the same. Empty where the C library is not glibc.
 pub fn switches() -> &'static [(&'static str, i32, i32)] {
     platform::SWITCHES
 }
 
-/// What this process does, for its records. Switches set from outside (`GLIBC_TUNABLES`) do not show.
+/// This process's setting, for its records. Switches set from outside (`GLIBC_TUNABLES`) do not show.
 pub fn retention() -> Retention {
     if RETAINED.load(Ordering::Relaxed) { Retention::Retained } else { Retention::System }
 }
 
 /// Gives freed memory back to the system; between cases, so that one does not inherit the other's pages. Says whether
 /// any went back.
-///
-/// # Errors
-/// When the C library is not glibc.
 pub fn release() -> Result<bool, Error> {
     platform::release()
 }
 
 /// Page faults of this process so far that needed no disk: each is a page that the system mapped and zeroed.
-///
-/// # Errors
-/// When the system does not count them.
 pub fn minor_faults() -> Result<u64, Error> {
     platform::minor_faults()
 }
@@ -159,7 +150,7 @@ mod tests {
     const ELEMENTS: i64 = 12_500_000;
     const PAGES: u64 = 4 * ELEMENTS as u64 / 4096;
 
-    /// Of `CALLS` calls with a fresh output each, those that had to fault it in. In the retained heap a small block may
+    /// How many of `CALLS` calls with a fresh output each had to fault it in. In the retained heap a small block may
     /// come to lie where the output was, and the heap then grows once more: that is one call and not all.
     fn faulting_calls() -> usize {
         let input = Tensor::rand([ELEMENTS], (Kind::Float, Device::Cpu));

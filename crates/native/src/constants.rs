@@ -9,7 +9,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What the names of the libraries with vector loops begin with. Those of CUDA hold hundreds of megabytes for another
+/// The first letters of the libraries with vector loops. Those of CUDA hold hundreds of megabytes for another
 /// processor.
 pub const LIBRARIES: [&str; 6] =
     ["libtorch_cpu.so", "libc10.so", "libm.so", "libmvec.so", "libmkl", "libopenblas"];

@@ -57,9 +57,6 @@ impl Device {
 }
 
 /// The CUDA that is linked into this program; `None` when libtorch_cuda is not.
-///
-/// # Errors
-/// When libtorch cannot say.
 pub fn build() -> Result<Option<Build>, Error> {
     let mut linked = 0;
     let mut found = shim::CudaBuild::default();
@@ -140,9 +137,6 @@ pub fn current_stream(index: usize) -> Result<*mut c_void, Error> {
 }
 
 /// Gives device memory that libtorch caches back to the driver, on all devices.
-///
-/// # Errors
-/// When there is no device.
 pub fn empty_cache() -> Result<(), Error> {
     check(shim::ctn_cuda_empty_cache())
 }

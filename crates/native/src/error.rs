@@ -22,7 +22,7 @@ pub enum Error {
 }
 
 impl From<Error> for tch::TchError {
-    /// For functions that call libtorch both ways. That memory ran out still shows in the text.
+    /// For functions that call libtorch both ways. The text still shows that memory ran out.
     fn from(error: Error) -> Self {
         Self::Torch(error.to_string())
     }

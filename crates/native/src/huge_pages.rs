@@ -5,6 +5,8 @@
 //! fast: they differ by where they came to lie, for as long as the process lives. libtorch can put each block of 2 MiB
 //! and more on a page boundary and ask for huge pages under it, which all lie alike. `enable` has it do so.
 
+use std::path::Path;
+
 use super::error::Error;
 
 /// The switch of libtorch, read at its first allocation.
@@ -22,14 +24,10 @@ pub fn enable() {
 
 /// Whether the kernel gives huge pages only to those who ask, so that most programs have none.
 pub fn are_for_those_who_ask() -> bool {
-    let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
-    enabled.is_ok_and(|enabled| enabled.contains("[madvise]"))
+    ::libtorch::memory::huge_pages(Path::new("/")).as_deref() == Some("madvise")
 }
 
 /// Takes huge pages away from this process, or allows them again: for what is to be measured as other programs are.
-///
-/// # Errors
-/// When the system does not know the switch.
 pub fn allow(allowed: bool) -> Result<(), Error> {
     platform::allow(allowed)
 }

@@ -188,7 +188,7 @@ mod tests {
             };
             (0..ROUNDS).map(round).collect::<Vec<_>>()
         });
-        // What the scope has to believe: it saw each address handed out, and the second one of each
+        // The scope has to believe that it saw each address handed out, and the second one of each
         // round given back. An address counts once, however often it was handed out.
         let (mut live, mut peak, mut reused) = (HashSet::new(), 0, 0);
         for (unseen, seen) in rounds {

@@ -15,7 +15,7 @@ pub use crate::sys::Convolution;
 use super::error::{Error, check};
 use super::tensor::{as_ptr, returned};
 
-/// What is applied to the result before it is written.
+/// An operation applied to the result before it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostOp {
     /// Nothing.
@@ -40,9 +40,6 @@ impl PostOp {
 ///
 /// float32 always, the halves where libtorch says so, which heeds `ONEDNN_MAX_CPU_ISA`, too: bfloat16 from AVX-512 (BW,
 /// VL, DQ) or AVX-NE-CONVERT on, float16 from AVX512-FP16 or AVX-NE-CONVERT on. Elsewhere the functions here fail.
-///
-/// # Errors
-/// The reason.
 pub fn supports(kind: Kind) -> Result<(), String> {
     let mut dtypes = shim::OnednnDtypes::default();
     // SAFETY: `dtypes` is writable.

@@ -100,6 +100,7 @@ fn assert_near(found: &Tensor, expected: &Tensor) {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn a_traced_step_runs_compiled() {
     let Some(file) = package() else { return };
     let path = &*file.path;
@@ -118,6 +119,7 @@ fn a_traced_step_runs_compiled() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn nothing_leaks_between_calls() {
     let Some(file) = package() else { return };
     let path = &*file.path;
@@ -133,6 +135,7 @@ fn nothing_leaks_between_calls() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn other_inputs_are_refused() {
     let Some(file) = package() else { return };
     let path = &*file.path;
@@ -170,6 +173,7 @@ fn what_is_no_package_is_refused() {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn a_package_that_was_cut_off_is_refused() {
     let Some(whole) = package() else { return };
     let whole = std::fs::read(&whole.path).expect("read");
@@ -187,6 +191,7 @@ fn mapped(word: &str) -> BTreeSet<String> {
 }
 
 #[test]
+#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn packages_go_when_they_are_dropped() {
     const FOLDER: &str = "/criterion-torch-package-";
     let Some(file) = package() else { return };

@@ -14,9 +14,6 @@ use super::error::{Error, check};
 /// parts than threads, each of the others takes the part of its own number every time. Inside of
 /// work that is already parallel, the calling thread does all parts in order.
 ///
-/// # Errors
-/// When libtorch throws.
-///
 /// # Panics
 /// When `work` does: with its panic, after all other parts have ended.
 pub fn parallel_for<F: Fn(usize) + Sync>(parts: usize, work: F) -> Result<(), Error> {
@@ -44,7 +41,7 @@ struct Call<F> {
 unsafe extern "C" fn run<F: Fn(usize) + Sync>(context: *mut c_void, part: i64) {
     // SAFETY: the caller's promise; shared only.
     let call = unsafe { &*context.cast_const().cast::<Call<F>>() };
-    // Part numbers begin at 0. What a panic leaves behind, only the one who sees the panic sees.
+    // Part numbers begin at 0. Unwind-safe: the panic is resumed, so nobody sees broken state.
     let result = panic::catch_unwind(AssertUnwindSafe(|| (call.work)(part as usize)));
     if let Err(payload) = result {
         call.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);

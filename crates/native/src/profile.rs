@@ -16,7 +16,7 @@ use tch::Device;
 use super::cuda::device_index;
 use super::error::{Error, check};
 
-/// What kind of work an event is; Kineto's `ActivityType`, as far as it matters here.
+/// The kind of an event's work: Kineto's `ActivityType`, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActivityType {
     /// An operator on the host, such as `aten::addmm`. It may call others, which have events of their own.
@@ -38,9 +38,9 @@ pub enum ActivityType {
 pub struct KinetoEvent {
     /// Its name.
     pub name: String,
-    /// What kind of work it is.
+    /// The kind of work.
     pub activity: ActivityType,
-    /// Where it ran.
+    /// The device that ran it.
     pub device: Device,
     /// When it began, in nanoseconds; only differences mean anything.
     pub start_ns: u64,
@@ -100,7 +100,7 @@ unsafe extern "C" fn run<T, E, F: FnOnce() -> Result<T, E>>(context: *mut c_void
     // SAFETY: the caller's promise.
     let call = unsafe { &mut *context.cast::<Call<T, E, F>>() };
     if let Some(step) = call.step.take() {
-        // What a panic leaves behind, only the one who sees the panic sees.
+        // Unwind-safe: the panic is resumed, so nobody sees broken state.
         call.outcome = Some(panic::catch_unwind(AssertUnwindSafe(step)));
     }
 }

@@ -6,7 +6,7 @@ use crate::sys as shim;
 
 use super::error::{Error, check, take_string};
 
-/// What libtorch says of itself.
+/// libtorch's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runtime {
     /// Such as `2.11.0`; of the loaded library, not of the headers.
@@ -24,9 +24,6 @@ pub struct Runtime {
 }
 
 /// Asks libtorch for its facts. The threads are those in force now, on this thread.
-///
-/// # Errors
-/// When libtorch cannot say.
 pub fn facts() -> Result<Runtime, Error> {
     let mut facts = MaybeUninit::<shim::RuntimeFacts>::uninit();
     // SAFETY: `facts` is writable.

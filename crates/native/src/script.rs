@@ -15,7 +15,7 @@ use tch::Tensor;
 use super::error::{Error, check, take_string};
 use super::tensor::returned;
 
-/// Who fuses, besides the fusers that are on in libtorch by default.
+/// The fuser, besides those that are on in libtorch by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fuser {
     /// Nobody.
@@ -100,7 +100,7 @@ impl Function {
         unsafe { returned(call) }
     }
 
-    /// What runs when the function is called: the kinds of the graph's nodes in their order, without constants.
+    /// The nodes that run when the function is called: their kinds in order, without constants.
     ///
     /// A node with blocks is followed by what is in them: `prim::If` by both its branches. A node that runs a graph of
     /// its own has that in parentheses: `prim::oneDNNFusionGroup(aten::linear, aten::relu)`. A fused group comes with

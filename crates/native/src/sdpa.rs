@@ -17,7 +17,7 @@ pub enum SdpaBackend {
     Efficient,
     /// cuDNN's.
     CudnnAttention,
-    /// That of a backend outside of PyTorch.
+    /// The kernel of a backend outside of PyTorch.
     Overrideable,
 }
 

@@ -1,4 +1,4 @@
-//! What one step does, recorded as TorchScript while it runs.
+//! One step, recorded as TorchScript while it runs.
 //!
 //! libtorch's tracer writes down the operations that pass its dispatcher, with sizes and numbers as they are in this
 //! run. It does not see what is done to memory behind its back, by kernels of other libraries or of this project, nor
@@ -10,11 +10,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 use crate::sys as shim;
-use tch::{TchError, Tensor};
+use tch::Tensor;
 
 use super::error::{Error, check, returned_string};
 
-/// What one step did, as TorchScript.
+/// One recorded step, as TorchScript.
 #[derive(Debug)]
 pub struct Trace {
     raw: *mut shim::Trace,
@@ -24,7 +24,7 @@ pub struct Trace {
 }
 
 /// Runs `step` once under libtorch's tracer, without gradients. `inputs` are all tensors that it reads; they become the
-/// inputs of the graph, in this order, whether it reads them or not. Where the step can be traced, the graph is then run
+/// inputs of the graph, in this order, whether it reads them or not. If the step can be traced, the graph is then run
 /// once on the same inputs, to see that it gives the same output, number by number.
 ///
 /// A tensor is known by its identity: a view of an input that was made beforehand is not that input, but a
@@ -36,10 +36,11 @@ pub struct Trace {
 ///
 /// # Panics
 /// When the step does: with its panic. Nothing is being traced any more then.
-pub fn trace<F: FnOnce() -> Result<Tensor, TchError>>(
-    inputs: &[&Tensor],
-    step: F,
-) -> Result<Trace, TchError> {
+pub fn trace<F, E>(inputs: &[&Tensor], step: F) -> Result<Trace, E>
+where
+    F: FnOnce() -> Result<Tensor, E>,
+    E: From<Error>,
+{
     let handles: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
     let mut call = Call { step: Some(step), outcome: None };
     let context = (&raw mut call).cast::<c_void>();
@@ -47,7 +48,7 @@ pub fn trace<F: FnOnce() -> Result<Tensor, TchError>>(
     let (first, count) = (handles.as_ptr(), handles.len());
     // SAFETY: the tensors live during the call, `run` is made for a context of this type, which lives until the call
     // has ended and is nobody else's meanwhile, and `raw` is writable.
-    let status = unsafe { shim::ctn_trace_record(first, count, run::<F>, context, &mut raw) };
+    let status = unsafe { shim::ctn_trace_record(first, count, run::<F, E>, context, &mut raw) };
     let recorded = check(status);
     // The step's own words say more than that it failed.
     match call.outcome {
@@ -58,21 +59,21 @@ pub fn trace<F: FnOnce() -> Result<Tensor, TchError>>(
     Ok(Trace::read(raw)?)
 }
 
-struct Call<F> {
+struct Call<F, E> {
     step: Option<F>,
     /// None before it ran; else its result or its panic.
-    outcome: Option<std::thread::Result<Result<Tensor, TchError>>>,
+    outcome: Option<std::thread::Result<Result<Tensor, E>>>,
 }
 
 /// # Safety
-/// `context` points to a live `Call<F>` that nobody else uses.
-unsafe extern "C" fn run<F: FnOnce() -> Result<Tensor, TchError>>(
+/// `context` points to a live `Call<F, E>` that nobody else uses.
+unsafe extern "C" fn run<F: FnOnce() -> Result<Tensor, E>, E>(
     context: *mut c_void,
 ) -> *const shim::C_tensor {
     // SAFETY: the caller's promise.
-    let call = unsafe { &mut *context.cast::<Call<F>>() };
+    let call = unsafe { &mut *context.cast::<Call<F, E>>() };
     let Some(step) = call.step.take() else { return std::ptr::null() };
-    // What a panic leaves behind, only the one who sees the panic sees.
+    // Unwind-safe: the panic is resumed, so nobody sees broken state.
     match call.outcome.insert(panic::catch_unwind(AssertUnwindSafe(step))) {
         Ok(Ok(output)) => output.as_ptr(),
         _ => std::ptr::null(),
@@ -117,9 +118,6 @@ impl Trace {
     }
 
     /// Writes a module for `torch.jit.load`, whose `forward` takes the inputs and returns the output.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let bytes = path.as_os_str().as_encoded_bytes();
         let (text, length) = (bytes.as_ptr().cast(), bytes.len());

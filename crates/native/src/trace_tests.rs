@@ -1,6 +1,6 @@
 use std::panic::{self, AssertUnwindSafe};
 
-use tch::{CModule, Device, Kind};
+use tch::{CModule, Device, Kind, TchError};
 
 use super::*;
 use crate::tensor::wave;
@@ -105,7 +105,9 @@ fn the_same_tensor_twice_is_refused() {
 fn an_output_that_no_operation_made_is_refused() {
     let x = float(&[4]);
     let unrelated = float(&[4]);
-    let refused = trace(&[&x], || Ok(unrelated.shallow_clone())).expect_err("refused").to_string();
+    let refused = trace(&[&x], || Ok::<_, TchError>(unrelated.shallow_clone()))
+        .expect_err("refused")
+        .to_string();
     assert!(refused.contains("float32 [4], comes from no operation"), "{refused}");
 }
 
@@ -120,7 +122,7 @@ fn a_number_out_of_a_tensor_is_seen() {
     );
     let either = |x: &Tensor| if x.f_equal(x)? { x.f_abs() } else { x.f_neg() };
     assert_eq!(reason(either), seen("aten::equal"));
-    // What an operation reads for itself is part of it.
+    // A number that the operation itself reads is part of it.
     assert_eq!(reason(|x| x.f_index_select(0, &x.f_argmax(0, false)?.f_clamp_max(3)?)), None);
     assert_eq!(reason(|x| x.f_repeat_interleave_self_int(2, 0, None)), None);
 }
@@ -282,7 +284,7 @@ fn a_trace_inside_of_a_trace_is_refused() {
 
 #[test]
 fn bits_as_another_dtype_are_copied() {
-    // Where TorchScript itself would take the dtype for a size.
+    // TorchScript itself would take the dtype for a size here.
     let x = wave(&[4, 8], Kind::BFloat16);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("step.ts");

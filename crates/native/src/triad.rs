@@ -9,9 +9,6 @@ use super::error::{Error, check};
 ///
 /// Reads two tensors and writes one, all of one size and dtype, on one device; allocates nothing. In the half-precision
 /// formats it computes in float32 and rounds once.
-///
-/// # Errors
-/// When sizes, dtypes or devices differ.
 pub fn triad(a: &mut Tensor, b: &Tensor, c: &Tensor, scale: f64) -> Result<(), Error> {
     let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_ptr());
     // SAFETY: the tensors live during the call.

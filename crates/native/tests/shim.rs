@@ -1,4 +1,4 @@
-//! The shim links, loads and keeps its exceptions to itself. What it computes is tested with the safe wrappers.
+//! The shim links, loads and keeps its exceptions to itself. Its results are tested with the safe wrappers.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;

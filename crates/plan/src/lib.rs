@@ -6,18 +6,17 @@
 
 pub mod build;
 mod case;
-mod condition;
+mod catalogue;
 mod config;
 pub mod cost;
 mod diagnostic;
 mod expand;
-pub mod fusion;
+mod expression;
+pub mod flag;
 mod hash;
 mod id;
 mod kernel;
 mod linears;
-mod operator;
-mod probe;
 mod record;
 mod settings;
 mod shape;
@@ -26,20 +25,23 @@ mod words;
 mod work;
 
 pub use case::{Case, CaseId, Group, Plan, Role, target_of};
-pub use condition::{Condition, ConditionError, Fact, FactValue, Kind};
+pub use catalogue::fusion::{
+    FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
+};
+pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
+pub use catalogue::probe::{Probe, ProbeWork};
+pub use catalogue::{SizeSet, fusion};
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite, OperatorParams,
-    Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite,
+    OVERRIDE_VARIABLE, OperatorParams, Suite, yaml,
 };
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load};
-pub use fusion::{FusionShape, FusionWork};
+pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, SkipCondition};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
-pub use operator::{OperatorShape, OperatorWork, Traffic};
-pub use probe::ProbeWork;
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
     Energy, Environment, Gate, HostFacts, KernelFacts, LastSample, Latency, Measures, Memory,

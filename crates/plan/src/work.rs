@@ -4,13 +4,13 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fusion::FusionWork;
+use crate::catalogue::fusion::{FusionVariant, FusionWork};
+use crate::catalogue::operator::{Implementation, OperatorWork};
+use crate::catalogue::probe::ProbeWork;
 use crate::kernel::KernelWork;
-use crate::operator::OperatorWork;
-use crate::probe::ProbeWork;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{CompileMode, FusionVariant, Implementation, ModelKind, Recipe};
+use crate::words::{CompileMode, ModelKind, Recipe};
 
 /// The work of a case. In files its fields stand among those of the case, and show its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,46 +86,31 @@ impl Work {
         }
         self
     }
+}
 
+/// A function for each kind, which gives the work if it is of that kind.
+macro_rules! accessors {
+    ($($(#[$meta:meta])* $name:ident: $kind:ident($work:ty),)+) => {
+        impl Work {
+            $($(#[$meta])*
+            pub const fn $name(&self) -> Option<&$work> {
+                if let Self::$kind(work) = self { Some(work) } else { None }
+            })+
+        }
+    };
+}
+
+accessors! {
     /// The work, if it is a model's.
-    pub const fn model(&self) -> Option<&ModelWork> {
-        match self {
-            Self::Model(work) => Some(work),
-            Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) | Self::Kernel(_) => None,
-        }
-    }
-
+    model: Model(ModelWork),
     /// The work, if it is a pattern's.
-    pub const fn fusion(&self) -> Option<&FusionWork> {
-        match self {
-            Self::Fusion(work) => Some(work),
-            Self::Model(_) | Self::Operator(_) | Self::Probe(_) | Self::Kernel(_) => None,
-        }
-    }
-
-    /// The work, if it is a probe of the machine.
-    pub const fn probe(&self) -> Option<&ProbeWork> {
-        match self {
-            Self::Probe(work) => Some(work),
-            Self::Model(_) | Self::Fusion(_) | Self::Operator(_) | Self::Kernel(_) => None,
-        }
-    }
-
+    fusion: Fusion(FusionWork),
     /// The work, if it is an operator's.
-    pub const fn operator(&self) -> Option<&OperatorWork> {
-        match self {
-            Self::Operator(work) => Some(work),
-            Self::Model(_) | Self::Fusion(_) | Self::Probe(_) | Self::Kernel(_) => None,
-        }
-    }
-
+    operator: Operator(OperatorWork),
+    /// The work, if it is a probe of the machine.
+    probe: Probe(ProbeWork),
     /// The work, if it is a kernel's.
-    pub const fn kernel(&self) -> Option<&KernelWork> {
-        match self {
-            Self::Kernel(work) => Some(work),
-            Self::Model(_) | Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) => None,
-        }
-    }
+    kernel: Kernel(KernelWork),
 }
 
 /// `unfused`, or `unfused+compile`.

@@ -48,7 +48,7 @@ impl Band {
     }
 }
 
-/// What fusing gains: a band, if the whole interval of the speed-up lies in it.
+/// The gain of fusing: a band, if the whole interval of the speed-up lies in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Benefit {
     /// The speed-up is in this band, at the interval's level of confidence.
@@ -63,7 +63,7 @@ pub enum Benefit {
 }
 
 impl Benefit {
-    /// What the interval of a speed-up lets one say; where in it the ratio lies does not matter.
+    /// The band of a speed-up's interval; the ratio's place in the interval does not matter.
     pub fn of(speedup: &Ratio) -> Self {
         let (lowest, highest) = (Band::of(speedup.low), Band::of(speedup.high));
         if lowest == highest { Self::Of(lowest) } else { Self::Inconclusive { lowest, highest } }

@@ -17,7 +17,7 @@ use crate::distribution::normal_tail;
 /// Most values of a side for which p is exact.
 pub const EXACT: usize = 30;
 
-/// What the test says.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
     /// Pairs in which the first sample's value is the larger one; equal ones count half.

@@ -18,6 +18,18 @@ pub enum Verdict {
     Inconclusive,
 }
 
+impl Verdict {
+    /// As documents and files have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// The verdict at [`NOISE_THRESHOLD`]. Without a difference the first two come up in at most one
 /// comparison of twenty, as often as the interval misses.
 pub fn verdict(ratio: &Ratio) -> Verdict {

@@ -1,7 +1,7 @@
 //! What a run may be refused for.
 
-use crate::model::Interval;
-use crate::model::kernels::{Change, Changed, Changes, KernelResult, Uncompared};
+use crate::model::kernels::{Changed, Changes, KernelResult};
+use crate::write::kernels::numbers;
 use crate::{units, visible};
 
 /// Words of `--fail-on`.
@@ -32,14 +32,12 @@ impl Gate {
     /// What failed it, its cases line by line; nothing if it holds.
     pub fn failed(self, changes: Option<&Changes>, results: &[KernelResult<'_>]) -> Option<String> {
         let regressions = changes.map(|changes| changes.regressions.as_slice()).unwrap_or_default();
-        let is_error = |it: &&Changed| matches!(it.change, Change::Accuracy { .. });
         let lines: Vec<String> = match self {
-            Gate::Regression => regressions.iter().filter(|it| !is_error(it)).map(line).collect(),
-            Gate::Accuracy => regressions.iter().filter(is_error).map(line).collect(),
+            Gate::Regression => regressions.iter().filter(|it| !it.is_error()).map(line).collect(),
+            Gate::Accuracy => regressions.iter().filter(|it| it.is_error()).map(line).collect(),
             Gate::Missing => {
                 let missing = changes.map(|changes| changes.missing.as_slice()).unwrap_or_default();
-                let line =
-                    |Uncompared { full_id, reason }: &Uncompared| format!("{full_id}: {reason}");
+                let line = |it: &Changed| format!("{}: {}", it.full_id, it.found.reason);
                 missing.iter().map(line).collect()
             }
             Gate::Failure => {
@@ -58,20 +56,9 @@ impl Gate {
 }
 
 fn line(changed: &Changed) -> String {
-    let text = match &changed.change {
-        Change::Latency { before_ns, after_ns, ratio, .. } => {
-            let interval = Interval { low: ratio.low, high: ratio.high };
-            format!(
-                "{} to {}, {}",
-                units::time(*before_ns),
-                units::time(*after_ns),
-                units::ratio(ratio.ratio, Some(interval))
-            )
-        }
-        Change::Accuracy { measure, before, after } => {
-            format!("{measure} {} to {}", units::error(*before), units::error(*after))
-        }
-        Change::Failure { before, after } => format!("{before} to {after}"),
-    };
-    format!("{}: {text}", changed.full_id)
+    let [before, after] = numbers(changed).unwrap_or_else(|| changed.ended.clone());
+    let what = if changed.is_error() { format!("{} ", changed.found.name) } else { String::new() };
+    let ratio = changed.ratio().map(|(ratio, bounds)| units::ratio(ratio, Some(bounds)));
+    let ratio = ratio.map(|ratio| format!(", {ratio}")).unwrap_or_default();
+    format!("{}: {what}{before} to {after}{ratio}", changed.full_id)
 }

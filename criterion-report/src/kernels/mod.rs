@@ -9,9 +9,8 @@ use anyhow::{Context, Result, bail};
 use plan::Mode;
 
 use crate::model::compare::{Limits, Point, Remarks, Side, threshold};
-use crate::model::kernels::{
-    Changes, KernelResult, Past, PastError, Trend, compare, history, trends,
-};
+use crate::model::file::FileError;
+use crate::model::kernels::{Changes, KernelResult, Past, Trend, compare, history, trends};
 use crate::model::{Location, Report, Selection};
 use crate::write::kernels::{self as write, Document};
 use crate::{output, units, visible};
@@ -157,7 +156,7 @@ fn trends_of(
     folder: &Path,
     results: &[KernelResult<'_>],
     now: &[Point],
-) -> Result<(Vec<Trend>, Vec<PastError>)> {
+) -> Result<(Vec<Trend>, Vec<FileError>)> {
     let (runs, unusable) = history(folder).context("--history")?;
     let Some(timestamp) = write::timestamp(results) else { return Ok((Vec::new(), unusable)) };
     Ok((trends(&runs, &Past { timestamp, points: now.to_vec() }), unusable))

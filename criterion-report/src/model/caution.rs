@@ -167,6 +167,23 @@ impl Serialize for Caution {
     }
 }
 
+impl Row {
+    /// What qualifies the row's own numbers: of a row of several runs, in any of them.
+    pub fn cautions(&self) -> Vec<Caution> {
+        let time = self.time.as_ref().ok();
+        let mut cautions: Vec<Caution> =
+            self.failures_in_runs().map(Caution::NotInAllRuns).collect();
+        cautions.extend(time.is_some_and(|time| time.quick).then_some(Caution::Quick));
+        cautions.extend(time.is_some_and(is_wide).then_some(Caution::WideMedian));
+        for caution in self.in_runs().flat_map(Caution::of_run) {
+            if !cautions.contains(&caution) {
+                cautions.push(caution);
+            }
+        }
+        cautions
+    }
+}
+
 impl Caution {
     /// The text that a table says once for all its rows, and the figures in it that differ from row
     /// to row.
@@ -178,20 +195,6 @@ impl Caution {
             }
             other => (other.to_string(), None),
         }
-    }
-
-    /// What qualifies a row's own numbers: of a row of several runs, in any of them.
-    pub fn of_row(row: &Row) -> Vec<Self> {
-        let time = row.time.as_ref().ok();
-        let mut cautions: Vec<Self> = row.failures_in_runs().map(Self::NotInAllRuns).collect();
-        cautions.extend(time.is_some_and(|time| time.quick).then_some(Self::Quick));
-        cautions.extend(time.is_some_and(is_wide).then_some(Self::WideMedian));
-        for caution in row.in_runs().flat_map(Self::of_run) {
-            if !cautions.contains(&caution) {
-                cautions.push(caution);
-            }
-        }
-        cautions
     }
 
     /// What qualifies the numbers of one run, but for the time that they come to.

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples, Unusable};
 use super::file;
 
-/// Everything found under criterion's root for one baseline.
+/// What criterion holds of the cases of one baseline.
 #[derive(Debug, Default)]
 pub struct CriterionFiles {
     /// Results by `full_id`. A folder left by an older run can claim an id a second time.
@@ -32,66 +32,93 @@ pub struct CriterionFiles {
     pub unreadable: Vec<String>,
 }
 
+/// The results of a baseline under criterion's root, with the folder of each, and what cannot be
+/// used, in the order in which they were found. Their numbers are not read yet.
+pub struct ResultFolders(Vec<Found>);
+
+/// A folder of a result and what was measured, or what cannot be used and why.
+type Found = Result<Box<(PathBuf, Benchmark)>, String>;
+
 /// What a folder is.
 enum Folder {
     /// A result of the baseline.
-    Result(Box<CriterionResult>),
-    /// One of another benchmark, with its `full_id`.
-    Foreign(String),
+    Result(Box<(PathBuf, Benchmark)>),
     /// One that cannot be used, and why.
     Unusable(String),
     /// None: the folders in it, and what in it cannot be looked into.
     Parent { folders: Vec<PathBuf>, unreadable: Vec<String> },
 }
 
-impl CriterionFiles {
-    /// Reads the results of `baseline` under `root` whose `full_id` is in `wanted`.
+impl ResultFolders {
+    /// Finds the results of `baseline` under `root`.
     ///
     /// A folder that is a link is not followed, so that no loop can be, and named: criterion makes
     /// none.
-    pub fn read(root: &Path, baseline: &str, wanted: &HashSet<&str>) -> Self {
-        let mut found = Self::default();
+    pub fn under(root: &Path, baseline: &str) -> Self {
+        let mut found = Vec::new();
         let mut level = vec![root.to_owned()];
         while !level.is_empty() {
             let visited: Vec<Folder> =
-                level.par_iter().map(|folder| visit(folder, baseline, wanted)).collect();
-            level.clear();
+                level.into_par_iter().map(|folder| visit(folder, baseline)).collect();
+            level = Vec::new();
             for folder in visited {
-                found.add(folder, &mut level);
+                match folder {
+                    Folder::Result(result) => found.push(Ok(result)),
+                    Folder::Unusable(why) => found.push(Err(why)),
+                    Folder::Parent { folders, unreadable } => {
+                        level.extend(folders);
+                        found.extend(unreadable.into_iter().map(Err));
+                    }
+                }
             }
         }
-        found.foreign.sort_unstable();
-        found
+        Self(found)
     }
 
-    fn add(&mut self, folder: Folder, next: &mut Vec<PathBuf>) {
-        match folder {
-            Folder::Result(result) => {
-                let id = result.benchmark.full_id.clone();
-                self.results.entry(id).or_default().push(*result);
-            }
-            Folder::Foreign(id) => self.foreign.push(id),
-            Folder::Unusable(why) => self.unreadable.push(why),
-            Folder::Parent { folders, unreadable } => {
-                next.extend(folders);
-                self.unreadable.extend(unreadable);
+    /// Reads those whose `full_id` is in `wanted`.
+    pub fn read(self, wanted: &HashSet<&str>) -> CriterionFiles {
+        let is_foreign =
+            |found: &Found| found.as_ref().is_ok_and(|it| !wanted.contains(it.1.full_id.as_str()));
+        let (foreign, own): (Vec<Found>, Vec<Found>) = self.0.into_iter().partition(is_foreign);
+        let foreign = foreign.into_iter().flatten().map(|it| it.1.full_id);
+        let mut files = CriterionFiles { foreign: foreign.collect(), ..CriterionFiles::default() };
+        files.foreign.sort_unstable();
+        let read = |found: Found| {
+            let (folder, benchmark) = *found?;
+            read_numbers(&folder, benchmark)
+        };
+        let results: Vec<Result<CriterionResult, String>> = own.into_par_iter().map(read).collect();
+        for result in results {
+            match result {
+                Ok(result) => {
+                    let id = result.benchmark.full_id.clone();
+                    // Hardly any id is there twice.
+                    files.results.entry(id).or_insert_with(|| Vec::with_capacity(1)).push(result);
+                }
+                Err(why) => files.unreadable.push(why),
             }
         }
+        files
     }
 }
 
-/// Reads `folder` if it is a result of the baseline, else lists the folders in it.
-fn visit(folder: &Path, baseline: &str, wanted: &HashSet<&str>) -> Folder {
+/// Looks at `folder`: a result of the baseline, or a folder of folders.
+fn visit(folder: PathBuf, baseline: &str) -> Folder {
     if folder.file_name().is_some_and(|name| name == baseline) {
         let path = folder.join("benchmark.json");
         match file::read(&path) {
-            Ok(text) => return read_result(folder, &path, &text, wanted),
+            Ok(text) => {
+                return match serde_json::from_slice(&text) {
+                    Ok(benchmark) => Folder::Result(Box::new((folder, benchmark))),
+                    Err(error) => Folder::Unusable(unusable(&path, error)),
+                };
+            }
             // A group or function may itself be called like the baseline.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Folder::Unusable(format!("{}: {error}", path.display())),
         }
     }
-    list(folder, baseline)
+    list(&folder, baseline)
         .unwrap_or_else(|error| Folder::Unusable(format!("{}: {error}", folder.display())))
 }
 
@@ -128,20 +155,6 @@ fn not_followed(link: &Path) -> Option<String> {
         Err(error) => format!("a link that leads nowhere: {error}"),
     };
     Some(format!("{}: {why}", link.display()))
-}
-
-fn read_result(folder: &Path, path: &Path, text: &[u8], wanted: &HashSet<&str>) -> Folder {
-    let benchmark: Benchmark = match serde_json::from_slice(text) {
-        Ok(benchmark) => benchmark,
-        Err(error) => return Folder::Unusable(unusable(path, error)),
-    };
-    if !wanted.contains(benchmark.full_id.as_str()) {
-        return Folder::Foreign(benchmark.full_id);
-    }
-    match read_numbers(folder, benchmark) {
-        Ok(result) => Folder::Result(Box::new(result)),
-        Err(why) => Folder::Unusable(why),
-    }
 }
 
 fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<CriterionResult, String> {

@@ -1,8 +1,10 @@
 //! Reading a file that someone else wrote.
 
 use std::fs::{self, DirEntry, File};
-use std::io::{self, Read, Take};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read, Take};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
 
 /// Beyond this it is no file of one case, one run or one machine: a million samples are 40 MB.
 const OF_ONE: u64 = 1 << 27;
@@ -10,6 +12,21 @@ const OF_ONE: u64 = 1 << 27;
 const OF_ALL: u64 = 1 << 30;
 /// What editors of another system put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A file that cannot be used, and why.
+#[derive(Debug, Error)]
+#[error("{}: {why}", path.display())]
+pub struct FileError {
+    path: PathBuf,
+    why: String,
+}
+
+impl FileError {
+    /// Of the file at `path`.
+    pub fn at(path: &Path, why: impl ToString) -> Self {
+        Self { path: path.to_owned(), why: why.to_string() }
+    }
+}
 
 /// What lies in a folder; nothing where there is no such folder.
 pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
@@ -36,6 +53,26 @@ pub fn read_all(path: &Path) -> io::Result<Vec<u8>> {
     whole(open_all(path)?)
 }
 
+/// Lines of a file that are held at once.
+const AT_ONCE: usize = 256;
+
+/// Hands on the lines of a file of all cases, some at once, each with its number; without a
+/// byte-order mark.
+pub fn lines(path: &Path, mut visit: impl FnMut(&[(usize, Vec<u8>)])) -> io::Result<()> {
+    let file = BufReader::with_capacity(1 << 18, open_all(path)?);
+    let mut lines = (1..).zip(file.split(b'\n'));
+    loop {
+        let some = lines.by_ref().take(AT_ONCE).map(|(number, line)| Ok((number, line?)));
+        let mut some: Vec<(usize, Vec<u8>)> = some.collect::<io::Result<_>>()?;
+        match some.first_mut() {
+            None => return Ok(()),
+            Some((1, line)) => without_mark(line),
+            Some(_) => {}
+        }
+        visit(&some);
+    }
+}
+
 /// The same to be read in pieces, with the mark.
 pub fn open_all(path: &Path) -> io::Result<Take<File>> {
     open(path, OF_ALL)
@@ -43,7 +80,13 @@ pub fn open_all(path: &Path) -> io::Result<Take<File>> {
 
 /// A regular file. A pipe could be waited for without end, and a device has no end.
 fn open(path: &Path, most: u64) -> io::Result<Take<File>> {
-    let about = fs::metadata(path)?;
+    let mut options = File::options();
+    options.read(true);
+    // A pipe without a writer is opened at once, and refused below.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    let about = file.metadata()?;
     if about.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -58,15 +101,43 @@ fn open(path: &Path, most: u64) -> io::Result<Take<File>> {
             about.len()
         )));
     }
-    Ok(File::open(path)?.take(about.len()))
+    Ok(file.take(about.len()))
 }
 
 /// Reads the file at the length that was found: its end needs no look of its own.
 fn whole(mut file: Take<File>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(file.limit() as usize);
     file.read_to_end(&mut bytes)?;
-    if bytes.starts_with(BYTE_ORDER_MARK) {
-        bytes.drain(..BYTE_ORDER_MARK.len());
-    }
+    without_mark(&mut bytes);
     Ok(bytes)
+}
+
+fn without_mark(text: &mut Vec<u8>) {
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_numbers_however_many_are_held_at_once() {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        let text: String = (1..=2 * AT_ONCE + 1).map(|number| format!("{number}\n")).collect();
+        fs::write(file.path(), format!("\u{feff}{text}last")).expect("written");
+        let mut found = Vec::new();
+        lines(file.path(), |some| {
+            assert!(some.len() <= AT_ONCE);
+            found.extend_from_slice(some);
+        })
+        .expect("readable");
+        let last = found.pop();
+        assert_eq!(last, Some((2 * AT_ONCE + 2, b"last".to_vec())));
+        assert_eq!(found.len(), 2 * AT_ONCE + 1);
+        for (number, line) in found {
+            assert_eq!(line, number.to_string().into_bytes());
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use plan::Record;
 use rayon::prelude::*;
 
-use super::criterion_files::CriterionFiles;
+use super::criterion_files::ResultFolders;
 use super::criterion_result::CriterionResult;
 use super::exported::{Exported, ExportedError};
 use super::location::Location;
@@ -100,15 +100,19 @@ impl Inputs {
         baseline: &str,
         selection: &Selection<'_>,
     ) -> Result<Self, RecordsError> {
+        let (read, found) = rayon::join(
+            || Records::read(&location.records, baseline),
+            || ResultFolders::under(&location.criterion, baseline),
+        );
         let Records { mut records, older, cut_off, runs: recorded, warnings, mut unreadable } =
-            Records::read(&location.records, baseline)?;
+            read?;
         let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
         records.retain(|record| selection.reads(record.case.mode));
         let (runs, unusable) = read_runs(&location.records);
         unreadable.extend(unusable);
 
         let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
-        let files = CriterionFiles::read(&location.criterion, baseline, &wanted);
+        let files = found.read(&wanted);
         unreadable.extend(files.unreadable);
         let mut foreign = files.foreign;
         foreign.retain(|id| !known.contains(id));

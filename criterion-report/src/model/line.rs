@@ -7,7 +7,7 @@ use plan::Record;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::possible;
+use super::valid;
 
 /// What a line is.
 pub enum Line {
@@ -50,7 +50,7 @@ impl From<String> for Unusable {
 pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
     match serde_json::from_slice::<Record>(line) {
         Ok(record) if record.version == Record::VERSION => {
-            possible::check(&record).map_err(|what| {
+            valid::check(&record).map_err(|what| {
                 let why = format!(
                     "invalid record skipped: {what}; measure its case again with `cargo bench`"
                 );

@@ -9,7 +9,9 @@ mod criterion_files;
 mod criterion_result;
 pub mod database;
 mod distribution;
+mod entry;
 mod exported;
+mod field;
 pub(crate) mod file;
 mod frontier;
 mod fusion;
@@ -21,7 +23,6 @@ mod joined;
 pub mod kernels;
 mod line;
 mod location;
-mod measure;
 mod operators;
 mod place;
 mod possible;
@@ -33,37 +34,40 @@ mod runs;
 pub(crate) mod saved;
 mod speedup;
 mod time;
+mod valid;
+mod view;
 mod wide;
 
 pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
-pub use criterion_files::CriterionFiles;
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
 };
 pub use distribution::Distribution;
+pub use entry::Entry;
 pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
+pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
 pub use frontier::TradeOff;
 pub use fusion::{
-    Advice, FusionKey, FusionResult, OtherProducts, OverCase, OverControl, PatternAdvice, Point,
-    SdpaDispatch, Side, SpeedupCase, VariantAdvice, VariantEntry, other_products, sdpa_dispatch,
+    Advice, FusionResult, OtherProducts, OverControl, PatternAdvice, Point, SdpaDispatch, Side,
+    Strategy, VariantAdvice, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
 pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;
-pub use measure::{Better, Figure, Measure};
 pub use operators::{
-    Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorKey,
-    OperatorResult, Standing, Summary,
+    Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
+    Standing, Summary,
 };
 pub use place::Place;
 pub use records::{Records, RecordsError, read_runs};
 pub use repeated::Without;
-pub use report::{Entry, Report, Selection};
+pub use report::{Report, Selection};
 pub use row::{InRun, NoTime, Row};
 pub use runs::{Missing, Run, Runs};
 pub use speedup::{Levels, NoSpeedup, RunsOf, Speedup};
 pub use time::{Interval, Time};
+pub use view::{Key, gather};

@@ -3,10 +3,13 @@
 use std::fmt;
 
 use plan::{Allocator, CacheMode, Device, Record, Threads};
+use serde::Deserialize;
+
+use crate::object::object;
 
 /// The machine and the way in which a case was measured. A result at one place says nothing of
 /// another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Place {
     /// Kind of device.
     pub device: Device,
@@ -18,6 +21,16 @@ pub struct Place {
     pub allocator: Allocator,
     /// State of the cache when a step starts.
     pub cache: CacheMode,
+}
+
+object! {
+    Place => |it| {
+        "device": it.device,
+        "processor": it.processor,
+        "threads": it.threads,
+        "allocator": it.allocator,
+        "cache": it.cache,
+    }
 }
 
 impl Place {

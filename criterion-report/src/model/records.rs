@@ -118,32 +118,23 @@ impl Records {
 
     /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
-        let text = match file::read_all(path) {
-            Ok(text) => text,
-            Err(error) => {
-                self.unreadable.push(format!("{}: {error}", path.display()));
-                return Vec::new();
-            }
-        };
         let mut older = Vec::new();
-        let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-        let parsed: Vec<_> = lines
-            .par_iter()
-            .enumerate()
-            .filter(|(_, line)| !line.trim_ascii().is_empty())
-            .map(|(index, line)| (index, parse(line)))
-            .collect();
-        for (index, line) in parsed {
-            match line {
-                Ok(Line::Record(record)) => self.add(record, places),
-                Ok(Line::Older(stamp)) => older.push(stamp),
-                Err(Unusable { why, begun }) => {
-                    self.unreadable.push(format!("{}:{}: {why}", path.display(), index + 1));
-                    let begun = begun.map(|Begun { full_id, run_id }| (full_id, run_id));
-                    self.cut_off.extend(begun);
+        let read = file::lines(path, |lines| {
+            let lines = lines.par_iter().filter(|(_, line)| !line.trim_ascii().is_empty());
+            let parsed: Vec<_> = lines.map(|(number, line)| (number, parse(line))).collect();
+            for (number, line) in parsed {
+                match line {
+                    Ok(Line::Record(record)) => self.add(record, places),
+                    Ok(Line::Older(stamp)) => older.push(stamp),
+                    Err(Unusable { why, begun }) => {
+                        self.unreadable.push(format!("{}:{number}: {why}", path.display()));
+                        let begun = begun.map(|Begun { full_id, run_id }| (full_id, run_id));
+                        self.cut_off.extend(begun);
+                    }
                 }
             }
-        }
+        });
+        self.unreadable.extend(read.err().map(|error| format!("{}: {error}", path.display())));
         older.retain(|stamp| !places.contains_key(&stamp.full_id));
         self.runs.extend(older.iter().map(|stamp| stamp.run_id.clone()));
         self.older.extend(older.iter().map(|stamp| stamp.full_id.clone()));

@@ -7,7 +7,6 @@ use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::caution::Caution;
 use super::criterion_result::CriterionResult;
 use super::time::Time;
 use crate::units;
@@ -146,8 +145,7 @@ impl Row {
 
     /// Its output against a reference; none of a kernel that has no reference.
     pub fn accuracy(&self) -> Option<&Accuracy> {
-        let compared = self.record.kernel.as_ref().is_none_or(|facts| facts.has_reference);
-        self.record.accuracy.as_ref().filter(|_| compared)
+        compared(&self.record)
     }
 
     /// The gate that came nearest to failing, a NaN before all; none without gates.
@@ -155,11 +153,6 @@ impl Row {
         let gates = &self.record.accuracy.as_ref()?.gates;
         // In the total order a NaN without a sign is above infinity.
         gates.iter().max_by(|a, b| a.worst.0.abs().total_cmp(&b.worst.0.abs()))
-    }
-
-    /// What qualifies the row's own numbers.
-    pub fn cautions(&self) -> Vec<Caution> {
-        Caution::of_row(self)
     }
 
     /// Steps per second at the median time.
@@ -210,6 +203,12 @@ impl Row {
             (outcome, _) => outcome.reason().map(str::to_owned),
         }
     }
+}
+
+/// The same of a record.
+pub(super) fn compared(record: &Record) -> Option<&Accuracy> {
+    let has_reference = record.kernel.as_ref().is_none_or(|facts| facts.has_reference);
+    record.accuracy.as_ref().filter(|_| has_reference)
 }
 
 /// The result of the very measurement that the record tells of.

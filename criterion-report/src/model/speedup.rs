@@ -9,6 +9,7 @@ use statistics::{Benefit, CONFIDENCE_LEVEL, Ratio, Verdict, mean, verdict};
 use super::repeated::Without;
 use super::row::Row;
 use super::time::Interval;
+use crate::object::object;
 
 /// Timed batches in a block: two of each side.
 const WHOLE_BLOCK: u64 = 4;
@@ -41,7 +42,7 @@ pub struct Speedup {
 
 /// The builds of a speed-up's blocks, and by how much both differ. Nothing is known in records of
 /// older versions, whose interval is that of the blocks of one build.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct Levels {
     /// Fresh builds of both sides.
     #[serde(rename = "pair_builds")]
@@ -52,6 +53,14 @@ pub struct Levels {
     /// Standard deviation of a build's ln(speed-up), net of its blocks'.
     #[serde(rename = "pair_between")]
     pub between: Option<f64>,
+}
+
+object! {
+    Levels => |it| {
+        "pair_builds": it.builds,
+        "pair_within": it.within,
+        "pair_between": it.between,
+    }
 }
 
 /// Several runs, each of which counts as much.

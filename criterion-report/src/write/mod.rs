@@ -14,11 +14,11 @@ mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
-pub(crate) mod place;
 pub(crate) mod python_json;
 pub mod show;
 mod table;
 mod verdict;
+mod view;
 
 use std::io::Write;
 use std::path::Path;
@@ -29,7 +29,7 @@ use plan::Mode;
 use crate::model::Report;
 use crate::units;
 
-use in_order::in_order;
+use in_order::{in_order, joined};
 pub(crate) use table::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
 
 /// Every format that a report can be written in; its name is the subcommand.

@@ -5,18 +5,18 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::Serializer;
-use serde_json::ser::Formatter;
+use serde_json::ser::{CompactFormatter, Formatter};
 
 /// Serialises as Python would; no newline at the end, as there.
 pub fn to_string<T: Serialize>(value: &T) -> serde_json::Result<String> {
-    part(value, 0)
+    let mut bytes = Vec::new();
+    write(value, 0, &mut bytes)?;
+    Ok(String::from_utf8(bytes).expect("the formatter writes ASCII only"))
 }
 
-/// The same of a value that stands in so many containers.
-pub fn part<T: Serialize>(value: &T, depth: usize) -> serde_json::Result<String> {
-    let mut bytes = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut bytes, Python { depth, empty: true }))?;
-    Ok(String::from_utf8(bytes).expect("the formatter writes ASCII only"))
+/// Adds the text of a value that stands in so many containers.
+pub fn write<T: Serialize>(value: &T, depth: usize, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(out, Python { depth, empty: true }))
 }
 
 struct Python {
@@ -44,14 +44,29 @@ impl Python {
     }
 
     fn line<W: ?Sized + io::Write>(&self, out: &mut W, before: &[u8]) -> io::Result<()> {
+        /// As deep as documents are, so that most lines are indented at once.
+        const INDENT: &[u8] = &[b' '; 16];
         out.write_all(before)?;
-        (0..self.depth).try_for_each(|_| out.write_all(b"  "))
+        let mut spaces = 2 * self.depth;
+        while spaces > 0 {
+            let some = spaces.min(INDENT.len());
+            out.write_all(&INDENT[..some])?;
+            spaces -= some;
+        }
+        Ok(())
     }
 }
 
 impl Formatter for Python {
     fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        out.write_all(repr(value).as_bytes())
+        if value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
+            return CompactFormatter.write_f64(out, value);
+        }
+        // Python has at least two digits and a sign in the exponent.
+        let scientific = format!("{value:e}");
+        let (digits, exponent) = scientific.split_once('e').expect("an exponent");
+        let exponent: i32 = exponent.parse().expect("Rust prints an integer exponent");
+        write!(out, "{digits}e{exponent:+03}")
     }
 
     fn write_string_fragment<W: ?Sized + io::Write>(
@@ -61,7 +76,7 @@ impl Formatter for Python {
     ) -> io::Result<()> {
         let mut units = [0; 2];
         let mut rest = fragment;
-        while let Some(plain) = rest.find(|char| !matches!(char, ' '..='~')) {
+        while let Some(plain) = rest.bytes().position(|byte| !matches!(byte, b' '..=b'~')) {
             out.write_all(&rest.as_bytes()[..plain])?;
             let mut chars = rest[plain..].chars();
             for unit in chars.next().into_iter().flat_map(|it| it.encode_utf16(&mut units).to_vec())
@@ -120,20 +135,6 @@ impl Formatter for Python {
     }
 }
 
-/// Python's `repr` of a float: the shortest digits that read back, in exponent form below 1e-4
-/// and from 1e16 on, with at least two digits in the exponent.
-fn repr(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().expect("Rust prints an integer exponent");
-    if value == 0.0 || (-4..16).contains(&exponent) {
-        format!("{value:?}")
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{digits}e{sign}{:02}", exponent.abs())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,7 +154,7 @@ mod tests {
             (-0.1, "-0.1"),
             (0.30000000000000004, "0.30000000000000004"),
         ] {
-            assert_eq!(repr(value), text);
+            assert_eq!(to_string(&value).expect("serialises"), text);
         }
     }
 
@@ -171,7 +172,9 @@ mod tests {
 }"#;
         assert_eq!(to_string(&value).expect("serialises"), expected);
         // Inside another container its lines are indented, as they are in the whole.
-        let inside = part(&value, 1).expect("serialises");
+        let mut inside = Vec::new();
+        write(&value, 1, &mut inside).expect("serialises");
+        let inside = String::from_utf8(inside).expect("text");
         assert_eq!(inside, expected.replace('\n', "\n  "));
         let around = to_string(&[value]).expect("serialises");
         assert_eq!(around, format!("[\n  {inside}\n]"));

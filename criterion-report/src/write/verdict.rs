@@ -7,12 +7,7 @@ use crate::model::Advice;
 
 /// A verdict as documents and files have it.
 pub const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same => "same",
-        Verdict::Inconclusive => "inconclusive",
-    }
+    verdict.word()
 }
 
 /// The paint of what a speed-up's interval lets one say.

@@ -16,8 +16,8 @@ use std::process::{Command, Output};
 
 use common::{copied, fixture, report};
 use criterion_report::model::calibration::{
-    FusionAdvice, FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource,
-    Preset, Profile, Request, calibrate,
+    FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource, Preset,
+    Profile, Request, calibrate,
 };
 use criterion_report::model::{Location, Report, Selection};
 use criterion_report::write::calibration::write;

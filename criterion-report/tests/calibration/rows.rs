@@ -143,7 +143,7 @@ fn one_set_of_results_makes_profiles_and_strategy() {
     assert!(twice.fusion_profiles.keys().eq(once.fusion_profiles.keys()));
     let note = |it: &&String| it.contains("fusion/other/") && it.ends_with("earlier, is not");
     assert_eq!(twice.notes.iter().filter(note).count(), 8);
-    for FusionAdvice(advice) in &once.fusion_strategy {
+    for advice in &once.fusion_strategy {
         let points: usize = advice.variants.iter().map(|it| it.points.len()).sum();
         let own = |it: &&FusionCalibration| it.fusion_pattern == advice.pattern.upstream();
         assert_eq!(points, once.fusion_profiles.values().filter(own).count());

@@ -21,9 +21,9 @@ impl Folder {
     /// Saves what `launch` makes, once for each number, as `name@1` and so on; 0 is the name alone.
     pub fn save(&self, name: &str, launches: u64, launch: impl Fn(u64) -> Fixture) -> &Self {
         match launches {
-            0 => drop(launch(0).write(self.0.path(), name)),
+            0 => drop(launch(0).write_in(self.0.path(), name)),
             _ => (1..=launches).for_each(|number| {
-                launch(number).write(self.0.path(), &format!("{name}@{number}"));
+                launch(number).write_in(self.0.path(), &format!("{name}@{number}"));
             }),
         }
         self

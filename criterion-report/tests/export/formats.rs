@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use criterion_report::model::Measure;
+use criterion_report::model::{Better, Field, MEASURES};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -142,21 +142,22 @@ fn the_documented_measures_are_those_of_the_catalogue() {
     let (_, table) = format.split_once("| measure | unit | better | what |\n").expect("the table");
     let documented: Vec<&str> =
         table.lines().skip(1).take_while(|it| it.starts_with('|')).collect();
-    let measures = Measure::ALL.iter().map(|&Measure { slug, name, unit, better, .. }| {
-        format!("| `{slug}` | {unit} | {} | {name} |", better.word())
+    let measures = MEASURES.iter().map(|&&Field { name, unit, better, description, .. }| {
+        let better = better.map(Better::word).expect("a measure has a direction");
+        format!("| `{name}` | {} | {better} | {description} |", unit.symbol)
     });
     assert_eq!(documented, measures.collect::<Vec<_>>());
 }
 
 #[test]
 fn slugs_are_unique_and_fit_every_format() {
-    let slugs: Vec<&str> = Measure::ALL.iter().map(|measure| measure.slug).collect();
+    let slugs: Vec<&str> = MEASURES.iter().map(|field| field.name).collect();
     let unique: HashSet<&str> = slugs.iter().copied().collect();
     assert_eq!(unique.len(), slugs.len());
     for slug in slugs {
         assert!(slug.len() <= 64, "{slug}: Bencher takes no longer ones");
         let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
         assert!(slug.split('-').all(|part| !part.is_empty() && part.chars().all(fits)), "{slug}");
-        assert!(Measure::named(slug).is_some_and(|measure| measure.slug == slug));
+        assert!(Field::named(slug).is_some_and(|field| field.name == slug));
     }
 }

@@ -1,7 +1,8 @@
 //! Values of single cases, reckoned by hand.
 
 use criterion_report::model::kernels::{
-    KernelResult, Recommendation, contests, precision_gains, recommendations,
+    KernelResult, contests, first_calls, high_peaks, most, nondeterministic, precision_gains,
+    slow_calls, unsteady, without_counts, without_reference,
 };
 
 use super::*;
@@ -190,30 +191,21 @@ fn a_narrower_precision_is_compared_with_the_next_wider_one() {
 fn recommendations_are_from_evidence() {
     let report = everything().report();
     let results = KernelResult::all(&report);
-    let all = recommendations(&report, &results);
     let reduction = "kernels/default/reduction/cpu/kernel/f32-4096";
     // 36 calls of 50 µs and 4 of 100: mean 55, standard deviation √(0.9 · 25 + 0.1 · 2025) = 15.
-    let variance = all.iter().find_map(|it| match it {
-        Recommendation::Variance(cases) => Some(cases.clone()),
-        _ => None,
-    });
-    let variance = variance.expect("one is unsteady");
-    assert_eq!(variance.len(), 1);
-    assert_eq!(variance[0].0, reduction);
-    assert!((variance[0].1 - 15.0 / 55.0).abs() < 1e-12);
-    let bytes = (3 << 30) + (2 << 20);
-    for expected in [
-        Recommendation::Memory(vec![(reduction, bytes)]),
-        Recommendation::Nondeterministic(vec![(reduction, 2.5e-7)]),
-        Recommendation::NoReference(vec!["reduction"]),
-        Recommendation::NoCounts(vec!["reduction"]),
-    ] {
-        assert!(all.contains(&expected), "{expected:?}");
-    }
-    let quiet = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).report();
-    let results = KernelResult::all(&quiet);
-    let all = recommendations(&quiet, &results);
-    assert!(matches!(all.as_slice(), [Recommendation::Machine(_)]), "{all:?}");
+    let unsteady = unsteady(&results);
+    assert_eq!((unsteady.len(), unsteady[0].0), (1, reduction));
+    assert!((unsteady[0].1 - 15.0 / 55.0).abs() < 1e-12);
+    assert_eq!(high_peaks(&results), [(reduction, (3 << 30) + (2 << 20))]);
+    assert_eq!(nondeterministic(&results), [(reduction, 2.5e-7)]);
+    assert_eq!(without_reference(&results), ["reduction"]);
+    assert_eq!(without_counts(&results), ["reduction"]);
+    let folder = Folder::of(&Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]));
+    folder.written(&[]);
+    let summary = folder.text("reports/summary.md");
+    let (_, section) = summary.split_once("## Recommendations\n\n").expect("the section");
+    let titles: Vec<&str> = section.lines().filter(|line| line.starts_with("- **")).collect();
+    assert_eq!(titles, ["- **Quiet machine:** the machine was not quiet when the runs began"]);
 }
 
 #[test]
@@ -329,9 +321,9 @@ fn among_equals_none_is_the_most() {
     ])
     .report();
     let results = KernelResult::all(&report);
-    let found = criterion_report::model::kernels::findings(&results);
-    assert!(found.memory.is_none() && found.energy.is_none());
-    assert_eq!(found.flops.expect("they differ").result.kernel, "sort");
+    assert!(most(&results, |it| it.peak_bytes().map(|bytes| bytes as f64)).is_none());
+    let flops = most(&results, |it| it.entry?.row.gflop_per_s());
+    assert_eq!(flops.expect("they differ").result.kernel, "sort");
 }
 
 #[test]
@@ -352,10 +344,9 @@ fn calls_far_above_the_median_stand_out() {
             .edit("", |it| fixture::latency(&mut it.record, calls.clone()))
             .report();
         let results = KernelResult::all(&report);
-        let found = criterion_report::model::kernels::findings(&results);
         let factors = |list: &[(&KernelResult<'_>, f64)]| list.iter().map(|it| it.1).collect();
         let (first, slow): (Vec<f64>, Vec<f64>) =
-            (factors(&found.first_calls), factors(&found.slow_calls));
+            (factors(&first_calls(&results)), factors(&slow_calls(&results)));
         (first, slow)
     };
     assert_eq!(with(vec![1000; 9]), (vec![], vec![]));

@@ -1,120 +1,30 @@
-//! Results of kernels as runs leave them, made here, with times that are easy to reckon with.
+//! Results of kernels as runs leave them.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
+use criterion_report::model::Report;
 use criterion_report::model::kernels::KernelResult;
-use criterion_report::model::{Location, Report, Selection};
 use plan::{
-    Accuracy, Case, Device, Dtype, Energy, KernelFacts, KernelTolerances, KernelWork, LastSample,
-    Latency, Memory, Mode, Outcome, Record, Role, RunManifest, SkipCondition, Stat, StepMemory,
-    Work,
+    Accuracy, Case, Device, Dtype, Energy, KernelFacts, KernelTolerances, KernelWork, Latency,
+    Memory, Mode, Record, Role, RunManifest, SkipCondition, Stat, StepMemory, Work,
 };
 use serde_json::{Value, json};
 
+use crate::common::made::template;
+pub use crate::common::made::{Fixture, Measured};
 use crate::common::pair_of;
 
-/// Half-width of the times' intervals.
-pub const TIME_HALF_WIDTH: f64 = 0.005;
 /// When the cases ended: 2026-11-20T13:40:00Z.
 pub const ENDED: u64 = 1_795_182_000;
-
-/// A record and, where criterion measured, its time in ns with the half-width of its interval.
-#[derive(Clone)]
-pub struct Measured {
-    pub record: Record,
-    pub ns: Option<u64>,
-    pub half_width: f64,
-}
-
-/// Cases, not yet written.
-#[derive(Clone)]
-pub struct Fixture {
-    pub cases: Vec<Measured>,
-    /// Cases that the run selected and did not reach.
-    pub unreached: Vec<String>,
-}
 
 /// A case to be made: kernel, implementation, precision, device and the median of a step.
 pub struct Make<'a>(pub &'a str, pub &'a str, pub Dtype, pub Device, pub u64);
 
 impl Fixture {
-    /// These cases, measured.
+    /// These cases, measured by one run.
     pub fn of(cases: &[Make<'_>]) -> Self {
-        let cases = cases.iter().map(measured).collect();
-        Self { cases, unreached: Vec::new() }
-    }
-
-    /// Changes the cases whose id contains this; at least one does.
-    pub fn edit(mut self, part: &str, change: impl Fn(&mut Measured)) -> Self {
-        let matching = self.cases.iter_mut().filter(|it| it.record.full_id.contains(part));
-        assert!(matching.map(change).count() > 0, "{part} is in no id");
-        self
-    }
-
-    /// Ends the cases without a measurement.
-    pub fn end(self, part: &str, outcome: &Outcome) -> Self {
-        self.edit(part, |it| {
-            it.ns = None;
-            let record = &mut it.record;
-            record.outcome = outcome.clone();
-            record.pairs.clear();
-            record.last_sample = None;
-            record.accuracy = None;
-            record.kernel = None;
-            record.measures = plan::Measures::default();
-            record.kernels.clear();
-        })
-    }
-
-    /// Sets the median of a step.
-    pub fn takes(self, part: &str, ns: u64) -> Self {
-        self.edit(part, |it| {
-            it.ns = Some(ns);
-            it.record.last_sample = Some(LastSample { iters: 1, ns });
-        })
-    }
-
-    /// Leaves the cases out.
-    pub fn without(mut self, part: &str) -> Self {
-        let before = self.cases.len();
-        self.cases.retain(|it| !it.record.full_id.contains(part));
-        assert!(self.cases.len() < before, "{part} is in no id");
-        self
-    }
-
-    /// Cases that the run ended before.
-    pub fn unreached(mut self, ids: &[&str]) -> Self {
-        self.unreached = ids.iter().map(|&id| id.to_owned()).collect();
-        self
-    }
-
-    /// Writes it all under a baseline; the folder is the one that holds `criterion`.
-    pub fn write(&self, folder: &Path, baseline: &str) -> PathBuf {
-        let criterion = folder.join("criterion");
-        let records = folder.join("criterion-torch").join(baseline);
-        fs::create_dir_all(&records).expect("created");
-        fs::create_dir_all(&criterion).expect("created");
-        let line = |it: &Measured| serde_json::to_string(&it.record).expect("serialises") + "\n";
-        let lines: String = self.cases.iter().map(line).collect();
-        fs::write(records.join("kernels.jsonl"), lines).expect("written");
-        for it in &self.cases {
-            if let Some(ns) = it.ns {
-                let own = criterion.join(it.record.case.id.directory()).join(baseline);
-                estimate(&own, &it.record.full_id, ns as f64, it.half_width);
-            }
-        }
-        if baseline == "new" {
-            self.write_manifest(folder);
-        }
-        criterion
-    }
-
-    fn write_manifest(&self, folder: &Path) {
-        let ids = self.cases.iter().map(|it| it.record.full_id.clone());
-        let manifest = RunManifest {
+        let run = RunManifest {
             version: RunManifest::VERSION,
             run_id: RUN.to_owned(),
             target: "kernels".to_owned(),
@@ -122,23 +32,19 @@ impl Fixture {
             started: ENDED - 600,
             finished: None,
             args: vec!["--bench".to_owned()],
+            filter: None,
+            exact: false,
             checks: Vec::new(),
             warnings: vec!["the load of the machine is 1.9: stop what else runs".to_owned()],
-            selected: ids.chain(self.unreached.clone()).collect(),
+            selected: Vec::new(),
             outcomes: BTreeMap::new(),
         };
-        let runs = folder.join("criterion-torch/runs");
-        fs::create_dir_all(&runs).expect("created");
-        let text = serde_json::to_string(&manifest).expect("serialises");
-        fs::write(runs.join(format!("{RUN}.json")), text).expect("written");
+        Self { run: Some(run), ..Self::of_cases(cases.iter().map(measured).collect()) }
     }
 
     /// The report of these cases.
     pub fn report(&self) -> Report {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let criterion = self.write(folder.path(), "new");
-        let selection = Selection { modes: Some(&[Mode::Kernels]), ..Selection::default() };
-        Report::read(&Location::at(criterion), "new", selection).expect("readable")
+        self.report_of(Mode::Kernels, "")
     }
 }
 
@@ -173,24 +79,20 @@ fn work(kernel: &str, implementation: &str) -> KernelWork {
     }
 }
 
-/// The case on a machine of another fixture, whose records have everything else.
+/// The case, measured on the machine of another fixture.
 fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Measured {
-    let template = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
-    let lines = fs::read_to_string(template).expect("readable");
-    let template: Record =
-        serde_json::from_str(lines.lines().next().expect("a line")).expect("a record");
     let work = work(kernel, implementation);
     let group = format!("kernels/default/{kernel}/{device}");
     let size = if kernel == "pressure_poisson" { "64x64x64-1e-6" } else { "4096" };
     let parameter = format!("{}-{size}", dtype.short());
-    let id = plan::case_id(&group, implementation, &parameter);
     let is_baseline = implementation == KernelWork::BASELINE;
-    let mut settings = template.case.settings.clone();
+    let template = template().case;
+    let mut settings = template.settings.clone();
     settings.latency = plan::LatencyPass { calls: Some(100), warm_up: Some(3) };
     let mut problem_size = work.problem_size.clone();
     problem_size.insert("max_iterations".to_owned(), json!(200));
     let case = Case {
-        id,
+        id: plan::case_id(&group, implementation, &parameter),
         config: "default".to_owned(),
         role: if is_baseline { Role::Baseline } else { Role::Candidate },
         mode: Mode::Kernels,
@@ -199,23 +101,18 @@ fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Meas
         device,
         shape_names: Vec::new(),
         settings,
-        ..template.case
-    };
-    let pair = (!is_baseline)
-        .then(|| pair_of(plan::case_id(&group, KernelWork::BASELINE, &parameter).to_string(), 2.0));
-    let mut record = Record {
-        full_id: case.full_id(),
-        run_id: RUN.to_owned(),
-        timestamp: ENDED,
-        case,
-        outcome: Outcome::Measured,
-        last_sample: Some(LastSample { iters: 1, ns }),
-        kernels: Vec::new(),
-        kernel: Some(facts(problem_size)),
-        pairs: pair.into_iter().collect(),
-        accuracy: Some(accuracy()),
         ..template
     };
+    let mut measured = Measured::of(case, ns);
+    let record = &mut measured.record;
+    record.run_id = RUN.to_owned();
+    record.timestamp = ENDED;
+    record.kernel = Some(facts(problem_size));
+    record.accuracy = Some(accuracy());
+    if !is_baseline {
+        let baseline = plan::case_id(&group, KernelWork::BASELINE, &parameter);
+        record.pairs.push(pair_of(baseline.to_string(), 2.0));
+    }
     record.environment.git_revision = Some("1f0c2ab34d56-dirty".to_owned());
     record.environment.rustc = "rustc 1.95.0 (59807616e 2026-04-14)".to_owned();
     if device == Device::Cuda {
@@ -223,8 +120,8 @@ fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Meas
         record.environment.torch.cuda_device = Some("NVIDIA H200".to_owned());
         record.environment.torch.cuda_driver = Some("570.86".to_owned());
     }
-    measures(&mut record, ns);
-    Measured { record, ns: Some(ns), half_width: TIME_HALF_WIDTH }
+    measures(record, ns);
+    measured
 }
 
 fn facts(problem_size: BTreeMap<String, Value>) -> KernelFacts {
@@ -292,27 +189,4 @@ pub fn latency(record: &mut Record, calls: Vec<u64>) {
         max_ns: sorted[sorted.len() - 1],
     });
     record.measures.calls_ns = calls;
-}
-
-/// Criterion's files of a case whose samples all took `ns`.
-fn estimate(folder: &Path, full_id: &str, ns: f64, half_width: f64) {
-    fs::create_dir_all(folder).expect("created");
-    let put = |name: &str, value: Value| {
-        fs::write(folder.join(name), value.to_string()).expect("written");
-    };
-    let estimate = json!({
-        "confidence_interval": {
-            "confidence_level": 0.95,
-            "lower_bound": ns * (1.0 - half_width),
-            "upper_bound": ns * (1.0 + half_width),
-        },
-        "point_estimate": ns,
-        "standard_error": 1.0,
-    });
-    let sample = json!({ "sampling_mode": "Flat", "iters": vec![1.0; 10], "times": vec![ns; 10] });
-    put("sample.json", sample);
-    let names = ["mean", "median", "median_abs_dev", "std_dev"];
-    let estimates: BTreeMap<&str, &Value> = names.map(|name| (name, &estimate)).into();
-    put("estimates.json", json!(estimates));
-    put("benchmark.json", json!({ "full_id": full_id }));
 }

@@ -44,7 +44,7 @@ fn main_branch() -> Fixture {
 
 fn compared() -> Folder {
     let folder = Folder::of(&now());
-    main_branch().write(folder.0.path(), "main");
+    main_branch().write_in(folder.0.path(), "main");
     folder
 }
 
@@ -120,8 +120,8 @@ fn accuracy_is_a_gate_of_its_own() {
     let inexact = now().edit("scan", |it| {
         it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(2e-3);
     });
-    inexact.write(folder.0.path(), "new");
-    now().edit("scan", exact).write(folder.0.path(), "main");
+    inexact.write_in(folder.0.path(), "new");
+    now().edit("scan", exact).write_in(folder.0.path(), "main");
     let output = folder.run(&["--compare-to", "main", "--fail-on", "accuracy,regression"]);
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(err(&output), @r"
@@ -135,7 +135,7 @@ fn accuracy_is_a_gate_of_its_own() {
 #[test]
 fn a_clean_comparison_names_nothing() {
     let folder = Folder::of(&now().without("fft"));
-    now().without("fft").write(folder.0.path(), "main");
+    now().without("fft").write_in(folder.0.path(), "main");
     let gates = "regression,accuracy,missing,failure";
     let output = folder.run(&["--compare-to", "main", "--fail-on", gates]);
     assert_eq!((output.status.code(), err(&output)), (Some(0), ""));
@@ -208,7 +208,7 @@ fn the_launches_of_a_baseline_say_what_one_does_not_show() {
             let accuracy = it.record.accuracy.as_mut().expect("measured");
             accuracy.relative_error = plan::Stat(0.004 * (launch - 1) as f64);
         });
-        main.write(folder.0.path(), &format!("main@{launch}"));
+        main.write_in(folder.0.path(), &format!("main@{launch}"));
     }
     folder.written(&["--compare-to", "main@2"]);
     let one = folder.json("reports/regressions.json");
@@ -242,7 +242,7 @@ fn ids(list: &Value) -> Vec<String> {
 fn quick_times_are_not_compared() {
     let quick = now().without("fft");
     let folder = Folder::of(&quick);
-    quick.write(folder.0.path(), "main");
+    quick.write_in(folder.0.path(), "main");
     let sample = folder.path("criterion/kernels_default_scan_cpu/kernel/f32-4096/main/sample.json");
     fs::write(sample, r#"{"iters":[1.0,1.0],"times":[1000000.0,1000000.0]}"#).expect("written");
     folder.written(&["--compare-to", "main"]);
@@ -299,7 +299,7 @@ fn edit_run(folder: &Folder, change: impl Fn(&mut Value)) {
 fn what_was_not_selected_is_not_missing() {
     let gates = ["--compare-to", "main", "--fail-on", "missing"];
     let folder = Folder::of(&now().without("fft").without("scan").without("stencil"));
-    main_branch().without("fft").write(folder.0.path(), "main");
+    main_branch().without("fft").write_in(folder.0.path(), "main");
     edit_run(&folder, |run| run["args"] = serde_json::json!(["gemv|pressure|red", "--bench"]));
     let output = folder.run(&gates);
     assert_eq!((output.status.code(), err(&output)), (Some(0), ""));
@@ -324,7 +324,7 @@ fn what_was_not_selected_is_not_missing() {
 #[test]
 fn a_deleted_kernel_is_missing_though_its_record_is_still_there() {
     let folder = Folder::of(&now().without("fft"));
-    now().without("fft").write(folder.0.path(), "main");
+    now().without("fft").write_in(folder.0.path(), "main");
     let gone = "kernels/default/scan/cpu/kernel/f32-4096";
     edit_run(&folder, |run| {
         run["selected"].as_array_mut().expect("an array").retain(|id| id != gone);
@@ -339,7 +339,7 @@ fn what_the_baseline_no_longer_has_is_not_missing() {
     const OF_MAIN: &str = "kernels-20261119T134000Z-4241";
     let folder = Folder::of(&now().without("fft"));
     let main = main_branch().without("fft").edit("", |it| it.record.run_id = OF_MAIN.to_owned());
-    main.write(folder.0.path(), "main");
+    main.write_in(folder.0.path(), "main");
     let runs = folder.path("criterion-torch/runs");
     let text = fs::read_to_string(runs.join("kernels-20261120T134000Z-4242.json")).expect("a run");
     let mut run: Value = serde_json::from_str(&text).expect("JSON");

@@ -65,7 +65,7 @@ struct Folder(tempfile::TempDir);
 impl Folder {
     fn of(fixture: &Fixture) -> Self {
         let folder = Self(tempfile::tempdir().expect("a temporary folder"));
-        fixture.write(folder.0.path(), "new");
+        fixture.write_in(folder.0.path(), "new");
         folder
     }
 

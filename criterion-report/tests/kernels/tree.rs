@@ -120,7 +120,7 @@ fn the_summary_has_the_files_of_the_kernels_without_their_single_calls() {
 #[test]
 fn what_an_earlier_report_left_is_not_read_as_of_now() {
     let folder = Folder::of(&everything());
-    everything().write(folder.0.path(), "main");
+    everything().write_in(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     assert!(folder.path("reports/regressions.md").exists());
     fs::write(folder.path("reports/kernels/own.json"), "mine").expect("written");
@@ -166,7 +166,7 @@ fn nulls_do_not_stop_it() {
 #[test]
 fn every_key_is_documented() {
     let folder = Folder::of(&everything());
-    everything().write(folder.0.path(), "main");
+    everything().write_in(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     let format = fs::read_to_string("../docs/FORMAT.md").expect("readable");
     let (_, section) = format.split_once("\n## Kernel reports\n").expect("the section");
@@ -262,7 +262,7 @@ fn a_comment_has_room_for_the_summary_of_many_kernels() {
         }
     }
     let folder = Folder::of(&now);
-    before.write(folder.0.path(), "main");
+    before.write_in(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     let text = folder.text("reports/summary.md");
     assert!(text.len() < 65_536, "{}", text.len());

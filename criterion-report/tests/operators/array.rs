@@ -109,7 +109,7 @@ fn a_gpu_has_its_utilization_or_the_reason_why_not() {
 /// Upstream drops what it has not measured.
 #[test]
 fn nothing_is_dropped() {
-    let fixture = Fixture::of("quick", SMALL).end("/(rust|aten-out)/", skipped());
+    let fixture = Fixture::of("quick", SMALL).end("/(rust|aten-out)/", &skipped());
     let array = array(&JSON, &fixture);
     assert_eq!(array.len(), 10);
     let rust = entry(&array, "softmax/cpu/rust/f32-32x512x768");
@@ -125,7 +125,7 @@ fn nothing_is_dropped() {
 
 #[test]
 fn only_skipped_cases_are_written_too() {
-    let fixture = Fixture::of("quick", SMALL).end("", skipped());
+    let fixture = Fixture::of("quick", SMALL).end("", &skipped());
     let all = array(&JSON, &fixture);
     assert!(all.len() == 10 && all.iter().all(|entry| entry["time_ms"].is_null()));
     assert_eq!(array(&COMPAT, &fixture), Vec::<Value>::new());
@@ -136,7 +136,7 @@ fn only_skipped_cases_are_written_too() {
 /// What upstream's document does with the file: sums and minima over all results of an operation.
 #[test]
 fn upstreams_scripts_can_take_the_compatible_array() {
-    let fixture = Fixture::of("quick", SMALL).end("/aten-out/", skipped());
+    let fixture = Fixture::of("quick", SMALL).end("/aten-out/", &skipped());
     let array = array(&COMPAT, &fixture);
     assert_eq!(array.len(), 6);
     let softmax = || array.iter().filter(|entry| entry["operation"] == "Softmax");
@@ -168,7 +168,7 @@ print(f"Batch {batch_32[0]['batch_size']}: {avg_time:.3f} ms")
 fastest = min(operator_results, key=lambda x: x['time_ms'])
 print(f'Fastest Softmax: {fastest["implementation"]} ({fastest["time_ms"]:.3f} ms)')
 "#;
-    let (folder, criterion) = Fixture::of("quick", SMALL).end("/aten-out/", skipped()).write();
+    let (folder, criterion) = Fixture::of("quick", SMALL).end("/aten-out/", &skipped()).write();
     let file = folder.path().join("benchmark_results.json");
     let path = file.to_str().expect("text");
     let args = ["--format", "json", "--upstream-compat", "--output", path];
@@ -223,7 +223,7 @@ fn err(output: &Output) -> &str {
 fn exit_codes_and_messages() {
     let (_folder, good) = Fixture::of("quick", SMALL).write();
     assert!(run(&good, &["--strict"]).status.success());
-    let (_folder, bad) = Fixture::of("quick", SMALL).end("gelu/cpu/rust", skipped()).write();
+    let (_folder, bad) = Fixture::of("quick", SMALL).end("gelu/cpu/rust", &skipped()).write();
     assert!(run(&bad, &[]).status.success());
     let strict = run(&bad, &["--strict", "--format", "json"]);
     assert_eq!(strict.status.code(), Some(1));

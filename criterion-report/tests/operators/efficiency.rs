@@ -210,7 +210,7 @@ fn a_bandwidth_is_of_this_machine_on_as_many_threads() {
         assert!(text.contains("no limit: its group has no `stream`"), "{text}");
         assert!(text.contains("8 cases without a limit: measure `stream`"), "{text}");
     }
-    let skipped = quick().end("/stream/", skipped()).report("");
+    let skipped = quick().end("/stream/", &skipped()).report("");
     let error = of(&skipped, RUST).expect_err("no limit").to_string();
     let start = "`stream` has no time (skipped: this machine has no CUDA device), and no bandwidth";
     assert!(error.starts_with(start), "{error}");

@@ -1,30 +1,16 @@
 //! Results of operators as runs leave them: planned from a config, with times that follow from the
 //! bytes to move, so that a test sees where each number comes from.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::model::Report;
 use plan::{
-    Accuracy, Case, Config, Device, Gate, Implementation, LastSample, Memory, Mode, Outcome, Pair,
-    Record, Role, Stat, StepMemory, Work, expand,
+    Accuracy, Case, Config, Device, Gate, Implementation, Memory, Mode, Pair, Role, Stat,
+    StepMemory, Work, expand,
 };
-use regex::Regex;
-use serde_json::json;
 
+pub use crate::common::made::{Fixture, Measured, TIME_HALF_WIDTH};
 use crate::common::pair_of;
-
-/// Half-width of the times' intervals.
-pub const TIME_HALF_WIDTH: f64 = 0.005;
-
-/// A record and, where criterion measured, its time in ns.
-pub struct Measured {
-    pub record: Record,
-    pub ns: Option<u64>,
-}
-
-/// Cases, not yet written.
-pub struct Fixture(pub Vec<Measured>);
 
 impl Fixture {
     /// Every case of a config named `stem`, measured.
@@ -32,80 +18,12 @@ impl Fixture {
         let file = format!("{stem}.yml");
         let config = Config::parse(Path::new(&file), config).expect("a valid config");
         let plan = expand(&[config]).expect("it expands");
-        Self(plan.cases().map(measured).collect())
+        Self::of_cases(plan.cases().map(measured).collect())
     }
 
-    /// And those of another one.
-    pub fn and(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
-        self
-    }
-
-    /// Changes the cases whose id matches; at least one does.
-    pub fn edit(mut self, filter: &str, change: impl Fn(&mut Measured)) -> Self {
-        let filter = Regex::new(filter).expect("a valid pattern");
-        let matching = self.0.iter_mut().filter(|it| filter.is_match(&it.record.full_id));
-        assert!(matching.map(change).count() > 0, "{filter} matches no case");
-        self
-    }
-
-    /// Ends the cases without a measurement.
-    pub fn end(self, filter: &str, outcome: Outcome) -> Self {
-        self.edit(filter, |it| {
-            it.ns = None;
-            it.record.outcome = outcome.clone();
-            it.record.pairs.clear();
-            it.record.last_sample = None;
-            it.record.accuracy = None;
-            it.record.measures.memory = None;
-            it.record.kernels.clear();
-        })
-    }
-
-    /// Leaves the cases out.
-    pub fn without(mut self, filter: &str) -> Self {
-        let filter = Regex::new(filter).expect("a valid pattern");
-        let before = self.0.len();
-        self.0.retain(|it| !filter.is_match(&it.record.full_id));
-        assert!(self.0.len() < before, "{filter} matches no case");
-        self
-    }
-
-    /// Writes it all; the folder is criterion's, and the other is to be kept meanwhile.
-    pub fn write(&self) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let criterion = folder.path().join("criterion");
-        let records = folder.path().join("criterion-torch/new");
-        fs::create_dir_all(&records).expect("created");
-        fs::create_dir_all(&criterion).expect("created");
-        for mode in [Mode::Operators, Mode::Calibration] {
-            let own = self.0.iter().filter(|it| it.record.case.mode == mode);
-            let line = |it: &Measured| serde_json::to_string(&it.record).expect("serialises");
-            let lines: Vec<String> = own.map(line).collect();
-            if !lines.is_empty() {
-                fs::write(records.join(format!("{mode}.jsonl")), lines.join("\n") + "\n")
-                    .expect("written");
-            }
-        }
-        for it in &self.0 {
-            if let Some(ns) = it.ns {
-                estimate(&criterion.join(it.record.case.id.directory()), &it.record, ns);
-            }
-        }
-        (folder, criterion)
-    }
-
-    /// The report of the operator cases whose id matches, with the calibrations beside them.
+    /// The report of the cases whose id matches, with the calibrations beside them.
     pub fn report(&self, filter: &str) -> Report {
-        let (_folder, criterion) = self.write();
-        let filter = Regex::new(filter).expect("a valid pattern");
-        let selection = Selection {
-            modes: Some(&[Mode::Operators]),
-            beside: &[Mode::Calibration],
-            filter: Some(&filter),
-            latest: false,
-        };
-        Report::read(&Location::at(criterion), "new", selection).expect("readable")
+        self.report_of(Mode::Operators, filter)
     }
 }
 
@@ -136,28 +54,19 @@ fn ns(case: &Case) -> u64 {
     (plan::cost::moved_bytes(case).expect("bytes that move") as f64 / rate).round() as u64
 }
 
-/// A case as it went, on the machine of another fixture.
+/// A case as it went.
 fn measured(case: &Case) -> Measured {
-    let template = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
-    let lines = fs::read_to_string(template).expect("readable");
-    let template: Record =
-        serde_json::from_str(lines.lines().next().expect("a line")).expect("a record");
     let ns = ns(case);
-    let mut record = Record {
-        full_id: case.full_id(),
-        case: case.clone(),
-        pairs: pair(case, ns).into_iter().collect(),
-        last_sample: Some(LastSample { iters: 1, ns }),
-        kernels: vec![format!("kernel::{}", case.variant())],
-        outcome: Outcome::Measured,
-        ..template
-    };
+    let mut measured = Measured::of(case.clone(), ns);
+    let record = &mut measured.record;
+    record.pairs.extend(pair(case, ns));
+    record.kernels.push(format!("kernel::{}", case.variant()));
     record.environment.torch.threads = case.settings.threads.resolve(2);
     if let Work::Operator(work) = &case.work {
         record.measures.memory = Some(memory(work.traffic(), case.dtype.bytes()));
         record.accuracy = Some(accuracy());
     }
-    Measured { record, ns: Some(ns) }
+    measured
 }
 
 fn memory(traffic: plan::Traffic, element: u64) -> Memory {
@@ -198,27 +107,4 @@ fn pair(case: &Case, ns: u64) -> Option<Pair> {
     let aten = self::ns(&Case { work, ..case.clone() });
     let against = plan::case_id(&case.id.group, "aten", &case.id.parameter).to_string();
     Some(pair_of(against, aten as f64 / ns as f64))
-}
-
-/// Criterion's files of a case whose samples all took `ns`.
-fn estimate(folder: &Path, record: &Record, ns: u64) {
-    let folder = folder.join("new");
-    fs::create_dir_all(&folder).expect("created");
-    let put = |name: &str, value: serde_json::Value| {
-        fs::write(folder.join(name), value.to_string()).expect("written");
-    };
-    let ns = ns as f64;
-    let estimate = json!({
-        "confidence_interval": {
-            "confidence_level": 0.95,
-            "lower_bound": ns * (1.0 - TIME_HALF_WIDTH),
-            "upper_bound": ns * (1.0 + TIME_HALF_WIDTH),
-        },
-        "point_estimate": ns,
-        "standard_error": 1.0,
-    });
-    let sample = json!({ "sampling_mode": "Flat", "iters": vec![1.0; 10], "times": vec![ns; 10] });
-    put("sample.json", sample);
-    put("estimates.json", json!({ "mean": estimate, "median": estimate, "std_dev": estimate }));
-    put("benchmark.json", json!({ "full_id": record.full_id }));
 }

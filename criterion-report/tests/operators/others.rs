@@ -9,7 +9,7 @@ const DASHBOARD: dashboard::Options =
 fn fixture() -> Fixture {
     Fixture::of("quick", SMALL)
         .without("softmax")
-        .end("/aten-out/", skipped())
+        .end("/aten-out/", &skipped())
         .edit("/rust/", |it| {
             let accuracy = it.record.accuracy.as_mut().expect("measured");
             accuracy.gates[1].worst = plan::Stat(0.93);

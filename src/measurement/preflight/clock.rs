@@ -1,4 +1,4 @@
-//! What moves the clock of the processor.
+//! Checks of what moves the processor's clock.
 
 use plan::{Check, CheckStatus};
 

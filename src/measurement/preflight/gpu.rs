@@ -1,4 +1,4 @@
-//! What moves the clock of a GPU.
+//! Checks of what moves a GPU's clock.
 
 use plan::{Check, CheckStatus};
 
@@ -34,7 +34,7 @@ const CLOCK: &str = "gpu_clock";
 const TEMPERATURE: &str = "gpu_temperature";
 const THROTTLE: &str = "gpu_throttle";
 
-/// Those of a GPU, or of one that cannot be asked.
+/// The checks of a GPU, or of one that cannot be asked.
 pub(super) fn checks(gpu: &Result<GpuFacts, String>) -> [Check; 3] {
     match gpu {
         Ok(gpu) => [clock(gpu), temperature(gpu), throttle(gpu)],

@@ -1,4 +1,4 @@
-//! What on this machine disturbs measuring, found before a run, each with its remedy.
+//! Checks before a run for whatever on this machine disturbs measuring, each with its remedy.
 
 mod clock;
 mod gpu;
@@ -15,7 +15,7 @@ use super::host_readings::HostReadings;
 use super::{cpu_clock, host, nvml, quiet, variables};
 pub use gpu::GpuFacts;
 
-/// What the checks are about.
+/// The facts that are checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The machine.
@@ -59,7 +59,7 @@ pub fn look(cuda: bool) -> (Facts, Quiet) {
     (facts, quiet)
 }
 
-/// What was asked of the machine, in the order in which it is told. `threads` is the highest number
+/// The checks, in the order in which they are shown. `threads` is the highest number
 /// that a case of the run asks for.
 pub fn checks(facts: &Facts, quiet: &Quiet, threads: u32) -> Vec<Check> {
     let mut checks = vec![

@@ -1,4 +1,4 @@
-//! What others do on the machine meanwhile.
+//! Checks for other load on the machine.
 
 use plan::{Check, CheckStatus, HostFacts, Quiet};
 

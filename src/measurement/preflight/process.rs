@@ -60,10 +60,10 @@ pub(super) fn variables(variables: &BTreeMap<String, String>, threads: u32) -> C
     Check::graded("variables", CheckStatus::Warning, values.join(", "), remedies.join("; "))
 }
 
-/// What a variable does to a run with so many threads, and what to do about it.
+/// The effect of a variable on a run with so many threads, with the remedy.
 fn meddles(name: &str, value: &str, threads: u32) -> Option<String> {
     let (meddles, what) = match name {
-        // What is no number is the OpenMP library's to complain about.
+        // The OpenMP library itself complains about text that is not a number.
         "OMP_THREAD_LIMIT" => (
             value.parse::<u32>().is_ok_and(|limit| limit < threads),
             format!("it allows fewer threads than `threads: {threads}`; unset it"),

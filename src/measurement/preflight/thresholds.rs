@@ -20,7 +20,7 @@ pub(super) fn load(per_cpu: f64) -> CheckStatus {
     below(per_cpu, SOME_LOAD, HIGH_LOAD)
 }
 
-/// Of a clock, as a share of the highest.
+/// The status of a clock, given as a share of the highest.
 pub(super) fn clock(share: f64) -> CheckStatus {
     match share {
         share if share >= FULL_CLOCK => CheckStatus::Passed,
@@ -29,7 +29,7 @@ pub(super) fn clock(share: f64) -> CheckStatus {
     }
 }
 
-/// Of what passes below one limit, and fails from another on.
+/// The status of a value that passes below one limit and fails from another on.
 fn below(value: f64, passes: f64, warns: f64) -> CheckStatus {
     match value {
         value if value < passes => CheckStatus::Passed,

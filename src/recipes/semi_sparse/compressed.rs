@@ -50,7 +50,7 @@ impl Compressed {
         cpu::expand_2_4(&self.values, &self.mask)
     }
 
-    /// What is stored.
+    /// The tensors that are stored.
     pub fn tensors(&self) -> [&Tensor; 2] {
         [&self.values, &self.mask]
     }

@@ -43,7 +43,7 @@ impl Cslt {
         product.f_tr()?.f_narrow(0, 0, rows)
     }
 
-    /// What is stored.
+    /// The tensors that are stored.
     pub fn tensors(&self) -> [&Tensor; 1] {
         [&self.compressed]
     }

@@ -27,9 +27,7 @@ pub(super) const DENSITY: f64 = 0.5;
 /// demands of both its sizes: 16 with elements of 16 bits, 32 with 8 bits.
 pub(super) fn check(site: &Site, multiple: u64) -> Result<(), String> {
     let (k, n) = (site.linear.k, site.linear.n);
-    if k % 4 != 0 {
-        return Err(format!("k = {k}, but 2:4 sparsity needs a multiple of 4"));
-    }
+    check_width(k)?;
     if site.device != Device::Cuda {
         return Ok(());
     }
@@ -47,6 +45,13 @@ pub(super) fn check(site: &Site, multiple: u64) -> Result<(), String> {
     }
 }
 
+fn check_width(k: u64) -> Result<(), String> {
+    match k % 4 {
+        0 => Ok(()),
+        _ => Err(format!("k = {k}, but 2:4 sparsity needs a multiple of 4")),
+    }
+}
+
 /// Whether a weight that is not quantized can be stored like this at the site.
 pub(super) fn check_unquantized(site: &Site) -> Result<(), String> {
     if site.device == Device::Cuda && site.dtype == Dtype::Float32 {
@@ -61,10 +66,7 @@ pub(super) fn check_unquantized(site: &Site) -> Result<(), String> {
 /// `weight [n, k]`, of each four the two of largest magnitude, of equals the earlier.
 pub(super) fn prune(weight: &Tensor) -> Result<Tensor, Refusal> {
     let k = weight.size2()?.1;
-    if k % 4 != 0 {
-        let reason = format!("k = {k}, but 2:4 sparsity needs a multiple of 4");
-        return Err(Refusal::Unsupported(reason));
-    }
+    check_width(k.unsigned_abs()).map_err(Refusal::Unsupported)?;
     let fours = weight.f_reshape([-1, 4])?;
     let pruned = fours.f_scatter_value(-1, &by_magnitude(&fours)?.f_narrow(-1, 2, 2)?, 0)?;
     Ok(pruned.f_view_as(weight)?)

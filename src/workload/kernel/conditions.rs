@@ -1,6 +1,6 @@
 //! Whether a kernel's case is to be run at all.
 
-use plan::{Case, Condition, FactValue, KernelWork, SkipCondition};
+use plan::{Case, Expression, FactValue, KernelWork, SkipCondition};
 
 use super::facts;
 use crate::device;
@@ -28,9 +28,9 @@ fn judge(
     let Some(check) = check else { return Err(Refusal::Skipped(reason.clone())) };
     let fields: Vec<_> = facts::fields(work).map(|(name, value)| (name, value.kind())).collect();
     let failed = |what: &str| Refusal::Failed(format!("skip_conditions: `{check}`: {what}"));
-    let condition = Condition::parse(check, &fields)
+    let expression = Expression::parse(check, &fields)
         .map_err(|error| failed(&format!("{error}; {}", error.remedy)))?;
-    if condition.holds(fact).map_err(|what| failed(&what))? {
+    if expression.holds(fact).map_err(|what| failed(&what))? {
         let why = format!("{reason} (skip_conditions: `{check}`)");
         return Err(Refusal::Skipped(why));
     }

@@ -90,6 +90,7 @@ fn frames(cubin: &[u8]) -> Vec<(usize, usize)> {
 }
 
 #[test]
+#[ignore = "long: half a minute of compilations for three generations of GPUs"]
 fn every_source_compiles_to_its_entry_functions() {
     if !has_compiler() {
         return;

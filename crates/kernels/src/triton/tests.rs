@@ -93,6 +93,7 @@ fn in_parallel<T: Sync>(items: &[T], each: impl Fn(&T) + Sync) {
 }
 
 #[test]
+#[ignore = "long: a minute of compilations for three generations of GPUs"]
 fn every_kernel_compiles() {
     let Some(python) = triton() else { return };
     let mut cases = Vec::new();

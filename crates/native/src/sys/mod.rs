@@ -57,7 +57,7 @@ pub struct DeviceMemory {
     pub allocations: u64,
 }
 
-/// What a [`MemoryScope`] saw.
+/// The counts of a [`MemoryScope`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryReport {
@@ -155,7 +155,7 @@ pub struct ScriptFunction {
     _not_send: std::marker::PhantomData<*mut u8>,
 }
 
-/// What a step did, as a graph of TorchScript; opaque.
+/// A recorded step, as a graph of TorchScript; opaque.
 #[repr(C)]
 pub struct Trace {
     _opaque: [u8; 0],
@@ -163,7 +163,7 @@ pub struct Trace {
     _not_send: std::marker::PhantomData<*mut u8>,
 }
 
-/// What AOTInductor has compiled, loaded and bound to its inputs; opaque.
+/// A package of AOTInductor, loaded and bound to its inputs; opaque.
 #[repr(C)]
 pub struct Package {
     _opaque: [u8; 0],
@@ -203,7 +203,7 @@ unsafe extern "C" {
 
     /// Begins to count on this thread and on those that inherit its state. `out` must be writable.
     pub fn ctn_memory_begin(out: *mut *mut MemoryScope) -> Status;
-    /// What the scope has seen so far. `out` must be writable.
+    /// The scope's counts so far. `out` must be writable.
     pub fn ctn_memory_read(scope: *const MemoryScope, out: *mut MemoryReport) -> Status;
     /// Ends and frees a scope. Same thread as `begin`, innermost first.
     pub fn ctn_memory_end(scope: *mut MemoryScope);
@@ -312,7 +312,7 @@ unsafe extern "C" {
     /// Frees a trace; null is fine.
     pub fn ctn_trace_free(trace: *mut Trace);
 
-    /// What the package whose path is `length` bytes says of itself, as JSON. `out` must be writable.
+    /// The metadata of the package whose path is `length` bytes, as JSON. `out` must be writable.
     pub fn ctn_package_metadata(
         path: *const c_char,
         length: usize,
@@ -355,7 +355,7 @@ unsafe extern "C" {
     ) -> Status;
 
     /// Copies the block of every storage of these tensors to a new one and exchanges the two. `bytes` is how many were
-    /// copied, `out` holds the old blocks; both must be writable. What has no storage stays where it is.
+    /// copied, `out` holds the old blocks; both must be writable. Tensors without storage stay where they are.
     pub fn ctn_storage_relocate(
         tensors: *const *const C_tensor,
         count: usize,

@@ -18,7 +18,7 @@ pub struct Convolution {
     pub groups: i64,
 }
 
-/// What oneDNN computes with on this CPU; 0 is no.
+/// The dtypes that oneDNN computes with on this CPU; 0 is no.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OnednnDtypes {
@@ -38,7 +38,7 @@ pub const POST_OP_RELU: i32 = 1;
 pub const POST_OP_GELU: i32 = 2;
 
 unsafe extern "C" {
-    /// What oneDNN computes with. `out` must be writable.
+    /// The dtypes that oneDNN computes with. `out` must be writable.
     pub fn ctn_onednn_dtypes(out: *mut OnednnDtypes) -> Status;
     /// A linear layer's weight in oneDNN's own layout. `out` must be writable.
     pub fn ctn_onednn_reorder_linear(

@@ -5,38 +5,28 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::document::Document;
 use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
 use super::selection::Selection;
 use super::yaml;
-use crate::condition::{Condition, ConditionError, Kind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::expression::{Expression, ExpressionError, Kind};
 use crate::kernel::field::{Field, FieldType};
 use crate::kernel::{Kernel, SkipCondition};
 use crate::settings::Settings;
 use crate::words::{Device, Dtype, UnknownWord};
 
-/// A kernel and how it is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KernelParams {
-    /// Its files.
     pub(crate) kernel: Kernel,
-    /// Problem sizes, without repetition.
     pub(crate) problem_sizes: Vec<ProblemSize>,
-    /// `precisions`
     pub(crate) precisions: Selection<Dtype>,
-    /// `backends`
     pub(crate) backends: Selection<Device>,
-    /// `tolerances`
     pub(crate) tolerances: Tolerances,
-    /// `skip_conditions`
     pub(crate) skips: Vec<Skip>,
-    /// `metadata`
     pub(crate) metadata: BTreeMap<String, Value>,
-    /// How each case is measured.
     pub(crate) settings: Settings,
 }
 
@@ -47,7 +37,6 @@ impl KernelParams {
     }
 }
 
-/// An entry of `skip_conditions`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Skip {
     backend: Option<Device>,
@@ -57,7 +46,6 @@ pub(crate) struct Skip {
 }
 
 impl Skip {
-    /// Whether it is about a case like this.
     pub(crate) fn concerns(&self, device: Device, dtype: Dtype) -> bool {
         self.backend.is_none_or(|it| it == device) && self.precision.is_none_or(|it| it == dtype)
     }
@@ -72,7 +60,6 @@ pub(super) struct Override {
     seed: Option<i64>,
 }
 
-/// `iterations`
 #[derive(Debug, Clone, Copy)]
 struct Iterations {
     warmup: Option<u64>,
@@ -111,20 +98,16 @@ pub(super) fn read(
         let remedy = yaml::remedy(&error, "make it a YAML file that can be read");
         Diagnostic::whole_file(bench, format!("cannot be read: {error}"), remedy)
     })?;
-    Document::read(bench, &text, |node| read_document(node, kernel, own, over))
+    Node::read_document(bench, &text, |node| read_document(node, kernel, own, over))
 }
 
-/// A kernel without a `bench.yaml`.
 fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, Diagnostics> {
     let missing = problem_size::missing(kernel, &ProblemSize::new());
     if !missing.is_empty() {
-        let source = &kernel.baseline().source;
         let message = problem_size::no_value(kernel, &missing);
         let remedy = "implement `Default` with the size to measure, or give it in `problem_size` of a \
                       bench.yaml beside the file";
-        let (line, column) = source.problem_size_at;
-        let error = Diagnostic::whole_file(&source.path, message, remedy);
-        return Err(Diagnostic { line, column, ..error }.into());
+        return Err(kernel.size_error(message, remedy).into());
     }
     let mut settings = own.settings.clone();
     over.apply(&mut settings);
@@ -188,7 +171,6 @@ fn read_document(
 }
 
 impl Override {
-    /// Reads `override` of a config.
     pub(super) fn read(node: &Node<'_>) -> Option<Self> {
         let fields = node.mapping(&["precisions", "backends", "iterations", "seed"])?;
         let precisions = read_precisions(&fields);
@@ -253,17 +235,11 @@ fn refuse_said_twice(fields: &Fields<'_>, iterations: Option<Iterations>) {
 }
 
 fn read_precisions(fields: &Fields<'_>) -> Option<Option<Vec<Dtype>>> {
-    fields.words_by("precisions", precision)
+    fields.words_by("precisions", Dtype::precision_named)
 }
 
 fn read_backends(fields: &Fields<'_>) -> Option<Option<Vec<Device>>> {
     fields.words_by("backends", backend)
-}
-
-pub(super) fn precision(text: &str) -> Result<Dtype, UnknownWord> {
-    text.parse().map_err(|_: UnknownWord| {
-        UnknownWord::new("precision", text, Dtype::PRECISIONS.iter().map(|it| it.precision()))
-    })
 }
 
 fn backend(text: &str) -> Result<Device, UnknownWord> {
@@ -274,7 +250,8 @@ fn backend(text: &str) -> Result<Device, UnknownWord> {
 fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
     let fields = node.mapping(&["backend", "precision", "reason", "check"])?;
     let backend = fields.read("backend", |node| node.named(&node.string()?, backend));
-    let precision = fields.read("precision", |node| node.named(&node.string()?, precision));
+    let precision =
+        fields.read("precision", |node| node.named(&node.string()?, Dtype::precision_named));
     let check = fields.read("check", |node| read_check(node, facts));
     let Some(reason) = fields.get("reason") else {
         return fields.error("no `reason`".to_owned(), "say in your own words why it is skipped");
@@ -309,11 +286,11 @@ impl Facts {
 fn read_check(node: &Node<'_>, facts: &Facts) -> Option<String> {
     let text = node.string()?;
     let wrong =
-        |error: &ConditionError, remedy: &str| node.error(format!("`{text}`, {error}"), remedy);
-    if let Err(error) = Condition::parse(&text, &facts.declared) {
+        |error: &ExpressionError, remedy: &str| node.error(format!("`{text}`, {error}"), remedy);
+    if let Err(error) = Expression::parse(&text, &facts.declared) {
         return wrong(&error, &error.remedy);
     }
-    match Condition::parse(&text, &facts.given) {
+    match Expression::parse(&text, &facts.given) {
         Ok(_) => Some(text),
         Err(error) => wrong(&error, "give the field under `problem_size`, in every mapping of it"),
     }

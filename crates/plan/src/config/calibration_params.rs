@@ -1,126 +1,89 @@
 //! Configs of `benchmark_mode: calibration`: which limits of the machine, at which sizes.
 
+use super::entry::{Entry, Listed, Reading};
 use super::node::{Fields, Node};
-use super::own_keys::{self, OWN_KEYS, Own};
-use super::{at_the_top, top};
-use crate::probe::ProbeWork;
+use crate::catalogue::SizeSet;
+use crate::catalogue::probe::{Probe, ProbeWork};
 use crate::settings::{Settings, Threads};
-use crate::words::{Device, Dtype, Probe, SizeSet, UnknownWord};
+use crate::words::{CompileMode, Device};
+use crate::work::Work;
 
-/// One entry of `calibration_params`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CalibrationParams {
-    /// `name`, if given.
-    pub name: Option<String>,
-    /// Probes of one kind, without repetition.
-    pub probes: Vec<Probe>,
-    /// Sizes with the name of their set.
-    pub sizes: Vec<(String, u64)>,
-    /// Dtypes.
-    pub dtypes: Vec<Dtype>,
-    /// Devices.
-    pub devices: Vec<Device>,
-    /// Threads; the first is what the others are compared with.
-    pub threads: Vec<Threads>,
-    /// How each is measured.
-    pub settings: Settings,
-}
+/// One entry of `calibration_params`: probes of one kind. The first number of threads is what the others
+/// are compared with.
+pub type CalibrationParams = Entry<Probe, u64, Threads>;
 
-/// The key of the entries.
-pub(super) const KEY: &str = "calibration_params";
-
-const ENTRY_KEYS: &[&str] = &["name", "probes", "sizes", "dtypes", "devices"];
-
-/// All of STREAM's probes.
 const STREAM: &str = "stream";
 
-/// Reads the whole document.
-pub(super) fn read(node: &Node<'_>) -> Option<Vec<CalibrationParams>> {
-    let fields = top(node, &[KEY], KEY, ENTRY_KEYS)?;
-    let mut own = Own::default();
-    own_keys::apply_but_threads(&fields, &mut own);
-    // An error in here is one of the file, however the entries are read.
-    let threads = read_threads(&fields, &[own.settings.threads]).unwrap_or_default();
-    fields.entries(KEY, "probe", |entry| read_entry(entry, &own, &threads))
-}
+impl Listed for Probe {
+    type Size = u64;
+    type Way = Threads;
 
-fn read_entry(node: &Node<'_>, outer: &Own, threads: &[Threads]) -> Option<CalibrationParams> {
-    let fields = node.mapping_beside(&[ENTRY_KEYS, OWN_KEYS].concat(), &at_the_top(&[]))?;
-    let mut own = outer.clone();
-    own_keys::apply_but_threads(&fields, &mut own);
-    let probes = read_probes(&fields);
-    let dtypes = fields.dtypes("dtypes");
-    let devices = fields.words("devices");
-    let threads = read_threads(&fields, threads);
-    let name = fields.read("name", Node::string);
-    let kind = probes.as_deref().map(|probes| probes[0]);
-    let sizes = read_sizes(&fields, kind);
-    if let Some(probe) = kind
-        && !probe.is_product()
-        && let Some(node) = fields.get("dtypes")
-    {
-        let message = format!("`{probe}` is measured in float32 only");
-        node.report(message, "delete the key, or give `matmul` an entry of its own");
+    const KEY: &'static str = "calibration_params";
+    const WORDS_KEY: &'static str = "probes";
+    const WHAT: &'static str = "probe";
+    const KEYS: &'static [&'static str] = &["name", "probes", "sizes", "dtypes", "devices"];
+    const IS_COMPILED: bool = false;
+    const LISTS_THREADS: bool = true;
+
+    fn missing() -> String {
+        "write `[matmul]`, `[stream]`, `[launch]` or `[call]`".to_owned()
     }
-    Some(CalibrationParams {
-        name,
-        probes: probes?,
-        sizes: sizes.filter(|sizes| node.has_room(sizes.len()))?,
-        dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
-        devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
-        threads: threads?,
-        settings: own.settings,
-    })
-}
 
-/// One number or `all`, or a list of them.
-fn read_threads(fields: &Fields<'_>, outer: &[Threads]) -> Option<Vec<Threads>> {
-    match fields.get("threads") {
-        None => Some(outer.to_vec()),
-        Some(node) if node.is_list() => {
-            Some(fields.items("threads", own_keys::read_threads)?.unwrap_or_default())
+    fn groups() -> Vec<(&'static str, Vec<Self>)> {
+        vec![(STREAM, Self::ALL.iter().copied().filter(Self::is_stream).collect())]
+    }
+
+    /// Sizes mean the same for probes of one kind only.
+    fn judged(fields: &Fields<'_>, kernels: Vec<Self>) -> Option<Vec<Self>> {
+        let is_launch = |probe: &Self| *probe == Self::Launch;
+        let kinds = [Self::is_product, Self::is_stream, is_launch, Self::is_call];
+        if !kinds.iter().any(|kind| kernels.iter().all(kind)) {
+            let message = "these probes are of several kinds".to_owned();
+            let remedy = "write one entry for `matmul`, one for `stream`, one for `launch`, \
+                          one for `call` and `compiled_call`";
+            return fields.get(Self::WORDS_KEY)?.error(message, remedy);
         }
-        Some(node) => Some(vec![own_keys::read_threads(&node)?]),
-    }
-}
-
-/// Probes of one kind: their sizes mean the same.
-fn read_probes(fields: &Fields<'_>) -> Option<Vec<Probe>> {
-    let Some(listed) = fields.items("probes", probe_or_stream)? else {
-        return fields.error(
-            "no `probes`".to_owned(),
-            "write `[matmul]`, `[stream]`, `[launch]` or `[call]`",
-        );
-    };
-    let mut probes: Vec<Probe> = Vec::new();
-    for probe in listed.into_iter().flatten() {
-        if !probes.contains(&probe) {
-            probes.push(probe);
+        let probe = kernels[0];
+        if let (false, Some(node)) = (probe.is_product(), fields.get("dtypes")) {
+            let message = format!("`{probe}` is measured in float32 only");
+            node.report(message, "delete the key, or give `matmul` an entry of its own");
         }
+        Some(kernels)
     }
-    let is_launch = |probe: &Probe| *probe == Probe::Launch;
-    let kinds = [Probe::is_product, Probe::is_stream, is_launch, Probe::is_call];
-    if !kinds.iter().any(|kind| probes.iter().all(kind)) {
-        let message = "these probes are of several kinds".to_owned();
-        let remedy = "write one entry for `matmul`, one for `stream`, one for `launch`, \
-                      one for `call` and `compiled_call`";
-        return fields.get("probes")?.error(message, remedy);
-    }
-    Some(probes)
-}
 
-fn probe_or_stream(node: &Node<'_>) -> Option<Vec<Probe>> {
-    let text = node.string()?;
-    if text == STREAM {
-        return Some(Probe::ALL.iter().copied().filter(Probe::is_stream).collect());
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, u64)>> {
+        let sizes = read_sizes(entry.fields, entry.kernels.map(|probes| probes[0]))?;
+        entry.fields.has_room(sizes.len()).then_some(sizes)
     }
-    match text.parse::<Probe>() {
-        Ok(probe) => Some(vec![probe]),
-        Err(_) => {
-            let words = Probe::ALL.iter().map(|probe| probe.as_str()).chain([STREAM]);
-            let unknown = UnknownWord::new("probe", &text, words);
-            node.error(unknown.to_string(), unknown.remedy)
-        }
+
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Threads>>> {
+        Some(entry.own.threads.clone())
+    }
+
+    fn size_text(self, size: &u64) -> String {
+        self.size_name(*size)
+    }
+
+    fn ways(self, listed: Option<&[Threads]>, _device: Device) -> Vec<Threads> {
+        listed.unwrap_or_default().to_vec()
+    }
+
+    fn is_compiled(_way: Threads) -> bool {
+        false
+    }
+
+    fn work(
+        self,
+        size: &u64,
+        threads: Threads,
+        _compile: Option<CompileMode>,
+        device: Device,
+    ) -> Work {
+        Work::Probe(ProbeWork::new(self, *size, threads, device))
+    }
+
+    fn settings(threads: Threads, settings: &Settings) -> Settings {
+        Settings { threads, ..settings.clone() }
     }
 }
 

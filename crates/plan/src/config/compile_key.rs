@@ -6,7 +6,6 @@ use std::fmt;
 use super::node::{Fields, Node};
 use crate::words::CompileMode;
 
-/// Their names.
 pub(super) const KEYS: &[&str] = &["use_torch_compile", "torch_compile_mode", "compile"];
 
 /// The modes that the keys ask for, in the order of the documentation: each gives its compiled
@@ -50,7 +49,6 @@ fn contradiction<T>(
     node.error(format!("`compile` says {said}, `{other}` says {says}"), "keep one of the two")
 }
 
-/// What `compile` or `torch_compile_mode` says.
 #[derive(PartialEq)]
 enum Said {
     /// `false`, in either of its spellings.
@@ -110,7 +108,6 @@ impl fmt::Display for Said {
     }
 }
 
-/// The modes of a list, once each.
 fn listed(node: &Node<'_>) -> Option<Vec<CompileMode>> {
     let read: Vec<Option<CompileMode>> = node.each(Node::word)?;
     if read.is_empty() {

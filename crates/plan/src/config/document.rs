@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
 
-use super::node::Node;
 use super::positions::Positions;
 use super::yaml;
 use crate::case::MOST_CASES;
@@ -21,15 +20,11 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// What `read` makes of the document `text`.
+    /// The document `text` of `file`, and what it says.
     ///
     /// # Errors
-    /// Every error of the text, by its place, and of the files that it names.
-    pub(super) fn read<T>(
-        file: &Path,
-        text: &str,
-        read: impl FnOnce(&Node<'_>) -> Option<T>,
-    ) -> Result<T, Diagnostics> {
+    /// What is no YAML.
+    pub(super) fn parse(file: &Path, text: &str) -> Result<(Self, Value), Diagnostics> {
         let mut value: Value = yaml::parse(text).map_err(|error| syntax(file, &error))?;
         value.apply_merge().map_err(|error| syntax(file, &error))?;
         let document = Self {
@@ -38,15 +33,22 @@ impl Document {
             errors: RefCell::default(),
             sizes: Cell::default(),
         };
-        let read = read(&Node::root(&document, &value));
-        let sizes = document.sizes.get();
+        Ok((document, value))
+    }
+
+    /// What a reader has made of the document.
+    ///
+    /// # Errors
+    /// Every error of the text, by its place, and of the files that it names.
+    pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Diagnostics> {
+        let sizes = self.sizes.get();
         if sizes > MOST_CASES {
             let message =
                 format!("{sizes} sizes, of which each is a case, are more than {MOST_CASES}");
             let remedy = "shorten the lists and ranges of sizes, which multiply";
-            document.collect(Diagnostic::whole_file(file, message, remedy));
+            self.collect(Diagnostic::whole_file(&self.file, message, remedy));
         }
-        match (read, document.errors.into_inner().told(file)) {
+        match (read, self.errors.into_inner().told(&self.file)) {
             (Some(read), None) => Ok(read),
             (_, errors) => Err(errors.unwrap_or(Diagnostics(Vec::new()))),
         }
@@ -69,7 +71,6 @@ impl Document {
         self.errors.borrow().are_too_many()
     }
 
-    /// Reports an error of this file.
     pub(super) fn report(
         &self,
         at: Option<(usize, usize)>,

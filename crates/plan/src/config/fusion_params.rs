@@ -1,174 +1,121 @@
 //! Configs of `benchmark_mode: fusion`: which patterns, how large, and which ways to run them.
 
-use super::node::{Fields, Node};
-use super::own_keys::{self, OWN_KEYS, Own};
-use super::{at_the_top, compile_key, top};
-use crate::fusion::{self, FusionShape};
-use crate::settings::Settings;
-use crate::words::{
-    CompileMode, Device, Dtype, FusionVariant, MemoryFormat, Pattern, PatternFamily, SizeSet,
-    UnknownWord,
+use super::entry::{self, Entry, Listed, Reading};
+use super::node::{Fields, Node, without_repetition};
+use crate::catalogue::SizeSet;
+use crate::catalogue::fusion::{
+    self, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
+use crate::words::{CompileMode, Device};
+use crate::work::Work;
 
-/// One entry of `fusion_params`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FusionParams {
-    /// `name`, if given.
-    pub name: Option<String>,
-    /// Patterns, without repetition.
-    pub patterns: Vec<Pattern>,
-    /// Sizes with the name of their set; each goes with the patterns of its family.
-    pub sizes: Vec<(String, FusionShape)>,
-    /// Ways to run them; those that are usual on the device when absent.
-    pub variants: Option<Vec<FusionVariant>>,
-    /// Modes of `torch.compile`: the unfused operations get a sibling compiled in each.
-    pub compile: Vec<CompileMode>,
-    /// Dtypes.
-    pub dtypes: Vec<Dtype>,
-    /// Devices.
-    pub devices: Vec<Device>,
-    /// How each is measured.
-    pub settings: Settings,
-}
+/// One entry of `fusion_params`. Each size goes with the patterns of its family.
+pub type FusionParams = Entry<Pattern, FusionShape, FusionVariant>;
 
-/// The key of the entries.
-pub(super) const KEY: &str = "fusion_params";
-
-const ENTRY_KEYS: &[&str] = &[
-    "name",
-    "patterns",
-    "sizes",
-    "variants",
-    "dtypes",
-    "devices",
-    "memory_formats",
-    "heads",
-    "causal",
-];
-
-/// All patterns.
 const ALL: &str = "all";
 
 /// Largest dimension, as of a model's shape.
 const LARGEST: u64 = 1 << 24;
 
-/// Reads the whole document.
-pub(super) fn read(node: &Node<'_>) -> Option<Vec<FusionParams>> {
-    let fields = top(node, &[KEY], KEY, &[ENTRY_KEYS, compile_key::KEYS].concat())?;
-    let mut own = Own::default();
-    own_keys::apply(&fields, &mut own);
-    fields.entries(KEY, "pattern", |entry| read_entry(entry, &own))
-}
+impl Listed for Pattern {
+    type Size = FusionShape;
+    type Way = FusionVariant;
 
-fn read_entry(node: &Node<'_>, outer: &Own) -> Option<FusionParams> {
-    let keys = [ENTRY_KEYS, compile_key::KEYS, OWN_KEYS].concat();
-    let fields = node.mapping_beside(&keys, &at_the_top(&[]))?;
-    let mut own = outer.clone();
-    own_keys::apply(&fields, &mut own);
-    // All are read before any error ends this, so that each error is reported.
-    let patterns = read_patterns(&fields);
-    let variants = fields.words("variants");
-    let compile = compile_key::read(&fields);
-    let dtypes = fields.dtypes("dtypes");
-    let devices = fields.words("devices");
-    let layouts = fields.words("memory_formats");
-    let heads = fields.items("heads", |node| node.integer(1..=LARGEST));
-    let causal = fields.items("causal", Node::boolean);
-    let name = fields.read("name", Node::string);
-    let sizes = read_sizes(&fields, patterns.as_deref());
-    if let Some(patterns) = &patterns {
-        belong(&fields, patterns);
-        existing(&fields, patterns, variants.as_ref().and_then(|it| it.as_deref()));
-    }
-    let axes = Axes {
-        memory_formats: layouts?.unwrap_or_else(|| vec![MemoryFormat::Contiguous]),
-        heads: heads?.unwrap_or_else(|| vec![1]),
-        causal: causal?.unwrap_or_else(|| vec![false]),
-    };
-    Some(FusionParams {
-        name,
-        sizes: axes.spread_all(node, sizes?)?,
-        patterns: patterns?,
-        variants: variants?,
-        compile: compile?,
-        dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
-        devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
-        settings: own.settings,
-    })
-}
+    const KEY: &'static str = "fusion_params";
+    const WORDS_KEY: &'static str = "patterns";
+    const WHAT: &'static str = "pattern";
+    const KEYS: &'static [&'static str] = &[
+        "name",
+        "patterns",
+        "sizes",
+        "variants",
+        "dtypes",
+        "devices",
+        "memory_formats",
+        "heads",
+        "causal",
+    ];
+    const IS_COMPILED: bool = true;
+    const LISTS_THREADS: bool = false;
 
-/// Names of patterns, of families, and `all`.
-fn read_patterns(fields: &Fields<'_>) -> Option<Vec<Pattern>> {
-    let Some(listed) = fields.items("patterns", pattern_or_family)? else {
-        return fields.error(
-            "no `patterns`".to_owned(),
-            format!("list some: {}, a pattern's own name, or {ALL}", families().join(", ")),
-        );
-    };
-    let mut patterns = Vec::new();
-    for pattern in listed.into_iter().flatten() {
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
+    fn missing() -> String {
+        let families: Vec<&str> = PatternFamily::ALL.iter().map(|it| it.as_str()).collect();
+        format!("list some: {}, a pattern's own name, or {ALL}", families.join(", "))
     }
-    Some(patterns)
-}
 
-fn families() -> Vec<&'static str> {
-    PatternFamily::ALL.iter().map(|family| family.as_str()).collect()
-}
+    fn groups() -> Vec<(&'static str, Vec<Self>)> {
+        let members = |family: &PatternFamily| {
+            Self::ALL.iter().copied().filter(|it| it.family() == *family).collect()
+        };
+        let families = PatternFamily::ALL.iter().map(|it| (it.as_str(), members(it)));
+        families.chain([(ALL, Self::ALL.to_vec())]).collect()
+    }
 
-fn pattern_or_family(node: &Node<'_>) -> Option<Vec<Pattern>> {
-    let text = node.string()?;
-    if text == ALL {
-        return Some(Pattern::ALL.to_vec());
-    }
-    if let Ok(family) = text.parse::<PatternFamily>() {
-        return Some(Pattern::ALL.iter().copied().filter(|it| it.family() == family).collect());
-    }
-    match text.parse::<Pattern>() {
-        Ok(pattern) => Some(vec![pattern]),
-        Err(_) => {
-            let patterns = Pattern::ALL.iter().map(|pattern| pattern.as_str());
-            let words = patterns.chain(families()).chain([ALL]);
-            let unknown = UnknownWord::new("pattern", &text, words);
-            node.error(unknown.to_string(), unknown.remedy)
-        }
-    }
-}
-
-/// A key that none of the patterns has a use for is a mistake.
-fn belong(fields: &Fields<'_>, patterns: &[Pattern]) {
-    let used = |family| patterns.iter().any(|pattern| pattern.family() == family);
-    let masked = patterns.iter().any(|pattern| pattern.has_mask());
-    for (key, has_a_use, whose) in [
-        ("memory_formats", used(PatternFamily::Conv), "a pattern of the family `conv`"),
-        ("heads", used(PatternFamily::Attention), "a pattern of the family `attention`"),
-        ("causal", masked, "`qk_softmax` or `full_attention`"),
-    ] {
-        if let (Some(node), false) = (fields.get(key), has_a_use) {
-            let message = format!("none of the entry's patterns has a use for `{key}`");
-            node.report(message, format!("list {whose}, or delete the key"));
-        }
-    }
-}
-
-/// A variant that none of the patterns has is a mistake, too.
-fn existing(fields: &Fields<'_>, patterns: &[Pattern], variants: Option<&[FusionVariant]>) {
-    for variant in variants.into_iter().flatten() {
-        if patterns.iter().any(|pattern| pattern.variants().contains(variant)) {
-            continue;
-        }
-        let mut has: Vec<&str> = Vec::new();
-        for variant in patterns.iter().flat_map(|pattern| pattern.variants()) {
-            if !has.contains(&variant.as_str()) {
-                has.push(variant.as_str());
+    /// A key that none of the patterns has a use for is a mistake.
+    fn judged(fields: &Fields<'_>, kernels: Vec<Self>) -> Option<Vec<Self>> {
+        let used = |family| kernels.iter().any(|pattern| pattern.family() == family);
+        let masked = kernels.iter().any(|pattern| pattern.has_mask());
+        for (key, has_a_use, whose) in [
+            ("memory_formats", used(PatternFamily::Conv), "a pattern of the family `conv`"),
+            ("heads", used(PatternFamily::Attention), "a pattern of the family `attention`"),
+            ("causal", masked, "`qk_softmax` or `full_attention`"),
+        ] {
+            if let (Some(node), false) = (fields.get(key), has_a_use) {
+                let message = format!("none of the entry's patterns has a use for `{key}`");
+                node.report(message, format!("list {whose}, or delete the key"));
             }
         }
-        if let Some(node) = fields.get("variants") {
-            let message = format!("none of the entry's patterns has the variant `{variant}`");
-            node.report(message, format!("they have: {}", has.join(", ")));
-        }
+        Some(kernels)
+    }
+
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, FusionShape)>> {
+        let &Reading { fields, kernels, .. } = entry;
+        let memory_formats = fields.words("memory_formats");
+        let heads = fields.items("heads", |node| node.integer(1..=LARGEST));
+        let causal = fields.items("causal", Node::boolean);
+        let sizes = read_sizes(fields, kernels);
+        let axes = Axes {
+            memory_formats: memory_formats?.unwrap_or_else(|| vec![MemoryFormat::Contiguous]),
+            heads: heads?.unwrap_or_else(|| vec![1]),
+            causal: causal?.unwrap_or_else(|| vec![false]),
+        };
+        axes.spread_all(fields, sizes?)
+    }
+
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<FusionVariant>>> {
+        entry::read_ways(entry, ("variants", "variant"), Self::variants)
+    }
+
+    fn takes(self, size: &FusionShape) -> bool {
+        self.takes(*size)
+    }
+
+    fn size_text(self, size: &FusionShape) -> String {
+        size.to_string()
+    }
+
+    fn ways(self, listed: Option<&[FusionVariant]>, device: Device) -> Vec<FusionVariant> {
+        let wanted = |it: &FusionVariant| match listed {
+            Some(listed) => listed.contains(it) || *it == FusionVariant::Unfused,
+            None => it.is_usual(device),
+        };
+        self.variants().iter().copied().filter(wanted).collect()
+    }
+
+    /// The other variants are a compiler's work done by hand: compiling one library call gives the same
+    /// call.
+    fn is_compiled(way: FusionVariant) -> bool {
+        way == FusionVariant::Unfused
+    }
+
+    fn work(
+        self,
+        size: &FusionShape,
+        variant: FusionVariant,
+        compile: Option<CompileMode>,
+        _device: Device,
+    ) -> Work {
+        Work::Fusion(FusionWork { pattern: self, variant, compile, size: *size })
     }
 }
 
@@ -183,7 +130,7 @@ impl Axes {
     /// All of `sizes`, with the names of their sets; `None` where they are too many.
     fn spread_all(
         &self,
-        node: &Node<'_>,
+        fields: &Fields<'_>,
         sizes: Vec<(String, FusionShape)>,
     ) -> Option<Vec<(String, FusionShape)>> {
         let count = |(_, size): &(String, FusionShape)| match size {
@@ -191,7 +138,7 @@ impl Axes {
             FusionShape::Conv { .. } => self.memory_formats.len(),
             FusionShape::Attention { .. } => self.heads.len().saturating_mul(self.causal.len()),
         };
-        if !node.has_room(sizes.iter().map(count).fold(0, usize::saturating_add)) {
+        if !fields.has_room(sizes.iter().map(count).fold(0, usize::saturating_add)) {
             return None;
         }
         let spread = |(name, size): (String, FusionShape)| {
@@ -224,12 +171,8 @@ fn read_sizes(
     fields: &Fields<'_>,
     patterns: Option<&[Pattern]>,
 ) -> Option<Vec<(String, FusionShape)>> {
-    let mut families: Vec<PatternFamily> = Vec::new();
-    for family in patterns.into_iter().flatten().map(|pattern| pattern.family()) {
-        if !families.contains(&family) {
-            families.push(family);
-        }
-    }
+    let families =
+        without_repetition(patterns.into_iter().flatten().map(|pattern| pattern.family()));
     let node = fields.get("sizes");
     let set = match &node {
         None => Some(SizeSet::Full),
@@ -264,7 +207,6 @@ fn read_sizes(
     Some(sizes)
 }
 
-/// The dimensions of a size.
 fn read_numbers(node: &Node<'_>) -> Option<Vec<u64>> {
     if !node.is_list() {
         let example = "each size in brackets, e.g. `[[64, 64, 64], [128, 128, 128]]`";
@@ -277,24 +219,8 @@ fn read_numbers(node: &Node<'_>) -> Option<Vec<u64>> {
 
 fn read_size(node: &Node<'_>, family: PatternFamily) -> Option<FusionShape> {
     let numbers = read_numbers(node)?;
-    let wrong = |names: &str| {
+    family.shape(&numbers).or_else(|| {
         let message = format!("{} numbers are no size of the family `{family}`", numbers.len());
-        node.error(message, format!("write {names}"))
-    };
-    match (family, numbers.as_slice()) {
-        (PatternFamily::Linear, &[m, k, n]) => Some(FusionShape::Linear { m, k, n }),
-        (PatternFamily::Linear, _) => wrong("`[m, k, n]`: rows, input and output features"),
-        (PatternFamily::Conv, &[b, i, o, s]) => {
-            Some(FusionShape::Conv { b, i, o, s, memory_format: MemoryFormat::Contiguous })
-        }
-        (PatternFamily::Conv, _) => {
-            wrong("`[b, i, o, s]`: images, input and output channels, height and width")
-        }
-        (PatternFamily::Attention, &[b, s, d]) => {
-            Some(FusionShape::Attention { b, s, d, heads: 1, causal: false })
-        }
-        (PatternFamily::Attention, _) => {
-            wrong("`[b, s, d]`: sequences, tokens, features of a head")
-        }
-    }
+        node.error(message, format!("write {}", family.numbers()))
+    })
 }

@@ -1,6 +1,5 @@
 //! `tolerances` of a `bench.yaml`: how far an output may be away from its reference.
 
-use super::bench_params::precision;
 use super::node::Node;
 use crate::kernel::{Kernel, KernelTolerances};
 use crate::words::Dtype;
@@ -13,7 +12,6 @@ pub(crate) struct Tolerances {
     max_error: Limit,
 }
 
-/// A largest distance.
 #[derive(Debug, Clone, PartialEq)]
 enum Limit {
     /// One of every precision.
@@ -29,7 +27,6 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// A number, or a mapping from precisions to numbers.
     fn read(node: &Node<'_>) -> Option<Self> {
         if !node.is_mapping() {
             return distance(node).map(Self::Every);
@@ -43,7 +40,7 @@ impl Limit {
         // All are read before any error ends this, so that each error is reported.
         let mut all_fit = true;
         for (word, value) in entries {
-            match (value.named(&word, precision), distance(&value)) {
+            match (value.named(&word, Dtype::precision_named), distance(&value)) {
                 (Some(dtype), Some(_)) if limits.iter().any(|(other, _)| *other == dtype) => {
                     let message = format!("`{}` is named twice", dtype.precision());
                     value.report(message, "delete one of the two: both words are this precision");
@@ -81,9 +78,8 @@ impl Tolerances {
             relative_error: limit("relative_error"),
             max_error: limit("max_error"),
         };
-        let is_judged = kernel.baseline().source.has_reference();
-        let unjudged =
-            kernel.files.iter().filter(|file| !is_judged && !file.source.has_reference());
+        let is_judged = kernel.baseline().form.has_reference();
+        let unjudged = kernel.files.iter().filter(|file| !is_judged && !file.form.has_reference());
         for file in unjudged {
             let message = format!("{} has no `reference`", file.file);
             node.report(message, "add one, or delete the key: nothing could be compared");
@@ -91,7 +87,6 @@ impl Tolerances {
         Some(tolerances)
     }
 
-    /// The tolerances of a case in this precision.
     pub(crate) fn of(&self, dtype: Dtype) -> KernelTolerances {
         KernelTolerances {
             rmse: self.rmse.of(dtype),

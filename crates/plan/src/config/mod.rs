@@ -7,6 +7,7 @@ mod bench_params;
 mod calibration_params;
 mod compile_key;
 mod document;
+mod entry;
 mod fusion_params;
 mod json;
 mod kernel_params;
@@ -26,15 +27,19 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
+pub(crate) use entry::{EntryOf, Listed};
 pub use fusion_params::FusionParams;
-pub use kernel_params::KernelSuite;
+pub use kernel_params::{KernelSuite, OVERRIDE_VARIABLE};
 pub use model_params::{ModelParams, ModelSuite};
 pub use operator_params::OperatorParams;
+pub(crate) use problem_size::ProblemSize;
 
+use crate::catalogue::fusion::Pattern;
+use crate::catalogue::operator::Operator;
+use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::words::Mode;
-use document::Document;
 use node::{Fields, Node};
 use own_keys::OWN_KEYS;
 
@@ -71,7 +76,6 @@ pub enum Suite {
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
-/// The current folder.
 const HERE: &str = ".";
 
 impl Config {
@@ -101,9 +105,27 @@ impl Config {
     }
 
     fn parse_in(file: &Path, text: &str, package: &Path) -> Result<Self, Diagnostics> {
+        let by_variable = std::env::var_os(OVERRIDE_VARIABLE).map(|it| it.display().to_string());
+        Self::parse_overridden(file, text, package, by_variable.as_deref())
+    }
+
+    /// `by_variable` holds in a config of kernels, and counts as a part of its text.
+    fn parse_overridden(
+        file: &Path,
+        text: &str,
+        package: &Path,
+        by_variable: Option<&str>,
+    ) -> Result<Self, Diagnostics> {
+        let by_variable = by_variable.filter(|json| !json.is_empty());
         let stem = stem(file)?;
         let hash = hash::hex(text);
-        Document::read(file, text, |node| read_top(node, file, package, stem, hash))
+        let mut config = Node::read_document(file, text, |node| {
+            read_top(node, file, package, by_variable, stem, hash)
+        })?;
+        if let (Suite::Kernels(_), Some(json)) = (&config.suite, by_variable) {
+            config.hash = hash::hex(format!("{text}{json}"));
+        }
+        Ok(config)
     }
 }
 
@@ -123,6 +145,7 @@ fn read_top(
     node: &Node<'_>,
     file: &Path,
     package: &Path,
+    by_variable: Option<&str>,
     stem: String,
     hash: String,
 ) -> Option<Config> {
@@ -133,27 +156,26 @@ fn read_top(
         mode @ (Mode::Inference | Mode::Training) => {
             model_params::read(node, mode, folder).map(Suite::Models)
         }
-        Mode::Fusion => fusion_params::read(node).map(Suite::Fusion),
-        Mode::Operators => operator_params::read(node).map(Suite::Operators),
-        Mode::Calibration => calibration_params::read(node).map(Suite::Calibration),
-        Mode::Kernels => kernel_params::read(node, file, package).map(Suite::Kernels),
+        Mode::Fusion => entry::read(node).map(Suite::Fusion),
+        Mode::Operators => entry::read(node).map(Suite::Operators),
+        Mode::Calibration => entry::read(node).map(Suite::Calibration),
+        Mode::Kernels => kernel_params::read(node, file, package, by_variable).map(Suite::Kernels),
     };
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }
 
+const ENTRIES: &[(&str, Mode)] = &[
+    (Pattern::KEY, Mode::Fusion),
+    (Operator::KEY, Mode::Operators),
+    (Probe::KEY, Mode::Calibration),
+    (kernel_params::KEY, Mode::Kernels),
+    (model_params::KEY, Mode::Inference),
+];
+
 /// The mode whose entries the document has.
 fn apparent_mode(node: &Node<'_>) -> Mode {
-    if node.get(fusion_params::KEY).is_some() {
-        Mode::Fusion
-    } else if node.get(operator_params::KEY).is_some() {
-        Mode::Operators
-    } else if node.get(calibration_params::KEY).is_some() {
-        Mode::Calibration
-    } else if node.get(kernel_params::KEY).is_some() {
-        Mode::Kernels
-    } else {
-        Mode::Inference
-    }
+    let found = ENTRIES.iter().find(|(key, _)| node.get(key).is_some());
+    found.map_or(Mode::Inference, |(_, mode)| *mode)
 }
 
 /// Keys that belong at the top and stand in an entry by mistake.
@@ -172,17 +194,10 @@ fn top<'d>(
 ) -> Option<Fields<'d>> {
     let keys = [COMMON_KEYS, OWN_KEYS, keys].concat();
     let in_entry = format!("it belongs into an entry of `{entries}`");
-    let modes: Vec<(&str, String)> = [
-        (model_params::KEY, "inference"),
-        (fusion_params::KEY, "fusion"),
-        (operator_params::KEY, "operators"),
-        (calibration_params::KEY, "calibration"),
-        (kernel_params::KEY, "kernels"),
-    ]
-    .map(|(key, mode)| {
-        (key, format!("write `benchmark_mode: {mode}`, or put it into another file"))
-    })
-    .to_vec();
-    let others = entry_keys.iter().map(|key| (*key, in_entry.clone())).chain(modes);
+    let of_mode = |(key, mode): &(&'static str, Mode)| {
+        (*key, format!("write `benchmark_mode: {mode}`, or put it into another file"))
+    };
+    let others =
+        entry_keys.iter().map(|key| (*key, in_entry.clone())).chain(ENTRIES.iter().map(of_mode));
     node.mapping_beside(&keys, &others.collect::<Vec<_>>())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::node::{Fields, Node, without_repetition};
-use super::own_keys::{self, MODEL_OWN_KEYS, OWN_KEYS, Own};
+use super::own_keys::{self, OWN_KEYS, Own};
 use super::training_keys::{self, TRAINING_KEYS};
 use super::{at_the_top, compile_key, shape_set, top};
 use crate::settings::{Profiling, Settings};
@@ -47,7 +47,6 @@ pub struct ModelParams {
     pub settings: Settings,
 }
 
-/// The key of the entries.
 pub(super) const KEY: &str = "model_params";
 
 const TOP_KEYS: &[&str] = &[
@@ -67,9 +66,28 @@ const MODEL_KEYS: &[&str] = &[
     "enable_memory_profiler",
 ];
 
-/// Reads the whole document.
+/// Our own keys that concern models alone.
+const SIBLING_KEYS: &[&str] = &["out", "packed"];
+
+/// What they say: which cases there are.
+#[derive(Clone, Copy)]
+struct Siblings {
+    out: bool,
+    packed: bool,
+}
+
+impl Siblings {
+    /// These, with what `fields` says on top.
+    fn with(self, fields: &Fields<'_>) -> Self {
+        Self {
+            out: fields.read("out", Node::boolean).unwrap_or(self.out),
+            packed: fields.read("packed", Node::boolean).unwrap_or(self.packed),
+        }
+    }
+}
+
 pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<ModelSuite> {
-    let keys = [TOP_KEYS, MODEL_OWN_KEYS, TRAINING_KEYS].concat();
+    let keys = [TOP_KEYS, SIBLING_KEYS, TRAINING_KEYS].concat();
     let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
     let mut own = Own::default();
     if let Some(output_dir) = fields.read("output_dir", Node::string) {
@@ -77,8 +95,9 @@ pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<ModelSu
     }
     own.settings.training = training_keys::read(&fields, mode);
     own_keys::apply(&fields, &mut own);
+    let siblings = Siblings { out: false, packed: true }.with(&fields);
     // A list in the tutorial, one mapping in the README.
-    let models = fields.entries(KEY, "model", |entry| read_model(entry, folder, &own));
+    let models = fields.entries(KEY, "model", |entry| read_model(entry, folder, &own, siblings));
     Some(ModelSuite {
         recipes: words(&fields, "quantization_config_recipe_names"),
         sparsities: words(&fields, "sparsity_config_recipe_names"),
@@ -97,12 +116,18 @@ where
     without_repetition(words)
 }
 
-fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams> {
-    let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, MODEL_OWN_KEYS].concat();
+fn read_model(
+    node: &Node<'_>,
+    folder: &Path,
+    outer: &Own,
+    siblings: Siblings,
+) -> Option<ModelParams> {
+    let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, SIBLING_KEYS].concat();
     let others = at_the_top(&[TOP_KEYS, TRAINING_KEYS].concat());
     let fields = node.mapping_beside(&keys, &others)?;
     let mut own = outer.clone();
     own_keys::apply(&fields, &mut own);
+    let Siblings { out, packed } = siblings.with(&fields);
     let shapes = read_shapes(&fields, folder);
     let compile = compile_key::read(&fields);
     Some(ModelParams {
@@ -114,8 +139,8 @@ fn read_model(node: &Node<'_>, folder: &Path, outer: &Own) -> Option<ModelParams
             profiler: fields.flag("enable_profiler"),
             memory: fields.flag("enable_memory_profiler"),
         },
-        out: own.out,
-        packed: own.packed,
+        out,
+        packed,
         settings: own.settings,
         shapes: shapes?,
         compile: compile?,

@@ -1,5 +1,6 @@
 //! A cursor over a parsed document that collects every error instead of stopping at the first.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use serde_yaml::{Number, Value};
@@ -7,20 +8,30 @@ use serde_yaml::{Number, Value};
 use super::document::Document;
 use super::positions::join;
 use super::yaml;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::words::{Dtype, UnknownWord, closest};
 
 /// A value of the document and the path that leads to it.
 #[derive(Clone)]
-pub(super) struct Node<'d> {
+pub(crate) struct Node<'d> {
     document: &'d Document,
     path: String,
     value: &'d Value,
 }
 
 impl<'d> Node<'d> {
-    pub(super) fn root(document: &'d Document, value: &'d Value) -> Self {
-        Self { document, path: String::new(), value }
+    /// What `read` makes of the document `text` of `file`.
+    ///
+    /// # Errors
+    /// Every error of the text, by its place, and of the files that it names.
+    pub(super) fn read_document<T>(
+        file: &Path,
+        text: &str,
+        read: impl FnOnce(&Node<'_>) -> Option<T>,
+    ) -> Result<T, Diagnostics> {
+        let (document, value) = Document::parse(file, text)?;
+        let read = read(&Node { document: &document, path: String::new(), value: &value });
+        document.finish(read)
     }
 
     pub(super) fn is_null(&self) -> bool {
@@ -208,7 +219,6 @@ impl<'d> Node<'d> {
         self.value.as_u64()
     }
 
-    /// A whole number in `range`.
     pub(super) fn integer(&self, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
         match self.as_integer() {
             Some(value) if range.contains(&value) => Some(value),
@@ -263,13 +273,11 @@ impl<'d> Node<'d> {
     }
 }
 
-/// The entries of a mapping.
-pub(super) struct Fields<'d> {
+pub(crate) struct Fields<'d> {
     node: Node<'d>,
 }
 
 impl<'d> Fields<'d> {
-    /// The value under `key`, if the key is there.
     pub(super) fn get(&self, key: &str) -> Option<Node<'d>> {
         self.node.get(key)
     }
@@ -351,6 +359,11 @@ impl<'d> Fields<'d> {
             return node.error(format!("no {what}"), remedy());
         }
         entries.into_iter().collect()
+    }
+
+    /// As [`Node::has_room`].
+    pub(super) fn has_room(&self, sizes: usize) -> bool {
+        self.node.has_room(sizes)
     }
 
     /// Reports an error about the mapping as a whole.

@@ -1,54 +1,14 @@
 //! Configs of `benchmark_mode: operators`: which operators, how large, and who computes them.
 
-use std::collections::HashSet;
+use super::entry::{self, Entry, Listed, Reading};
+use super::node::{Fields, without_repetition};
+use crate::catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork};
+use crate::words::{CompileMode, Device};
+use crate::work::Work;
 
-use super::node::{Fields, Node};
-use super::own_keys::{self, OWN_KEYS, Own};
-use super::{at_the_top, compile_key, top};
-use crate::operator::OperatorShape;
-use crate::settings::Settings;
-use crate::words::{CompileMode, Device, Dtype, Implementation, Operator, UnknownWord};
+/// One entry of `operator_params`. A size is that of x, with the most elements that x may have.
+pub type OperatorParams = Entry<Operator, (OperatorShape, u64), Implementation>;
 
-/// One entry of `operator_params`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OperatorParams {
-    /// `name`, if given.
-    pub name: Option<String>,
-    /// Operators, without repetition.
-    pub operators: Vec<Operator>,
-    /// Sizes: every batch size with every sequence length and every dimension.
-    pub sizes: Vec<OperatorShape>,
-    /// The implementations to measure; if absent, the ones made for the device.
-    pub implementations: Option<Vec<Implementation>>,
-    /// Modes of `torch.compile`: those that run ATen's operations eagerly get a sibling compiled in
-    /// each.
-    pub compile: Vec<CompileMode>,
-    /// Dtypes.
-    pub dtypes: Vec<Dtype>,
-    /// Devices.
-    pub devices: Vec<Device>,
-    /// The most elements that x may have.
-    pub max_elements: u64,
-    /// How each is measured.
-    pub settings: Settings,
-}
-
-/// The key of the entries.
-pub(super) const KEY: &str = "operator_params";
-
-const ENTRY_KEYS: &[&str] = &[
-    "name",
-    "operators",
-    "batch_sizes",
-    "sequence_lengths",
-    "tensor_dimensions",
-    "implementations",
-    "dtypes",
-    "devices",
-    "max_elements",
-];
-
-/// All operators.
 const ALL: &str = "all";
 
 /// Largest dimension, as of a model's shape.
@@ -60,144 +20,113 @@ const SEQUENCE_LENGTHS: &[u64] = &[256, 512, 1024, 2048];
 const TENSOR_DIMENSIONS: &[u64] = &[8, 16, 32, 64, 128, 256, 512];
 const MAX_ELEMENTS: u64 = 50_000_000;
 
-/// Reads the whole document.
-pub(super) fn read(node: &Node<'_>) -> Option<Vec<OperatorParams>> {
-    let fields = top(node, &[KEY], KEY, &[ENTRY_KEYS, compile_key::KEYS].concat())?;
-    let mut own = Own::default();
-    own_keys::apply(&fields, &mut own);
-    fields.entries(KEY, "operator", |entry| read_entry(entry, &own))
-}
+/// The name of sizes that a config gives by their dimensions.
+const SIZE_NAME: &str = "custom";
 
-fn read_entry(node: &Node<'_>, outer: &Own) -> Option<OperatorParams> {
-    let keys = [ENTRY_KEYS, compile_key::KEYS, OWN_KEYS].concat();
-    let fields = node.mapping_beside(&keys, &at_the_top(&[]))?;
-    let mut own = outer.clone();
-    own_keys::apply(&fields, &mut own);
-    // All are read before any error ends this, so that each error is reported.
-    let operators = read_operators(&fields);
-    let implementations = fields.words("implementations");
-    let compile = compile_key::read(&fields);
-    let dtypes = fields.dtypes("dtypes");
-    let devices = fields.words("devices");
-    let batch_sizes = read_dimensions(&fields, "batch_sizes", BATCH_SIZES);
-    let sequence_lengths = read_dimensions(&fields, "sequence_lengths", SEQUENCE_LENGTHS);
-    let dimensions = read_dimensions(&fields, "tensor_dimensions", TENSOR_DIMENSIONS);
-    let max_elements = match fields.get("max_elements") {
-        Some(node) => node.integer(1..=i64::MAX as u64),
-        None => Some(MAX_ELEMENTS),
-    };
-    let name = fields.read("name", Node::string);
-    if let Some(operators) = &operators {
-        existing(&fields, operators, implementations.as_ref().and_then(|it| it.as_deref()));
+impl Listed for Operator {
+    type Size = (OperatorShape, u64);
+    type Way = Implementation;
+
+    const KEY: &'static str = "operator_params";
+    const WORDS_KEY: &'static str = "operators";
+    const WHAT: &'static str = "operator";
+    const KEYS: &'static [&'static str] = &[
+        "name",
+        "operators",
+        "batch_sizes",
+        "sequence_lengths",
+        "tensor_dimensions",
+        "implementations",
+        "dtypes",
+        "devices",
+        "max_elements",
+    ];
+    const IS_COMPILED: bool = true;
+    const LISTS_THREADS: bool = false;
+
+    fn missing() -> String {
+        format!("list some, e.g. `[layer_norm, gelu]`, or write `[{ALL}]`")
     }
-    Some(OperatorParams {
-        name,
-        operators: operators?,
-        sizes: sizes(node, &batch_sizes?, &sequence_lengths?, &dimensions?)?,
-        implementations: implementations?,
-        compile: compile?,
-        dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
-        devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
-        max_elements: max_elements?,
-        settings: own.settings,
-    })
-}
 
-/// Names of operators, and `all`.
-fn read_operators(fields: &Fields<'_>) -> Option<Vec<Operator>> {
-    let Some(listed) = fields.items("operators", operator_or_all)? else {
-        return fields.error(
-            "no `operators`".to_owned(),
-            format!("list some, e.g. `[layer_norm, gelu]`, or write `[{ALL}]`"),
-        );
-    };
-    let mut operators = Vec::new();
-    for operator in listed.into_iter().flatten() {
-        if !operators.contains(&operator) {
-            operators.push(operator);
+    fn groups() -> Vec<(&'static str, Vec<Self>)> {
+        vec![(ALL, Self::ALL.to_vec())]
+    }
+
+    /// Our name for upstream's name of an operator. Its Loss is the squared error alone here; its
+    /// document has the cross entropy, too.
+    fn remedy(unknown: &str) -> Option<String> {
+        let text = unknown.to_lowercase();
+        if text == "loss" {
+            return Some(format!("write `{}`, `{}`", Self::MseLoss, Self::CrossEntropy));
         }
+        let named = Self::ALL.iter().find(|operator| operator.upstream().to_lowercase() == text);
+        named.map(|operator| format!("write `{operator}`"))
     }
-    Some(operators)
-}
 
-fn operator_or_all(node: &Node<'_>) -> Option<Vec<Operator>> {
-    let text = node.string()?;
-    if text == ALL {
-        return Some(Operator::ALL.to_vec());
-    }
-    match text.parse::<Operator>() {
-        Ok(operator) => Some(vec![operator]),
-        Err(_) => {
-            let words = Operator::ALL.iter().map(|operator| operator.as_str()).chain([ALL]);
-            let unknown = UnknownWord::new("operator", &text, words);
-            let remedy = match upstream_name(&text) {
-                Some(operators) => format!("write `{operators}`"),
-                None => unknown.remedy.clone(),
-            };
-            node.error(unknown.to_string(), remedy)
+    /// Every batch size with every sequence length and every dimension, which changes fastest.
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, Self::Size)>> {
+        let fields = entry.fields;
+        let batch_sizes = read_dimensions(fields, "batch_sizes", BATCH_SIZES);
+        let sequence_lengths = read_dimensions(fields, "sequence_lengths", SEQUENCE_LENGTHS);
+        let dimensions = read_dimensions(fields, "tensor_dimensions", TENSOR_DIMENSIONS);
+        let max_elements = match fields.get("max_elements") {
+            Some(node) => node.integer(1..=i64::MAX as u64),
+            None => Some(MAX_ELEMENTS),
+        };
+        let (batch_sizes, sequence_lengths) = (batch_sizes?, sequence_lengths?);
+        let (dimensions, max_elements) = (dimensions?, max_elements?);
+        let lengths = [batch_sizes.len(), sequence_lengths.len(), dimensions.len()];
+        if !fields.has_room(lengths.into_iter().fold(1, usize::saturating_mul)) {
+            return None;
         }
+        let mut sizes = Vec::new();
+        for &batch_size in &batch_sizes {
+            for &sequence_length in &sequence_lengths {
+                for &tensor_dimension in &dimensions {
+                    let size = OperatorShape { batch_size, sequence_length, tensor_dimension };
+                    sizes.push((SIZE_NAME.to_owned(), (size, max_elements)));
+                }
+            }
+        }
+        Some(sizes)
     }
-}
 
-/// Our name for upstream's name of an operator. Its Loss is the squared error alone here; its
-/// document has the cross entropy, too.
-fn upstream_name(text: &str) -> Option<String> {
-    let text = text.to_lowercase();
-    if text == "loss" {
-        return Some(
-            [Operator::MseLoss, Operator::CrossEntropy].map(Operator::as_str).join("`, `"),
-        );
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Implementation>>> {
+        entry::read_ways(entry, ("implementations", "implementation"), Self::implementations)
     }
-    let named = |operator: &&Operator| operator.upstream().to_lowercase() == text;
-    Operator::ALL.iter().find(named).map(|operator| operator.to_string())
+
+    fn size_text(self, (size, _): &Self::Size) -> String {
+        size.to_string()
+    }
+
+    /// An implementation that is listed and that the operator lacks is a case, too, to be refused by
+    /// name.
+    fn ways(self, listed: Option<&[Implementation]>, device: Device) -> Vec<Implementation> {
+        let wanted = |it: &Implementation| match listed {
+            Some(listed) => listed.contains(it) || *it == Implementation::Aten,
+            None => it.is_usual(device) && self.implementations().contains(it),
+        };
+        Implementation::ALL.iter().copied().filter(wanted).collect()
+    }
+
+    fn is_compiled(way: Implementation) -> bool {
+        way.is_compiled()
+    }
+
+    fn work(
+        self,
+        (size, max_elements): &Self::Size,
+        implementation: Implementation,
+        compile: Option<CompileMode>,
+        _device: Device,
+    ) -> Work {
+        let (size, max_elements) = (*size, *max_elements);
+        Work::Operator(OperatorWork { operator: self, implementation, compile, size, max_elements })
+    }
 }
 
 /// One of the three lists, without repetition.
 fn read_dimensions(fields: &Fields<'_>, key: &str, default: &[u64]) -> Option<Vec<u64>> {
     let read = fields.items(key, |node| node.integer(1..=LARGEST))?;
-    let mut dimensions = read.unwrap_or_else(|| default.to_vec());
-    let mut seen = HashSet::new();
-    dimensions.retain(|dimension| seen.insert(*dimension));
-    Some(dimensions)
-}
-
-/// Every combination, the last dimension changing fastest; `None` where they are too many.
-fn sizes(
-    node: &Node<'_>,
-    batches: &[u64],
-    lengths: &[u64],
-    dimensions: &[u64],
-) -> Option<Vec<OperatorShape>> {
-    let count = batches.len().saturating_mul(lengths.len()).saturating_mul(dimensions.len());
-    if !node.has_room(count) {
-        return None;
-    }
-    let mut sizes = Vec::with_capacity(count);
-    for &batch_size in batches {
-        for &sequence_length in lengths {
-            for &tensor_dimension in dimensions {
-                sizes.push(OperatorShape { batch_size, sequence_length, tensor_dimension });
-            }
-        }
-    }
-    Some(sizes)
-}
-
-/// An implementation that none of the operators has is a mistake.
-fn existing(fields: &Fields<'_>, operators: &[Operator], listed: Option<&[Implementation]>) {
-    for implementation in listed.into_iter().flatten() {
-        if operators.iter().any(|operator| operator.implementations().contains(implementation)) {
-            continue;
-        }
-        let has: Vec<&str> = Implementation::ALL
-            .iter()
-            .filter(|it| operators.iter().any(|operator| operator.implementations().contains(it)))
-            .map(|it| it.as_str())
-            .collect();
-        if let Some(node) = fields.get("implementations") {
-            let message =
-                format!("none of the entry's operators has the implementation `{implementation}`");
-            node.report(message, format!("they have: {}", has.join(", ")));
-        }
-    }
+    Some(read.map_or_else(|| default.to_vec(), without_repetition))
 }

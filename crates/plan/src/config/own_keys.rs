@@ -8,7 +8,6 @@ use crate::settings::{
     ALL_THREADS, EnergyPass, LatencyPass, Sampling, Settings, Threads, Tolerance,
 };
 
-/// Their names.
 pub(super) const OWN_KEYS: &[&str] = &[
     "sampling",
     "latency",
@@ -23,39 +22,34 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "analysis",
 ];
 
-/// Keys that concern models alone.
-pub(super) const MODEL_OWN_KEYS: &[&str] = &["out", "packed"];
-
-/// What they say.
-#[derive(Debug, Clone)]
-pub(super) struct Own {
-    /// How cases are measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Own {
     pub(super) settings: Settings,
-    /// `out`: which cases there are, and so no setting of any.
-    pub(super) out: bool,
-    /// `packed`, the same.
-    pub(super) packed: bool,
+    /// `threads` where it is a list: which cases there are, and so no setting of any.
+    pub(super) threads: Option<Vec<Threads>>,
 }
 
-impl Default for Own {
-    fn default() -> Self {
-        Self { settings: Settings::default(), out: false, packed: true }
+impl Own {
+    pub(super) fn new(lists_threads: bool) -> Self {
+        let settings = Settings::default();
+        Self { threads: lists_threads.then(|| vec![settings.threads]), settings }
     }
 }
 
 /// `own` with what `fields` says on top.
 pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
-    own.out = fields.read("out", Node::boolean).unwrap_or(own.out);
-    own.packed = fields.read("packed", Node::boolean).unwrap_or(own.packed);
-    if let Some(threads) = fields.read("threads", read_threads) {
-        own.settings.threads = threads;
-    }
-    apply_but_threads(fields, own);
-}
-
-/// [`apply`], where `threads` means something else.
-pub(super) fn apply_but_threads(fields: &Fields<'_>, own: &mut Own) {
     let settings = &mut own.settings;
+    match &mut own.threads {
+        None => settings.threads = fields.read("threads", read_threads).unwrap_or(settings.threads),
+        Some(several) => {
+            let listed = match fields.get("threads") {
+                Some(node) if node.is_list() => fields.items("threads", read_threads).flatten(),
+                Some(node) => read_threads(&node).map(|threads| vec![threads]),
+                None => None,
+            };
+            *several = listed.unwrap_or_else(|| several.clone());
+        }
+    }
     if let Some(sampling) = fields.read("sampling", |node| read_sampling(node, settings.sampling)) {
         settings.sampling = sampling;
     }
@@ -104,8 +98,7 @@ pub(super) fn read_seed(node: &Node<'_>) -> Option<i64> {
 /// More than any machine has.
 const MOST_THREADS: u64 = 4096;
 
-/// A number, or `all`.
-pub(super) fn read_threads(node: &Node<'_>) -> Option<Threads> {
+fn read_threads(node: &Node<'_>) -> Option<Threads> {
     if node.as_text() == Some(ALL_THREADS) {
         return Some(Threads::All);
     }

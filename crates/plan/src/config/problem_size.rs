@@ -10,7 +10,7 @@ use crate::kernel::field::{Field, FieldType, Scalar};
 use crate::kernel::size_text::size_text;
 
 /// The fields that are given, by name.
-pub(super) type ProblemSize = BTreeMap<String, Value>;
+pub(crate) type ProblemSize = BTreeMap<String, Value>;
 
 /// The problem sizes: one mapping or a list of them, in each of which a list is a sweep.
 pub(super) fn read(fields: &Fields<'_>, kernel: &Kernel) -> Option<Vec<ProblemSize>> {
@@ -75,7 +75,6 @@ fn refuse_clash(node: &Node<'_>, kernel: &Kernel, sizes: &[ProblemSize]) {
     }
 }
 
-/// The key.
 pub(super) const KEY: &str = "problem_size";
 
 /// A derived `Default` is all zeros, which measure nothing.
@@ -83,14 +82,13 @@ const REMEDY: &str = "implement `Default` with the size to measure, or give it i
 
 /// The fields that nothing gives a value.
 pub(super) fn missing<'k>(kernel: &'k Kernel, given: &ProblemSize) -> Vec<&'k str> {
-    if kernel.baseline().source.has_default {
+    if kernel.size.has_default {
         return Vec::new();
     }
     let names = kernel.fields().iter().map(|field| field.name.as_str());
     names.filter(|name| !given.contains_key(*name)).collect()
 }
 
-/// Says that these fields have no value.
 pub(super) fn no_value(kernel: &Kernel, missing: &[&str]) -> String {
     let (fields, file) = (missing.join("`, `"), &kernel.baseline().file);
     format!("no value for `{fields}` of `ProblemSize` in {file}, which has no `Default`")

@@ -3,7 +3,6 @@
 /// A list of a `bench.yaml`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selection<T> {
-    /// What is listed.
     pub(super) listed: Vec<T>,
     /// The listed values that are measured.
     pub(crate) left: Vec<T>,

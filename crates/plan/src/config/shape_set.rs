@@ -20,7 +20,6 @@ const LARGEST_POWER: u64 = 24;
 
 const GENERATED: &[&str] = &["custom", "pow2", "pow2_extended", "small_sweep", "sweep"];
 
-/// The lists that are compiled in.
 const LISTS: &[(&str, &str)] = &[
     ("llama", include_str!("../../../../configs/shapes/llama.yml")),
     ("llama4", include_str!("../../../../configs/shapes/llama4.yml")),
@@ -45,7 +44,6 @@ impl From<Vec<NamedShape>> for ShapeSet {
     }
 }
 
-/// One line of a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {

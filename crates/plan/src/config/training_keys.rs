@@ -4,7 +4,6 @@ use super::node::{Fields, Node};
 use crate::settings::TrainingSettings;
 use crate::words::Mode;
 
-/// Their names.
 pub(super) const TRAINING_KEYS: &[&str] = &[
     "scaling_type_input",
     "scaling_type_weight",

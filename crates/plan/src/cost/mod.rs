@@ -1,17 +1,16 @@
 //! The cost of a case, by formula. Each formula has its one home here or beside the noun it is about,
 //! and a worked example beside it or in `tests/costs.rs`.
 
-mod fusion;
 mod model;
-mod operator;
-mod probe;
 
 use crate::case::{Case, Role};
+pub use crate::catalogue::fusion::Operation;
+use crate::catalogue::product;
+pub use crate::catalogue::{REFERENCE_ELEMENTS, REFERENCE_ROWS, reduction};
 use crate::linears::output_size;
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device};
 use crate::work::Work;
-pub use fusion::Operation;
 
 /// Fewest samples of a case: criterion takes no fewer.
 pub const MIN_SAMPLES: u64 = 10;
@@ -26,31 +25,6 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 /// reaches. The largest L3 of a server processor is 504 MB (Intel Xeon 6980P; on AMD's, one core
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 pub const FLUSH_BYTES: u64 = 512 << 20;
-
-/// Elements of a float64 reference's largest activation, unless [`REFERENCE_ROWS`] have more.
-pub const REFERENCE_ELEMENTS: u64 = 1 << 24;
-
-/// Rows, or examples, that a float64 reference has however much they cost.
-pub const REFERENCE_ROWS: u64 = 4;
-
-/// Bytes of an element while it is compared: as it was computed, in float32 at most; and in float64
-/// as it should be, the difference, and that without its sign.
-pub(crate) const COMPARED_BYTES: u64 = 4 + 3 * 8;
-
-/// Bytes that a float64 reference takes at most: it converts bounded blocks, and its activations
-/// are bounded.
-pub(crate) const REFERENCE_BYTES: u64 = COMPARED_BYTES * REFERENCE_ELEMENTS;
-
-/// The product of all factors, or `u64::MAX` beyond it.
-pub(crate) fn product(factors: &[u64]) -> u64 {
-    factors.iter().fold(1, |product, factor| product.saturating_mul(*factor))
-}
-
-/// The part of `baseline` bytes that `candidate` does without: 0.25 where it takes three quarters of
-/// them, negative where it takes more. `None` of a baseline without bytes.
-pub fn reduction(baseline: u64, candidate: u64) -> Option<f64> {
-    (baseline > 0).then(|| 1.0 - candidate as f64 / baseline as f64)
-}
 
 /// Floating-point operations of one step, a multiply and an add counted as two. Of a model, matrix
 /// products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention
@@ -117,7 +91,7 @@ pub fn host_bytes(case: &Case) -> u64 {
         Work::Model(work) => model::drawing_bytes(work, case.dtype),
         Work::Fusion(work) => work.host_bytes(case.dtype),
         Work::Operator(work) => work.host_bytes(case.dtype),
-        Work::Probe(work) => probe::host_bytes(work, case.dtype),
+        Work::Probe(work) => work.host_bytes(case.dtype),
         Work::Kernel(_) => 0,
     }
 }

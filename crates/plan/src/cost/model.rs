@@ -1,6 +1,6 @@
 //! What a model costs, by formula.
 
-use super::{REFERENCE_BYTES, product};
+use crate::catalogue::{REFERENCE_BYTES, product};
 use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
 use crate::words::{Device, Dtype, ModelKind, Recipe};
 use crate::work::ModelWork;

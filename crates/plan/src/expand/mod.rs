@@ -1,10 +1,8 @@
 //! From configs to a plan, the siblings of a group together.
 
-mod calibration;
-mod fusion;
 mod kernels;
+mod listing;
 mod models;
-mod operators;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +11,8 @@ use crate::case::{Case, Group, MOST_CASES, Plan, Role};
 use crate::config::{Config, Suite};
 use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 use crate::id;
-use crate::settings::{Profiling, Settings};
-use crate::words::{CompileMode, Device, Dtype};
-use crate::work::Work;
+use listing::Expand;
+use models::Models;
 
 /// Reads and expands `files`; those that lie in no package are of the current folder.
 ///
@@ -50,26 +47,7 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
     refuse_too_many(configs)?;
     let mut expansion = Expansion::default();
     for config in configs {
-        match &config.suite {
-            Suite::Models(suite) => {
-                suite
-                    .models
-                    .iter()
-                    .for_each(|model| models::expand(&mut expansion, config, suite, model));
-            }
-            Suite::Fusion(entries) => {
-                entries.iter().for_each(|entry| fusion::expand(&mut expansion, config, entry));
-            }
-            Suite::Operators(entries) => {
-                entries.iter().for_each(|entry| operators::expand(&mut expansion, config, entry));
-            }
-            Suite::Calibration(entries) => {
-                entries.iter().for_each(|entry| calibration::expand(&mut expansion, config, entry));
-            }
-            Suite::Kernels(suite) => {
-                suite.kernels.iter().for_each(|it| kernels::expand(&mut expansion, config, it));
-            }
-        }
+        each_entry(config, |entry| entry.expand(&mut expansion, config));
     }
     expansion.refuse_long_ids();
     let plan = Plan { groups: std::mem::take(&mut expansion.groups) };
@@ -89,7 +67,9 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
 fn refuse_too_many(configs: &[Config]) -> Result<(), Diagnostics> {
     let mut all = 0_usize;
     for config in configs {
-        let (before, count) = (all, count(config));
+        let mut count = 0_usize;
+        each_entry(config, |entry| count = count.saturating_add(entry.count()));
+        let before = all;
         all = all.saturating_add(count);
         if all > MOST_CASES {
             let beside = match before {
@@ -104,23 +84,17 @@ fn refuse_too_many(configs: &[Config]) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// The cases that a config stands for, equal ones included.
-fn count(config: &Config) -> usize {
-    let counts: Vec<usize> = match &config.suite {
+/// Has `visit` see each entry of a config.
+fn each_entry(config: &Config, mut visit: impl FnMut(&dyn Expand)) {
+    match &config.suite {
         Suite::Models(suite) => {
-            suite.models.iter().map(|model| models::count(config, suite, model)).collect()
+            suite.models.iter().for_each(|it| visit(&Models::new(config.mode, suite, it)));
         }
-        Suite::Fusion(entries) => entries.iter().map(fusion::count).collect(),
-        Suite::Operators(entries) => entries.iter().map(operators::count).collect(),
-        Suite::Calibration(entries) => entries.iter().map(calibration::count).collect(),
-        Suite::Kernels(suite) => suite.kernels.iter().map(kernels::count).collect(),
-    };
-    counts.into_iter().fold(0, usize::saturating_add)
-}
-
-/// The product of lists that multiply.
-fn product(lengths: &[usize]) -> usize {
-    lengths.iter().copied().fold(1, usize::saturating_mul)
+        Suite::Fusion(entries) => entries.iter().for_each(|entry| visit(entry)),
+        Suite::Operators(entries) => entries.iter().for_each(|entry| visit(entry)),
+        Suite::Calibration(entries) => entries.iter().for_each(|entry| visit(entry)),
+        Suite::Kernels(suite) => suite.kernels.iter().for_each(|entry| visit(entry)),
+    }
 }
 
 #[derive(Default)]
@@ -216,54 +190,10 @@ impl Expansion {
     }
 }
 
-/// Adds what is not there yet.
 fn append(names: &mut Vec<String>, more: Vec<String>) {
     for name in more {
         if !names.contains(&name) {
             names.push(name);
-        }
-    }
-}
-
-/// What runs eagerly, and behind it the same compiled in each mode.
-fn with_compiled<T: Copy>(
-    eager: T,
-    modes: &[CompileMode],
-) -> impl Iterator<Item = (T, Option<CompileMode>)> {
-    std::iter::once(None).chain(modes.iter().copied().map(Some)).map(move |mode| (eager, mode))
-}
-
-/// What the cases of an entry at one size have in common.
-struct Common<'a> {
-    config: &'a Config,
-    name: Option<&'a str>,
-    workload: String,
-    size_name: &'a str,
-    dtype: Dtype,
-    device: Device,
-    profiling: Profiling,
-    settings: &'a Settings,
-}
-
-impl Common<'_> {
-    /// The case that runs `work`; `size` is what its id says of it.
-    fn case(&self, work: Work, size: &str, role: Role) -> Case {
-        let mode = self.config.mode;
-        let group = id::group(mode, &self.config.stem, &self.workload, self.device);
-        let parameter = id::parameter(self.dtype, size);
-        Case {
-            id: id::case_id(&group, &work.variant(), &parameter),
-            config: self.config.stem.clone(),
-            config_hash: self.config.hash.clone(),
-            names: self.name.map(str::to_owned).into_iter().collect(),
-            role,
-            mode,
-            work,
-            dtype: self.dtype,
-            device: self.device,
-            shape_names: vec![self.size_name.to_owned()],
-            profiling: self.profiling,
-            settings: self.settings.clone(),
         }
     }
 }

@@ -1,44 +1,59 @@
 //! Inference and training: model × shape × (recipe × sparsity × output × compilation), in upstream's
 //! order of shapes.
 
-use super::{Common, Expansion, product};
-use crate::case::Role;
-use crate::config::{Config, ModelParams, ModelSuite};
+use std::slice::from_ref;
+
+use super::listing::{Draft, Listing, Place};
+use crate::config::{ModelParams, ModelSuite};
+use crate::diagnostic::Diagnostic;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{Mode, ModelKind, Recipe, Sparsity};
+use crate::words::{Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
 use crate::work::{ModelWork, Work};
 
-pub(super) fn expand(
-    expansion: &mut Expansion,
-    config: &Config,
-    suite: &ModelSuite,
-    params: &ModelParams,
-) {
-    let variants = variants(config.mode, suite, params);
-    for (size_name, shape) in &params.shapes {
-        let shape = canonical(params.model, *shape);
-        let common = Common {
-            config,
-            name: params.name.as_deref(),
-            workload: params.model.to_string(),
-            size_name,
-            dtype: params.dtype,
-            device: params.device,
-            profiling: params.profiling,
-            settings: &params.settings,
-        };
-        for &variant in &variants {
-            let role = if variant == Variant::BASELINE { Role::Baseline } else { Role::Candidate };
-            let work = Work::Model(ModelWork { model: params.model, variant, shape });
-            expansion.add(config, common.case(work, &shape.to_string(), role));
-        }
+pub(super) struct Models<'a> {
+    params: &'a ModelParams,
+    variants: Vec<Variant>,
+}
+
+impl<'a> Models<'a> {
+    pub(super) fn new(mode: Mode, suite: &ModelSuite, params: &'a ModelParams) -> Self {
+        Self { params, variants: variants(mode, suite, params) }
     }
 }
 
-/// The cases of an entry, equal ones included.
-pub(super) fn count(config: &Config, suite: &ModelSuite, params: &ModelParams) -> usize {
-    product(&[params.shapes.len(), variants(config.mode, suite, params).len()])
+impl Listing for Models<'_> {
+    type Kernel = ModelKind;
+    type Size = (String, Shape);
+    type Way = Variant;
+
+    fn axes(&self) -> (&[ModelKind], &[Device], &[Dtype]) {
+        let ModelParams { model, device, dtype, .. } = self.params;
+        (from_ref(model), from_ref(device), from_ref(dtype))
+    }
+
+    fn sizes(&self, _model: ModelKind) -> impl Iterator<Item = &(String, Shape)> {
+        self.params.shapes.iter()
+    }
+
+    fn ways(&self, _model: ModelKind, _device: Device) -> Vec<Variant> {
+        self.variants.clone()
+    }
+
+    fn draft(&self, place: &Place<'_, Self>, variant: &Variant) -> Result<Draft, Diagnostic> {
+        let (model, (size_name, shape)) = (place.kernel, place.size);
+        let shape = canonical(model, *shape);
+        Ok(Draft {
+            name: self.params.name.clone(),
+            workload: model.to_string(),
+            size_name: size_name.clone(),
+            size: shape.to_string(),
+            work: Work::Model(ModelWork { model, variant: *variant, shape }),
+            profiling: self.params.profiling,
+            settings: self.params.settings.clone(),
+            config_hash: place.config.hash.clone(),
+        })
+    }
 }
 
 /// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes

@@ -1,27 +1,27 @@
 //! Rust source that turns the kernels' files into modules and builds what they measure.
 //!
 //! It names everything by `generated::…`, the library's part of it, which the bench target imports.
+//! The files of a kernel are modules of one module, where they find the baseline as `super::kernel`.
 
 use std::fmt::Write as _;
 
 use super::Kernel;
-use super::source::{Arguments, Form, Function, Source};
+use super::files::KernelFile;
+use super::source::Form;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Files of one folder share their helpers, each as a module of its own.
 const SHARED: &str =
     "#[allow(clippy::duplicate_mod, reason = \"files of one folder share their helpers\")]";
 
-/// What is generated of a file.
-struct File<'k> {
-    index: usize,
-    source: &'k Source,
-    /// Its name, as in `KernelWork.file`.
-    name: &'k str,
-    /// The file whose problem and reference are those of this one, too; itself, of a baseline.
-    baseline: usize,
-    baseline_name: &'k str,
-}
+/// The functions of a file without a type, with their signatures. rustc shows the line that one does
+/// not fit into, up to 140 characters of it, and so the signature.
+const FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("run", "run_benchmark", "fn(&ProblemSize, &Site) -> Result<impl IntoTensor, Refusal>"),
+    ("reference", "reference", "fn(&ProblemSize, &Site) -> Result<Tensor, Refusal>"),
+    ("flops", "flops", "fn(&ProblemSize) -> u64"),
+    ("bytes", "bytes", "fn(&ProblemSize, Dtype) -> u64"),
+];
 
 /// The modules, and the function that prepares a case of any.
 ///
@@ -30,160 +30,141 @@ struct File<'k> {
 pub(crate) fn source<'k>(
     kernels: impl IntoIterator<Item = &'k Kernel>,
 ) -> Result<String, Diagnostics> {
-    let files = files(kernels)?;
-    let mut text = files.iter().map(module).collect::<String>();
-    text += "\nconst KERNELS: &[generated::Entry] = &[\n";
-    for File { index, name, baseline_name, .. } in &files {
-        add(
-            &mut text,
-            format_args!(
-                "    generated::Entry {{ file: {name:?}, baseline: {baseline_name:?}, \
-                 build: build_{index} }},\n"
-            ),
-        );
+    let kernels = distinct(kernels)?;
+    let (mut text, mut entries) = ("\n".to_owned(), String::new());
+    for (index, kernel) in kernels.iter().enumerate() {
+        text += &module(index, kernel);
+        text += &size(index, kernel);
+        for (place, file) in kernel.files.iter().enumerate() {
+            text += &build(index, place, file);
+            let (name, baseline) = (&file.file, &kernel.baseline().file);
+            let build = format!("build_{index}_{place}");
+            let entry = format_args!(
+                "    generated::Entry {{ file: {name:?}, baseline: {baseline:?}, build: {build} }},\n"
+            );
+            add(&mut entries, entry);
+        }
     }
+    add(&mut text, format_args!("const KERNELS: &[generated::Entry] = &[\n{entries}];\n\n"));
     Ok(text
-        + "];\n\n\
-        fn prepare(\n    case: &generated::Case,\n\
+        + "fn prepare(\n    case: &generated::Case,\n\
         ) -> Result<Box<dyn generated::Workload>, generated::Refusal> {\n    \
         generated::prepare(KERNELS, case)\n}\n")
 }
 
-/// Each file once, also where several configs find it.
-fn files<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> Result<Vec<File<'k>>, Diagnostics> {
-    let mut files: Vec<File<'k>> = Vec::new();
+/// Each kernel once, also where several configs find it.
+fn distinct<'k>(
+    kernels: impl IntoIterator<Item = &'k Kernel>,
+) -> Result<Vec<&'k Kernel>, Diagnostics> {
+    let mut kept: Vec<&'k Kernel> = Vec::new();
     for kernel in kernels {
         let first = kernel.baseline();
-        if let Some(other) = files.iter().find(|file| file.name == first.file) {
-            let (path, other) = (&first.source.path, &other.source.path);
-            if path != other {
-                let message = format!("{} is called the same inside its package", other.display());
-                let remedy = "measure the two packages one after the other";
-                return Err(Diagnostic::whole_file(path, message, remedy).into());
-            }
+        let Some(other) = kept.iter().find(|it| it.baseline().file == first.file) else {
+            kept.push(kernel);
             continue;
-        }
-        let (baseline, baseline_name) = (files.len(), first.file.as_str());
-        for file in &kernel.files {
-            let (source, name) = (&file.source, file.file.as_str());
-            files.push(File { index: files.len(), source, name, baseline, baseline_name });
+        };
+        let other = &other.baseline().path;
+        if first.path != *other {
+            let message = format!("{} is called the same inside its package", other.display());
+            let remedy = "measure the two packages one after the other";
+            return Err(Diagnostic::whole_file(&first.path, message, remedy).into());
         }
     }
-    Ok(files)
+    Ok(kept)
 }
 
-/// The module of a file and the functions that go with it.
-fn module(file: &File<'_>) -> String {
-    let index = file.index;
-    let path = file.source.path.to_str().expect("the search refuses other paths");
-    let mut text = format!("\n{SHARED}\n#[path = {path:?}]\nmod kernel_{index};\n\n");
-    let given = if file.source.fields.is_empty() { "_given" } else { "given" };
-    add(
-        &mut text,
-        format_args!(
-            "fn size_{index}(\n    {given}: &generated::Fields,\n\
-             ) -> Result<kernel_{index}::ProblemSize, generated::Refusal> {{\n{}}}\n\n",
-            size(file)
-        ),
+/// The module of a kernel's file.
+fn name(place: usize) -> String {
+    if place == 0 { "kernel".to_owned() } else { format!("file_{place}") }
+}
+
+fn module(index: usize, kernel: &Kernel) -> String {
+    let mut text = format!("{SHARED}\nmod kernel_{index} {{\n");
+    for (place, file) in kernel.files.iter().enumerate() {
+        let path = file.path.to_str().expect("the search refuses other paths");
+        let module = name(place);
+        add(&mut text, format_args!("    #[path = {path:?}]\n    pub mod {module};\n"));
+    }
+    text + "}\n\n"
+}
+
+/// The function that makes a problem size of what is given, and shows it whole.
+fn size(index: usize, kernel: &Kernel) -> String {
+    let struct_name = format!("kernel_{index}::kernel::ProblemSize");
+    let fields = kernel.fields();
+    let given = if fields.is_empty() { "_given" } else { "given" };
+    let mut text = format!(
+        "fn size_{index}(\n    {given}: &generated::Fields,\n\
+         ) -> Result<({struct_name}, generated::Fields), generated::Refusal> {{\n"
     );
-    text + &shown(file) + &build(file)
-}
-
-/// The body that makes a problem size of what is given. A candidate's is given whole.
-fn size(file: &File<'_>) -> String {
-    let Source { fields, has_default, .. } = file.source;
-    let of = format!("kernel_{}::ProblemSize", file.index);
-    if *has_default && file.baseline == file.index && !fields.is_empty() {
-        let mut text = format!("    let mut size = <{of} as Default>::default();\n");
+    if kernel.size.has_default && !fields.is_empty() {
+        add(&mut text, format_args!("    let mut size = <{struct_name} as Default>::default();\n"));
         for field in fields {
             let (ident, name) = (&field.ident, &field.name);
-            add(
-                &mut text,
-                format_args!(
-                    "    if let Some(value) = generated::read(given, {name:?})? {{\n        \
-                     size.{ident} = value;\n    }}\n"
-                ),
+            let read = format_args!(
+                "    if let Some(value) = generated::read(given, {name:?})? {{\n        \
+                 size.{ident} = value;\n    }}\n"
             );
+            add(&mut text, read);
         }
-        return text + "    Ok(size)\n";
-    }
-    let mut text = format!("    Ok({of} {{\n");
-    for field in fields {
-        let (ident, name) = (&field.ident, &field.name);
-        let line = format_args!("        {ident}: generated::required(given, {name:?})?,\n");
-        add(&mut text, line);
-    }
-    text + "    })\n"
-}
-
-/// The function that shows a problem size.
-fn shown(file: &File<'_>) -> String {
-    let index = file.index;
-    let fields = &file.source.fields;
-    let size = if fields.is_empty() { "_size" } else { "size" };
-    let mut text = format!(
-        "fn shown_{index}({size}: &kernel_{index}::ProblemSize) -> generated::Fields {{\n    \
-         generated::Fields::from([\n"
-    );
-    for field in fields {
-        let (ident, name) = (&field.ident, &field.name);
-        let line = format_args!("        ({name:?}.to_owned(), generated::show(&size.{ident})),\n");
-        add(&mut text, line);
-    }
-    text + "    ])\n}\n\n"
-}
-
-/// The function that builds the kernel. A candidate solves the baseline's problem, with its defaults.
-fn build(file: &File<'_>) -> String {
-    let (index, baseline) = (file.index, file.baseline);
-    let size = if index == baseline {
-        format!("size_{index}(given)?")
     } else {
-        format!("size_{index}(&shown_{baseline}(&size_{baseline}(given)?))?")
-    };
-    let sizes = format!("    let size = {size};\n    let shown = shown_{index}(&size);\n");
-    let body = match &file.source.form {
-        Form::Implementation(form) if form.is_generic => in_precision(&format!(
-            "        generated::built::<kernel_{index}::{}<T>>(size, shown, site)\n",
-            form.ident
-        )),
-        Form::Implementation(form) => {
-            format!("    generated::built::<kernel_{index}::{}>(size, shown, site)\n", form.ident)
+        add(&mut text, format_args!("    let size = {struct_name} {{\n"));
+        for field in fields {
+            let (ident, name) = (&field.ident, &field.name);
+            let read = format_args!("        {ident}: generated::required(given, {name:?})?,\n");
+            add(&mut text, read);
         }
-        Form::Function(form) if form.is_generic => in_precision(&function(index, form, "::<T>")),
-        Form::Function(form) => function(index, form, ""),
+        text += "    };\n";
+    }
+    text += "    let shown = generated::Fields::from([\n";
+    for field in fields {
+        let (ident, name) = (&field.ident, &field.name);
+        let shown =
+            format_args!("        ({name:?}.to_owned(), generated::show(&size.{ident})),\n");
+        add(&mut text, shown);
+    }
+    text + "    ]);\n    Ok((size, shown))\n}\n\n"
+}
+
+fn build(index: usize, place: usize, file: &KernelFile) -> String {
+    let module = format!("kernel_{index}::{}", name(place));
+    let (mut body, is_generic) = match &file.form {
+        Form::Implementation { ident, is_generic, .. } => {
+            let generics = if *is_generic { "<T>" } else { "" };
+            let built = format!("generated::built::<{module}::{ident}{generics}>");
+            (format!("    {built}(size, shown, site)\n"), *is_generic)
+        }
+        Form::Function { is_generic, .. } => {
+            (function(&module, &file.form, *is_generic), *is_generic)
+        }
     };
+    if is_generic {
+        body = format!("    generated::in_precision!(site, T => {{\n{body}    }})\n");
+    }
     format!(
-        "fn build_{index}(\n    given: &generated::Fields,\n    site: &generated::Site,\n\
-         ) -> Result<Box<dyn generated::Built>, generated::Refusal> {{\n{sizes}{body}}}\n"
+        "fn build_{index}_{place}(\n    given: &generated::Fields,\n    site: &generated::Site,\n\
+         ) -> Result<generated::Built, generated::Refusal> {{\n    \
+         let (size, shown) = size_{index}(given)?;\n{body}}}\n\n"
     )
 }
 
-/// `body`, in which `T` is the type of the case's precision.
-fn in_precision(body: &str) -> String {
-    format!("    generated::in_precision!(site, T => {{\n{body}    }})\n")
-}
-
-/// The call that takes a file's functions; `of` is what `run_benchmark` is generic over.
-fn function(index: usize, form: &Function, of: &str) -> String {
-    let named = |name: &str, arguments: Arguments, of: &str| match arguments {
-        Arguments::SizeAnd => format!("kernel_{index}::{name}{of}"),
-        Arguments::Size => format!("|size, _| kernel_{index}::{name}{of}(size)"),
-    };
-    let optional = |name: &str, arguments: Option<Arguments>| match arguments {
-        Some(arguments) => format!("Some({})", named(name, arguments, "")),
-        None => "None".to_owned(),
-    };
-    let flops =
-        if form.has_flops { format!("Some(kernel_{index}::flops)") } else { "None".to_owned() };
-    format!(
-        "    let parts = generated::Function {{\n        run: {},\n        reference: {},\n        \
-         flops: {flops},\n        bytes: {},\n    }};\n    \
-         generated::function(size, shown, site, parts)\n",
-        named("run_benchmark", form.run, of),
-        optional("reference", form.reference),
-        optional("bytes", form.bytes),
-    )
+/// The call that takes a file's functions.
+fn function(module: &str, form: &Form, is_generic: bool) -> String {
+    let mut text = "    let parts = generated::Function {\n".to_owned();
+    for (part, name, signature) in FUNCTIONS {
+        let generics = if *part == "run" && is_generic { "::<T>" } else { "" };
+        let path = format!("{module}::{name}{generics}");
+        // All but `flops` may do without their second argument.
+        let value = match form.arguments(name) {
+            Some(1) if *part != "flops" => format!("|size, _| {path}(size)"),
+            Some(_) => path,
+            None => "None".to_owned(),
+        };
+        let value =
+            if *part == "run" || value == "None" { value } else { format!("Some({value})") };
+        add(&mut text, format_args!("        {part}: {value}, // {signature}\n"));
+    }
+    text + "    };\n    generated::function(size, shown, site, parts)\n"
 }
 
 fn add(text: &mut String, line: std::fmt::Arguments<'_>) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::condition::Kind;
+use crate::expression::Kind;
 
 /// A field of `ProblemSize`.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,25 +11,17 @@ pub(crate) struct Field {
     pub(crate) ident: String,
     /// Its name in a `bench.yaml`.
     pub(crate) name: String,
-    /// Its type.
     pub(crate) kind: FieldType,
 }
 
-/// A type that a field can have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum FieldType {
     /// One value.
     Scalar(Scalar),
     /// `[T; N]` or, without a length, `Vec<T>`.
-    List {
-        /// T
-        of: Scalar,
-        /// N
-        length: Option<usize>,
-    },
+    List { of: Scalar, length: Option<usize> },
 }
 
-/// A type of one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Scalar {
     /// A whole number: its type's name, the smallest and the largest.
@@ -61,7 +53,6 @@ impl Scalar {
         Self::Text,
     ];
 
-    /// Its name in Rust.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Integer(name, ..) | Self::Float(name, _) => name,
@@ -70,7 +61,6 @@ impl Scalar {
         }
     }
 
-    /// What it is in a condition.
     pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::Integer(..) | Self::Float(..) => Kind::Number,

@@ -1,21 +1,21 @@
 //! The files of a kernel: a baseline and others that compute the same.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::digest;
 use super::discovery::Found;
 use super::field::Field;
-use super::source::Source;
+use super::source::{Form, ProblemSize, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// A kernel whose files fit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Kernel {
-    /// Its name.
     pub(crate) name: String,
     /// Its files, the baseline first.
     pub(crate) files: Vec<KernelFile>,
-    /// Hash of everything that it is made of.
+    /// What the baseline declares, and all files solve.
+    pub(crate) size: ProblemSize,
     pub(crate) hash: String,
 }
 
@@ -24,10 +24,10 @@ pub(crate) struct Kernel {
 pub(crate) struct KernelFile {
     /// Its name, as in `KernelWork.implementation`.
     pub(crate) implementation: String,
-    /// Its path, as in `KernelWork.file`.
+    /// Its path inside its package, as in `KernelWork.file`.
     pub(crate) file: String,
-    /// What it offers.
-    pub(crate) source: Source,
+    pub(crate) path: PathBuf,
+    pub(crate) form: Form,
 }
 
 impl Kernel {
@@ -36,23 +36,38 @@ impl Kernel {
     /// # Errors
     /// Every reason why one does not fit.
     pub(crate) fn read(found: &Found, package: &Path) -> Result<Self, Diagnostics> {
-        let mut files = Vec::new();
-        let mut errors = Vec::new();
-        for (implementation, path) in &found.files {
-            match Source::read(path) {
-                Ok(source) => {
-                    let (implementation, file) = (implementation.clone(), shown(path, package));
-                    files.push(KernelFile { implementation, file, source });
+        let (mut files, mut size, mut errors) = (Vec::new(), None, Vec::new());
+        for (index, (implementation, path)) in found.files.iter().enumerate() {
+            let source = match Source::read(path) {
+                Ok(source) => source,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
                 }
-                Err(found) => errors.extend(found.0),
+            };
+            if index > 0 {
+                errors.extend(source.second_size());
+            } else {
+                match source.problem_size() {
+                    Ok(declared) => size = Some(declared),
+                    Err(found) => errors.extend(found.0),
+                }
+            }
+            match source.form() {
+                Ok(form) => files.push(KernelFile {
+                    implementation: implementation.clone(),
+                    file: shown(path, package),
+                    path: path.clone(),
+                    form,
+                }),
+                Err(error) => errors.push(error),
             }
         }
-        if errors.is_empty() {
-            errors.extend(files.iter().filter_map(|file| other_fields(&files[0], file)));
-        }
-        match errors.is_empty() {
-            true => Ok(Self { name: found.name.clone(), files, hash: digest::of_files(found)? }),
-            false => Err(Diagnostics(errors)),
+        match size {
+            Some(size) if errors.is_empty() => {
+                Ok(Self { name: found.name.clone(), files, size, hash: digest::of_files(found)? })
+            }
+            _ => Err(Diagnostics(errors)),
         }
     }
 
@@ -61,42 +76,31 @@ impl Kernel {
         &self.files[0]
     }
 
-    /// Whether its problem size is that of `other`.
+    /// Whether its problem size has the fields of `other`'s, in whatever order.
     pub(crate) fn has_fields_of(&self, other: &Self) -> bool {
-        sorted(self.fields()) == sorted(other.fields())
+        let sorted = |kernel: &Self| {
+            let text = |field: &Field| format!("{}: {}", field.name, field.kind);
+            let mut fields: Vec<String> = kernel.fields().iter().map(text).collect();
+            fields.sort();
+            fields
+        };
+        sorted(self) == sorted(other)
     }
 
-    /// The fields of the problem size.
     pub(crate) fn fields(&self) -> &[Field] {
-        &self.baseline().source.fields
+        &self.size.fields
+    }
+
+    pub(crate) fn size_error(&self, message: String, remedy: &str) -> Diagnostic {
+        let (line, column) = self.size.at;
+        let error = Diagnostic::whole_file(&self.baseline().path, message, remedy);
+        Diagnostic { line, column, ..error }
     }
 }
 
-/// The fields, whatever their order.
-fn sorted(fields: &[Field]) -> Vec<String> {
-    let mut fields: Vec<String> =
-        fields.iter().map(|field| format!("{}: {}", field.name, field.kind)).collect();
-    fields.sort();
-    fields
-}
-
-/// The path inside the package, with `/`; of a file outside of it, the whole path.
+/// The path inside the package, with `/`; the whole path of a file outside of it.
 fn shown(path: &Path, package: &Path) -> String {
     let Ok(inside) = path.strip_prefix(package) else { return path.display().to_string() };
     let parts: Vec<_> = inside.components().map(|it| it.as_os_str().to_string_lossy()).collect();
     parts.join("/")
-}
-
-/// What keeps `file` from solving the problem of `baseline`.
-fn other_fields(baseline: &KernelFile, file: &KernelFile) -> Option<Diagnostic> {
-    let list = |fields: &[Field]| {
-        let fields = sorted(fields);
-        if fields.is_empty() { "empty".to_owned() } else { format!("`{}`", fields.join(", ")) }
-    };
-    let (own, wanted) = (list(&file.source.fields), list(&baseline.source.fields));
-    let (line, column) = file.source.problem_size_at;
-    let message = format!("`ProblemSize` is {own}, that of {} {wanted}", baseline.file);
-    let remedy = "the files of one folder solve one problem: give them the same fields";
-    let error = Diagnostic::whole_file(&file.source.path, message, remedy);
-    (own != wanted).then_some(Diagnostic { line, column, ..error })
 }

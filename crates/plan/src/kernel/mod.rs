@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use files::Kernel;
+pub(crate) use files::{Kernel, KernelFile};
 
 /// What a kernel case runs: one file of Rust, at one problem size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,8 @@
 //! The machinery of a closed set of words.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use thiserror::Error;
 
 /// A word that is not in its set.
@@ -64,8 +67,32 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word.
+/// A word of any closed set.
+pub(crate) trait Word:
+    Copy + PartialEq + Display + FromStr<Err = UnknownWord> + 'static
+{
+    const EVERY: &'static [Self];
+
+    fn text(self) -> &'static str;
+}
+
+/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word. With the
+/// name of a type behind the set's, each word stands before its facts, a constant of that type, which
+/// `facts` gives.
 macro_rules! closed_set {
+    ($(#[$meta:meta])* $name:ident, $what:literal, $facts:ty {
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal => $fact:expr),+ $(,)?
+    }) => {
+        $crate::words::closed::closed_set! {
+            $(#[$meta])* $name, $what { $($(#[$variant_meta])* $variant = $text),+ }
+        }
+
+        impl $name {
+            const fn facts(self) -> &'static $facts {
+                match self { $(Self::$variant => &const { $fact }),+ }
+            }
+        }
+    };
     ($(#[$meta:meta])* $name:ident, $what:literal {
         $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)?
     }) => {
@@ -80,6 +107,14 @@ macro_rules! closed_set {
             /// The word as a config spells it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl $crate::words::closed::Word for $name {
+            const EVERY: &'static [Self] = Self::ALL;
+
+            fn text(self) -> &'static str {
+                self.as_str()
             }
         }
 

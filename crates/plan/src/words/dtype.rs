@@ -80,6 +80,13 @@ impl Dtype {
         })
     }
 
+    /// The precision that a `bench.yaml` names.
+    pub(crate) fn precision_named(text: &str) -> Result<Self, UnknownWord> {
+        text.parse().map_err(|_: UnknownWord| {
+            UnknownWord::new("precision", text, Self::PRECISIONS.iter().map(|it| it.precision()))
+        })
+    }
+
     /// Bits of one element.
     pub const fn bits(self) -> u64 {
         match self {

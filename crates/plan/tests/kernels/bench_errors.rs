@@ -1,7 +1,7 @@
 //! What an author reads whose bench.yaml or config does not fit.
 
 use crate::errors::{listed, of_bench};
-use crate::package::{KERNEL, Package, with_fields};
+use crate::package::{KERNEL, Package, sibling, with_fields};
 
 #[test]
 fn values_are_checked_against_the_types_of_their_fields() {
@@ -141,12 +141,15 @@ fn problem_sizes_beyond_counting() {
 fn tolerances_need_a_reference() {
     let (with, without) = (with_fields("").replace("{  }", ";"), KERNEL);
     let bench = "tolerances: { rmse: 1e-3 }";
-    let judged =
-        Package::new(&[("a/kernel.rs", &with), ("a/other.rs", without), ("a/bench.yaml", bench)]);
+    let judged = Package::new(&[
+        ("a/kernel.rs", &with),
+        ("a/other.rs", &sibling(without)),
+        ("a/bench.yaml", bench),
+    ]);
     assert_eq!(judged.plan().cases().count(), 2, "the others are judged by the baseline's");
     let unjudged = Package::new(&[
         ("a/kernel.rs", without),
-        ("a/other.rs", &with),
+        ("a/other.rs", &sibling(&with)),
         ("a/bench.yaml", bench),
         ("b/one.rs", without),
         ("b/two.rs", &with),

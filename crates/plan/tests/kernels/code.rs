@@ -35,16 +35,10 @@ impl<T: Element> Kernel for Jacobi<T> {
 }
 "#;
 
-/// The same by another way, not generic, without a default, its fields in another order.
+/// The same by another way, not generic.
 const SOR: &str = r#"
+use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
-
-pub struct ProblemSize {
-    pub r#type: String,
-    pub weights: Vec<f32>,
-    pub grid: [usize; 3],
-    pub steps: u32,
-}
 
 pub struct Sor;
 
@@ -154,7 +148,8 @@ fn several_configs_share_a_files_module_and_other_targets_know_none() {
     let generate = |configs| package.generate(&targets, Some(configs));
     generate("configs/a.yml:configs/b.yml:configs/c.yml").unwrap_or_else(|it| panic!("{it}"));
     let kernels = package.read("out/kernels.rs");
-    assert_eq!(kernels.matches("\nmod kernel_").count(), 4);
+    assert_eq!(kernels.matches("\nmod kernel_").count(), 3);
+    assert_eq!(kernels.matches("\n    pub mod ").count(), 4);
     assert_eq!(kernels.matches("\nfn group_").count(), 6);
     assert!(!package.read("out/calibration.rs").contains("kernel"));
     generate("configs/c.yml").unwrap_or_else(|it| panic!("{it}"));
@@ -179,22 +174,60 @@ const LIBRARY: &str = include_str!("library.rs");
 
 #[test]
 fn rustc_takes_it_without_a_warning() {
-    let package = package();
+    let errors = compiled(&package());
+    assert!(errors.is_empty(), "{errors}");
+}
+
+/// Functions that cannot be called as the generated source calls them, and the signature that rustc's
+/// error shows.
+#[test]
+fn a_function_of_another_signature_is_shown_the_right_one() {
+    let run = "pub fn run_benchmark(_: &ProblemSize) -> Result<Tensor, Refusal> { Ok(Tensor) }\n";
+    let wanted = "fn(&ProblemSize, &Site) -> Result<impl IntoTensor, Refusal>";
+    let cases = [
+        ("pub fn run_benchmark(_: ProblemSize) -> Result<Tensor, Refusal> { Ok(Tensor) }", wanted),
+        ("pub fn run_benchmark(_: &ProblemSize) -> Vec<f32> { Vec::new() }", wanted),
+        ("fn run_benchmark(_: &ProblemSize) -> Result<Tensor, Refusal> { Ok(Tensor) }", wanted),
+        (
+            &format!(
+                "{run}fn reference(_: &ProblemSize) -> Result<Vec<f64>, Refusal> {{ todo!() }}"
+            ),
+            "fn(&ProblemSize, &Site) -> Result<Tensor, Refusal>",
+        ),
+        (&format!("{run}pub fn flops() -> u64 {{ 0 }}"), "fn(&ProblemSize) -> u64"),
+        (
+            &format!("{run}pub fn bytes(_: &ProblemSize, _: u64) -> u64 {{ 0 }}"),
+            "fn(&ProblemSize, Dtype) -> u64",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let size = "use criterion_torch::kernel::prelude::*;\npub struct ProblemSize;";
+        let errors = compiled(&Package::new(&[("mine.rs", &format!("{size}\n{text}\n"))]));
+        assert!(errors.contains(&format!("// {wanted}\n")), "{text}: {errors}");
+    }
+}
+
+/// What rustc says of the generated source.
+fn compiled(package: &Package) -> String {
     package.generated().unwrap_or_else(|errors| panic!("{errors}"));
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
                 include!(\"out/kernels.rs\");\n\
                 fn main() {\n    criterion_torch::main(GROUPS, prepare);\n}\n";
     package.write("main.rs", main);
-    rustc(&package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);
+    let errors =
+        rustc(package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);
+    assert!(errors.is_empty(), "{errors}");
     let library = format!("criterion_torch={}", package.path("libcriterion_torch.rlib").display());
-    rustc(&package, &["--deny=warnings", "--extern", &library, "main.rs"]);
+    rustc(package, &["--deny=warnings", "--emit=metadata", "--extern", &library, "main.rs"])
 }
 
-fn rustc(package: &Package, arguments: &[&str]) {
+fn rustc(package: &Package, arguments: &[&str]) -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = std::process::Command::new(rustc);
     let command = command.current_dir(package.path("")).arg("--edition=2024").args(arguments);
     let output = command.output().expect("rustc runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.success(), errors.is_empty(), "{errors}");
+    errors
 }

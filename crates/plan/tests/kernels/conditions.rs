@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Condition, Fact, FactValue, Kind};
+use plan::{Expression, Fact, FactValue, Kind};
 use proptest::prelude::*;
 
 fn fields() -> Vec<(String, Kind)> {
@@ -36,7 +36,7 @@ fn machine() -> BTreeMap<String, FactValue> {
 
 fn holds(text: &str) -> Result<bool, String> {
     let facts = machine();
-    let condition = Condition::parse(text, &fields()).map_err(|error| error.to_string())?;
+    let condition = Expression::parse(text, &fields()).map_err(|error| error.to_string())?;
     condition.holds(&|name| facts.get(name).cloned())
 }
 
@@ -81,12 +81,12 @@ fn conditions_mean_what_they_say() {
 fn the_words_of_this_machine_are_known() {
     let text =
         format!("os == '{}' and cpu.arch == '{}'", std::env::consts::OS, std::env::consts::ARCH);
-    assert!(Condition::parse(&text, &[]).is_ok(), "{text}");
+    assert!(Expression::parse(&text, &[]).is_ok(), "{text}");
 }
 
 #[test]
 fn what_decides_first_is_all_that_is_asked() {
-    let condition = |text: &str| Condition::parse(text, &fields()).expect("a condition");
+    let condition = |text: &str| Expression::parse(text, &fields()).expect("a condition");
     let guarded = condition("cuda.available and device.compute_capability < 8.0");
     let asked = |name: &str| match name {
         "cuda.available" => Some(FactValue::Flag(false)),
@@ -99,7 +99,7 @@ fn what_decides_first_is_all_that_is_asked() {
 
 #[test]
 fn a_fact_without_a_value_is_an_error_that_names_it() {
-    let condition = Condition::parse("device.compute_capability < 8", &[]).expect("a condition");
+    let condition = Expression::parse("device.compute_capability < 8", &[]).expect("a condition");
     insta::assert_snapshot!(condition.holds(&|_| None).unwrap_err());
     let text = |_: &str| Some(FactValue::Text("9.0".to_owned()));
     insta::assert_snapshot!("of_another_kind", condition.holds(&text).unwrap_err());
@@ -163,7 +163,7 @@ fn mistakes_have_their_column_and_a_remedy() {
         &negated,
     ];
     let line = |text: &&str| {
-        let error = Condition::parse(text, &fields()).unwrap_err();
+        let error = Expression::parse(text, &fields()).unwrap_err();
         format!("{text}\n=> {error}; {}\n", error.remedy)
     };
     insta::assert_snapshot!(texts.iter().map(line).collect::<String>());
@@ -179,7 +179,7 @@ fn every_fact_can_be_asked_for_and_is_documented() {
             Kind::Number => format!("{fact} > 1"),
             Kind::Text => format!("{fact} != {fact}"),
         };
-        assert!(Condition::parse(&text, &[]).is_ok(), "{text}");
+        assert!(Expression::parse(&text, &[]).is_ok(), "{text}");
     }
 }
 
@@ -218,7 +218,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC*") {
         // Whether it is one does not matter.
-        drop(Condition::parse(&text, &fields()));
+        drop(Expression::parse(&text, &fields()));
     }
 
     #[test]
@@ -230,7 +230,7 @@ proptest! {
         ]), 0..24),
         glue in prop::sample::select(vec!["", " ", "\t"]),
     ) {
-        if let Ok(condition) = Condition::parse(&words.join(glue), &fields()) {
+        if let Ok(condition) = Expression::parse(&words.join(glue), &fields()) {
             let facts = machine();
             prop_assert!(condition.holds(&|name| facts.get(name).cloned()).is_ok());
         }

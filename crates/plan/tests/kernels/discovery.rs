@@ -2,7 +2,7 @@
 
 use plan::Work;
 
-use crate::package::{KERNEL, Package};
+use crate::package::{KERNEL, Package, sibling};
 
 /// Name, implementation and file of each case.
 fn found(package: &Package, rest: &str) -> Vec<String> {
@@ -16,11 +16,12 @@ fn found(package: &Package, rest: &str) -> Vec<String> {
 
 #[test]
 fn a_kernel_has_its_folders_or_its_files_name() {
+    let other = sibling(KERNEL);
     let package = Package::new(&[
         ("zeta.rs", KERNEL),
         ("solver/kernel.rs", KERNEL),
-        ("solver/sor.rs", KERNEL),
-        ("solver/fast.rs", KERNEL),
+        ("solver/sor.rs", &other),
+        ("solver/fast.rs", &other),
         ("deep/er/two.rs", KERNEL),
         ("deep/er/one.rs", KERNEL),
         ("deep/er/notes.txt", "no kernel"),

@@ -3,7 +3,7 @@
 use plan::{Case, Device, Dtype, KernelTolerances, KernelWork, LatencyPass, Plan, Role, Threads};
 use serde_json::json;
 
-use crate::package::{KERNEL, Package, with_fields};
+use crate::package::{KERNEL, Package, sibling, with_fields};
 
 pub const FIELDS: &str = "pub grid_size: [usize; 3], pub max_iterations: u32, pub tolerance: f64";
 
@@ -103,8 +103,8 @@ fn files_of_one_folder_are_one_group_and_other_files_their_own() {
     let text = with_fields("pub n: usize");
     let package = Package::new(&[
         ("solver/kernel.rs", &text),
-        ("solver/sor.rs", &text),
-        ("solver/cg.rs", &text),
+        ("solver/sor.rs", &sibling(&text)),
+        ("solver/cg.rs", &sibling(&text)),
         ("solver/bench.yaml", "problem_size: { n: [8, 16] }\nprecisions: [fp64, bf16]"),
         ("one.rs", KERNEL),
         ("two.rs", KERNEL),

@@ -3,7 +3,7 @@
 use plan::{MAX_ID, MAX_PART};
 
 use crate::expansion::{FIELDS, ids, package, parameters, work};
-use crate::package::{KERNEL, Package, with_fields};
+use crate::package::{KERNEL, Package, sibling, with_fields};
 
 #[test]
 fn ids_hold_the_values_that_are_given() {
@@ -60,7 +60,7 @@ fn ids_stay_inside_criterions_limits() {
     let bench = format!("problem_size: {{ {} }}", numbers.join(", "));
     let package = Package::new(&[
         ("pressure_poisson/kernel.rs", &text),
-        ("pressure_poisson/a_rather_long_name_of_an_implementation.rs", &text),
+        ("pressure_poisson/a_rather_long_name_of_an_implementation.rs", &sibling(&text)),
         ("pressure_poisson/bench.yaml", &bench),
     ]);
     let plan = package.plan();
@@ -78,9 +78,10 @@ fn ids_stay_inside_criterions_limits() {
 #[test]
 fn the_hash_changes_with_everything_that_a_kernel_is_made_of() {
     let text = with_fields("pub n: usize");
+    let other = sibling(&text);
     let files = [
         ("a/kernel.rs", text.as_str()),
-        ("a/other.rs", text.as_str()),
+        ("a/other.rs", other.as_str()),
         ("a/_helper.rs", "fn help() {}"),
         ("a/step.cu", "__global__ void step() {}"),
         ("a/bench.yaml", "seed: 1"),

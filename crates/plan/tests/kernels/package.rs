@@ -114,3 +114,11 @@ pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> {{
 "
     )
 }
+
+/// The same text as another file of its folder has it, which imports the problem size.
+pub fn sibling(text: &str) -> String {
+    let is_kept =
+        |line: &&str| !line.contains("struct ProblemSize") && !line.starts_with("#[derive");
+    let kept: Vec<&str> = text.lines().filter(is_kept).collect();
+    format!("use super::kernel::ProblemSize;\n{}\n", kept.join("\n"))
+}

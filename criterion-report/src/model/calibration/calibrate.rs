@@ -19,7 +19,9 @@ use super::schema::{
 };
 use super::select::{device, latest, newest, one_machine, unmeasured};
 use super::spread::Spread;
-use crate::model::{Circumstances, FusionResult, Interval, Report, Row, sdpa_dispatch};
+use crate::model::{
+    Circumstances, FusionResult, Interval, PatternAdvice, Report, Row, sdpa_dispatch,
+};
 use crate::units;
 
 /// Makes a profile of a report's rows.
@@ -84,7 +86,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, Cali
         rooflines: roofs.all,
         launch_latencies: operations.iter().filter_map(launch).collect(),
         call_overheads: operations.iter().filter_map(call).collect(),
-        fusion_strategy: fusion::strategy(&results),
+        fusion_strategy: PatternAdvice::all(&results),
         environment: newest(&operations).map(|it| it.row.record.environment.clone()),
         preflight_checks: findings(report, &run_ids),
         run_ids: run_ids.into_iter().collect(),

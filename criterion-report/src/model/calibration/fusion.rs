@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Allocator, CacheMode, Device, FusionVariant, FusionWork, PatternFamily};
+use plan::{Allocator, CacheMode, Device, PatternFamily};
 use serde_json::{Map, Value, json};
-use statistics::Band;
 
 use super::headroom;
 use super::operation::dtype_name;
 use super::roofs::Roofs;
 use super::schema::{FusionCalibration, params};
 use super::select::twice;
-use super::strategy::FusionAdvice;
-use crate::model::{FusionResult, PatternAdvice, Report, Row, Side, Speedup};
+use crate::model::fusion::{Bytes, Compared};
+use crate::model::{FusionResult, Report, Row, Side, Speedup};
 
 /// The results of these families on the device, in the report's order. Of several with one key,
 /// which are of several configs, the latest with a speed-up is kept, or else the latest.
@@ -24,7 +23,7 @@ pub fn results<'a>(
 ) -> Vec<FusionResult<'a>> {
     let mut results = FusionResult::all(report);
     results.retain(|result| {
-        result.key.place.device == device && families.contains(&result.key.pattern.family())
+        result.key.place.device == device && families.contains(&result.key.work.pattern.family())
     });
     let rank = |result: &FusionResult<'_>| (result.speedup.is_ok(), result.row.recency());
     let mut kept: Vec<FusionResult<'_>> = Vec::new();
@@ -53,16 +52,11 @@ pub fn profiles(
     results.iter().filter_map(profile).collect()
 }
 
-/// Whether to fuse, pattern by pattern.
-pub fn strategy(results: &[FusionResult<'_>]) -> Vec<FusionAdvice> {
-    PatternAdvice::all(results).into_iter().map(FusionAdvice).collect()
-}
-
 /// Pattern, variant, and all else that tells two results apart:
 /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`.
 fn key(result: &FusionResult<'_>) -> String {
     let key = &result.key;
-    let mut text = key.pattern.upstream().to_owned();
+    let mut text = key.work.pattern.upstream().to_owned();
     let place = &key.place;
     if place.allocator != Allocator::Retained {
         text.push_str(&format!("_allocator={}", place.allocator));
@@ -71,7 +65,7 @@ fn key(result: &FusionResult<'_>) -> String {
         text.push_str(&format!("_cache={}", place.cache));
     }
     let threads = result.row.record.environment.torch.threads;
-    let (device, dtype, size) = (place.device, dtype_name(key.dtype), key.size);
+    let (device, dtype, size) = (place.device, dtype_name(key.dtype), key.work.size);
     let variant = result.variant();
     format!("{text}_device={device}_dtype={dtype}_shape={size}_threads={threads}_variant={variant}")
 }
@@ -81,7 +75,7 @@ fn calibration(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> F
     let operators = operators(result);
     let unfused_bytes = result.unfused.upstream_bytes;
     FusionCalibration {
-        fusion_pattern: result.key.pattern.upstream().to_owned(),
+        fusion_pattern: result.key.work.pattern.upstream().to_owned(),
         num_operators: operators.len() as u64,
         operators,
         unfused_latency_ms: latency_ms(&result.unfused),
@@ -93,60 +87,39 @@ fn calibration(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> F
         speedup_factor: speedup.ratio,
         memory_reduction: result.memory_reduction(),
         gflops_improvement: speedup.gflops_improvement(),
-        input_shape: result.work().input_shape(),
-        extra_params: extra(result, speedup, roofs),
+        input_shape: result.key.work.input_shape(),
+        extra_params: extra(result, roofs),
         num_trials: speedup.blocks as u64,
     }
 }
 
 /// The operations of the unfused form, without their namespace.
 fn operators(result: &FusionResult<'_>) -> Vec<String> {
-    let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..result.work() };
+    let unfused = result.key.work.unfused();
     let operations = unfused.operations(result.key.dtype, result.key.place.device);
     let name = |name: &str| name.trim_start_matches("aten::").to_owned();
     operations.unwrap_or_default().iter().map(|operation| name(operation.name)).collect()
 }
 
 /// What upstream has no field for, under the names of `fusion`'s document.
-fn extra(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> Map<String, Value> {
+fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
     let record = &result.row.record;
-    let benefit = speedup.benefit();
-    let place = &result.key.place;
     let efficiency = |side: &Side<'_>| json!(headroom::efficiency(roofs, result, side));
     let samples = |side: &Side<'_>| json!(side.time().map(|time| time.samples));
-    let mut extra = params([
-        ("full_id", json!(record.full_id)),
-        ("config", json!(record.case.config)),
-        ("pattern", json!(result.key.pattern)),
-        ("variant", json!(result.key.variant)),
-        ("compile", json!(result.key.compile)),
-        ("fuses", json!(result.fuses())),
-        ("same_product", json!(result.same_product())),
-        ("size", json!(result.key.size.to_string())),
-        ("dtype", json!(result.key.dtype)),
-        ("device", json!(place.device)),
+    let mut extra = Map::new();
+    for part in [json!(Compared(result)), json!(Bytes(result))] {
+        extra.extend(part.as_object().cloned().unwrap_or_default());
+    }
+    // It is the machine's, and the threads are those in force.
+    extra.remove("processor");
+    extra.extend(params([
         ("threads", json!(record.environment.torch.threads)),
-        ("allocator", json!(place.allocator)),
-        ("cache", json!(place.cache)),
-        ("speedup_low", json!(speedup.interval.low)),
-        ("speedup_high", json!(speedup.interval.high)),
-        ("confidence_level", json!(speedup.confidence_level)),
-        ("blocks", json!(speedup.blocks)),
-        ("pair_builds", json!(speedup.levels.builds)),
-        ("pair_within", json!(speedup.levels.within)),
-        ("pair_between", json!(speedup.levels.between)),
-        ("benefit", json!(benefit.to_string())),
-        ("lowest_band", json!(Band::word(benefit.lowest()))),
-        ("highest_band", json!(Band::word(benefit.highest()))),
         ("unfused_samples", samples(&result.unfused)),
         ("fused_samples", samples(&result.fused)),
         ("unfused_efficiency", efficiency(&result.unfused)),
         ("fused_efficiency", efficiency(&result.fused)),
         ("flops", json!(result.flops)),
-        ("output_shape", json!(result.work().output_shape())),
-    ]);
-    extra.extend(memory(result));
-    extra.extend(params([
+        ("output_shape", json!(result.key.work.output_shape())),
         ("unfused_kernels", json!(result.unfused.row.map(|row| &row.record.kernels))),
         ("fused_kernels", json!(record.kernels)),
         ("unfused_cautions", json!(cautions(result.unfused.row))),
@@ -154,22 +127,6 @@ fn extra(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> Map<Str
         ("run_id", json!(record.run_id)),
     ]));
     extra
-}
-
-/// Bytes in the consistent accounting, by formula; what was allocated, measured.
-fn memory(result: &FusionResult<'_>) -> Map<String, Value> {
-    let (unfused, fused) = (result.unfused.allocated(), result.fused.allocated());
-    params([
-        ("unfused_consistent_bytes", json!(result.unfused.consistent_bytes)),
-        ("fused_consistent_bytes", json!(result.fused.consistent_bytes)),
-        ("consistent_reduction", json!(result.consistent_reduction())),
-        ("unfused_peak_allocation_bytes", json!(unfused.map(|it| it.peak_bytes))),
-        ("fused_peak_allocation_bytes", json!(fused.map(|it| it.peak_bytes))),
-        ("peak_allocation_reduction", json!(result.peak_allocation_reduction())),
-        ("unfused_total_allocation_bytes", json!(unfused.map(|it| it.total_bytes))),
-        ("fused_total_allocation_bytes", json!(fused.map(|it| it.total_bytes))),
-        ("total_allocation_reduction", json!(result.total_allocation_reduction())),
-    ])
 }
 
 /// What qualifies a row's own numbers, in words.

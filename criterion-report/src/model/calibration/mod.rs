@@ -16,15 +16,14 @@ mod roofs;
 mod schema;
 mod select;
 mod spread;
-mod strategy;
 
 pub use calibrate::calibrate;
 pub use level::{BEYOND_LAST, Caches, Level};
 pub(super) use memory::{Memory, name as level_name};
-pub use operation::{Operation, OperationKey, Rate};
+pub use operation::{Operation, OperationKey};
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
-pub use profile::{Products, ProfileError};
+pub use profile::Products;
 pub use request::{CalibrationError, OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
@@ -32,4 +31,3 @@ pub use schema::{
     OperationCalibration, PeakSources, Profile,
 };
 pub use spread::Spread;
-pub use strategy::FusionAdvice;

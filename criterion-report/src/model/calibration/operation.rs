@@ -1,10 +1,11 @@
 //! One measured operation of a machine, and its rates.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::{Device, Dtype, Probe};
 
-use crate::model::{Interval, Row, Time};
+use crate::model::{Figure, Interval, Row, Time};
 
 /// What was measured. Two measurements with the same key are of the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,23 +50,11 @@ pub fn dtype_name(dtype: Dtype) -> &'static str {
     name.strip_prefix("torch.").unwrap_or(name)
 }
 
-/// Something per second, at the median time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rate {
-    /// 10⁹ per second.
-    pub value: f64,
-    /// At the bounds of the median's interval; absent in quick mode.
-    pub interval: Option<Interval>,
-}
-
-impl Rate {
-    /// So many, done in that time.
-    fn of(count: u64, time: &Time) -> Self {
-        let count = count as f64;
-        let interval =
-            time.interval.map(|it| Interval { low: count / it.high, high: count / it.low });
-        Self { value: count / time.median_ns, interval }
-    }
+/// So many per time, 10⁹ per second at the median; the interval is at the bounds of the median's.
+fn rate(count: u64, time: &Time) -> Figure {
+    let count = count as f64;
+    let interval = time.interval.map(|it| Interval { low: count / it.high, high: count / it.low });
+    Figure { value: count / time.median_ns, interval }
 }
 
 /// A measurement of an operation.
@@ -104,14 +93,30 @@ impl<'a> Operation<'a> {
         })
     }
 
+    /// The operations among rows by machine; of several measurements of the same thing the latest
+    /// counts.
+    pub fn by_machine<M: Ord>(
+        rows: &'a [Row],
+        machine: impl Fn(&Row) -> M,
+    ) -> impl Iterator<Item = (M, Vec<Self>)> {
+        let mut operations: Vec<Self> = rows.iter().filter_map(Self::of).collect();
+        operations.sort_by_key(|operation| operation.row.recency());
+        let mut machines: BTreeMap<M, BTreeMap<OperationKey, Self>> = BTreeMap::new();
+        for operation in operations {
+            let machine = machines.entry(machine(operation.row)).or_default();
+            machine.insert(operation.key, operation);
+        }
+        machines.into_iter().map(|(machine, latest)| (machine, latest.into_values().collect()))
+    }
+
     /// 10⁹ floating-point operations per second.
-    pub fn gflops(&self) -> Rate {
-        Rate::of(self.flops, &self.time)
+    pub fn gflops(&self) -> Figure {
+        rate(self.flops, &self.time)
     }
 
     /// 10⁹ bytes per second.
-    pub fn gbps(&self) -> Rate {
-        Rate::of(self.bytes, &self.time)
+    pub fn gbps(&self) -> Figure {
+        rate(self.bytes, &self.time)
     }
 
     /// Floating-point operations per byte.

@@ -1,11 +1,10 @@
 //! The place of a case under the measured roofs of its machine.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::{Device, Mode, Work, output_size};
 
-use super::operation::{Operation, OperationKey};
+use super::operation::Operation;
 use super::request::{OperationKind, Request};
 use super::roofline::Roofline;
 use super::roofs::Roofs;
@@ -117,16 +116,8 @@ impl Skyline {
     /// The skylines of every machine and device that the rows have calibrations of. Of several
     /// measurements of one thing the latest counts.
     pub fn all(rows: &[Row]) -> Vec<Self> {
-        let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
-        operations.sort_by_key(|operation| operation.row.recency());
-        let mut machines: BTreeMap<(String, &str), BTreeMap<OperationKey, Operation<'_>>> =
-            BTreeMap::new();
-        for operation in operations {
-            let name = (fingerprint(&operation.row.record), operation.key.device.as_str());
-            machines.entry(name).or_default().insert(operation.key, operation);
-        }
-        let skyline = |((machine, _), latest): ((String, &str), BTreeMap<_, Operation<'_>>)| {
-            let operations: Vec<Operation<'_>> = latest.into_values().collect();
+        let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
+        let skyline = |((machine, _), operations): ((String, &str), Vec<Operation<'_>>)| {
             let device = operations.first()?.key.device;
             let request = Request {
                 hardware: &machine,
@@ -141,7 +132,7 @@ impl Skyline {
             let roofs = Roofs::of(&operations, device, &request, &mut notes).all;
             Some(Self { machine, device, roofs, notes }).filter(|it| !it.roofs.is_empty())
         };
-        machines.into_iter().filter_map(skyline).collect()
+        Operation::by_machine(rows, name).filter_map(skyline).collect()
     }
 
     /// Whether a row is of this machine and device.

@@ -1,17 +1,16 @@
 //! A profile read and asked.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plan::Dtype;
 use serde::Deserialize;
 use serde_json::Value;
-use thiserror::Error;
 
 use super::operation::OperationKey;
 use super::roofline::{PeakSource, Roofline};
 use super::schema::{OperationCalibration, Profile};
 use super::spread::Spread;
-use crate::model::file;
+use crate::model::file::{self, FileError};
 use crate::units;
 
 /// What products reach.
@@ -23,78 +22,34 @@ pub struct Products {
     pub efficiency: Option<Spread>,
 }
 
-impl Products {
-    /// Efficiency of the best.
-    pub fn best(&self) -> Option<f64> {
-        self.efficiency.map(|it| it.best)
-    }
-
-    /// Mean efficiency.
-    pub fn mean(&self) -> Option<f64> {
-        self.efficiency.map(|it| it.mean)
-    }
-
-    /// Efficiency of the worst.
-    pub fn worst(&self) -> Option<f64> {
-        self.efficiency.map(|it| it.worst)
-    }
-}
-
-/// Why a file is no profile.
-#[derive(Debug, Error)]
-pub enum ProfileError {
-    /// It cannot be read.
-    #[error("{}: {cause}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// It is something else.
-    #[error(
-        "{}: this is no calibration profile: {cause}; `criterion-report calibration --output` \
-         writes one", path.display()
-    )]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: serde_json::Error,
-    },
-    /// It is of a schema that this code does not know.
-    #[error(
-        "{}: schema {name} version {version}; this criterion-report reads {} up to version {}",
-        path.display(), Profile::SCHEMA, Profile::VERSION
-    )]
-    Schema {
-        /// The file.
-        path: PathBuf,
-        /// Name of its schema.
-        name: String,
-        /// Version of it.
-        version: u32,
-    },
-}
-
 impl Profile {
     /// Reads a file of ours or of upstream.
-    pub fn load(path: &Path) -> Result<Self, ProfileError> {
+    pub fn load(path: &Path) -> Result<Self, FileError> {
         /// What is asked first: another version may fail in any other field.
         #[derive(Deserialize)]
         struct Stamp {
             schema: Option<String>,
             version: Option<u32>,
         }
-        let text =
-            file::read(path).map_err(|cause| ProfileError::Io { path: path.to_owned(), cause })?;
-        let malformed = |cause| ProfileError::Malformed { path: path.to_owned(), cause };
+        let text = file::read(path).map_err(|cause| FileError::at(path, cause))?;
+        let malformed = |cause| {
+            let why = format!(
+                "this is no calibration profile: {cause}; `criterion-report calibration --output` \
+                 writes one"
+            );
+            FileError::at(path, why)
+        };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(malformed)?;
         let version = version.unwrap_or(0);
         if let Some(name) = schema
             && (name != Self::SCHEMA || version > Self::VERSION)
         {
-            return Err(ProfileError::Schema { path: path.to_owned(), name, version });
+            let why = format!(
+                "schema {name} version {version}; this criterion-report reads {} up to version {}",
+                Self::SCHEMA,
+                Self::VERSION
+            );
+            return Err(FileError::at(path, why));
         }
         serde_json::from_slice(&text).map_err(malformed)
     }
@@ -172,8 +127,9 @@ impl Profile {
         let sources = self.peak_source.as_ref();
         let gflops = sources.and_then(|sources| sources.gflops.as_ref());
         let bandwidth = sources.and_then(|sources| sources.bandwidth.as_ref());
+        let best = self.products().efficiency.map(|it| it.best);
         let mut overshoots = Vec::new();
-        overshoots.extend(above("the best product", self.products().best(), gflops));
+        overshoots.extend(above("the best product", best, gflops));
         overshoots.extend(above("memory", self.bandwidth_efficiency, bandwidth));
         overshoots
     }

@@ -86,36 +86,5 @@ impl Request<'_> {
 
 /// Why there is no profile.
 #[derive(Debug, Error)]
-pub enum CalibrationError {
-    /// Nothing of the kind was measured.
-    #[error("no {asked} with a time: {found}; {remedy}{reason}")]
-    Nothing {
-        /// What was asked for: `calibration of matmul and memory on cuda`.
-        asked: String,
-        /// What there is: `20 others with one, of matmul and memory on cpu`.
-        found: String,
-        /// What to do.
-        remedy: String,
-        /// Why a case that was recorded has no time.
-        reason: String,
-    },
-    /// There are operations of several devices.
-    #[error("there are calibrations of {0}: choose one with --device")]
-    Devices(String),
-    /// The preset is of another device.
-    #[error("preset `{preset}` is of a device {of}, the calibration of {device}: leave it out")]
-    PresetDevice {
-        /// Its name.
-        preset: String,
-        /// Its device.
-        of: Device,
-        /// The profile's.
-        device: Device,
-    },
-    /// Rows of several machines.
-    #[error(
-        "the calibrations and fusions are of several machines ({0}): take those of one with \
-         --latest, --filter, --fusion-patterns none or --criterion-dir"
-    )]
-    Machines(String),
-}
+#[error("{0}")]
+pub struct CalibrationError(pub(super) String);

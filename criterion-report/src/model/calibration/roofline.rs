@@ -1,12 +1,12 @@
 //! What a machine can do at most: the roofline model of Williams, Waterman and Patterson (2009).
 
 use std::fmt;
-use std::str::FromStr;
 
 use plan::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, Rate};
+use super::operation::Operation;
+use crate::model::Figure;
 
 /// The source of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,23 +30,6 @@ impl fmt::Display for PeakSource {
     }
 }
 
-impl FromStr for PeakSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "measured" => Ok(Self::Measured),
-            "given" => Ok(Self::Given),
-            _ => match text.strip_prefix("preset ") {
-                Some(name) => Ok(Self::Preset(name.to_owned())),
-                None => Err(format!(
-                    "source of a peak `{text}` is none of measured, given, preset NAME"
-                )),
-            },
-        }
-    }
-}
-
 impl From<PeakSource> for String {
     fn from(source: PeakSource) -> Self {
         source.to_string()
@@ -57,7 +40,12 @@ impl TryFrom<String> for PeakSource {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+        match (text.as_str(), text.strip_prefix("preset ")) {
+            ("measured", _) => Ok(Self::Measured),
+            ("given", _) => Ok(Self::Given),
+            (_, Some(name)) => Ok(Self::Preset(name.to_owned())),
+            _ => Err(format!("source of a peak `{text}` is none of measured, given, preset NAME")),
+        }
     }
 }
 
@@ -78,10 +66,10 @@ impl Best {
     /// The one of `operations` whose `rate` is highest.
     pub fn of<'a, 'r: 'a>(
         operations: impl IntoIterator<Item = &'a Operation<'r>>,
-        rate: impl Fn(&Operation<'r>) -> Rate,
+        rate: impl Fn(&Operation<'r>) -> Figure,
     ) -> Option<Self> {
         let rated = operations.into_iter().map(|operation| (rate(operation), operation.key));
-        let (Rate { value, interval }, key) =
+        let (Figure { value, interval }, key) =
             rated.max_by(|(a, _), (b, _)| a.value.total_cmp(&b.value))?;
         let (low, high) = (interval.map(|it| it.low), interval.map(|it| it.high));
         Some(Self { value, low, high, operation: key.to_string() })
@@ -199,6 +187,6 @@ mod tests {
             let json = serde_json::to_string(&source).expect("serialises");
             assert_eq!(serde_json::from_str::<PeakSource>(&json).expect("reads"), source);
         }
-        assert!("guessed".parse::<PeakSource>().is_err());
+        assert!(PeakSource::try_from("guessed".to_owned()).is_err());
     }
 }

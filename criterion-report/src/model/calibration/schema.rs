@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::roofline::{Best, PeakSource, Roofline};
-use super::strategy::FusionAdvice;
+use crate::model::PatternAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
 /// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
@@ -74,7 +74,7 @@ pub struct Profile {
     pub call_overheads: Vec<CallOverhead>,
     /// Whether to fuse, per place and pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fusion_strategy: Vec<FusionAdvice>,
+    pub fusion_strategy: Vec<PatternAdvice>,
     /// Machine, library and working tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,

@@ -23,15 +23,19 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, Calibrat
         Some(device) => device,
         None if present.len() > 1 => {
             let names: Vec<&str> = present.iter().map(|device| device.as_str()).collect();
-            return Err(CalibrationError::Devices(names.join(" and ")));
+            let names = names.join(" and ");
+            let text = format!("there are calibrations of {names}: choose one with --device");
+            return Err(CalibrationError(text));
         }
         None => present.first().copied().unwrap_or(Device::Cpu),
     };
     if let Some(preset) = request.preset {
         let measured = if present.contains(&device) { Some(&device) } else { present.first() };
         if let Some(&device) = measured.filter(|device| **device != preset.device) {
-            let (preset, of) = (preset.name.clone(), preset.device);
-            return Err(CalibrationError::PresetDevice { preset, of, device });
+            return Err(CalibrationError(format!(
+                "preset `{}` is of a device {}, the calibration of {device}: leave it out",
+                preset.name, preset.device,
+            )));
         }
     }
     if present.contains(&device) {
@@ -71,17 +75,12 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> Calibration
     };
     let reason =
         rows.iter().find_map(|row| Some(format!(" ({}: {})", row.full_id(), row.reason()?)));
-    CalibrationError::Nothing {
-        asked: format!("calibration of {}{on}", words(&kinds)),
-        found: format!("{others}{of}"),
-        remedy: remedy.to_owned(),
-        reason: reason.unwrap_or_default(),
-    }
-}
-
-/// `matmul, memory, launch, call`
-fn words(kinds: &BTreeSet<OperationKind>) -> String {
-    kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ")
+    // `matmul, memory, launch, call`
+    let asked = kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ");
+    let reason = reason.unwrap_or_default();
+    CalibrationError(format!(
+        "no calibration of {asked}{on} with a time: {others}{of}; {remedy}{reason}"
+    ))
 }
 
 /// The operations with a time; of several with one key, which are of several configs, the latest.
@@ -142,8 +141,11 @@ pub fn one_machine(rows: &[&Row], device: Device) -> Result<(), CalibrationError
         })
         .collect();
     if machines.len() > 1 {
-        let machines: Vec<String> = machines.into_iter().collect();
-        return Err(CalibrationError::Machines(machines.join("; ")));
+        let machines = machines.into_iter().collect::<Vec<_>>().join("; ");
+        return Err(CalibrationError(format!(
+            "the calibrations and fusions are of several machines ({machines}): take those of one \
+             with --latest, --filter, --fusion-patterns none or --criterion-dir"
+        )));
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
-use crate::model::kernels::{Past, PastError, SUMMARY};
+use crate::model::file::FileError;
+use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
 use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
 
@@ -31,7 +32,7 @@ pub enum SideError {
     Exported(#[from] ExportedError),
     /// A summary of an earlier report that cannot be used.
     #[error(transparent)]
-    Past(#[from] PastError),
+    Past(#[from] FileError),
     /// Nothing of the kind.
     #[error(
         "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with a \

@@ -17,7 +17,7 @@ pub use critcmp::{CritcmpBaseline, CritcmpBenchmark};
 
 use super::criterion_result::CriterionResult;
 use super::inputs::Inputs;
-use super::{file, possible};
+use super::{file, valid};
 use document::{Case, CaseInRun, Head};
 
 /// What an exported file holds.
@@ -185,7 +185,7 @@ fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
     for Case { record, criterion, no_time, in_runs: _ } in cases {
         let id = || record.full_id.clone();
         let times = || criterion.as_ref().map_or(Ok(()), CriterionResult::check);
-        let usable = possible::check(&record).and_then(|()| times().map_err(|it| it.to_string()));
+        let usable = valid::check(&record).and_then(|()| times().map_err(|it| it.to_string()));
         if let Err(why) = usable {
             inputs.unreadable.push(format!("{}: {}: {why}", path.display(), id()));
             continue;

@@ -25,12 +25,15 @@
 use std::fmt;
 
 use plan::{CompileMode, Dtype, FusionShape, FusionVariant, Pattern};
+use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
+use super::document::Strategy;
 use super::result::FusionResult;
 use crate::model::place::Place;
 use crate::model::speedup::Speedup;
 use crate::model::time::Interval;
+use crate::model::view::gather;
 
 /// What to do with a variant, or with a pattern. The later, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,7 +190,7 @@ impl VariantAdvice {
     ) -> Vec<Self> {
         let of = |same_product: Option<bool>| {
             let own = |it: &&FusionResult<'_>| {
-                (it.key.variant, it.key.compile) == (variant, compile)
+                (it.key.work.variant, it.key.work.compile) == (variant, compile)
                     && it.same_product() == same_product
             };
             let own: Vec<&FusionResult<'_>> = results.iter().copied().filter(own).collect();
@@ -206,7 +209,7 @@ impl VariantAdvice {
             .iter()
             .filter_map(|result| {
                 let speedup = *result.speedup.as_ref().ok()?;
-                Some(Point { dtype: result.key.dtype, size: result.key.size, speedup })
+                Some(Point { dtype: result.key.dtype, size: result.key.work.size, speedup })
             })
             .collect();
         Self {
@@ -282,7 +285,8 @@ impl VariantAdvice {
 /// The advice on a pattern at a place: the worth of its best variant, of those that fuse by the
 /// product of the unfused operations. A variant that runs as many operations as the unfused side, or
 /// more, or another product, says nothing about fusing; its own line says what it is worth.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Strategy", try_from = "Strategy")]
 pub struct PatternAdvice {
     /// Where.
     pub place: Place,
@@ -300,17 +304,12 @@ pub struct PatternAdvice {
 impl PatternAdvice {
     /// The advice for every place and pattern of the results, in the order in which they appear.
     pub fn all(results: &[FusionResult<'_>]) -> Vec<Self> {
-        let mut keys: Vec<(&Place, Pattern)> = Vec::new();
-        for FusionResult { key, .. } in results {
-            if !keys.contains(&(&key.place, key.pattern)) {
-                keys.push((&key.place, key.pattern));
-            }
-        }
-        let of = |(place, pattern): (&Place, Pattern)| {
-            let own = |it: &&FusionResult<'_>| it.key.place == *place && it.key.pattern == pattern;
-            Self::of(place, pattern, &results.iter().filter(own).collect::<Vec<_>>())
+        let of = |results: Vec<&FusionResult<'_>>| {
+            let key = &results[0].key;
+            Self::of(&key.place, key.work.pattern, &results)
         };
-        keys.into_iter().map(of).collect()
+        let blocks = gather(results, |it| (&it.key.place, it.key.work.pattern));
+        blocks.into_iter().map(of).collect()
     }
 
     fn of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) -> Self {

@@ -18,14 +18,14 @@ pub struct SdpaDispatch<'a> {
 pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<SdpaDispatch<'a>> {
     let of = |variant: FusionVariant| {
         let own = move |it: &&&FusionResult<'a>| {
-            it.key.pattern == Pattern::FullAttention && it.key.variant == variant
+            it.key.work.pattern == Pattern::FullAttention && it.key.work.variant == variant
         };
         results.iter().filter(own)
     };
     of(FusionVariant::Sdpa3d).find_map(|without| {
         let same = |it: &&&FusionResult<'a>| {
-            (it.key.size, it.key.dtype, &it.key.place)
-                == (without.key.size, without.key.dtype, &without.key.place)
+            (it.key.work.size, it.key.dtype, &it.key.place)
+                == (without.key.work.size, without.key.dtype, &without.key.place)
         };
         let with = of(FusionVariant::Fused).find(same)?;
         let without_heads = sdpa_kernel(without)?;

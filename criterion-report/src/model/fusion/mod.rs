@@ -2,12 +2,12 @@
 
 mod advice;
 mod dispatch;
-mod entry;
+mod document;
 mod product;
 mod result;
 
 pub use advice::{Advice, OverControl, PatternAdvice, Point, VariantAdvice};
 pub use dispatch::{SdpaDispatch, sdpa_dispatch};
-pub use entry::{OverCase, SpeedupCase, VariantEntry};
+pub use document::Strategy;
 pub use product::{OtherProducts, other_products};
-pub use result::{FusionKey, FusionResult, Side};
+pub use result::{Bytes, Compared, FusionResult, Side};

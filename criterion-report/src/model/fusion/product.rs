@@ -7,9 +7,10 @@
 //! are oneDNN's; `aten::mm`, `addmm`, `bmm`, `baddbmm` and attention's kernels, the BLAS library's.
 //! On other devices all variants of a pattern have their products from one vendor's library.
 
-use plan::{Device, Dtype, FusionVariant, PatternFamily};
+use plan::{Device, Dtype, FusionVariant, FusionWork, PatternFamily};
 
-use super::result::{FusionKey, FusionResult};
+use super::result::FusionResult;
+use crate::model::view::Key;
 
 /// Products by the names that oneDNN Graph's groups have for them.
 const PRODUCTS: [&str; 2] = ["aten::linear", "aten::matmul"];
@@ -19,17 +20,17 @@ const UNFUSED: [&str; 2] = ["aten::mm", "aten::bmm"];
 /// Whether the variant's product is by the library that computes the unfused operations'; none
 /// where the kernels would tell, and one of the sides has none recorded, or a compiler's.
 pub(super) fn same_product(
-    key: &FusionKey,
+    key: &Key<FusionWork>,
     unfused: Option<&[String]>,
     variant: &[String],
 ) -> Option<bool> {
     let one_library = key.place.device != Device::Cpu
         || key.dtype != Dtype::Float32
-        || key.pattern.family() == PatternFamily::Conv;
+        || key.work.pattern.family() == PatternFamily::Conv;
     if one_library {
         return Some(true);
     }
-    if key.compile.is_some() {
+    if key.work.compile.is_some() {
         // A compiler's kernels have names of its own.
         return None;
     }
@@ -71,8 +72,8 @@ pub fn other_products<'a>(results: &[&FusionResult<'a>]) -> Option<OtherProducts
         }
     }
     for other in others {
-        if !found.variants.contains(&other.key.variant) {
-            found.variants.push(other.key.variant);
+        if !found.variants.contains(&other.key.work.variant) {
+            found.variants.push(other.key.work.variant);
         }
         for kernel in other.row.record.kernels.iter().filter(|it| has_onednn_product(it)) {
             if !found.kernels.contains(&kernel.as_str()) {
@@ -104,8 +105,8 @@ mod tests {
             allocator: Allocator::Retained,
             cache: CacheMode::Hot,
         };
-        let variant_of = FusionVariant::Fused;
-        let key = FusionKey { pattern, variant: variant_of, compile: None, size, dtype, place };
+        let work = FusionWork { pattern, variant: FusionVariant::Fused, compile: None, size };
+        let key = Key { work, dtype, place };
         let own = |kernels: &[&str]| kernels.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         same_product(&key, Some(&own(unfused)), &own(variant))
     }

@@ -1,35 +1,19 @@
 //! One variant of a pattern against the unfused operations.
 
 use plan::cost::reduction;
-use plan::{
-    CompileMode, Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern, StepMemory, Work,
-};
+use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, StepMemory, Work};
+use serde_json::{Map, Value};
 use statistics::Benefit;
 
 use super::product;
 use crate::model::caution::Caution;
-use crate::model::place::Place;
-use crate::model::report::{Entry, Report};
+use crate::model::entry::Entry;
+use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};
-use crate::model::time::Time;
-
-/// What a result is of. No two results of one config share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FusionKey {
-    /// The operations.
-    pub pattern: Pattern,
-    /// How they are run.
-    pub variant: FusionVariant,
-    /// `torch.compile` mode, if they are compiled.
-    pub compile: Option<CompileMode>,
-    /// Their size.
-    pub size: FusionShape,
-    /// Dtype of inputs and parameters.
-    pub dtype: Dtype,
-    /// Device, threads and what else the numbers depend on.
-    pub place: Place,
-}
+use crate::model::time::{Interval, Time};
+use crate::model::view::Key;
+use crate::object::object;
 
 /// The numbers of one side: the variant's, or the unfused operations'.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,14 +27,6 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn of(work: FusionWork, dtype: Dtype, device: Device, row: Option<&'a Row>) -> Self {
-        Self {
-            row,
-            upstream_bytes: work.upstream_bytes(dtype),
-            consistent_bytes: work.bytes(dtype, device),
-        }
-    }
-
     /// Criterion's estimate, if there is one of this very measurement.
     pub fn time(&self) -> Option<&'a Time> {
         self.row.and_then(|row| row.time.as_ref().ok())
@@ -60,6 +36,11 @@ impl<'a> Side<'a> {
     /// number of operations.
     pub fn gflop_per_s(&self) -> Option<f64> {
         self.row.and_then(Row::gflop_per_s)
+    }
+
+    /// The interval of that.
+    fn interval(&self) -> Option<Interval> {
+        self.time()?.interval
     }
 
     /// What one step was seen to allocate.
@@ -73,7 +54,7 @@ impl<'a> Side<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FusionResult<'a> {
     /// What it is of.
-    pub key: FusionKey,
+    pub key: Key<FusionWork>,
     /// The variant as it went, measured or not.
     pub row: &'a Row,
     /// The unfused operations' numbers.
@@ -100,30 +81,23 @@ impl<'a> FusionResult<'a> {
         let record = &entry.row.record;
         let Work::Fusion(work) = record.case.work else { return None };
         let comparison = entry.comparison?;
-        let (dtype, device) = (record.case.dtype, record.case.device);
-        let unfused = FusionWork { variant: FusionVariant::Unfused, compile: None, ..work };
+        let side = |work: FusionWork, row| {
+            let bytes = work.bytes(record.case.dtype, record.case.device);
+            Side {
+                row,
+                upstream_bytes: work.upstream_bytes(record.case.dtype),
+                consistent_bytes: bytes,
+            }
+        };
         Some(Self {
-            key: FusionKey {
-                pattern: work.pattern,
-                variant: work.variant,
-                compile: work.compile,
-                size: work.size,
-                dtype,
-                place: Place::of(record),
-            },
+            key: Key::of(work, record),
             row: entry.row,
-            unfused: Side::of(unfused, dtype, device, entry.baseline),
-            fused: Side::of(work, dtype, device, Some(entry.row)),
+            unfused: side(work.unfused(), entry.baseline),
+            fused: side(work, Some(entry.row)),
             speedup: comparison.speedup.clone(),
             flops: work.flops(),
             cautions: entry.cautions(),
         })
-    }
-
-    /// The pattern at its size, run this way.
-    pub const fn work(&self) -> FusionWork {
-        let FusionKey { pattern, variant, compile, size, .. } = self.key;
-        FusionWork { pattern, variant, compile, size }
     }
 
     /// What fusing gains; none without a speed-up.
@@ -166,8 +140,8 @@ impl<'a> FusionResult<'a> {
     /// place does not, and neither does a composite such as what `sdpa-3d` is dispatched to. None of
     /// a compiled one: no formula tells what a compiler fuses.
     pub fn fuses(&self) -> Option<bool> {
-        let work = self.work();
-        work.compile.is_none().then(|| fuses(work, self.key.dtype, self.key.place.device))
+        let Key { work, dtype, place } = &self.key;
+        work.compile.is_none().then(|| fuses(*work, *dtype, place.device))
     }
 
     /// Whether the library that computes the variant's product is that of the unfused operations,
@@ -192,9 +166,110 @@ fn fuses(work: FusionWork, dtype: Dtype, device: Device) -> bool {
     counts.is_some_and(|(own, unfused)| own < unfused)
 }
 
+/// What a machine's profile has of a result, too: what it is of, and what its speed-up says.
+pub struct Compared<'r, 'a>(pub &'r FusionResult<'a>);
+/// Bytes of both sides in the consistent accounting, by formula; what was allocated, measured.
+pub struct Bytes<'r, 'a>(pub &'r FusionResult<'a>);
+
+// A result, as documents have it: every key of upstream's dictionary in its order, then ours.
+object! {
+    FusionResult<'_> => |it| [
+        work = it.key.work;
+        speedup = it.speedup.as_ref().ok();
+        record = &it.row.record;
+        unfused = it.unfused.row;
+        kernel = matches!(work.size, FusionShape::Conv { .. });
+    ] {
+        "fusion_pattern": work.pattern.upstream(),
+        "input_shape": work.input_shape(),
+        "output_shape": work.output_shape(),
+        "kernel_size": kernel.then_some(plan::fusion::KERNEL_SIZE),
+        "unfused_latency_ms": it.unfused.time().map(|time| time.median_ns / 1e6),
+        "fused_latency_ms": it.fused.time().map(|time| time.median_ns / 1e6),
+        "unfused_gflops": it.unfused.gflop_per_s(),
+        "fused_gflops": it.fused.gflop_per_s(),
+        "unfused_bytes": it.unfused.upstream_bytes,
+        "fused_bytes": it.fused.upstream_bytes,
+        "speedup_factor": speedup.map(|speedup| speedup.ratio),
+        "memory_reduction": it.memory_reduction(),
+        "flops": it.flops,
+        "gflops_improvement": it.gflops_improvement(),
+        "extra_params": dimensions(work.size),
+        "no_speedup_reason": it.speedup.as_ref().err().map(ToString::to_string),
+        _: Compared(it),
+        "outcome": record.outcome.status(),
+        "reason": it.row.reason(),
+        "unfused_outcome": unfused.map(|row| row.record.outcome.status()),
+        "unfused_reason": unfused.map_or_else(|| Some("it has no record".to_owned()), Row::reason),
+        "run_id": record.run_id,
+        "timestamp": record.timestamp,
+        "unfused_latency_low_ms": it.unfused.interval().map(|interval| interval.low / 1e6),
+        "unfused_latency_high_ms": it.unfused.interval().map(|interval| interval.high / 1e6),
+        "fused_latency_low_ms": it.fused.interval().map(|interval| interval.low / 1e6),
+        "fused_latency_high_ms": it.fused.interval().map(|interval| interval.high / 1e6),
+        _: Bytes(it),
+        "unfused_kernels": unfused.map(|row| &row.record.kernels),
+        "fused_kernels": record.kernels,
+        "compilation": record.compilation,
+        "unfused_accuracy": unfused.and_then(|row| row.record.accuracy.as_ref()),
+        "fused_accuracy": record.accuracy,
+        "unfused_cautions": unfused.map(Row::cautions).unwrap_or_default(),
+        "cautions": it.cautions,
+    }
+
+    Compared<'_, '_> => |it| [
+        result = it.0;
+        work = result.key.work;
+        speedup = result.speedup.as_ref().ok();
+        benefit = result.benefit();
+    ] {
+        "speedup_low": speedup.map(|speedup| speedup.interval.low),
+        "speedup_high": speedup.map(|speedup| speedup.interval.high),
+        "confidence_level": speedup.map(|speedup| speedup.confidence_level),
+        "blocks": speedup.map(|speedup| speedup.blocks),
+        _: speedup.map(|speedup| speedup.levels).unwrap_or_default(),
+        "benefit": benefit.map(|benefit| benefit.to_string()),
+        "lowest_band": benefit.map(|benefit| benefit.lowest().word()),
+        "highest_band": benefit.map(|benefit| benefit.highest().word()),
+        "full_id": result.row.full_id(),
+        "config": result.row.record.case.config,
+        "pattern": work.pattern,
+        "variant": work.variant,
+        "compile": work.compile,
+        "fuses": result.fuses(),
+        "same_product": result.same_product(),
+        "size": work.size.to_string(),
+        "dtype": result.key.dtype,
+        _: result.key.place,
+    }
+
+    Bytes<'_, '_> => |it| [
+        result = it.0;
+        unfused = result.unfused.allocated();
+        fused = result.fused.allocated();
+    ] {
+        "unfused_consistent_bytes": result.unfused.consistent_bytes,
+        "fused_consistent_bytes": result.fused.consistent_bytes,
+        "consistent_reduction": result.consistent_reduction(),
+        "unfused_peak_allocation_bytes": unfused.map(|step| step.peak_bytes),
+        "fused_peak_allocation_bytes": fused.map(|step| step.peak_bytes),
+        "peak_allocation_reduction": result.peak_allocation_reduction(),
+        "unfused_total_allocation_bytes": unfused.map(|step| step.total_bytes),
+        "fused_total_allocation_bytes": fused.map(|step| step.total_bytes),
+        "total_allocation_reduction": result.total_allocation_reduction(),
+    }
+}
+
+/// The dimensions of a size by name, without the name of its family.
+fn dimensions(size: FusionShape) -> Value {
+    let family = serde_json::to_value(size).expect("numbers under names");
+    let mut families = family.as_object().into_iter().flat_map(Map::values);
+    families.next().cloned().unwrap_or_else(|| Map::new().into())
+}
+
 #[cfg(test)]
 mod tests {
-    use plan::SizeSet;
+    use plan::{Pattern, SizeSet};
 
     use super::*;
 

@@ -1,103 +1,57 @@
 //! What to look at next: each point from evidence, none without.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use statistics::Verdict;
+use plan::Dtype;
+use statistics::{Ratio, Verdict, verdict};
 
-use super::precision::{PrecisionGain, precision_gains};
 use super::result::KernelResult;
-use super::rival::{Rival, rivals};
-use crate::model::{Bandwidths, Report};
+use crate::model::compare::Estimate;
+use crate::model::{Bandwidths, Report, Speedup};
 
 /// Standard deviation of the single calls over their mean, above which a case is called unsteady.
 const UNSTEADY: f64 = 0.10;
 /// Peak above which memory is called high: 1 GiB.
 const HIGH_BYTES: u64 = 1 << 30;
 
-/// A recommendation with the cases that give rise to it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Recommendation<'a> {
-    /// What the machine said of itself before the runs.
-    Machine(Vec<String>),
-    /// Single calls spread widely: id, and standard deviation over mean.
-    Variance(Vec<(&'a str, f64)>),
-    /// Peaks above 1 GiB: id, and bytes.
-    Memory(Vec<(&'a str, u64)>),
-    /// A narrower precision is faster, and its output passed.
-    NarrowerPays(Vec<PrecisionGain<'a>>),
-    /// It is faster, but nothing says that its output is right.
-    NarrowerUnproven(Vec<PrecisionGain<'a>>),
-    /// It is not faster: same, or slower.
-    NarrowerDoesNotPay(Vec<PrecisionGain<'a>>),
-    /// Another implementation is proven wherever the kernel's own runs, slower nowhere, and faster
-    /// somewhere.
-    Implementation(Vec<Rival<'a>>),
-    /// It is faster somewhere, and somewhere it is slower, not measured or not proven.
-    ImplementationHere(Vec<Rival<'a>>),
-    /// The output differs from run to run: id, and standard deviation.
-    Nondeterministic(Vec<(&'a str, f64)>),
-    /// Share of the machine's bandwidth: id, share, and which level of memory.
-    Bandwidth(Vec<(&'a str, f64, String)>),
-    /// Kernels without a reference.
-    NoReference(Vec<&'a str>),
-    /// Kernels that say neither FLOPs nor bytes.
-    NoCounts(Vec<&'a str>),
+/// Cases whose single calls spread widely, the most so first: id, and standard deviation over mean.
+pub fn unsteady<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, f64)> {
+    most(results, |result| {
+        let share = result.latency_std_ns()? / result.latency()?.mean_ns;
+        (share > UNSTEADY).then_some(share)
+    })
 }
 
-/// All that there are; the cases of each by their weight, the heaviest first.
-pub fn recommendations<'a>(
-    report: &Report,
+/// Cases whose output differs from run to run, the most so first: id, and standard deviation.
+pub fn nondeterministic<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, f64)> {
+    // A NaN is no zero either.
+    most(results, |result| result.determinism_std().map(|std| std.0).filter(|std| *std != 0.0))
+}
+
+/// Those that have the value, the largest first.
+fn most<'a>(
     results: &[KernelResult<'a>],
-) -> Vec<Recommendation<'a>> {
-    let (proven, unproven, useless) = precisions(results);
-    let (everywhere, here) = rivals(results).into_iter().partition(|rival| rival.not.is_empty());
-    let all = [
-        (!report.run_warnings.is_empty())
-            .then(|| Recommendation::Machine(report.run_warnings.clone())),
-        some(most(results.iter().filter_map(unsteady))).map(Recommendation::Variance),
-        some(largest(results)).map(Recommendation::Memory),
-        some(proven).map(Recommendation::NarrowerPays),
-        some(unproven).map(Recommendation::NarrowerUnproven),
-        some(useless).map(Recommendation::NarrowerDoesNotPay),
-        some(everywhere).map(Recommendation::Implementation),
-        some(here).map(Recommendation::ImplementationHere),
-        some(most(results.iter().filter_map(wavering))).map(Recommendation::Nondeterministic),
-        some(shares(report, results)).map(Recommendation::Bandwidth),
-        some(kernels(results, |it| !it.has_reference())).map(Recommendation::NoReference),
-        some(kernels(results, without_counts)).map(Recommendation::NoCounts),
-    ];
-    all.into_iter().flatten().collect()
-}
-
-fn some<T>(items: Vec<T>) -> Option<Vec<T>> {
-    (!items.is_empty()).then_some(items)
-}
-
-/// The largest first.
-fn most<'a>(cases: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
-    let mut cases: Vec<_> = cases.collect();
+    value: impl Fn(&KernelResult<'a>) -> Option<f64>,
+) -> Vec<(&'a str, f64)> {
+    let with = results.iter().filter_map(|result| Some((result.full_id, value(result)?)));
+    let mut cases: Vec<_> = with.collect();
     cases.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     cases
 }
 
-fn unsteady<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {
-    let share = result.latency_std_ns()? / result.latency()?.mean_ns;
-    (share > UNSTEADY).then_some((result.full_id, share))
-}
-
-fn largest<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, u64)> {
+/// Peaks above 1 GiB, the highest first: id, and bytes.
+pub fn high_peaks<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, u64)> {
     let peaks = results.iter().filter_map(|result| Some((result.full_id, result.peak_bytes()?)));
     let mut high: Vec<_> = peaks.filter(|(_, bytes)| *bytes > HIGH_BYTES).collect();
     high.sort_by_key(|(_, bytes)| Reverse(*bytes));
     high
 }
 
-type Gains<'a> = Vec<PrecisionGain<'a>>;
-
-/// The precisions that pay and are proven, those that pay and are not, and those that do not.
-fn precisions<'a>(results: &[KernelResult<'a>]) -> (Gains<'a>, Gains<'a>, Gains<'a>) {
-    let (mut proven, mut unproven, mut useless) = (Vec::new(), Vec::new(), Vec::new());
+/// The narrower precisions that are faster and proven, faster and unproven, and not faster: same, or
+/// slower.
+pub fn narrower<'a>(results: &[KernelResult<'a>]) -> [Vec<PrecisionGain<'a>>; 3] {
+    let [mut proven, mut unproven, mut useless] = [const { Vec::new() }; 3];
     for gain in precision_gains(results) {
         match gain.verdict() {
             Verdict::Faster if gain.proven => proven.push(gain),
@@ -111,18 +65,15 @@ fn precisions<'a>(results: &[KernelResult<'a>]) -> (Gains<'a>, Gains<'a>, Gains<
     proven.sort_by(|a, b| by_gain(b, a));
     unproven.sort_by(|a, b| by_gain(b, a));
     useless.sort_by(by_gain);
-    (proven, unproven, useless)
+    [proven, unproven, useless]
 }
 
-fn wavering<'a>(result: &KernelResult<'a>) -> Option<(&'a str, f64)> {
-    let std = result.determinism_std()?.0;
-    // A NaN is no zero either.
-    (std != 0.0).then_some((result.full_id, std))
-}
-
-/// The bytes that a step has to move over its time, as a share of what calibration found; the lowest
-/// first.
-fn shares<'a>(report: &Report, results: &[KernelResult<'a>]) -> Vec<(&'a str, f64, String)> {
+/// The bytes that a step has to move over its time, as a share of what calibration found, the lowest
+/// first: id, share, and which level of memory.
+pub fn shares_of_bandwidth<'a>(
+    report: &Report,
+    results: &[KernelResult<'a>],
+) -> Vec<(&'a str, f64, String)> {
     let bandwidths = Bandwidths::of(report.rows());
     let share = |result: &KernelResult<'a>| {
         let row = result.entry?.row;
@@ -132,6 +83,19 @@ fn shares<'a>(report: &Report, results: &[KernelResult<'a>]) -> Vec<(&'a str, f6
     let mut shares: Vec<_> = results.iter().filter_map(share).collect();
     shares.sort_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
     shares
+}
+
+/// Kernels without a reference.
+pub fn without_reference<'a>(results: &[KernelResult<'a>]) -> Vec<&'a str> {
+    kernels(results, |result| !result.has_reference())
+}
+
+/// Kernels that say neither FLOPs nor bytes.
+pub fn without_counts<'a>(results: &[KernelResult<'a>]) -> Vec<&'a str> {
+    kernels(results, |result| {
+        let facts = result.record().and_then(|record| record.kernel.as_ref());
+        facts.is_none_or(|facts| facts.flops.is_none() && facts.bytes.is_none())
+    })
 }
 
 /// Names of the kernels of which every case that was measured is so.
@@ -146,7 +110,117 @@ fn kernels<'a>(
     all.into_iter().filter(|(_, all)| *all).map(|(name, _)| name).collect()
 }
 
-fn without_counts(result: &KernelResult<'_>) -> bool {
-    let facts = result.record().and_then(|record| record.kernel.as_ref());
-    facts.is_none_or(|facts| facts.flops.is_none() && facts.bytes.is_none())
+/// The time of a case in one precision against the same in the next wider one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrecisionGain<'a> {
+    /// Criterion's id of the narrower one.
+    pub full_id: &'a str,
+    /// Its precision.
+    pub narrow: Dtype,
+    /// The other's.
+    pub wide: Dtype,
+    /// The wider one's time over the narrower one's, from two moments.
+    pub gain: Ratio,
+    /// Whether the narrower one's output was compared with a reference, and passed.
+    pub proven: bool,
+}
+
+impl PrecisionGain<'_> {
+    /// What the interval lets one say.
+    pub fn verdict(&self) -> Verdict {
+        verdict(&self.gain)
+    }
+}
+
+/// Every case with a time whose next wider sibling has one, too: same implementation, problem,
+/// machine, config and settings.
+pub fn precision_gains<'a>(results: &[KernelResult<'a>]) -> Vec<PrecisionGain<'a>> {
+    let mut siblings: HashMap<Key<'a>, Vec<&KernelResult<'a>>> = HashMap::new();
+    for result in results {
+        siblings.entry(key(result)).or_default().push(result);
+    }
+    results.iter().filter_map(|narrow| gain(narrow, &siblings[&key(narrow)])).collect()
+}
+
+/// The key that siblings share, but for their settings: kernel, backend, implementation, config,
+/// problem and machine.
+type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, String, Option<String>);
+
+fn key<'a>(result: &KernelResult<'a>) -> Key<'a> {
+    let config = result.case.map(|case| case.config.as_str());
+    let problem = result.problem_key();
+    (result.kernel, result.backend, result.implementation, config, problem, result.host())
+}
+
+fn gain<'a>(
+    narrow: &KernelResult<'a>,
+    siblings: &[&KernelResult<'a>],
+) -> Option<PrecisionGain<'a>> {
+    let own = narrow.precision?;
+    let settings = |it: &KernelResult<'a>| it.case.map(|case| &case.settings);
+    let wider = siblings.iter().filter(|wide| {
+        wide.precision.is_some_and(|it| it.bits() > own.bits())
+            && settings(wide) == settings(narrow)
+    });
+    let wide = wider.min_by_key(|wide| wide.precision.map(Dtype::bits))?;
+    let (time, other) = (estimate(narrow)?, estimate(wide)?);
+    Some(PrecisionGain {
+        full_id: narrow.full_id,
+        narrow: own,
+        wide: wide.precision?,
+        gain: other.over(&time).ok()?,
+        proven: narrow.has_reference(),
+    })
+}
+
+fn estimate(result: &KernelResult<'_>) -> Option<Estimate> {
+    result.point().time
+}
+
+/// An implementation against `kernel.rs`, over all that `kernel.rs` was measured on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rival<'a> {
+    /// The kernel.
+    pub kernel: &'a str,
+    /// Name of the implementation.
+    pub implementation: &'a str,
+    /// Its cases that are faster, the most so first.
+    pub faster: Vec<(&'a str, Speedup)>,
+    /// Cases of `kernel.rs` at which it is slower, was not measured or not compared with it, or has
+    /// no reference that proves its output.
+    pub not: Vec<&'a str>,
+}
+
+/// The implementations that are faster anywhere, those that gain most first.
+pub fn rivals<'a>(results: &[KernelResult<'a>]) -> Vec<Rival<'a>> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&KernelResult<'a>>> = BTreeMap::new();
+    let is_own = |result: &KernelResult<'_>| result.implementation == plan::KernelWork::BASELINE;
+    for result in results.iter().filter(|result| !is_own(result)) {
+        groups.entry((result.kernel, result.implementation)).or_default().push(result);
+    }
+    let rival = |((kernel, implementation), cases): (_, Vec<&KernelResult<'a>>)| {
+        let own = results.iter().filter(|it| it.kernel == kernel && is_own(it));
+        let own = own.filter(|it| it.measured().is_some());
+        let holds = |own: &KernelResult<'_>| cases.iter().any(|case| stands_for(case, own));
+        let not = own.filter(|own| !holds(own)).map(|own| own.full_id).collect();
+        let gains = cases.iter().filter_map(|case| Some((case.full_id, *case.speedup()?)));
+        let mut faster: Vec<_> =
+            gains.filter(|(_, speedup)| speedup.verdict() == Verdict::Faster).collect();
+        faster.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
+        Rival { kernel, implementation, faster, not }
+    };
+    let mut rivals: Vec<Rival<'a>> = groups.into_iter().map(rival).collect();
+    rivals.retain(|rival| !rival.faster.is_empty());
+    rivals.sort_by(|a, b| b.faster[0].1.ratio.total_cmp(&a.faster[0].1.ratio));
+    rivals
+}
+
+/// Whether a case could be run in the place of one of `kernel.rs`: of the same group and parameter,
+/// so that it is compared with it; its output passed; and it is not slower.
+fn stands_for(case: &KernelResult<'_>, own: &KernelResult<'_>) -> bool {
+    let baseline = case.entry.and_then(|entry| entry.baseline).map(|row| row.full_id());
+    baseline == Some(own.full_id)
+        && case.measured().is_some()
+        && case.has_reference()
+        && case.speedup().is_some_and(|speedup| speedup.verdict() != Verdict::Slower)
 }

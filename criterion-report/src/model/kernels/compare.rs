@@ -1,14 +1,176 @@
-//! The cases of now against those of an earlier time: what the comparison of two sides finds, sorted
-//! into the lists of the report.
+//! How the cases of now differ from those of an earlier time: what the comparison of two sides finds,
+//! in the lists of the report.
 
-use plan::RunManifest;
-use statistics::Ratio;
+use std::collections::BTreeSet;
 
-use super::change::{Change, Changed, Changes, Uncompared};
+use plan::{RunManifest, Stat};
+use serde_json::{Value, json};
+
+use crate::model::Interval;
 use crate::model::compare::{
     self, Finding, Floors, Hosts, HostsDiffer, Launch, Limits, Measure, Point, Policy, Settings,
     Side, Thresholds, Verdict, Words,
 };
+use crate::object::object;
+
+/// A measure of a case at both times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// Criterion's id.
+    pub full_id: String,
+    /// What was found; of times in nanoseconds.
+    pub found: Finding,
+    /// How the case ended earlier, and now.
+    pub ended: [String; 2],
+}
+
+impl Changed {
+    /// `latency`, `accuracy`, `failure`.
+    pub const fn kind(&self) -> &'static str {
+        match self.found.measure {
+            Measure::Outcome => "failure",
+            Measure::Accuracy => "accuracy",
+            _ => "latency",
+        }
+    }
+
+    /// Whether it is of an error.
+    pub const fn is_error(&self) -> bool {
+        matches!(self.found.measure, Measure::Accuracy)
+    }
+
+    /// What it was and what it is; not of an outcome.
+    pub fn values(&self) -> Option<[f64; 2]> {
+        Some([self.found.a?, self.found.b?])
+    }
+
+    /// A time now over the earlier one, with its interval.
+    pub fn ratio(&self) -> Option<(f64, Interval)> {
+        let Finding { ratio, interval, .. } = self.found;
+        ratio.zip(interval).filter(|_| self.kind() == "latency")
+    }
+
+    /// How much it is, to sort by within a list: failures come before times, by their factor either
+    /// way, and these before errors, by their difference.
+    fn weight(&self) -> (u8, f64) {
+        match (self.ratio(), self.values()) {
+            (Some((ratio, _)), _) => (1, ratio.ln().abs()),
+            // A NaN is the largest error.
+            (None, Some([before, after])) if self.is_error() => {
+                let change = (after - before).abs();
+                (0, if change.is_nan() { f64::INFINITY } else { change })
+            }
+            (None, _) => (2, 0.0),
+        }
+    }
+
+    /// Its name in `regressions.json`, and both values as they stand there.
+    fn sides(&self) -> (&'static str, [Value; 2]) {
+        let numbers = |scale: f64| {
+            let values = [self.found.a, self.found.b];
+            values.map(|value| json!(value.map(|value| Stat(value / scale))))
+        };
+        match self.found.measure {
+            Measure::Outcome => ("outcome", self.ended.each_ref().map(|ended| json!(ended))),
+            Measure::Accuracy => (self.found.name, numbers(1.0)),
+            _ => ("median_ms", numbers(1e6)),
+        }
+    }
+
+    /// By how much it changed: relative to what a time was, absolute of an error.
+    fn amount(&self) -> Option<f64> {
+        let error = || self.values().filter(|_| self.is_error()).map(|[before, now]| now - before);
+        let relative = self.ratio().map(|(ratio, _)| ratio - 1.0);
+        relative.or_else(error).filter(|change| change.is_finite())
+    }
+}
+
+/// All cases of two times.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Changes {
+    /// What the cases are compared with.
+    pub baseline: String,
+    /// Revisions that the baseline's cases are of, each once.
+    pub revisions: BTreeSet<String>,
+    /// The thresholds, of which those of the time and the error count.
+    pub thresholds: Limits,
+    /// Surely worse.
+    pub regressions: Vec<Changed>,
+    /// Surely better.
+    pub improvements: Vec<Changed>,
+    /// Beyond the threshold, but the interval includes 1.
+    pub inconclusive: Vec<Changed>,
+    /// Measured now, and not earlier.
+    pub new: Vec<Changed>,
+    /// Measured earlier, and neither measured nor broken now.
+    pub missing: Vec<Changed>,
+    /// What two times do not tell of.
+    pub not_compared: Vec<Changed>,
+    /// Number of cases with a comparison that are as they were.
+    pub unchanged: usize,
+}
+
+impl Changes {
+    fn add(&mut self, changed: Changed) {
+        match changed.found.verdict {
+            Verdict::Regressed => self.regressions.push(changed),
+            Verdict::Improved => self.improvements.push(changed),
+            Verdict::Inconclusive => self.inconclusive.push(changed),
+            Verdict::New => self.new.push(changed),
+            Verdict::Missing => self.missing.push(changed),
+            Verdict::NotCompared => self.not_compared.push(changed),
+            Verdict::Equivalent => {}
+        }
+    }
+}
+
+/// Bounds of the change of a time, relative as the change itself.
+struct Bounds(Interval, Option<f64>);
+/// A case without a comparison, and why.
+struct Uncompared<'a>(&'a Changed);
+
+fn uncompared(cases: &[Changed]) -> Vec<Uncompared<'_>> {
+    cases.iter().map(Uncompared).collect()
+}
+
+// As `regressions.json` has them.
+object! {
+    Changes => |it| {
+        "version": 1,
+        "baseline": it.baseline,
+        "baseline_revisions": it.revisions,
+        "latency_threshold": it.thresholds.latency,
+        "accuracy_threshold": it.thresholds.accuracy,
+        "unchanged": it.unchanged,
+        "regressions": it.regressions,
+        "improvements": it.improvements,
+        "inconclusive": it.inconclusive,
+        "new": uncompared(&it.new),
+        "missing": uncompared(&it.missing),
+        "not_compared": uncompared(&it.not_compared),
+    }
+
+    Changed => |it| [sides = it.sides();] {
+        "full_id": it.full_id,
+        "kind": it.kind(),
+        "measure": sides.0,
+        "before": sides.1[0],
+        "after": sides.1[1],
+        "change": it.amount(),
+        "interval": it.ratio().map(|(_, bounds)| Bounds(bounds, it.found.confidence_level)),
+    }
+
+    Bounds => |it| {
+        "low": it.0.low - 1.0,
+        "high": it.0.high - 1.0,
+        "confidence_level": it.1,
+    }
+
+    Uncompared<'_> => |it| {
+        "full_id": it.0.full_id,
+        "reason": it.0.found.reason,
+    }
+}
 
 /// Compares what there is now, each id once, with what there was `before`, by [`Policy::Within`].
 ///
@@ -39,13 +201,17 @@ pub fn compare(
     changes.revisions = comparison.a.revisions.into_iter().collect();
     for case in &comparison.cases {
         let sides = [before, &now].map(|side| deciding(side, &case.full_id));
-        case.findings.iter().for_each(|found| changes.add(&case.full_id, found, sides));
+        let ended = sides.map(|side| side.map(Point::ended).unwrap_or_default());
+        for found in &case.findings {
+            let (full_id, found, ended) = (case.full_id.clone(), found.clone(), ended.clone());
+            changes.add(Changed { full_id, found, ended });
+        }
         let same = case.findings.iter().all(|found| found.verdict == Verdict::Equivalent);
         changes.unchanged += usize::from(same);
     }
     for list in [&mut changes.regressions, &mut changes.improvements, &mut changes.inconclusive] {
         list.sort_by(|a, b| {
-            let ((a, of_a), (b, of_b)) = (a.change.weight(), b.change.weight());
+            let ((a, of_a), (b, of_b)) = (a.weight(), b.weight());
             b.cmp(&a).then(of_b.total_cmp(&of_a))
         });
     }
@@ -57,43 +223,6 @@ pub fn compare(
 fn deciding<'a>(side: &'a Side, id: &str) -> Option<&'a Point> {
     let points = side.launches.iter().filter_map(|launch| launch.get(id));
     points.rev().max_by_key(|point| (point.is_measured(), point.is_broken()))
-}
-
-impl Changes {
-    fn add(&mut self, id: &str, found: &Finding, sides: [Option<&Point>; 2]) {
-        let uncompared = || Uncompared { full_id: id.to_owned(), reason: found.reason.clone() };
-        let changed = || Changed {
-            full_id: id.to_owned(),
-            change: change(found, sides).expect("a difference is of two times"),
-        };
-        match found.verdict {
-            Verdict::Regressed => self.regressions.push(changed()),
-            Verdict::Improved => self.improvements.push(changed()),
-            Verdict::Inconclusive => self.inconclusive.push(changed()),
-            Verdict::New => self.new.push(uncompared()),
-            Verdict::Missing => self.missing.push(uncompared()),
-            Verdict::NotCompared => self.not_compared.push(uncompared()),
-            Verdict::Equivalent => {}
-        }
-    }
-}
-
-fn change(found: &Finding, [before, now]: [Option<&Point>; 2]) -> Option<Change> {
-    Some(match found.measure {
-        Measure::Outcome => Change::Failure { before: before?.ended(), after: now?.ended() },
-        Measure::Accuracy => {
-            Change::Accuracy { measure: found.name, before: found.a?, after: found.b? }
-        }
-        _ => {
-            let interval = found.interval?;
-            Change::Latency {
-                before_ns: found.a?,
-                after_ns: found.b?,
-                ratio: Ratio { ratio: found.ratio?, low: interval.low, high: interval.high },
-                confidence_level: found.confidence_level?,
-            }
-        }
-    })
 }
 
 #[cfg(test)]

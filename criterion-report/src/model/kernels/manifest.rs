@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plan::{KernelTolerances, SkipCondition};
+use plan::{KernelTolerances, KernelWork, SkipCondition};
 use serde_json::Value;
 
 use super::result::KernelResult;
+use crate::object::object;
 
 /// A kernel with all that its cases say of it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,6 +31,34 @@ pub struct KernelEntry<'a> {
     pub metadata: BTreeMap<&'a str, &'a Value>,
     /// Cases by status.
     pub outcomes: BTreeMap<&'static str, usize>,
+}
+
+/// An implementation: its name, its file, and whether the others are compared with it.
+struct Implementation<'a>(&'a str, Option<&'a str>);
+
+// As `kernel_manifest.json` has them.
+object! {
+    KernelEntry<'_> => |it| {
+        "name": it.name,
+        "path": it.implementations.get(KernelWork::BASELINE).copied().flatten(),
+        "backends": it.backends,
+        "precisions": it.precisions.iter().map(|it| it.precision()).collect::<Vec<_>>(),
+        "implementations": it.implementations.iter()
+            .map(|(name, path)| Implementation(name, *path))
+            .collect::<Vec<_>>(),
+        "has_reference": it.has_reference,
+        "problem_sizes": it.problem_sizes,
+        "tolerances": it.tolerances,
+        "skip_conditions": it.skip_conditions,
+        "metadata": it.metadata,
+        "outcomes": it.outcomes,
+    }
+
+    Implementation<'_> => |it| {
+        "name": it.0,
+        "path": it.1,
+        "baseline": it.0 == KernelWork::BASELINE,
+    }
 }
 
 /// Every kernel, in the order of the names.

@@ -2,26 +2,21 @@
 //! from those of another time.
 
 mod advice;
-mod change;
 mod compare;
 mod findings;
 mod leaderboard;
 mod manifest;
 mod past;
-mod precision;
 mod result;
-mod rival;
-mod trend;
 
 pub use super::compare::Point;
-pub use advice::{Recommendation, recommendations};
-pub use change::{Change, Changed, Changes, Uncompared};
-pub use compare::compare;
-pub use findings::{Extreme, Findings, findings};
+pub use advice::{
+    PrecisionGain, Rival, high_peaks, narrower, nondeterministic, precision_gains, rivals,
+    shares_of_bandwidth, unsteady, without_counts, without_reference,
+};
+pub use compare::{Changed, Changes, compare};
+pub use findings::{Extreme, first_calls, most, slow_calls};
 pub use leaderboard::{Contest, contests};
 pub use manifest::{KernelEntry, manifest};
-pub use past::{Past, PastError, SCHEMA, SUMMARY, VERSION, history};
-pub use precision::{PrecisionGain, precision_gains};
-pub use result::{Errors, KernelResult};
-pub use rival::{Rival, rivals};
-pub use trend::{Trend, trends};
+pub use past::{Past, SCHEMA, SUMMARY, Trend, VERSION, history, trends};
+pub use result::KernelResult;

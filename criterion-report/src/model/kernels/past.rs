@@ -1,15 +1,15 @@
-//! Summaries of earlier runs, as files keep them.
+//! Summaries of earlier runs, as files keep them, and how times went over these.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plan::Stat;
 use serde::Deserialize;
-use thiserror::Error;
 
 use crate::model::compare::{Estimate, Point};
-use crate::model::{Interval, file, possible};
+use crate::model::file::{self, FileError};
+use crate::model::{Interval, possible};
 
 /// Name of a summary in its folder.
 pub const SUMMARY: &str = "summary.json";
@@ -27,69 +27,32 @@ pub struct Past {
     pub points: Vec<Point>,
 }
 
-/// Why a file is no summary that can be used.
-#[derive(Debug, Error)]
-pub enum PastError {
-    /// It cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File or folder.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is something else.
-    #[error("{}: not a summary.json of `criterion-report kernels`: {cause}", .path.display())]
-    Foreign {
-        /// File.
-        path: PathBuf,
-        /// What is wrong with it.
-        cause: serde_json::Error,
-    },
-    /// A case of it has a time that there cannot be.
-    #[error(
-        "{}: the time of `{full_id}` is none: a median and its bounds are positive and in their \
-         order; leave the file out, or write it anew with `criterion-report kernels`", .path.display()
-    )]
-    Impossible {
-        /// File.
-        path: PathBuf,
-        /// The case.
-        full_id: String,
-    },
-    /// The file has another schema or a newer version.
-    #[error(
-        "{}: schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
-         version {VERSION}", .path.display()
-    )]
-    Other {
-        /// File.
-        path: PathBuf,
-        /// Its schema.
-        schema: String,
-        /// Its version.
-        version: u32,
-    },
-}
-
 impl Past {
     /// Reads a summary.
     ///
     /// # Errors
     /// When it is none.
-    pub fn read(path: &Path) -> Result<Self, PastError> {
-        let path = || path.to_owned();
-        let text =
-            file::read_all(&path()).map_err(|cause| PastError::Io { path: path(), cause })?;
-        let foreign = |cause| PastError::Foreign { path: path(), cause };
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = file::read_all(path).map_err(|cause| FileError::at(path, cause))?;
+        let foreign = |cause| {
+            let why = format!("not a summary.json of `criterion-report kernels`: {cause}");
+            FileError::at(path, why)
+        };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
-            return Err(PastError::Other { path: path(), schema, version });
+            let why = format!(
+                "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
+                 version {VERSION}"
+            );
+            return Err(FileError::at(path, why));
         }
         let Summary { timestamp, results } = serde_json::from_slice(&text).map_err(foreign)?;
-        if let Some(result) = results.iter().find(|result| !result.is_possible()) {
-            let full_id = result.full_id.clone();
-            return Err(PastError::Impossible { path: path(), full_id });
+        if let Some(PastResult { full_id, .. }) = results.iter().find(|it| !it.is_possible()) {
+            let why = format!(
+                "the time of `{full_id}` is none: a median and its bounds are positive and in their \
+                 order; leave the file out, or write it anew with `criterion-report kernels`"
+            );
+            return Err(FileError::at(path, why));
         }
         Ok(Self { timestamp, points: results.into_iter().map(Point::from).collect() })
     }
@@ -99,8 +62,8 @@ impl Past {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<PastError>), PastError> {
-    let failed = |cause| PastError::Io { path: folder.to_owned(), cause };
+pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<FileError>), FileError> {
+    let failed = |cause| FileError::at(folder, cause);
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -194,4 +157,70 @@ impl From<PastResult> for Point {
             ..Self::default()
         }
     }
+}
+
+/// Medians of one case on one machine, the earliest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trend {
+    /// Criterion's id.
+    pub full_id: String,
+    /// The machine.
+    pub host: String,
+    /// Medians in nanoseconds, with the moments of their runs.
+    pub medians: Vec<(String, f64)>,
+}
+
+impl Trend {
+    /// The earliest median, in nanoseconds.
+    pub fn first(&self) -> f64 {
+        self.medians[0].1
+    }
+
+    /// The latest one.
+    pub fn last(&self) -> f64 {
+        self.medians[self.medians.len() - 1].1
+    }
+
+    /// The shortest one.
+    pub fn best(&self) -> f64 {
+        self.medians.iter().map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The latest over the earliest, less 1.
+    pub fn change(&self) -> f64 {
+        self.last() / self.first() - 1.0
+    }
+}
+
+/// The trends of the cases that `now` has a time of, over the earlier runs and now; where there was
+/// only one, there is none. A run that is among the earlier ones is not counted twice.
+pub fn trends(history: &[Past], now: &Past) -> Vec<Trend> {
+    // Files may be of one moment, each with cases of its own. Now comes last, and a stable sort keeps
+    // it so.
+    let mut runs: Vec<&Past> =
+        history.iter().filter(|past| past.timestamp <= now.timestamp).collect();
+    runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
+    runs.push(now);
+    let mut trends: BTreeMap<(&str, &str), Vec<(String, f64)>> = BTreeMap::new();
+    for run in runs {
+        for point in &run.points {
+            if let (Some(host), Some(time)) = (&point.host, &point.time) {
+                let medians = trends.entry((&point.full_id, host)).or_default();
+                medians.retain(|(moment, _)| *moment != run.timestamp);
+                medians.push((run.timestamp.clone(), time.median_ns));
+            }
+        }
+    }
+    let current = |medians: &[(String, f64)]| {
+        medians.len() > 1 && medians.last().is_some_and(|(moment, _)| *moment == now.timestamp)
+    };
+    trends
+        .into_iter()
+        .filter(|(_, medians)| current(medians))
+        .map(|((full_id, host), medians)| Trend {
+            full_id: full_id.to_owned(),
+            host: host.to_owned(),
+            medians,
+        })
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Accuracy, Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
+use plan::{Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
 use serde_json::Value;
 
 use crate::model::compare::{Point, TESTED};
@@ -31,17 +31,6 @@ pub struct KernelResult<'a> {
     pub case: Option<&'a Case>,
     /// The case with all that is compared; absent where `status` is `missing`.
     pub entry: Option<Entry<'a>>,
-}
-
-/// An output against its reference.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Errors {
-    /// √(mean (out − ref)²)
-    pub rmse: Option<Stat>,
-    /// Largest |out − ref|.
-    pub max_error: Stat,
-    /// ‖out − ref‖₂ / ‖ref‖₂
-    pub relative_error: Stat,
 }
 
 impl<'a> KernelResult<'a> {
@@ -173,12 +162,6 @@ impl<'a> KernelResult<'a> {
     pub fn has_reference(&self) -> bool {
         let facts = self.record().and_then(|record| record.kernel.as_ref());
         facts.is_some_and(|facts| facts.has_reference)
-    }
-
-    /// Its output against its reference, where there is one.
-    pub fn errors(&self) -> Option<Errors> {
-        let &Accuracy { rmse, max_abs_error, relative_error, .. } = self.entry?.row.accuracy()?;
-        Some(Errors { rmse, max_error: max_abs_error, relative_error })
     }
 
     /// Largest standard deviation of an element of the output over several runs.

@@ -1,11 +1,11 @@
 //! The most that the machines' memory can do, from calibration: the limit of operators that have no
 //! `stream` beside them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use plan::{Device, Record};
 
-use crate::model::calibration::{Caches, Level, Memory, Operation, OperationKey, level_name};
+use crate::model::calibration::{Caches, Level, Memory, Operation, level_name};
 use crate::model::row::Row;
 use crate::model::time::Interval;
 
@@ -48,20 +48,13 @@ impl Bandwidths {
     /// The bandwidths that the rows show. Of several measurements of the same thing the latest
     /// counts.
     pub fn of(rows: &[Row]) -> Self {
-        let mut operations: Vec<Operation<'_>> = rows.iter().filter_map(Operation::of).collect();
-        operations.retain(|operation| operation.key.probe.is_stream());
-        operations.sort_by_key(|operation| operation.row.recency());
-        let mut machines: BTreeMap<Name, BTreeMap<OperationKey, Operation<'_>>> = BTreeMap::new();
-        for operation in operations {
-            let machine = machines.entry(name(&operation.row.record)).or_default();
-            machine.insert(operation.key, operation);
-        }
-        let machine = |(name, latest): (Name, BTreeMap<OperationKey, Operation<'_>>)| {
-            let operations: Vec<Operation<'_>> = latest.into_values().collect();
+        let machine = |(name, mut operations): (Name, Vec<Operation<'_>>)| {
+            operations.retain(|operation| operation.key.probe.is_stream());
             let threads = operations.iter().map(|operation| operation.key.threads).collect();
             Machine { name, memory: Memory::of(&operations), threads }
         };
-        Self(machines.into_iter().map(machine).collect())
+        let name = |row: &Row| name(&row.record);
+        Self(Operation::by_machine(rows, name).map(machine).collect())
     }
 
     /// The one over an operator's or a kernel's row: of the cache in which all that it moves lies, if that was

@@ -14,8 +14,7 @@ use std::fmt;
 use plan::{Implementation, Outcome};
 
 use super::bandwidth::{Bandwidths, Ceiling};
-use super::over_aten::over_aten;
-use super::siblings::Siblings;
+use super::siblings::{Siblings, over_aten};
 use crate::model::place::Place;
 use crate::model::row::Row;
 use crate::model::time::Interval;
@@ -50,6 +49,14 @@ impl EfficiencySource {
         match self {
             Self::Itself | Self::Pairs | Self::Times => "stream",
             Self::Calibration(_) => "calibration",
+        }
+    }
+
+    /// The bandwidth, where that is the limit.
+    pub const fn ceiling(&self) -> Option<&Ceiling> {
+        match self {
+            Self::Calibration(ceiling) => Some(ceiling),
+            Self::Itself | Self::Pairs | Self::Times => None,
         }
     }
 
@@ -130,10 +137,7 @@ impl Efficiency {
             return Some(Self { share: 1.0, interval, source: EfficiencySource::Itself });
         }
         if let (Some(own), Some(limit)) = (over_aten(row), over_aten(stream)) {
-            let interval = Interval {
-                low: own.interval.low / limit.interval.high,
-                high: own.interval.high / limit.interval.low,
-            };
+            let interval = Interval { low: own.low / limit.high, high: own.high / limit.low };
             let share = own.ratio / limit.ratio;
             return Some(Self { share, interval: Some(interval), source: EfficiencySource::Pairs });
         }

@@ -2,7 +2,6 @@
 
 mod bandwidth;
 mod efficiency;
-mod over_aten;
 mod result;
 mod siblings;
 mod standing;
@@ -10,6 +9,6 @@ mod summary;
 
 pub use bandwidth::{Bandwidths, Ceiling};
 pub use efficiency::{Efficiency, EfficiencySource, NoEfficiency};
-pub use result::{OperatorKey, OperatorResult};
+pub use result::OperatorResult;
 pub use standing::Standing;
 pub use summary::{Axis, Mean, Summary};

@@ -1,48 +1,29 @@
 //! One implementation of an operator at one size.
 
-use plan::{CompileMode, Dtype, Implementation, Operator, OperatorShape, OperatorWork};
+use plan::{Implementation, OperatorWork};
 
 use super::bandwidth::Bandwidths;
 use super::efficiency::{Efficiency, EfficiencySource, NoEfficiency};
 use super::siblings::Siblings;
 use super::standing::Standing;
 use crate::model::caution::Caution;
-use crate::model::gain::Gain;
-use crate::model::place::Place;
-use crate::model::report::{Entry, Report};
+use crate::model::entry::Entry;
+use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};
-
-/// What a result is of. No two results of one config share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OperatorKey {
-    /// The function.
-    pub operator: Operator,
-    /// The implementation that computes it.
-    pub implementation: Implementation,
-    /// `torch.compile` mode, if it is compiled.
-    pub compile: Option<CompileMode>,
-    /// The size of x.
-    pub size: OperatorShape,
-    /// Dtype of x.
-    pub dtype: Dtype,
-    /// Device, threads and what else the numbers depend on.
-    pub place: Place,
-}
+use crate::model::view::Key;
 
 /// An implementation at a size. It borrows from the report.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct OperatorResult<'a> {
     /// What it is of.
-    pub key: OperatorKey,
-    /// The case as it went, measured or not.
+    pub key: Key<OperatorWork>,
+    /// The case as it went, measured or not, with all that it is compared with.
+    pub entry: Entry<'a>,
+    /// The case alone.
     pub row: &'a Row,
     /// How many times faster than `aten` it is, from interleaved pairs; none of `aten` itself.
     pub speedup: Option<Result<Speedup, NoSpeedup>>,
-    /// How many times faster than the same run eagerly; none of what is not compiled.
-    pub over_eager: Option<Result<Gain, NoSpeedup>>,
-    /// The part of `aten`'s peak memory that it does without.
-    pub peak_reduction: Option<f64>,
     /// The part of the machine's limit that it reaches.
     pub efficiency: Result<Efficiency, NoEfficiency>,
     /// Whether it is the fastest of its siblings, shown or not.
@@ -61,8 +42,7 @@ impl<'a> OperatorResult<'a> {
 
     fn of(entry: &Entry<'a>, siblings: &Siblings<'a>, bandwidths: &Bandwidths) -> Option<Self> {
         let row = entry.row;
-        let case = &row.record.case;
-        let OperatorWork { operator, implementation, compile, size, .. } = *case.work.operator()?;
+        let work = *row.record.case.work.operator()?;
         let efficiency = Efficiency::of(row, siblings, bandwidths);
         let mut cautions = entry.cautions();
         if let Ok(efficiency) = &efficiency {
@@ -70,18 +50,10 @@ impl<'a> OperatorResult<'a> {
             cautions.extend(of_limit(efficiency, row, stream).into_iter().map(Caution::Note));
         }
         Some(Self {
-            key: OperatorKey {
-                operator,
-                implementation,
-                compile,
-                size,
-                dtype: case.dtype,
-                place: Place::of(&row.record),
-            },
+            key: Key::of(work, &row.record),
+            entry: *entry,
             row,
             speedup: entry.comparison.map(|comparison| comparison.speedup.clone()),
-            over_eager: entry.compilation.map(|comparison| comparison.gain.clone()),
-            peak_reduction: entry.comparison.and_then(|comparison| comparison.peak_reduction),
             efficiency,
             standing: Standing::of(siblings.family(row)).get(row.full_id()).copied(),
             cautions,
@@ -100,7 +72,7 @@ impl<'a> OperatorResult<'a> {
 
     /// Elements of x per second at the median time.
     pub fn elements_per_s(&self) -> Option<f64> {
-        self.row.steps_per_s().map(|steps| steps * self.key.size.elements() as f64)
+        self.row.steps_per_s().map(|steps| steps * self.key.work.size.elements() as f64)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use plan::{Implementation, Outcome};
+use statistics::Ratio;
 
-use super::over_aten::over_aten;
-use super::siblings::implementation_of;
+use super::siblings::{ONE, implementation_of, over_aten};
 use crate::model::row::Row;
 use crate::model::time::Interval;
 
@@ -44,45 +44,33 @@ impl Standing {
     }
 }
 
-/// A speed, the more the faster, with its interval.
-#[derive(Debug, Clone, Copy)]
-struct Speed {
-    value: f64,
-    interval: Interval,
-}
-
 /// The speed-ups of all over `aten`, or none. `aten` takes part without a record of its own, too: the
 /// pairs are in the others'.
-fn by_pairs<'a>(rows: &[&'a Row]) -> Option<Vec<(&'a str, Speed)>> {
-    let mut speeds = speeds(rows, by_pair)?;
+fn by_pairs<'a>(rows: &[&'a Row]) -> Option<Vec<(&'a str, Ratio)>> {
+    let mut speeds = speeds(rows, over_aten)?;
     if rows.iter().all(|row| implementation_of(row) != Some(Implementation::Aten)) {
-        let interval = Interval { low: 1.0, high: 1.0 };
-        speeds.push((Implementation::Aten.as_str(), Speed { value: 1.0, interval }));
+        speeds.push((Implementation::Aten.as_str(), ONE));
     }
     Some(speeds)
 }
 
 /// The speeds of all, or none.
-fn speeds<'a>(rows: &[&'a Row], speed: fn(&Row) -> Option<Speed>) -> Option<Vec<(&'a str, Speed)>> {
+fn speeds<'a>(rows: &[&'a Row], speed: fn(&Row) -> Option<Ratio>) -> Option<Vec<(&'a str, Ratio)>> {
     rows.iter().map(|row| Some((row.full_id(), speed(row)?))).collect()
 }
 
-fn by_pair(row: &Row) -> Option<Speed> {
-    over_aten(row).map(|over| Speed { value: over.ratio, interval: over.interval })
-}
-
-fn by_time(row: &Row) -> Option<Speed> {
+/// Steps per time, the more the faster.
+fn by_time(row: &Row) -> Option<Ratio> {
     let time = row.time.as_ref().ok()?;
     let Interval { low, high } = time.interval?;
-    let interval = Interval { low: 1.0 / high, high: 1.0 / low };
-    Some(Speed { value: 1.0 / time.median_ns, interval })
+    Some(Ratio { ratio: 1.0 / time.median_ns, low: 1.0 / high, high: 1.0 / low })
 }
 
-fn leaders<'a>(speeds: &[(&'a str, Speed)]) -> HashMap<&'a str, Standing> {
-    let Some((_, best)) = speeds.iter().max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value)) else {
+fn leaders<'a>(speeds: &[(&'a str, Ratio)]) -> HashMap<&'a str, Standing> {
+    let Some((_, best)) = speeds.iter().max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio)) else {
         return HashMap::new();
     };
-    let meeting = speeds.iter().filter(|(_, speed)| speed.interval.high >= best.interval.low);
+    let meeting = speeds.iter().filter(|(_, speed)| speed.high >= best.low);
     let meeting: Vec<&str> = meeting.map(|(id, _)| *id).collect();
     let standing = if meeting.len() == 1 { Standing::Fastest } else { Standing::Tied };
     meeting.into_iter().map(|id| (id, standing)).collect()

@@ -95,7 +95,7 @@ pub struct Summary {
 impl Summary {
     /// The contenders among the results, in the order of the words, each eager before compiled.
     pub fn contenders(results: &[&OperatorResult<'_>]) -> Vec<Contender> {
-        let contenders = results.iter().map(|it| (it.key.implementation, it.key.compile));
+        let contenders = results.iter().map(|it| (it.key.work.implementation, it.key.work.compile));
         contenders.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -132,9 +132,9 @@ impl Summary {
         results: &[&OperatorResult<'_>],
     ) -> Vec<(u64, Self)> {
         let own = of_contender(contender, results);
-        let values: BTreeSet<u64> = own.iter().map(|it| axis.of(it.key.size)).collect();
+        let values: BTreeSet<u64> = own.iter().map(|it| axis.of(it.key.work.size)).collect();
         let at = |value: u64| {
-            let there = own.iter().filter(|it| axis.of(it.key.size) == value).copied();
+            let there = own.iter().filter(|it| axis.of(it.key.work.size) == value).copied();
             Some((value, Self::of(&there.collect::<Vec<_>>())?))
         };
         values.into_iter().filter_map(at).collect()
@@ -145,7 +145,8 @@ fn of_contender<'r, 'a>(
     contender: Contender,
     results: &[&'r OperatorResult<'a>],
 ) -> Vec<&'r OperatorResult<'a>> {
-    let own = |it: &&OperatorResult<'_>| (it.key.implementation, it.key.compile) == contender;
+    let own =
+        |it: &&OperatorResult<'_>| (it.key.work.implementation, it.key.work.compile) == contender;
     results.iter().copied().filter(own).collect()
 }
 

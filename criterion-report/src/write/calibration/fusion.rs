@@ -171,6 +171,5 @@ pub fn strategy(profile: &Profile, width: usize, colour: bool) -> String {
     if profile.fusion_strategy.is_empty() {
         return String::new();
     }
-    let all: Vec<_> = profile.fusion_strategy.iter().map(|advice| advice.0.clone()).collect();
-    heading("Fusion Strategy:", colour) + &advice::strategy(&all, width, colour)
+    heading("Fusion Strategy:", colour) + &advice::strategy(&profile.fusion_strategy, width, colour)
 }

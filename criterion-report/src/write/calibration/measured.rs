@@ -1,7 +1,7 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, dtype, efficiency, fit, heading, latencies, rate};
-use crate::model::calibration::{Best, Limit, PeakSource, Profile};
+use super::{ABSENT, dtype, fit, heading, latencies, rate};
+use crate::model::calibration::{Best, Limit, PeakSource, Products, Profile};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, render};
 
@@ -44,19 +44,19 @@ fn on(threads: Option<u32>) -> String {
 
 /// The best, mean and worst product, and memory.
 pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
-    let products = profile.products();
+    let Products { gflops, efficiency } = profile.products();
     let product = on(profile.headline().map(|roof| roof.threads));
     let memory = on(profile.memory_threads());
     let line = |name: &str, value: Option<f64>, unit: &str, share: Option<f64>| {
-        let (share, paint) = efficiency(share);
+        let (share, paint) = super::efficiency(share);
         let on = if unit == "GB/s" { &memory } else { &product };
         let share = Cell::new(share, paint);
         Line::Cells(vec![name.into(), rate(value).into(), unit.into(), share, on.clone().into()])
     };
     let lines = [
-        line("Best:", products.gflops.map(|it| it.best), "GFLOP/s", products.best()),
-        line("Avg:", products.gflops.map(|it| it.mean), "GFLOP/s", products.mean()),
-        line("Worst:", products.gflops.map(|it| it.worst), "GFLOP/s", products.worst()),
+        line("Best:", gflops.map(|it| it.best), "GFLOP/s", efficiency.map(|it| it.best)),
+        line("Avg:", gflops.map(|it| it.mean), "GFLOP/s", efficiency.map(|it| it.mean)),
+        line("Worst:", gflops.map(|it| it.worst), "GFLOP/s", efficiency.map(|it| it.worst)),
         line("Bandwidth:", profile.measured_bandwidth_gbps, "GB/s", profile.bandwidth_efficiency),
     ];
     let columns = [

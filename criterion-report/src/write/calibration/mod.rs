@@ -9,7 +9,7 @@ use plan::CheckStatus;
 use serde_json::{Map, Value};
 
 use super::show::NARROWEST;
-use super::table::{Align, Cell, Line, Paint, screen, table_width, wrap};
+use super::table::{Align, Line, Paint, clear, screen, table_width, wrap};
 use crate::model::calibration::{Finding, Profile};
 use crate::units;
 
@@ -109,15 +109,6 @@ fn fit(
         }
     }
     cleared
-}
-
-/// Empties a column.
-fn clear(column: usize, lines: &mut [Line]) {
-    for line in lines {
-        if let Line::Cells(row) = line {
-            row[column] = Cell::default();
-        }
-    }
 }
 
 fn heading(text: &str, colour: bool) -> String {

@@ -1,27 +1,40 @@
-//! One line per case. The columns of torchao's microbenchmarks come first, in their order; ours follow.
+//! One line per case. The columns of torchao's microbenchmarks come first, in their order; the
+//! catalogue of values follows.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
 
-use super::columns::{Column, IDENTITY, OURS, SETTINGS, TIMES, TRACES, USE_TORCH_COMPILE};
+use super::columns::{COMPILED, IDENTITY, SETTINGS, TIMES, TRACES, cell};
 use super::table;
-use crate::model::{Missing, Report};
+use crate::model::{Field, Missing, Part, Report};
 use crate::write::Notes;
 
+/// A column; torchao's of traces have no field.
+type Column = (Cow<'static, str>, Option<&'static Field>, Part);
+
 pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
-    let heading = columns().map(|(name, _)| *name).collect();
+    let columns = columns();
+    let heading = columns.iter().map(|(name, ..)| &**name).collect();
     let cases = report.entries().map(Ok).chain(report.missing.iter().map(Err));
     table(out, raw, heading, &cases.collect::<Vec<_>>(), |case| match case {
-        Ok(entry) => columns().map(|(_, fill)| fill(entry).unwrap_or_default()).collect(),
-        Err(missing) => columns().map(|(name, _)| missing_cell(missing, name)).collect(),
+        Ok(entry) => columns
+            .iter()
+            .map(|(_, field, part)| field.map(|it| cell(it, *part, entry)).unwrap_or_default())
+            .collect(),
+        Err(missing) => columns.iter().map(|(name, ..)| missing_cell(missing, name)).collect(),
     })?;
     Ok(Notes::new())
 }
 
-fn columns() -> impl Iterator<Item = &'static Column> {
-    let compiled = std::slice::from_ref(&USE_TORCH_COMPILE);
-    [IDENTITY, compiled, SETTINGS, TIMES, TRACES, OURS].into_iter().flatten()
+fn columns() -> Vec<Column> {
+    let compiled = std::slice::from_ref(&COMPILED);
+    let torchaos = [IDENTITY, compiled, SETTINGS, TIMES].into_iter().flatten();
+    let torchaos = torchaos.map(|column| (column.name.into(), Some(column.field), column.part));
+    let traces = TRACES.map(|name| (name.into(), None, Part::Value));
+    let ours = Field::columns_of_csv().map(|(name, field, part)| (name, Some(field), part));
+    torchaos.chain(traces).chain(ours).collect()
 }
 
 /// A case that its run did not reach left no record, only its id.

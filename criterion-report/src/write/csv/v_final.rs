@@ -10,9 +10,9 @@ use std::io::Write;
 use anyhow::Result;
 use plan::Outcome;
 
-use super::columns::{Column, IDENTITY, SETTINGS, TRACES, milliseconds, text};
+use super::columns::{IDENTITY, SETTINGS, TRACES, cell};
 use super::table;
-use crate::model::{Comparison, Entry, NoSpeedup, Report, Row};
+use crate::model::{Column, Comparison, Entry, NoSpeedup, Report, Row};
 use crate::units;
 use crate::write::Notes;
 
@@ -56,8 +56,8 @@ pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     // Its compiled siblings have the eager case in their lines.
     let lines = fit.iter().filter(|entry| !twins.contains(entry.row.full_id()));
     let lines: Vec<Line<'_>> = lines.map(|entry| Line::of(*entry, report)).collect();
-    let heading = settings().map(|(name, _)| *name).chain(TIMES.iter().map(|(name, _)| *name));
-    let heading = heading.chain(TRACES.iter().map(|(name, _)| *name));
+    let heading = settings().map(|column| column.name).chain(TIMES.iter().map(|(name, _)| *name));
+    let heading = heading.chain(TRACES);
     let mut notes: Vec<String> = left_out
         .into_iter()
         .map(|(reason, cases)| format!("left out: {}: {reason}", units::count(cases, "case")))
@@ -99,11 +99,11 @@ fn unmeasured(row: &Row) -> Option<String> {
 }
 
 fn ratio(compared: Option<&Comparison>) -> Option<String> {
-    text(compared?.gain.as_ref().ok()?.ratio)
+    Some(compared?.gain.as_ref().ok()?.ratio.to_string())
 }
 
 fn median(row: &Row) -> Option<String> {
-    milliseconds(row.time.as_ref().ok()?.median_ns)
+    Some((row.time.as_ref().ok()?.median_ns / 1e6).to_string())
 }
 
 impl<'a> Line<'a> {
@@ -120,10 +120,9 @@ impl<'a> Line<'a> {
     }
 
     fn cells(&self) -> Vec<String> {
-        let settings = settings().map(|(_, fill)| fill(&self.entry));
-        let times = TIMES.iter().map(|(_, fill)| fill(self));
-        let traces = TRACES.iter().map(|(_, fill)| fill(&self.entry));
-        settings.chain(times).chain(traces).map(Option::unwrap_or_default).collect()
+        let settings = settings().map(|column| cell(column.field, column.part, &self.entry));
+        let times = TIMES.iter().map(|(_, fill)| fill(self).unwrap_or_default());
+        settings.chain(times).chain(TRACES.map(|_| String::new())).collect()
     }
 
     /// Why it lacks a speed-up although its case is measured.

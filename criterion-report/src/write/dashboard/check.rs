@@ -52,17 +52,17 @@ fn indented(notes: &[String]) -> String {
     notes.iter().map(|note| format!("\n  {note}")).collect()
 }
 
-/// Looks at the records of one case after the other; keeps their names alone.
-#[derive(Default)]
-pub struct Check<'a> {
-    /// The cases of a series, each with the names of its metrics.
-    series: HashMap<Series<'static>, Vec<(&'a str, Vec<String>)>>,
+/// What dashboards tell the records of a case by.
+pub struct Named<'a> {
+    id: &'a str,
+    series: Series<'static>,
+    model: String,
+    metrics: Vec<String>,
 }
 
-impl<'a> Check<'a> {
-    /// Checks the records of the case with this id, and what they are with those before.
-    pub fn add(&mut self, id: &'a str, case: DbCase) -> Result<(), DashboardError> {
-        let series = series(&case).into_owned();
+impl<'a> Named<'a> {
+    /// Checks the records of the case with this id, and keeps their names alone.
+    pub fn of(id: &'a str, case: DbCase) -> Result<Self, DashboardError> {
         for metric in &case.metrics {
             let value = metric.benchmark_values[0];
             if !is_storable(value) {
@@ -70,20 +70,29 @@ impl<'a> Check<'a> {
                 return Err(DashboardError::NotFinite { case, metric, value });
             }
         }
-        let others = self.series.entry(series).or_default();
-        let names: Vec<String> = case.metrics.into_iter().map(|metric| metric.name).collect();
-        for name in &names {
+        let series = series(&case).into_owned();
+        let metrics = case.metrics.into_iter().map(|metric| metric.name).collect();
+        Ok(Self { id, series, model: case.model.name, metrics })
+    }
+}
+
+/// The cases of each series, each with the names of its metrics.
+#[derive(Default)]
+pub struct Check<'a>(HashMap<Series<'static>, Vec<(&'a str, Vec<String>)>>);
+
+impl<'a> Check<'a> {
+    /// Checks what the records of a case are with those before.
+    pub fn add(&mut self, case: Named<'a>) -> Result<(), DashboardError> {
+        let Named { id, series, model, metrics } = case;
+        let others = self.0.entry(series).or_default();
+        for name in &metrics {
             let same = others.iter().find(|(_, known)| known.contains(name));
             if let Some((first, _)) = same {
-                return Err(DashboardError::SameSeries {
-                    metric: name.clone(),
-                    model: case.model.name,
-                    first: (*first).to_owned(),
-                    second: id.to_owned(),
-                });
+                let (metric, first, second) = (name.clone(), (*first).to_owned(), id.to_owned());
+                return Err(DashboardError::SameSeries { metric, model, first, second });
             }
         }
-        others.push((id, names));
+        others.push((id, metrics));
         Ok(())
     }
 }

@@ -11,14 +11,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use plan::{Device, Outcome};
-use rayon::prelude::*;
 
-use super::{Notes, Target, in_order};
+use super::{Notes, Target, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
-use check::Check;
 pub use check::DashboardError;
+use check::{Check, Named};
 use record::{DbCase, Form};
 
 /// What `dashboard` can be told.
@@ -65,23 +64,25 @@ pub fn write(
 }
 
 /// Looks at all that would be written, before anything is.
-fn checked(report: &Report, options: &Options) -> Result<Notes> {
+fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
     let mut notes = Vec::new();
     let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
     let mut check = Check::default();
     let (mut empty, mut same) = (true, None);
-    let entries: Vec<Entry<'_>> = report.entries().collect();
-    let converted: Vec<_> = entries.par_iter().map(|entry| convert(entry, options)).collect();
-    for (entry, converted) in entries.iter().zip(converted) {
-        match converted {
+    let entries: Vec<Entry<'a>> = report.entries().collect();
+    let named = |entry: &Entry<'a>| {
+        let id = entry.row.full_id();
+        Ok((*entry, convert(entry, options).map(|case| Named::of(id, case))))
+    };
+    in_order(&entries, named, |(entry, named)| {
+        match named {
             Ok(case) => {
                 empty = false;
-                if let (Outcome::Measured, Err(no_time)) =
-                    (&entry.row.record.outcome, &entry.row.time)
-                {
-                    notes.push(format!("{}: without its times: {no_time}", entry.row.full_id()));
+                let row = entry.row;
+                if let (Outcome::Measured, Err(no_time)) = (&row.record.outcome, &row.time) {
+                    notes.push(format!("{}: without its times: {no_time}", row.full_id()));
                 }
-                match check.add(entry.row.full_id(), case) {
+                match case.and_then(|case| check.add(case)) {
                     // Upstream's names do not tell models, dtypes and compilation apart; that is
                     // their form.
                     Err(error @ DashboardError::SameSeries { .. }) if options.is_upstreams() => {
@@ -93,7 +94,8 @@ fn checked(report: &Report, options: &Options) -> Result<Notes> {
             Err(Some(reason)) => *left_out.entry(reason).or_insert(0) += 1,
             Err(None) => {}
         }
-    }
+        Ok(())
+    })?;
     for (reason, cases) in left_out {
         notes.push(format!("left out: {}: {reason}", units::count(cases, "case")));
     }
@@ -140,22 +142,14 @@ fn convert(entry: &Entry<'_>, options: &Options) -> Result<DbCase, Option<String
 fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
     let form = if options.jsonl { Form::Lines } else { Form::List };
     let [before, between, behind] = form.punctuation();
-    let entries: Vec<Entry<'_>> = report.entries().collect();
-    let text = |entry: &Entry<'_>| match convert(entry, options) {
-        Ok(case) => Ok(Some(case.texts(form)?.join(between))),
-        Err(_) => Ok(None),
-    };
-    let mut separator = before;
-    in_order(&entries, text, |text| {
-        if let Some(text) = text {
-            write!(out, "{separator}{text}")?;
-            separator = between;
-        }
-        Ok(())
-    })?;
     // Upstream's files end without a newline.
     let end = if options.is_upstreams() { "" } else { "\n" };
-    Ok(write!(out, "{behind}{end}")?)
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    let text = |entry: &Entry<'_>| match convert(entry, options) {
+        Ok(case) => Ok(Some(case.text(form)?)),
+        Err(_) => Ok(None),
+    };
+    joined(&entries, [before, between, &format!("{behind}{end}")], text, out)
 }
 
 /// The hardware that a case ran on, as upstream names it.

@@ -1,25 +1,75 @@
 //! Records of the PyTorch OSS benchmark database: one metric of one case each. Fields are written in
 //! this order; all maps are of strings, as the database's columns are.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::write::python_json;
 
 /// A map of strings that keeps its order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Info(pub Vec<(&'static str, String)>);
+pub struct Info(Vec<(&'static str, Word)>);
+
+/// A value in it. A number becomes text where it is written: most records are first looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Word {
+    /// A text.
+    Text(Cow<'static, str>),
+    /// A number.
+    Number(f64),
+    /// A whole one.
+    Whole(u64),
+}
 
 impl Info {
-    /// The value of a key.
+    /// These texts.
+    pub fn of(texts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self(texts.into_iter().map(|(key, text)| (key, text.into())).collect())
+    }
+
+    /// The text of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+        let (_, word) = self.0.iter().find(|(known, _)| *known == key)?;
+        if let Word::Text(text) = word { Some(text) } else { None }
     }
 
     /// Adds an entry where there is a value.
-    pub fn push(&mut self, key: &'static str, value: Option<impl ToString>) {
-        self.0.extend(value.map(|value| (key, value.to_string())));
+    pub fn push(&mut self, key: &'static str, value: Option<impl Into<Word>>) {
+        self.0.extend(value.map(|value| (key, value.into())));
+    }
+}
+
+/// Values that become text in one way each.
+macro_rules! words {
+    ($($from:ty: $value:ident => $word:expr),* $(,)?) => {$(
+        impl From<$from> for Word {
+            fn from($value: $from) -> Self {
+                $word
+            }
+        }
+    )*};
+}
+
+words! {
+    String: text => Self::Text(text.into()),
+    &String: text => Self::Text(text.clone().into()),
+    &str: text => Self::Text(text.to_owned().into()),
+    bool: value => Self::Text(if value { "true" } else { "false" }.into()),
+    f64: number => Self::Number(number),
+    u64: number => Self::Whole(number),
+    u32: number => Self::Whole(number.into()),
+    usize: number => Self::Whole(number as u64),
+}
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Number(number) => serializer.collect_str(number),
+            Self::Whole(number) => serializer.collect_str(number),
+        }
     }
 }
 
@@ -55,38 +105,38 @@ pub struct DbCase {
     pub dependencies: Dependencies,
 }
 
-/// A record: one metric of one case. What all metrics share is formatted once.
-#[derive(Serialize)]
-struct DbRecord<'a> {
-    benchmark: &'a RawValue,
-    model: &'a RawValue,
-    metric: &'a Metric,
-    runners: &'a RawValue,
-    dependencies: &'a RawValue,
-}
-
 impl DbCase {
-    /// The text of each of its records.
-    pub fn texts(&self, form: Form) -> serde_json::Result<Vec<String>> {
-        let benchmark = shared(&self.benchmark, form)?;
-        let model = shared(&self.model, form)?;
-        let runners = shared(&self.runners, form)?;
-        let dependencies = shared(&self.dependencies, form)?;
-        let record = |metric| {
-            let (benchmark, model) = (&*benchmark, &*model);
-            let (runners, dependencies) = (&*runners, &*dependencies);
-            form.text(&DbRecord { benchmark, model, metric, runners, dependencies }, RECORD)
-        };
-        self.metrics.iter().map(record).collect()
+    /// The text of its records. What they share is formatted once.
+    pub fn text(&self, form: Form) -> serde_json::Result<Vec<u8>> {
+        let [open, colon, comma, close] = form.object();
+        let mut before = format!("{open}\"benchmark\"{colon}").into_bytes();
+        form.write(&self.benchmark, &mut before)?;
+        before.extend(format!("{comma}\"model\"{colon}").bytes());
+        form.write(&self.model, &mut before)?;
+        before.extend(format!("{comma}\"metric\"{colon}").bytes());
+        let mut behind = format!("{comma}\"runners\"{colon}").into_bytes();
+        form.write(&self.runners, &mut behind)?;
+        behind.extend(format!("{comma}\"dependencies\"{colon}").bytes());
+        form.write(&self.dependencies, &mut behind)?;
+        behind.extend(close.bytes());
+
+        let [_, between, _] = form.punctuation();
+        let about = before.len() + behind.len() + LENGTH_OF_METRIC;
+        let mut text = Vec::with_capacity(self.metrics.len() * about);
+        for (place, metric) in self.metrics.iter().enumerate() {
+            text.extend(if place == 0 { "" } else { between }.bytes());
+            text.extend_from_slice(&before);
+            form.write(metric, &mut text)?;
+            text.extend_from_slice(&behind);
+        }
+        Ok(text)
     }
 }
 
-/// Containers around a record, in a list.
-const RECORD: usize = 1;
-
-fn shared(part: &impl Serialize, form: Form) -> serde_json::Result<Box<RawValue>> {
-    RawValue::from_string(form.text(part, RECORD + 1)?)
-}
+/// Containers around a part of a record, in a list.
+const PART: usize = 2;
+/// Bytes that suffice for most metrics.
+const LENGTH_OF_METRIC: usize = 640;
 
 /// How records follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,11 +148,19 @@ pub enum Form {
 }
 
 impl Form {
-    /// The text of a value that stands in so many containers.
-    fn text(self, value: &impl Serialize, depth: usize) -> serde_json::Result<String> {
+    /// Adds the text of a part of a record.
+    fn write(self, part: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self {
-            Self::List => python_json::part(value, depth),
-            Self::Lines => serde_json::to_string(value),
+            Self::List => python_json::write(part, PART, out),
+            Self::Lines => serde_json::to_writer(out, part),
+        }
+    }
+
+    /// What stands before the first key of a record, behind a key, before the next, and at the end.
+    const fn object(self) -> [&'static str; 4] {
+        match self {
+            Self::List => ["{\n    ", ": ", ",\n    ", "\n  }"],
+            Self::Lines => ["{", ":", ",", "}"],
         }
     }
 

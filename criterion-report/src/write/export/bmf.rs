@@ -33,13 +33,13 @@ impl Serialize for Benchmarks<'_> {
 impl Serialize for Measures<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for Finite { measure, value, interval } in figures(&self.0) {
+        for Finite { field, value, interval } in figures(&self.0) {
             let metric = Metric {
                 value,
                 lower_value: interval.map(|it| it.low),
                 upper_value: interval.map(|it| it.high),
             };
-            map.serialize_entry(measure.slug, &metric)?;
+            map.serialize_entry(field.name, &metric)?;
         }
         map.end()
     }

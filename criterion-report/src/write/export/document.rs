@@ -7,8 +7,8 @@ use plan::{Check, Environment, Record, Stat};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
-    Caution, Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain, GainSource,
-    InRun, Levels, Measure, Missing, NoTime, Report, Run, Span,
+    Better, Caution, Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain,
+    GainSource, InRun, Levels, MEASURES, Missing, NoTime, Report, Run, Span,
 };
 use crate::write::verdict;
 
@@ -83,13 +83,12 @@ impl Serialize for Catalogue {
         struct Entry {
             name: &'static str,
             unit: &'static str,
-            better: &'static str,
+            better: Option<&'static str>,
         }
-        serializer.collect_map(Measure::ALL.iter().map(
-            |&Measure { slug, name, unit, better, .. }| {
-                (slug, Entry { name, unit, better: better.word() })
-            },
-        ))
+        serializer.collect_map(MEASURES.iter().map(|field| {
+            let (name, unit) = (field.description, field.unit.symbol);
+            (field.name, Entry { name, unit, better: field.better.map(Better::word) })
+        }))
     }
 }
 
@@ -122,13 +121,6 @@ impl<'a> Circumstance<'a> {
             last: shared.last,
             cases: shared.rows,
         }
-    }
-}
-
-impl Serialize for Report {
-    /// Its cases.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.concerned().map(|entry| Case::of(&entry, self)))
     }
 }
 
@@ -230,10 +222,10 @@ impl Serialize for Measures<'_> {
             high: Option<f64>,
         }
         let mut map = serializer.serialize_map(None)?;
-        for measure in Measure::ALL {
-            if let Some(Figure { value, interval }) = measure.of(&self.0) {
+        for field in MEASURES {
+            if let Some(Figure { value, interval }) = field.figure(&self.0) {
                 let (low, high) = (interval.map(|it| it.low), interval.map(|it| it.high));
-                map.serialize_entry(measure.slug, &Value { value: Stat(value), low, high })?;
+                map.serialize_entry(field.name, &Value { value: Stat(value), low, high })?;
             }
         }
         map.end()

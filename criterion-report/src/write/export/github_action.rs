@@ -34,24 +34,24 @@ impl Serialize for List<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(report, better) = *self;
         serializer.collect_seq(report.entries().flat_map(move |entry| {
-            let figures = figures(&entry).filter(move |it| it.measure.better == better);
+            let figures = figures(&entry).filter(move |it| it.field.better == Some(better));
             figures.map(move |figure| Bench::of(&entry, figure)).collect::<Vec<_>>()
         }))
     }
 }
 
 impl Bench {
-    fn of(entry: &Entry<'_>, Finite { measure, value, interval }: Finite) -> Self {
+    fn of(entry: &Entry<'_>, Finite { field, value, interval }: Finite) -> Self {
         let record = &entry.row.record;
         let commit = record.environment.git_revision.as_deref();
-        let mut extra = vec![measure.name.to_owned()];
+        let mut extra = vec![field.description.to_owned()];
         extra.extend(interval.map(|Interval { low, high }| format!("[{low}, {high}]")));
         extra.extend(commit.map(|commit| format!("commit {commit}")));
         extra.push(record.environment.host.cpu_model.clone());
         extra.extend(entry.cautions().iter().map(ToString::to_string));
         Self {
-            name: format!("{}: {}", record.full_id, measure.slug),
-            unit: measure.unit,
+            name: format!("{}: {}", record.full_id, field.name),
+            unit: field.unit.symbol,
             value,
             // The further bound: the interval of a bootstrap is not symmetrical.
             range: interval.map(|it| format!("± {}", (value - it.low).max(it.high - value))),
@@ -65,7 +65,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<N
     serde_json::to_writer_pretty(&mut *out, &List(report, options.better))?;
     writeln!(out)?;
     let mut notes = super::without_figures(report);
-    let has_values = |entry| figures(&entry).any(|it| it.measure.better == options.better);
+    let has_values = |entry| figures(&entry).any(|it| it.field.better == Some(options.better));
     if !report.entries().any(has_values) {
         notes.push("it is empty, and github-action-benchmark refuses an empty list".to_owned());
     }

@@ -1,4 +1,4 @@
-//! Our own document, in one piece or in lines. Nothing of it is built before it is written.
+//! Our own document, in one piece or in lines. Of its cases few are held before they are written.
 
 use std::io::Write;
 
@@ -6,23 +6,38 @@ use anyhow::Result;
 
 use super::document::{Case, Document, Head};
 use crate::model::{Entry, Exported, Report};
-use crate::write::{Notes, in_order};
+use crate::write::{Notes, joined};
 
 /// One JSON object.
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
-    let head = Head::of(report, Exported::SCHEMA);
-    serde_json::to_writer(&mut *out, &Document { head, cases: report })?;
-    writeln!(out)?;
-    Ok(Notes::new())
+    let cases: [Case<'_>; 0] = [];
+    let document = Document { head: Head::of(report, Exported::SCHEMA), cases };
+    let document = serde_json::to_string(&document)?;
+    let before = document.strip_suffix("]}").expect("a document ends with its cases");
+    cases_between(report, [before, ",", "]}\n"], "", out)
 }
 
 /// A line for the head, then a line per case.
 pub fn lines(report: &Report, out: &mut dyn Write) -> Result<Notes> {
+    let cases = report.concerned().count();
+    let head = Document { head: Head::of(report, Exported::LINES), cases };
+    let head = serde_json::to_string(&head)? + "\n";
+    cases_between(report, [&head, "", ""], "\n", out)
+}
+
+/// The cases, each with `end` behind it.
+fn cases_between(
+    report: &Report,
+    between: [&str; 3],
+    end: &str,
+    out: &mut dyn Write,
+) -> Result<Notes> {
     let entries: Vec<Entry<'_>> = report.concerned().collect();
-    let head = Head::of(report, Exported::LINES);
-    serde_json::to_writer(&mut *out, &Document { head, cases: entries.len() })?;
-    writeln!(out)?;
-    let line = |entry: &Entry<'_>| Ok(serde_json::to_string(&Case::of(entry, report))?);
-    in_order(&entries, line, |line| Ok(writeln!(out, "{line}")?))?;
+    let case = |entry: &Entry<'_>| {
+        let mut text = serde_json::to_vec(&Case::of(entry, report))?;
+        text.extend(end.bytes());
+        Ok(Some(text))
+    };
+    joined(&entries, between, case, out)?;
     Ok(Notes::new())
 }

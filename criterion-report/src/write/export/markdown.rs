@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::model::{Circumstances, Entry, Figure, Interval, Measure, NoTime, Report, Row};
+use crate::model::{Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row};
 use crate::units;
 use crate::write::markdown::{ABSENT, code, plain, reason, revision, table};
 use crate::write::show::footnotes::{Footnotes, Note};
@@ -159,7 +159,7 @@ fn group_text(group: &[Entry<'_>]) -> String {
 fn row(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<String> {
     let id = &entry.row.record.case.id;
     let case = code(&format!("{}/{}", id.variant, id.parameter));
-    let measure = |slug: &str| Measure::named(slug).and_then(|measure| measure.of(entry));
+    let measure = |slug: &str| Field::named(slug).and_then(|field| field.figure(entry));
     let marks =
         footnotes.numbers(notes(entry)).into_iter().map(|(number, figures)| match figures {
             Some(figures) => format!("{number}: {figures}"),

@@ -13,7 +13,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::{Notes, Target};
-use crate::model::{Entry, Figure, Interval, Measure, Report};
+use crate::model::{Entry, Field, Figure, Interval, MEASURES, Report};
 use crate::units;
 
 /// The formats; the name of each is what stands behind `export`.
@@ -65,16 +65,16 @@ pub enum Format {
 
 /// A value that is a finite number.
 struct Finite {
-    measure: &'static Measure,
+    field: &'static Field,
     value: f64,
     interval: Option<Interval>,
 }
 
 /// What a case has of the catalogue, as far as JSON and CSV have numbers for it.
 fn figures<'a>(entry: &'a Entry<'a>) -> impl Iterator<Item = Finite> + use<'a> {
-    Measure::ALL.iter().filter_map(move |measure| {
-        let Figure { value, interval } = measure.of(entry)?;
-        value.is_finite().then_some(Finite { measure, value, interval })
+    MEASURES.into_iter().filter_map(move |field| {
+        let Figure { value, interval } = field.figure(entry)?;
+        value.is_finite().then_some(Finite { field, value, interval })
     })
 }
 

@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::figures;
-use crate::model::{Better, Entry, Measure, Report, file};
-use crate::write::Notes;
+use crate::model::{Better, Entry, Field, Report, file};
+use crate::write::{Notes, in_order};
 use crate::{output, units};
 
 /// What `export otava` can be told.
@@ -27,23 +27,17 @@ pub struct Options {
 const ATTRIBUTES: [&str; 4] = ["time", "commit", "branch", "run"];
 
 #[derive(Serialize)]
-struct Config {
-    tests: BTreeMap<String, Test>,
+struct Config<'a> {
+    tests: BTreeMap<&'a str, Test<'a>>,
 }
 
+/// A test but for its metrics, which stand behind the rest.
 #[derive(Serialize)]
-struct Test {
+struct Test<'a> {
     r#type: &'static str,
-    file: PathBuf,
+    file: &'a Path,
     time_column: &'static str,
-    attributes: &'static [&'static str],
-    metrics: BTreeMap<String, Metric>,
-}
-
-#[derive(Serialize)]
-struct Metric {
-    column: String,
-    direction: i8,
+    attributes: [&'static str; 3],
 }
 
 /// The rows of a case, each as long as the heading.
@@ -117,10 +111,9 @@ impl History {
     }
 
     /// The measures that every row has, and those that some row lacks.
-    fn metrics(&self) -> (Vec<&'static Measure>, Vec<&'static Measure>) {
+    fn metrics(&self) -> (Vec<&'static Field>, Vec<&'static Field>) {
         let columns = self.heading.iter().enumerate().skip(ATTRIBUTES.len());
-        let measures =
-            columns.filter_map(|(place, slug)| Measure::named(slug).map(|it| (place, it)));
+        let measures = columns.filter_map(|(place, slug)| Field::named(slug).map(|it| (place, it)));
         let full = |place: usize| self.rows.iter().all(|row| !row[place].is_empty());
         let (full, gaps): (Vec<_>, Vec<_>) = measures.partition(|(place, _)| full(*place));
         let measure = |(_, measure)| measure;
@@ -135,32 +128,81 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<
     let mut gaps = Gaps::default();
     let mut known = 0;
     let _alone = alone(&options.history)?;
-    for entry in report.entries() {
-        let values: Vec<_> = figures(&entry).map(|it| (it.measure.slug, it.value)).collect();
-        if values.is_empty() {
-            continue;
-        }
-        let path = file(&entry, &options.history);
-        let mut history = History::read(&path)?;
-        if history.add(attributes(&entry), &values) {
-            let folder = path.parent().expect("a file in the folder of histories");
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            history.write(&path)?;
-        } else {
-            known += 1;
-        }
-        let (full, lacking) = history.metrics();
-        gaps.add(lacking, &path);
-        if !full.is_empty() {
-            tests.insert(entry.row.full_id().to_owned(), test(path, full));
-        }
-    }
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    in_order(
+        &entries,
+        |entry| Added::of(entry, &options.history),
+        |added| {
+            let Some(Added { full_id, path, lacking, test, is_new }) = added else { return Ok(()) };
+            known += usize::from(!is_new);
+            gaps.add(lacking, &path);
+            tests.extend(test.map(|test| (full_id, test)));
+            Ok(())
+        },
+    )?;
     notes.extend(gaps.notes());
     if known > 0 {
         notes.push(format!("{} in the histories already", units::count(known, "measurement")));
     }
-    out.write_all(serde_yaml::to_string(&Config { tests })?.as_bytes())?;
+    out.write_all(if tests.is_empty() { "tests: {}\n" } else { TESTS }.as_bytes())?;
+    tests.values().try_for_each(|test| out.write_all(test.as_bytes()))?;
     Ok(notes)
+}
+
+/// A case whose history holds its values now.
+struct Added {
+    full_id: String,
+    path: PathBuf,
+    /// Measures that some row of the history lacks.
+    lacking: Vec<&'static Field>,
+    /// The lines of its test; none where every measure is lacking.
+    test: Option<String>,
+    /// Whether its values were not there before.
+    is_new: bool,
+}
+
+impl Added {
+    /// Adds the values of a case to its history; none where it has no values.
+    fn of(entry: &Entry<'_>, histories: &Path) -> Result<Option<Self>> {
+        let values: Vec<_> = figures(entry).map(|it| (it.field.name, it.value)).collect();
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let path = file(entry, histories);
+        let mut history = History::read(&path)?;
+        let is_new = history.add(attributes(entry), &values);
+        if is_new {
+            let folder = path.parent().expect("a file in the folder of histories");
+            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            history.write(&path)?;
+        }
+        let (full, lacking) = history.metrics();
+        let full_id = entry.row.full_id().to_owned();
+        let test = (!full.is_empty()).then(|| test(&full_id, &path, full)).transpose()?;
+        Ok(Some(Self { full_id, path, lacking, test, is_new }))
+    }
+}
+
+/// The first line of the configuration.
+const TESTS: &str = "tests:\n";
+
+/// A test as it stands below [`TESTS`].
+fn test(full_id: &str, file: &Path, mut measures: Vec<&Field>) -> Result<String> {
+    let [time_column, attributes @ ..] = ATTRIBUTES;
+    let test = Test { r#type: "csv", file, time_column, attributes };
+    let text = serde_yaml::to_string(&Config { tests: BTreeMap::from([(full_id, test)]) })?;
+    let mut text = text.strip_prefix(TESTS).expect("the only key").to_owned();
+    text.push_str("    metrics:\n");
+    measures.sort_unstable_by_key(|measure| measure.name);
+    measures.dedup_by_key(|measure| measure.name);
+    for Field { name, better, .. } in measures {
+        // Our own words need no quotes, and there are a dozen of them in each test.
+        let direction = if *better == Some(Better::Bigger) { 1 } else { -1 };
+        text.push_str(&format!(
+            "      {name}:\n        column: {name}\n        direction: {direction}\n"
+        ));
+    }
+    Ok(text)
 }
 
 /// Lets one export at a time read and write the histories of a folder: of two at once each would
@@ -182,9 +224,9 @@ fn alone(folder: &Path) -> Result<File> {
 struct Gaps(BTreeMap<&'static str, (PathBuf, usize)>);
 
 impl Gaps {
-    fn add(&mut self, measures: Vec<&'static Measure>, path: &Path) {
+    fn add(&mut self, measures: Vec<&'static Field>, path: &Path) {
         for measure in measures {
-            self.0.entry(measure.slug).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
+            self.0.entry(measure.name).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
         }
     }
 
@@ -221,20 +263,6 @@ fn attributes(entry: &Entry<'_>) -> [String; 4] {
     ]
 }
 
-fn test(file: PathBuf, measures: Vec<&'static Measure>) -> Test {
-    let metrics = measures.into_iter().map(|measure| {
-        let direction = if measure.better == Better::Bigger { 1 } else { -1 };
-        (measure.slug.to_owned(), Metric { column: measure.slug.to_owned(), direction })
-    });
-    Test {
-        r#type: "csv",
-        file,
-        time_column: ATTRIBUTES[0],
-        attributes: &["commit", "branch", "run"],
-        metrics: metrics.collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,8 +280,8 @@ mod tests {
         assert_eq!(history.heading[4..], ["latency", "energy"]);
         let values: Vec<_> = history.rows.iter().map(|row| row[4..].to_vec()).collect();
         assert_eq!(values, [["1", "0.5"], ["2", ""]]);
-        let slugs = |measures: Vec<&Measure>| -> Vec<&str> {
-            measures.iter().map(|measure| measure.slug).collect()
+        let slugs = |measures: Vec<&Field>| -> Vec<&str> {
+            measures.iter().map(|measure| measure.name).collect()
         };
         let (full, gaps) = history.metrics();
         assert_eq!((slugs(full), slugs(gaps)), (vec!["latency"], vec!["energy"]));

@@ -1,6 +1,6 @@
 //! `fusion`: what fusing gains, as a table for people or as a document for programs.
 
-pub(crate) mod json;
+mod json;
 pub(super) mod strategy;
 pub(super) mod table;
 
@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 
-use super::show::{NARROWEST, WIDTH, footer, header};
+use super::show::{footer, header};
+pub use super::view::Format;
+use super::view::Room;
 use super::{Target, screen};
-use crate::model::{FusionResult, PatternAdvice, Report};
+use crate::model::{FusionResult, PatternAdvice, Report, gather};
 use crate::units;
 
 /// What `fusion` can be told.
@@ -23,25 +25,6 @@ pub struct Options {
     /// When to colour the table; `auto` colours on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
-}
-
-/// How `fusion` writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// A table for people.
-    Table,
-    /// A JSON document.
-    Json,
-}
-
-impl Format {
-    /// Whether it is prose and tables; those say the report's warnings, too.
-    pub const fn is_for_people(self) -> bool {
-        match self {
-            Self::Table => true,
-            Self::Json => false,
-        }
-    }
 }
 
 /// The variants of patterns among a report's cases.
@@ -62,26 +45,10 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     Ok(match options.format {
         Format::Json => json::document(report, &results, &advice)?,
         Format::Table => {
-            let colour = match options.color {
-                ColorChoice::Always => true,
-                ColorChoice::Never => false,
-                ColorChoice::Auto => target.colour_terminal,
-            };
-            let terminal = target.width.map(|columns| columns.max(NARROWEST));
-            let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
-            screen(&tables(report, &results, &advice, room), colour)
+            let room = Room::of(target, options.color);
+            screen(&tables(report, &results, &advice, room), room.colour)
         }
     })
-}
-
-/// What there is to write on.
-#[derive(Clone, Copy)]
-struct Room {
-    /// Columns of a terminal, for tables: elsewhere they have all their columns.
-    terminal: Option<usize>,
-    /// Columns that text keeps to.
-    width: usize,
-    colour: bool,
 }
 
 /// Circumstances, a table per pattern, what to do, and how the cases ended.
@@ -89,13 +56,14 @@ fn tables(
     report: &Report,
     results: &[FusionResult<'_>],
     advice: &[PatternAdvice],
-    Room { terminal, width, colour }: Room,
+    room: Room,
 ) -> String {
+    let Room { width, colour, .. } = room;
     let mut out = header::header(report, width, colour);
     let mut left_out = BTreeSet::new();
-    for block in blocks(results) {
+    for block in gather(results, |it| (&it.row.record.case.id.group, &it.key.place)) {
         out.push('\n');
-        let table = table::table(&block, terminal, width, colour);
+        let table = table::table(&block, room);
         out.push_str(&table.text);
         left_out.extend(table.left_out);
     }
@@ -105,20 +73,4 @@ fn tables(
     out.push_str(&footer::footer(report, width, colour));
     out.push_str(&footer::left_out(&left_out, width));
     out
-}
-
-/// Results of one place and criterion group, in the order in which these first appear.
-fn blocks<'r, 'a>(results: &'r [FusionResult<'a>]) -> Vec<Vec<&'r FusionResult<'a>>> {
-    let mut blocks: Vec<Vec<&FusionResult<'_>>> = Vec::new();
-    let group = |result: &FusionResult<'a>| &result.row.record.case.id.group;
-    for result in results {
-        let own = |block: &&mut Vec<&FusionResult<'a>>| {
-            group(block[0]) == group(result) && block[0].key.place == result.key.place
-        };
-        match blocks.iter_mut().find(own) {
-            Some(block) => block.push(result),
-            None => blocks.push(vec![result]),
-        }
-    }
-    blocks
 }

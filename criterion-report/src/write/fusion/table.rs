@@ -8,55 +8,38 @@ use crate::write::failures;
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::show::group::level;
-use crate::write::table::{
-    Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap,
-};
+use crate::write::table::{Align, Cell, Line, Paint, wrap};
 use crate::write::verdict;
+use crate::write::view::{Heading, Layout, Room, Table};
 
-/// The columns: heading, what stands below it, alignment.
-const COLUMNS: [(&str, &str, Align); 10] = [
-    ("", "", Align::Left),
-    ("time", "", Align::Right),
-    ("speed-up", "", Align::Left),
-    ("benefit", "", Align::Left),
-    ("GFLOP/s", "", Align::Right),
-    ("formula", "bytes", Align::Right),
-    ("formula", "upstream", Align::Right),
-    ("measured", "peak", Align::Right),
-    ("measured", "total", Align::Right),
-    ("", "", Align::Left),
+/// Where columns have a second line, the first says how its numbers came about.
+const COLUMNS: [Heading; 10] = [
+    ("", "", "", Align::Left),
+    ("time", "", "", Align::Right),
+    ("speed-up", "", "", Align::Left),
+    ("benefit", "", "", Align::Left),
+    ("GFLOP/s", "", "GFLOP/s", Align::Right),
+    ("formula", "bytes", "formula bytes", Align::Right),
+    ("formula", "upstream", "formula upstream", Align::Right),
+    ("measured", "peak", "measured peak", Align::Right),
+    ("measured", "total", "measured total", Align::Right),
+    ("", "", "", Align::Left),
 ];
-
-/// The column of speed-ups.
 const SPEEDUP: usize = 2;
-/// Columns that give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 5] = [8, 6, 4, 5, 7];
-const INDENT: usize = 4;
-
-/// A table, and which columns it had no room for.
-pub struct Table {
-    pub text: String,
-    pub left_out: Vec<String>,
-}
 
 /// Heading, one line per size and variant, footnotes, and what the kernels explain. Only a terminal
 /// has no room for a column; text keeps to `width`.
-pub fn table(
-    results: &[&FusionResult<'_>],
-    room: Option<usize>,
-    width: usize,
-    colour: bool,
-) -> Table {
-    let case = &results[0].row.record.case;
-    let mut out = format!("{}\n", Paint::Bold.on(&case.id.group, colour));
+pub fn table(results: &[&FusionResult<'_>], room: Room) -> Table {
+    let Room { width, colour, .. } = room;
+    let title = room.bold(&results[0].row.record.case.id.group);
     if let Some(text) = failures::common(results.iter().map(|result| result.row)) {
-        let text = out + &failures::render(&text, width, colour);
+        let text = title + &failures::render(&text, width, colour);
         return Table { text, left_out: Vec::new() };
     }
-    let below = COLUMNS.map(|(_, below, _)| Cell::new(below, Paint::Dim));
     let shared = failures::shared(results.iter().map(|result| result.row));
     let lines = |footnotes: &mut Footnotes| {
-        let mut lines = vec![Line::Cells(below.to_vec())];
+        let mut lines = Vec::new();
         for parameter in results.chunk_by(|a, b| id(a.row) == id(b.row)) {
             lines.push(Line::Text(Cell::new(heading(parameter[0].row), Paint::Dim)));
             lines.push(unfused(parameter[0], footnotes));
@@ -68,33 +51,11 @@ pub fn table(
         lines
     };
     let levels = results.iter().filter_map(|it| Some(it.speedup.as_ref().ok()?.confidence_level));
-    let speedup = format!("{}{}", COLUMNS[SPEEDUP].0, level(levels));
-    let mut columns = COLUMNS.map(|(heading, _, align)| (heading, align));
-    columns[SPEEDUP].0 = &speedup;
-    let has_room =
-        |lines: &[Line]| room.is_none_or(|room| table_width(&columns, lines, INDENT) <= room);
-    let (mut lines, footnotes) = Footnotes::of(lines, has_room);
-    for column in 0..columns.len() {
-        if is_empty(column, &lines[1..]) {
-            clear(column, &mut lines);
-        }
-    }
-    let left_out = fit(&columns, &mut lines, INDENT, room, &GIVE_WAY);
-    let left_out = left_out.into_iter().map(|column| {
-        let (heading, below, _) = COLUMNS[column];
-        format!("{heading} {below}").trim_end().to_owned()
-    });
-    let left_out = left_out.collect();
-    if let Line::Cells(below) = &lines[0]
-        && below.iter().all(|cell| cell.text.is_empty())
-    {
-        lines.remove(0);
-    }
-    out.push_str(&render(&columns, &lines, INDENT, width, colour));
-    out.push_str(&footnotes.render(width, colour));
-    out += &products(results, width, colour);
-    out += &dispatch(results, width, colour);
-    Table { text: out, left_out }
+    let headings = [(SPEEDUP, format!("{}{}", COLUMNS[SPEEDUP].0, level(levels)))];
+    let layout = Layout { columns: &COLUMNS, headings: &headings, give_way: &GIVE_WAY };
+    let Table { text, left_out } = layout.table(lines, room);
+    let explained = products(results, room) + &dispatch(results, room);
+    Table { text: title + &text + &explained, left_out }
 }
 
 fn id(row: &Row) -> &str {
@@ -206,18 +167,18 @@ pub(in crate::write) fn no_time(row: &Row) -> Option<String> {
 }
 
 /// Why tensors without an axis of heads say nothing about fusing, where they were slower or faster.
-fn dispatch(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+fn dispatch(results: &[&FusionResult<'_>], room: Room) -> String {
     let Some(kernels) = sdpa_dispatch(results) else { return String::new() };
     let text = format!(
         "`sdpa-3d` and `fused` differ because libtorch runs {} for tensors without an axis of \
          heads, and {} for those with one: that is a matter of the kernel, not of fusing.",
         kernels.without_heads, kernels.with_heads,
     );
-    explanation(&text, width, colour)
+    explanation(&text, room)
 }
 
 /// The variants with another product than `unfused`, which are not faster or slower by fusing alone.
-fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String {
+fn products(results: &[&FusionResult<'_>], room: Room) -> String {
     let Some(others) = other_products(results) else { return String::new() };
     let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();
     let text = format!(
@@ -227,10 +188,10 @@ fn products(results: &[&FusionResult<'_>], width: usize, colour: bool) -> String
         others.kernels.join(", "),
         others.unfused.join(", "),
     );
-    explanation(&text, width, colour)
+    explanation(&text, room)
 }
 
-fn explanation(text: &str, width: usize, colour: bool) -> String {
-    let lines = wrap(text, width - INDENT);
-    lines.iter().map(|part| format!("    {}\n", Paint::Dim.on(part, colour))).collect()
+fn explanation(text: &str, room: Room) -> String {
+    let lines = wrap(text, room.width - Layout::INDENT);
+    lines.iter().map(|part| format!("    {}\n", Paint::Dim.on(part, room.colour))).collect()
 }

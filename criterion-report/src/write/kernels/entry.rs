@@ -2,132 +2,189 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Device, KernelTolerances, Stat};
-use serde::Serialize;
+use plan::{Device, Outcome};
 use serde_json::{Value, json};
 
-use super::measured::{Criterion, Energy, Memory, Timing, Versus};
 use crate::model::kernels::KernelResult;
+use crate::model::{self, Column, NoSpeedup, Part, Speedup, Time};
+use crate::object::{Columns, object};
 use crate::units;
 
-/// Upstream's names come first, in its order. Those of a case that was not measured are null, never
-/// zero, with the reason in `error_message`.
-#[derive(Serialize)]
-pub struct Entry<'a> {
-    kernel_name: &'a str,
-    backend: &'a str,
-    precision: Option<&'static str>,
-    problem_size: Option<&'a BTreeMap<String, Value>>,
-    timing: Option<Timing>,
-    memory: Option<Memory>,
-    energy: Option<Energy<'a>>,
-    accuracy: Option<Accuracy>,
-    success: bool,
-    error_message: Option<String>,
-    metadata: BTreeMap<&'a str, Value>,
-    full_id: &'a str,
-    config: Option<&'a str>,
-    implementation: &'a str,
-    path: Option<&'a str>,
-    outcome: &'static str,
-    earlier: bool,
-    criterion: Option<Criterion>,
-    no_criterion_reason: Option<String>,
-    speedup: Option<Versus<'a>>,
-    no_speedup_reason: Option<String>,
-    flops: Option<u64>,
-    bytes: Option<u64>,
-    gflop_per_s: Option<f64>,
-    gb_per_s: Option<f64>,
-    has_reference: Option<bool>,
-    tolerances: Option<KernelTolerances>,
-    determinism_runs: Option<u64>,
-    threads: Option<u32>,
-    device_name: Option<&'a str>,
-    host_fingerprint: Option<String>,
-    git_revision: Option<&'a str>,
-    run_id: Option<&'a str>,
-    measured_at: Option<String>,
-    absent: BTreeMap<&'a str, String>,
-    notes: Vec<String>,
+const NS_PER_MS: f64 = 1e6;
+const MIB: f64 = (1 << 20) as f64;
+
+/// A case; with `raw` it has every single call. Upstream's names come first, in its order. Those of a
+/// case that was not measured are null, never zero, with the reason in `error_message`.
+pub struct Entry<'r, 'a> {
+    pub result: &'r KernelResult<'a>,
+    pub raw: bool,
 }
 
+/// Single calls, each timed by itself, in ms.
+struct Timing<'r, 'a>(&'r Entry<'r, 'a>, plan::Latency);
+/// Memory of a step, in MiB.
+struct Memory(plan::Memory);
+/// Energy of a step.
+struct Energy<'a>(&'a plan::Energy);
 /// The output against its reference, in the units of the output but for `relative_error`.
-#[derive(Serialize)]
-struct Accuracy {
-    rmse: Option<Stat>,
-    max_error: Option<Stat>,
-    relative_error: Option<Stat>,
-    determinism_std: Option<Stat>,
-}
+struct Accuracy<'a>(model::Entry<'a>);
+/// Criterion's estimate of a step, in ms.
+struct Criterion<'a>(model::Entry<'a>, &'a Time);
+/// How many times faster it is than the baseline of its group.
+struct Versus<'a>(model::Entry<'a>, &'a Speedup);
 
-impl Accuracy {
-    /// Null where nothing was found out.
-    fn of(result: &KernelResult<'_>) -> Option<Self> {
-        let (errors, determinism_std) = (result.errors(), result.determinism_std());
-        (errors.is_some() || determinism_std.is_some()).then_some(Self {
-            rmse: errors.and_then(|errors| errors.rmse),
-            max_error: errors.map(|errors| errors.max_error),
-            relative_error: errors.map(|errors| errors.relative_error),
-            determinism_std,
-        })
+object! {
+    Entry<'_, '_> => |it| [
+        result = it.result;
+        work = result.work();
+        record = result.record();
+        row = result.entry.map(|entry| entry.row);
+        facts = record.and_then(|record| record.kernel.as_ref());
+        measures = result.measured().map(|record| &record.measures);
+        time = result.time();
+        environment = record.map(|record| &record.environment);
+        settings = metadata(result);
+        notes = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
+    ] {
+        "kernel_name": result.kernel,
+        "backend": result.backend,
+        "precision": result.precision.map(|precision| precision.precision()),
+        "problem_size": result.problem_size(),
+        "timing": result.latency().map(|latency| Timing(it, latency)),
+        "memory": measures.and_then(|measures| measures.memory).map(Memory),
+        "energy": measures.and_then(|measures| measures.energy.as_ref()).map(Energy),
+        "accuracy": result.entry.and_then(Accuracy::of),
+        "success": measures.is_some(),
+        "error_message": result.reason.as_ref().filter(|_| measures.is_none()),
+        "metadata": settings.0,
+        "full_id": result.full_id,
+        "config": result.case.map(|case| &case.config),
+        "implementation": result.implementation,
+        "path": work.map(|work| &work.file),
+        "outcome": result.status,
+        "earlier": result.earlier,
+        "criterion": result.entry.and_then(|entry| Some(Criterion(entry, time?))),
+        "no_criterion_reason": result.reason.as_ref().filter(|_| time.is_none() && measures.is_some()),
+        "speedup": result.entry.and_then(|entry| Some(Versus(entry, result.speedup()?))),
+        "no_speedup_reason": result.entry.and_then(why_no_speedup),
+        "flops": facts.and_then(|facts| facts.flops),
+        "bytes": facts.and_then(|facts| facts.bytes),
+        "gflop_per_s": row.and_then(|row| row.gflop_per_s()),
+        "gb_per_s": row.and_then(|row| row.gb_per_s()),
+        "has_reference": facts.map(|facts| facts.has_reference),
+        "tolerances": work.map(|work| work.tolerances),
+        "determinism_runs": facts.map(|facts| facts.runs),
+        "threads": environment.map(|environment| environment.torch.threads),
+        "device_name": device_name(result),
+        "host_fingerprint": result.host(),
+        "git_revision": environment.and_then(|it| it.git_revision.as_ref()),
+        "run_id": record.map(|record| &record.run_id),
+        "measured_at": record.map(|record| units::rfc3339(record.timestamp)),
+        "absent": absent(result, it.raw),
+        "notes": notes.iter().map(ToString::to_string).chain(settings.1).collect::<Vec<_>>(),
+    }
+
+    Timing<'_, '_> => |it| [
+        latency = it.1;
+        calls = it.0.result.measured().map(|record| &record.measures.calls_ns);
+        kept = calls.filter(|calls| !calls.is_empty());
+        ms = |ns: f64| ns / NS_PER_MS;
+    ] {
+        "latency_ms_p50": ms(latency.p50_ns),
+        "latency_ms_p90": latency.p90_ns.map(ms),
+        "latency_ms_p99": latency.p99_ns.map(ms),
+        "latency_ms_mean": ms(latency.mean_ns),
+        "latency_ms_std": it.0.result.latency_std_ns().map(ms),
+        "throughput_ops_per_sec": 1e9 / latency.mean_ns,
+        "iterations": latency.calls,
+        "latency_ms_max": ms(latency.max_ns),
+        _: it.0.raw.then(|| kept.map(|it| it.iter().map(|&ns| ns as f64 / NS_PER_MS).collect())).map(Raw),
+    }
+
+    Raw => |it| {
+        "raw_times_ms": it.0,
+    }
+
+    Memory => |it| {
+        "peak_mb": it.0.peak_bytes() as f64 / MIB,
+        "allocated_mb": (it.0.peak_bytes() - it.0.step.peak_bytes) as f64 / MIB,
+        "reserved_mb": None::<f64>,
+        "step_peak_mb": it.0.step.peak_bytes as f64 / MIB,
+        "step_allocations": it.0.step.allocations,
+    }
+
+    Energy<'_> => |it| {
+        "energy_j": it.0.joules,
+        "power_w": it.0.watts,
+        "duration_s": it.0.window_s / it.0.iters as f64,
+        "idle_w": it.0.idle_watts,
+        "idle_subtracted": it.0.idle_subtracted,
+        "window_s": it.0.window_s,
+        "window_iterations": it.0.iters,
+        "method": it.0.method,
+    }
+
+    Accuracy<'_> => |it| {
+        _: Columns(ERRORS, Some(it.0)),
+    }
+
+    Criterion<'_> => |it| {
+        _: Columns(MEDIAN, Some(it.0)),
+        "confidence_level": it.1.confidence_level,
+        _: Columns(SAMPLES, Some(it.0)),
+    }
+
+    Versus<'_> => |it| {
+        "ratio": it.1.ratio,
+        "low": it.1.interval.low,
+        "high": it.1.interval.high,
+        "confidence_level": it.1.confidence_level,
+        "blocks": it.1.blocks,
+        _: it.1.levels,
+        "verdict": it.1.verdict().word(),
+        "over": it.0.baseline.map(|row| row.full_id()),
     }
 }
 
-impl<'a> Entry<'a> {
-    /// The entry of a case; with `raw` it has every single call.
-    pub fn of(result: &KernelResult<'a>, raw: bool) -> Self {
-        let (work, record) = (result.work(), result.record());
-        let row = result.entry.map(|entry| entry.row);
-        let facts = record.and_then(|record| record.kernel.as_ref());
-        let success = result.measured().is_some();
-        let timed = result.time();
-        let environment = record.map(|record| &record.environment);
-        let (metadata, taken) = metadata(result);
-        let cautions = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
-        let notes = cautions.iter().map(ToString::to_string).chain(taken).collect();
-        Self {
-            kernel_name: result.kernel,
-            backend: result.backend,
-            precision: result.precision.map(|precision| precision.precision()),
-            problem_size: result.problem_size(),
-            timing: Timing::of(result, raw),
-            memory: Memory::of(result),
-            energy: Energy::of(result),
-            accuracy: Accuracy::of(result),
-            success,
-            error_message: result.reason.clone().filter(|_| !success),
-            metadata,
-            full_id: result.full_id,
-            config: result.case.map(|case| case.config.as_str()),
-            implementation: result.implementation,
-            path: work.map(|work| work.file.as_str()),
-            outcome: result.status,
-            earlier: result.earlier,
-            criterion: timed.map(Criterion::of),
-            no_criterion_reason: if timed.is_none() && success {
-                result.reason.clone()
-            } else {
-                None
-            },
-            speedup: result.entry.and_then(Versus::of),
-            no_speedup_reason: result.entry.and_then(Versus::why_not),
-            flops: facts.and_then(|facts| facts.flops),
-            bytes: facts.and_then(|facts| facts.bytes),
-            gflop_per_s: row.and_then(|row| row.gflop_per_s()),
-            gb_per_s: row.and_then(|row| row.gb_per_s()),
-            has_reference: facts.map(|facts| facts.has_reference),
-            tolerances: work.map(|work| work.tolerances),
-            determinism_runs: facts.map(|facts| facts.runs),
-            threads: environment.map(|environment| environment.torch.threads),
-            device_name: device_name(result),
-            host_fingerprint: result.host(),
-            git_revision: environment.and_then(|it| it.git_revision.as_deref()),
-            run_id: record.map(|record| record.run_id.as_str()),
-            measured_at: record.map(|record| units::rfc3339(record.timestamp)),
-            absent: absent(result, raw),
-            notes,
+/// Every single call, in ms; null where they were not kept.
+struct Raw(Option<Vec<f64>>);
+
+const ERRORS: &[Column] = &[
+    Column::new("rmse", "rmse"),
+    Column::new("max_error", "max-abs-error"),
+    Column::new("relative_error", "relative-error"),
+    Column::new("determinism_std", "determinism-std"),
+];
+
+const MEDIAN: &[Column] = &[
+    Column::new("median_ms", "latency").per(NS_PER_MS),
+    Column::new("low_ms", "latency").part(Part::Low).per(NS_PER_MS),
+    Column::new("high_ms", "latency").part(Part::High).per(NS_PER_MS),
+];
+
+const SAMPLES: &[Column] = &[
+    Column::new("mean_ms", "latency-mean").per(NS_PER_MS),
+    Column::new("std_dev_ms", "latency-std-dev").per(NS_PER_MS),
+    Column::new("samples", "samples"),
+    Column::new("quick", "quick"),
+];
+
+impl<'a> Accuracy<'a> {
+    /// Null where nothing was found out.
+    fn of(entry: model::Entry<'a>) -> Option<Self> {
+        ERRORS.iter().any(|column| column.value(&entry).is_some()).then_some(Self(entry))
+    }
+}
+
+/// Why a measured case has no speed-up.
+fn why_no_speedup(entry: model::Entry<'_>) -> Option<String> {
+    match entry.comparison.map(|comparison| &comparison.speedup) {
+        None => {
+            let is_measured = entry.row.record.outcome == Outcome::Measured;
+            is_measured.then(|| "the others are compared with it".to_owned())
         }
+        Some(Err(NoSpeedup::NotMeasured) | Ok(_)) => None,
+        Some(Err(why)) => Some(why.to_string()),
     }
 }
 

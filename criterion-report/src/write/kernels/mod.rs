@@ -1,11 +1,8 @@
 //! `kernels`: the tree of reports of QuASIM's benchmarking tools, with right meanings.
 
-mod changes;
 mod entry;
 mod env;
-mod manifest;
 mod markdown;
-mod measured;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -13,8 +10,9 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use crate::model::Report;
-use crate::model::kernels::{Changes, KernelResult, SUMMARY, Trend};
+use crate::model::kernels::{Changes, KernelResult, SUMMARY, Trend, manifest};
 
+pub use markdown::numbers;
 pub use summary::{kernels, outcomes, timestamp};
 
 /// Everything that the files are made of.
@@ -61,19 +59,19 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let Document { report, results, changes, .. } = *document;
     let mut files = Vec::new();
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
-    add("env.json", pretty(&env::Env::of(report, results))?);
-    add(MANIFEST, manifest::json(results)?);
-    let mut by_kernel: BTreeMap<&str, Vec<entry::Entry<'_>>> = BTreeMap::new();
+    add("env.json", pretty(&env::Env { report, results })?);
+    add(MANIFEST, pretty(&manifest(results))?);
+    let mut by_kernel: BTreeMap<&str, Vec<entry::Entry<'_, '_>>> = BTreeMap::new();
     for result in results {
-        by_kernel.entry(result.kernel).or_default().push(entry::Entry::of(result, true));
+        by_kernel.entry(result.kernel).or_default().push(entry::Entry { result, raw: true });
     }
     for (kernel, entries) in by_kernel {
         add(&path_of(kernel)?, pretty(&entries)?);
     }
-    add(SUMMARY, summary::json(document)?);
+    add(SUMMARY, pretty(document)?);
     if let Some(changes) = changes {
         let [markdown, json] = OF_A_COMPARISON;
-        add(json, changes::json(changes)?);
+        add(json, pretty(changes)?);
         add(markdown, markdown::regressions(changes));
     }
     add("summary.md", markdown::summary(document));

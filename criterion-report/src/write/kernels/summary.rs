@@ -2,32 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::Document;
 use super::entry::Entry;
 use super::env::{Env, Git, latest};
 use crate::model::kernels::{KernelResult, SCHEMA, VERSION};
+use crate::object::object;
 use crate::units;
 
-#[derive(Serialize)]
-struct Summary<'a> {
-    schema: &'static str,
-    version: u32,
-    timestamp: Option<String>,
-    commit: Option<&'a str>,
-    total_kernels: usize,
-    total_cases: usize,
-    successful: usize,
-    failed: usize,
-    skipped: usize,
-    unsupported: usize,
-    oom: usize,
-    timeout: usize,
-    tested: usize,
-    missing: usize,
-    environment: Env<'a>,
-    results: Vec<Entry<'a>>,
+// The single calls are in `kernels/<name>.json` alone.
+object! {
+    Document<'_> => |it| [
+        outcomes = outcomes(it.results);
+        ended = |status: &str| outcomes.get(status).copied().unwrap_or(0);
+    ] {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "timestamp": timestamp(it.results),
+        "commit": latest(it.results).and_then(|it| Some(Git::of(&it.environment)?.commit)),
+        "total_kernels": kernels(it.results).len(),
+        "total_cases": it.results.len(),
+        "successful": ended("measured"),
+        "failed": ended("failed"),
+        "skipped": ended("skipped"),
+        "unsupported": ended("unsupported"),
+        "oom": ended("oom"),
+        "timeout": ended("timeout"),
+        "tested": ended("tested"),
+        "missing": ended(KernelResult::MISSING),
+        "environment": Env { report: it.report, results: it.results },
+        "results":
+            it.results.iter().map(|result| Entry { result, raw: false }).collect::<Vec<_>>(),
+    }
 }
 
 /// When the last of the cases ended.
@@ -50,31 +55,4 @@ pub fn kernels<'a>(results: &[KernelResult<'a>]) -> Vec<&'a str> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-/// The file. The single calls are in `kernels/<name>.json` alone.
-pub fn json(document: &Document<'_>) -> serde_json::Result<String> {
-    let Document { report, results, .. } = *document;
-    let outcomes = outcomes(results);
-    let ended = |status: &str| outcomes.get(status).copied().unwrap_or(0);
-    let git = latest(results).and_then(|record| Git::of(&record.environment));
-    let summary = Summary {
-        schema: SCHEMA,
-        version: VERSION,
-        timestamp: timestamp(results),
-        commit: git.map(|git| git.commit),
-        total_kernels: kernels(results).len(),
-        total_cases: results.len(),
-        successful: ended("measured"),
-        failed: ended("failed"),
-        skipped: ended("skipped"),
-        unsupported: ended("unsupported"),
-        oom: ended("oom"),
-        timeout: ended("timeout"),
-        tested: ended("tested"),
-        missing: ended(KernelResult::MISSING),
-        environment: Env::of(report, results),
-        results: results.iter().map(|result| Entry::of(result, false)).collect(),
-    };
-    Ok(serde_json::to_string_pretty(&summary)? + "\n")
 }

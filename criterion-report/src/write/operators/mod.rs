@@ -13,13 +13,14 @@ use anyhow::{Result, bail};
 use clap::ColorChoice;
 use plan::Outcome;
 
-use super::show::{NARROWEST, WIDTH, footer, header};
+use super::show::{footer, header};
+pub use super::view::Format;
+use super::view::{Room, Table};
 use super::{Notes, Target, print, screen};
 use crate::model::{Axis, NoEfficiency, OperatorResult, Report};
 use crate::units;
 use crate::write::failures;
 use crate::write::table::wrap;
-use table::Table;
 
 /// What `operators` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -43,25 +44,6 @@ pub struct Options {
     /// When to colour the tables; `auto` colours on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
-}
-
-/// How `operators` writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// Tables for people.
-    Table,
-    /// A JSON array.
-    Json,
-}
-
-impl Format {
-    /// Whether it is prose and tables; those say the report's warnings, too.
-    pub const fn is_for_people(self) -> bool {
-        match self {
-            Self::Table => true,
-            Self::Json => false,
-        }
-    }
 }
 
 /// The implementations of operators among a report's cases.
@@ -95,24 +77,8 @@ pub fn write(
     if options.format == Format::Json {
         return json::array(report, &results, options.upstream_compat, out);
     }
-    let colour = match options.color {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => target.colour_terminal,
-    };
-    let terminal = target.width.map(|columns| columns.max(NARROWEST));
-    let room = Room { terminal, width: terminal.unwrap_or(WIDTH), colour };
-    print(out, &screen(&tables(report, &results, options.by, room), colour))
-}
-
-/// What there is to write on.
-#[derive(Clone, Copy)]
-struct Room {
-    /// Columns of a terminal, for tables: elsewhere they have all their columns.
-    terminal: Option<usize>,
-    /// Columns that text keeps to.
-    width: usize,
-    colour: bool,
+    let room = Room::of(target, options.color);
+    print(out, &screen(&tables(report, &results, options.by, room), room.colour))
 }
 
 /// Circumstances, the tables, and how the cases ended.

@@ -1,14 +1,13 @@
 //! What an implementation's cases amount to: over all of them, and along one dimension.
 
-use super::Room;
 use super::block::Block;
 use super::line::SIGNS;
-use super::table::Table;
 use crate::model::{Axis, Mean, Summary};
 use crate::units;
 use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, Line, Paint, fit, render};
+use crate::write::view::{Layout, Room, Table};
 
 /// The columns behind the first one.
 const COLUMNS: [(&str, Align); 11] = [
@@ -24,7 +23,7 @@ const COLUMNS: [(&str, Align); 11] = [
     ("cases", Align::Right),
     ("", Align::Left),
 ];
-const INDENT: usize = 4;
+const INDENT: usize = Layout::INDENT;
 
 /// Columns that give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 2] = [3, 2];

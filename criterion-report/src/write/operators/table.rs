@@ -1,6 +1,5 @@
 //! The table of one operator.
 
-use super::Room;
 use super::block::Block;
 use super::line::line;
 use crate::model::{OperatorResult, Speedup, Time};
@@ -8,58 +7,36 @@ use crate::units;
 use crate::write::failures;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::show::group::level;
-use crate::write::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width};
+use crate::write::table::{Align, Cell, Line, Paint};
+use crate::write::view::{Heading, Layout, Room, Table};
 
-/// The columns: heading, what it is called where it is left out, alignment.
-const COLUMNS: [(&str, &str, Align); 11] = [
-    ("", "", Align::Left),
-    ("time", "", Align::Right),
-    ("", "interval of time", Align::Left),
-    ("speed-up", "", Align::Left),
-    ("", "", Align::Left),
-    ("GB/s", "GB/s", Align::Right),
-    ("of limit", "", Align::Right),
-    ("peak MiB", "peak MiB", Align::Right),
-    ("gate", "gate", Align::Right),
-    ("", "", Align::Left),
-    ("", "", Align::Left),
+const COLUMNS: [Heading; 11] = [
+    ("", "", "", Align::Left),
+    ("time", "", "", Align::Right),
+    ("", "", "interval of time", Align::Left),
+    ("speed-up", "", "", Align::Left),
+    ("", "", "", Align::Left),
+    ("GB/s", "", "GB/s", Align::Right),
+    ("of limit", "", "", Align::Right),
+    ("peak MiB", "", "peak MiB", Align::Right),
+    ("gate", "", "gate", Align::Right),
+    ("", "", "", Align::Left),
+    ("", "", "", Align::Left),
 ];
 
 /// The columns of the intervals of times, and of speed-ups.
 const INTERVAL: usize = 2;
 const SPEEDUP: usize = 3;
-/// Columns that give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 4] = [8, 7, INTERVAL, 5];
-const INDENT: usize = 4;
-
-/// A table, and which columns it had no room for.
-pub struct Table {
-    pub text: String,
-    pub left_out: Vec<String>,
-}
 
 /// One line per size and implementation, and footnotes. Only a terminal has no room for a column.
-pub fn table(block: &Block<'_, '_>, Room { terminal, width, colour }: Room) -> Table {
+pub fn table(block: &Block<'_, '_>, room: Room) -> Table {
     let headings = [
         (INTERVAL, level(block.iter().filter_map(|it| time_level(it))).trim_start().to_owned()),
         (SPEEDUP, format!("{}{}", COLUMNS[SPEEDUP].0, level(speedups(block)))),
     ];
-    let mut columns = COLUMNS.map(|(heading, _, align)| (heading, align));
-    for (column, heading) in &headings {
-        columns[*column].0 = heading;
-    }
-    let has_room =
-        |lines: &[Line]| terminal.is_none_or(|room| table_width(&columns, lines, INDENT) <= room);
-    let (mut lines, footnotes) = Footnotes::of(|footnotes| lines(block, footnotes), has_room);
-    for column in 0..columns.len() {
-        if is_empty(column, &lines) {
-            clear(column, &mut lines);
-        }
-    }
-    let left_out = fit(&columns, &mut lines, INDENT, terminal, &GIVE_WAY);
-    let left_out = left_out.into_iter().map(|column| COLUMNS[column].1.to_owned()).collect();
-    let text = render(&columns, &lines, INDENT, width, colour) + &footnotes.render(width, colour);
-    Table { text, left_out }
+    let layout = Layout { columns: &COLUMNS, headings: &headings, give_way: &GIVE_WAY };
+    layout.table(|footnotes| lines(block, footnotes), room)
 }
 
 fn time_level(result: &OperatorResult<'_>) -> Option<f64> {
@@ -75,7 +52,7 @@ fn speedups<'r>(block: &'r Block<'_, '_>) -> impl Iterator<Item = f64> + 'r {
 
 /// The sizes, and below each its implementations; one line where all of them ended in the same way.
 fn lines(block: &Block<'_, '_>, footnotes: &mut Footnotes) -> Vec<Line> {
-    let sizes = || block.chunk_by(|a, b| a.key.size == b.key.size);
+    let sizes = || block.chunk_by(|a, b| a.key.work.size == b.key.work.size);
     let of_lines =
         sizes().flat_map(|siblings| if alike(siblings) { &siblings[..1] } else { siblings });
     let shared = failures::shared(of_lines.map(|result| result.row));
@@ -104,5 +81,5 @@ fn alike(siblings: &[&OperatorResult<'_>]) -> bool {
 /// `  32x512x768  (96.0 MiB to move)`
 fn heading(result: &OperatorResult<'_>) -> String {
     let bytes = result.bytes().map(|bytes| format!("  ({} to move)", units::bytes(bytes)));
-    format!("  {}{}", result.key.size, bytes.unwrap_or_default())
+    format!("  {}{}", result.key.work.size, bytes.unwrap_or_default())
 }

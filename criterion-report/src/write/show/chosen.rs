@@ -5,22 +5,22 @@ use std::str::FromStr;
 use super::footnotes::Footnotes;
 use super::group::{notes, parameter_heading};
 use super::{ABSENT, parameters};
-use crate::model::{Entry, Figure, Measure};
-use crate::units;
+use crate::model::{Entry, Field, Figure, MEASURES};
 use crate::write::failures;
 use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width, wrap};
 
 /// A measure as a column.
 #[derive(Debug, Clone, Copy)]
-pub struct Column(&'static Measure);
+pub struct Column(&'static Field);
 
 impl FromStr for Column {
     type Err = String;
 
     fn from_str(slug: &str) -> Result<Self, String> {
-        Measure::named(slug).map(Self).ok_or_else(|| {
-            let known = Measure::ALL.iter();
-            let known = known.map(|it| format!("\n  {:<24} {} ({})", it.slug, it.name, it.unit));
+        Field::named(slug).map(Self).ok_or_else(|| {
+            let known = MEASURES.iter();
+            let known = known
+                .map(|it| format!("\n  {:<24} {} ({})", it.name, it.description, it.unit.symbol));
             format!("the columns are:{}", known.collect::<String>())
         })
     }
@@ -50,7 +50,7 @@ impl FromStr for Sorting {
 impl Sorting {
     /// Sorts the cases of a group; those without a value come last, and equal ones keep their order.
     pub fn sort(self, entries: &mut [Entry<'_>]) {
-        let value = |entry: &Entry<'_>| self.column.0.of(entry).map(|figure| figure.value);
+        let value = |entry: &Entry<'_>| self.column.0.figure(entry).map(|figure| figure.value);
         entries.sort_by(|a, b| match (value(a), value(b)) {
             (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
@@ -67,7 +67,7 @@ pub fn table(entries: &[Entry<'_>], columns: &[Column], width: usize, colour: bo
     if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
         return out + &failures::render(&text, width, colour);
     }
-    let headings = columns.iter().map(|column| (column.0.slug, Align::Right));
+    let headings = columns.iter().map(|column| (column.0.name, Align::Right));
     let headings: Vec<(&str, Align)> =
         [("", Align::Left)].into_iter().chain(headings).chain([("", Align::Left)]).collect();
     let fit = |lines: &[Line]| table_width(&headings, lines, INDENT) <= width;
@@ -114,17 +114,7 @@ fn lines(
     lines
 }
 
-fn cell(Column(measure): Column, entry: &Entry<'_>, intervals: bool) -> Cell {
-    let Some(Figure { value, interval }) = measure.of(entry) else { return ABSENT.into() };
-    let interval = interval.filter(|_| intervals);
-    let text = match measure.unit {
-        "ns" => units::time_with_interval(value, interval),
-        "s" => units::time(value * 1e9),
-        "x" => units::ratio(value, interval),
-        "B" => units::bytes(value as u64),
-        "dB" => units::decibels(value),
-        "1" => units::error(value),
-        unit => format!("{} {unit}", units::significant(value, 4)),
-    };
-    text.into()
+fn cell(Column(field): Column, entry: &Entry<'_>, intervals: bool) -> Cell {
+    let Some(Figure { value, interval }) = field.figure(entry) else { return ABSENT.into() };
+    field.unit.text(value, interval.filter(|_| intervals)).into()
 }

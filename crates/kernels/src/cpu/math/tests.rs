@@ -244,26 +244,26 @@ fn silu_is_float64s() {
 }
 
 #[test]
-#[ignore = "every float32: minutes, if built with optimization"]
-fn exp_is_float64s_everywhere() {
+#[ignore = "exhaustive: every float32, minutes if built with optimization"]
+fn exhaustive_exp_is_float64s() {
     check_every_float32::<Exp>();
 }
 
 #[test]
-#[ignore = "every float32: minutes, if built with optimization"]
-fn gelu_is_float64s_everywhere() {
+#[ignore = "exhaustive: every float32, minutes if built with optimization"]
+fn exhaustive_gelu_is_float64s() {
     check_every_float32::<Gelu>();
 }
 
 #[test]
-#[ignore = "every float32: minutes, if built with optimization"]
-fn gelu_tanh_is_float64s_everywhere() {
+#[ignore = "exhaustive: every float32, minutes if built with optimization"]
+fn exhaustive_gelu_tanh_is_float64s() {
     check_every_float32::<GeluTanh>();
 }
 
 #[test]
-#[ignore = "every float32: minutes, if built with optimization"]
-fn silu_is_float64s_everywhere() {
+#[ignore = "exhaustive: every float32, minutes if built with optimization"]
+fn exhaustive_silu_is_float64s() {
     check_every_float32::<Silu>();
 }
 

@@ -33,14 +33,6 @@ const OFFSET: usize = 21 * LINE;
 /// More elements than any machine has room for, and fewer than what sizes in bytes can count.
 const MOST: usize = 1 << 56;
 
-/// What an operation makes of an element of each array that can be read, in float64.
-///
-/// # Errors
-/// For a probe that is none of STREAM's operations.
-pub fn float64(operation: Probe) -> Result<fn(f64, f64) -> f64, TchError> {
-    Ok(kernel(operation, Capability::Default)?.float64)
-}
-
 fn kernel(operation: Probe, capability: Capability) -> Result<Kernel, TchError> {
     passes::kernel(operation, capability).ok_or_else(|| {
         TchError::Kind(format!(

@@ -1,7 +1,11 @@
 //! What stands out.
 
+use std::collections::BTreeSet;
+
 use super::leaderboard::precision;
-use crate::model::kernels::{Contest, Extreme, KernelResult, contests, findings};
+use crate::model::kernels::{
+    Contest, Extreme, KernelResult, contests, first_calls, most, slow_calls,
+};
 use crate::units;
 use crate::write::markdown::{and_more, code, list, plain, reason};
 
@@ -9,7 +13,6 @@ use crate::write::markdown::{and_more, code, list, plain, reason};
 const MOST: usize = 10;
 
 pub fn section(results: &[KernelResult<'_>]) -> String {
-    let found = findings(results);
     let mut out = String::new();
     let mut say = |what: &str, text: Option<String>| {
         if let Some(text) = text {
@@ -17,52 +20,59 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
         }
     };
     say("Fastest", fastest(&contests(results)));
-    say(
-        "Largest speed-up",
-        found.speedup.and_then(|Extreme { result, others }| {
-            let speedup = result.speedup()?;
-            let ratio = units::ratio(speedup.ratio, Some(speedup.interval));
-            Some(format!("{}: {ratio} over `kernel`", named(result, others)))
-        }),
-    );
-    say(
-        "Most operations per second",
-        found.flops.and_then(|Extreme { result, others }| {
-            let rate = units::significant(result.entry?.row.gflop_per_s()?, 4);
-            Some(format!("{}: {rate} GFLOP/s", named(result, others)))
-        }),
-    );
-    say(
-        "Most bytes per second",
-        found.bytes.and_then(|Extreme { result, others }| {
-            let rate = units::significant(result.entry?.row.gb_per_s()?, 4);
-            Some(format!("{}: {rate} GB/s", named(result, others)))
-        }),
-    );
-    say(
-        "Highest peak of memory",
-        found.memory.and_then(|Extreme { result, others }| {
-            Some(format!("{}: {}", named(result, others), units::bytes(result.peak_bytes()?)))
-        }),
-    );
-    say(
-        "Most energy per step",
-        found.energy.and_then(|Extreme { result, others }| {
-            let joules = result.measured()?.measures.energy.as_ref()?.joules;
-            Some(format!("{}: {} J", named(result, others), units::significant(joules, 3)))
-        }),
-    );
-    let backends: Vec<&str> = found.backends.iter().copied().collect();
+    for (what, value, text) in EXTREMES {
+        let named = |Extreme { result, others }| {
+            let value = text(result, value(result)?);
+            Some(format!("{}{}: {value}", code(result.full_id), and_more(others)))
+        };
+        say(what, most(results, value).and_then(named));
+    }
+    let measured = results.iter().filter(|result| result.measured().is_some());
+    let backends: BTreeSet<&str> = measured.map(|result| result.backend).collect();
+    let backends: Vec<&str> = backends.into_iter().collect();
     say("Backends that cases ran on", (!backends.is_empty()).then(|| backends.join(", ")));
-    say("First call far above the others", anomalies(&found.first_calls));
-    say("Slowest calls far above the median", anomalies(&found.slow_calls));
-    say("Failed", failed(&found.failed));
+    say("First call far above the others", anomalies(&first_calls(results)));
+    say("Slowest calls far above the median", anomalies(&slow_calls(results)));
+    say("Failed", failed(&results.iter().filter(|result| result.is_failure()).collect::<Vec<_>>()));
     if out.is_empty() { "No case was measured.".to_owned() } else { out }
 }
 
-/// The case, and how many others have the same value.
-fn named(result: &KernelResult<'_>, others: usize) -> String {
-    format!("{}{}", code(result.full_id), and_more(others))
+/// A value of a case, and how it is said.
+type Value = fn(&KernelResult<'_>) -> Option<f64>;
+type Text = fn(&KernelResult<'_>, f64) -> String;
+
+/// The values whose largest one is said.
+const EXTREMES: [(&str, Value, Text); 5] = [
+    ("Largest speed-up", faster, |it, ratio| {
+        let interval = it.speedup().map(|speedup| speedup.interval);
+        format!("{} over `kernel`", units::ratio(ratio, interval))
+    }),
+    (
+        "Most operations per second",
+        |it| it.entry?.row.gflop_per_s(),
+        |_, rate| format!("{} GFLOP/s", units::significant(rate, 4)),
+    ),
+    (
+        "Most bytes per second",
+        |it| it.entry?.row.gb_per_s(),
+        |_, rate| format!("{} GB/s", units::significant(rate, 4)),
+    ),
+    (
+        "Highest peak of memory",
+        |it| it.peak_bytes().map(|bytes| bytes as f64),
+        |_, bytes| units::bytes(bytes as u64),
+    ),
+    ("Most energy per step", joules, |_, joules| format!("{} J", units::significant(joules, 3))),
+];
+
+/// A speed-up whose whole interval is above 1.
+fn faster(result: &KernelResult<'_>) -> Option<f64> {
+    let speedup = result.speedup().filter(|speedup| speedup.interval.low > 1.0)?;
+    Some(speedup.ratio)
+}
+
+fn joules(result: &KernelResult<'_>) -> Option<f64> {
+    Some(result.measured()?.measures.energy.as_ref()?.joules)
 }
 
 /// The first of each problem that several cases have; those that are not surely so in one line.

@@ -13,7 +13,7 @@ mod trends;
 use super::Document;
 use crate::visible;
 
-pub use regressions::file as regressions;
+pub use regressions::{file as regressions, numbers};
 
 /// The file.
 pub fn summary(document: &Document<'_>) -> String {

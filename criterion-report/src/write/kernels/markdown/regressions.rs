@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Interval;
-use crate::model::kernels::{Change, Changed, Changes, Uncompared};
+use crate::model::kernels::{Changed, Changes};
 use crate::write::Align;
 use crate::write::markdown::{and_more, code, or_absent, reason, revision, table};
 use crate::{units, visible};
@@ -48,8 +47,7 @@ fn baseline(changes: &Changes) -> String {
 /// Words are chosen so that a comparison without a finding names none.
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
-    let is_error = |changed: &Changed| matches!(changed.change, Change::Accuracy { .. });
-    let inconclusive = if changes.inconclusive.iter().any(is_error) {
+    let inconclusive = if changes.inconclusive.iter().any(Changed::is_error) {
         "Inconclusive: beyond the threshold, but the interval includes 1×, or launches disagree as much"
     } else {
         "Inconclusive: beyond the threshold, but the interval includes 1×"
@@ -65,7 +63,7 @@ fn body(changes: &Changes, level: &str) -> String {
         let rows: Vec<Vec<String>> = cases
             .iter()
             .take(LINES)
-            .map(|case| vec![code(&case.full_id), reason(&case.reason)])
+            .map(|case| vec![code(&case.full_id), reason(&case.found.reason)])
             .collect();
         let columns = [("Case", Align::Left), ("Why", Align::Left)];
         out.push_str(&titled(level, title, table(&columns, &rows), cases.len()));
@@ -105,30 +103,30 @@ fn rows(changed: &[Changed]) -> Vec<Vec<String>> {
 }
 
 fn row(changed: &Changed) -> Vec<String> {
-    let [what, before, after] = match &changed.change {
-        Change::Latency { before_ns, after_ns, .. } => {
-            ["time".to_owned(), units::time(*before_ns), units::time(*after_ns)]
-        }
-        Change::Accuracy { measure, before, after } => {
-            [measure.replace('_', " "), units::error(*before), units::error(*after)]
-        }
-        Change::Failure { before, after } => ["outcome".to_owned(), reason(before), reason(after)],
+    let what = match changed.kind() {
+        "failure" => "outcome".to_owned(),
+        "latency" => "time".to_owned(),
+        _ => changed.found.name.replace('_', " "),
     };
-    let change = match &changed.change {
-        Change::Latency { ratio, .. } => {
-            let interval = Interval { low: ratio.low, high: ratio.high };
-            Some(units::ratio(ratio.ratio, Some(interval)))
-        }
-        Change::Accuracy { .. } | Change::Failure { .. } => None,
+    let [before, after] = match numbers(changed) {
+        Some(numbers) => numbers,
+        None => changed.ended.each_ref().map(|ended| reason(ended)),
     };
+    let change = changed.ratio().map(|(ratio, bounds)| units::ratio(ratio, Some(bounds)));
     vec![code(&changed.full_id), what, before, after, or_absent(change)]
 }
 
+/// Both times, or both errors, with their units.
+pub fn numbers(changed: &Changed) -> Option<[String; 2]> {
+    let text = if changed.is_error() { units::error } else { units::time };
+    changed.values().filter(|_| changed.kind() != "failure").map(|values| values.map(text))
+}
+
 /// How many cases give each reason: a whole machine's are one line.
-fn not_compared(level: &str, cases: &[Uncompared]) -> String {
+fn not_compared(level: &str, cases: &[Changed]) -> String {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for case in cases {
-        reasons.entry(&case.reason).or_default().push(&case.full_id);
+        reasons.entry(&case.found.reason).or_default().push(&case.full_id);
     }
     let rows: Vec<Vec<String>> = reasons
         .iter()

@@ -1,0 +1,238 @@
+//! The arguments of a `cargo bench` that is launched several times, each time to be kept under
+//! another name.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::error::{Error, Result};
+use plan::flag::{Flag, Results};
+
+/// The arguments that are the same in every launch.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct BenchArguments {
+    /// Cargo's: which benchmarks are built.
+    pub cargo: Vec<OsString>,
+    /// Criterion's: which cases are measured, and how.
+    pub criterion: Vec<OsString>,
+}
+
+/// The option of cargo's with which nothing is measured.
+const NO_RUN: &str = "--no-run";
+
+impl BenchArguments {
+    /// Takes out the name that criterion's arguments give to `--save-baseline`, if any. `with` is
+    /// what launches several times, for messages.
+    pub fn parse(
+        cargo: &[OsString],
+        criterion: &[OsString],
+        with: &str,
+    ) -> Result<(Self, Option<String>)> {
+        for word in cargo {
+            suitable(&word.to_string_lossy(), with)?;
+        }
+        let mut kept = Self { cargo: cargo.to_vec(), criterion: Vec::new() };
+        let mut name = None;
+        let mut words = criterion.iter();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                // The rest is the filter, whatever it looks like.
+                kept.criterion.push(word.clone());
+                kept.criterion.extend(words.cloned());
+                break;
+            }
+            let shown = word.to_string_lossy();
+            let value = match suitable(&shown, with)? {
+                Some((flag, value)) if flag.name == "save-baseline" => value,
+                _ => {
+                    kept.criterion.push(word.clone());
+                    continue;
+                }
+            };
+            let written = Flag::written(&shown, value);
+            let value = match value {
+                Some(value) => value.to_owned(),
+                None => text(words.next().ok_or_else(|| {
+                    Error::usage(format!("{written} needs a value"))
+                        .remedy(format!("give it a name: {written} main"))
+                })?)?,
+            };
+            check_name(&value)?;
+            if let Some(before) = name.replace(value.clone()) {
+                return Err(Error::usage(format!("two names, \"{before}\" and \"{value}\""))
+                    .remedy("give --save-baseline once"));
+            }
+        }
+        Ok((kept, name))
+    }
+
+    /// Arguments of `cargo` for one launch.
+    pub fn launch(&self, kept_as: &str) -> Vec<OsString> {
+        self.with(&["--save-baseline", kept_as])
+    }
+
+    /// Arguments of `cargo` that list the cases which a launch measures.
+    pub fn list(&self) -> Vec<OsString> {
+        self.with(&["--list"])
+    }
+
+    /// Criterion's options come first: behind a `--` of the user's there are none.
+    fn with(&self, options: &[&str]) -> Vec<OsString> {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        [
+            words(&["bench"]),
+            self.cargo.clone(),
+            words(&["--"]),
+            words(options),
+            self.criterion.clone(),
+        ]
+        .concat()
+    }
+}
+
+/// Reads how many launches there are to be.
+pub fn launches(text: &str) -> std::result::Result<u64, &'static str> {
+    match text.parse() {
+        Ok(launches @ 1..) => Ok(launches),
+        _ => Err("it is a number of launches, 1 or more; 8 will often do"),
+    }
+}
+
+/// The option that a word is, if launches can be measured and kept with it.
+fn suitable<'w>(word: &'w str, with: &str) -> Result<Option<(&'static Flag, Option<&'w str>)>> {
+    let found = Flag::of(word);
+    let why = match found.map(|(flag, _)| flag.results) {
+        _ if word == NO_RUN => "measures nothing",
+        Some(Results::None) => "measures nothing",
+        Some(Results::Dropped) => "keeps nothing",
+        Some(Results::Unnamed) => "keeps nothing under a name",
+        Some(Results::Kept) | None => return Ok(found),
+    };
+    let flag = found.map_or(word, |(_, value)| Flag::written(word, value));
+    Err(Error::usage(format!("{flag} {why}, and {with} measures and keeps several launches"))
+        .remedy(format!("leave out one of {with} and {flag}")))
+}
+
+/// Whether a `cargo bench` with these arguments leaves new results.
+pub fn leaves_results(arguments: &[OsString]) -> bool {
+    !arguments.iter().any(|word| {
+        let word = word.to_string_lossy();
+        let none = |flag: &Flag| matches!(flag.results, Results::None | Results::Dropped);
+        word == NO_RUN || Flag::of(&word).is_some_and(|(flag, _)| none(flag))
+    })
+}
+
+/// Folders are called after it, and removed when it is measured again.
+fn check_name(name: &str) -> Result<()> {
+    let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
+        "it names a folder"
+    } else if name.contains('@') {
+        "`@` stands before the number of a launch"
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(format!("--save-baseline \"{name}\": {wrong}"))
+        .remedy("use letters, digits, `-`, `_`"))
+}
+
+fn text(word: &OsStr) -> Result<String> {
+    word.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::usage(format!("--save-baseline \"{}\": it is no text", word.display()))
+            .remedy("use letters, digits, `-`, `_`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<(BenchArguments, Option<String>)> {
+        let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        let (cargo, criterion) = line.split_once("-- ").unwrap_or((line, ""));
+        BenchArguments::parse(&words(cargo), &words(criterion), "--repeat")
+    }
+
+    #[test]
+    fn the_name_is_taken_out_however_criterion_lets_it_be_given() {
+        for (line, name, launch) in [
+            ("", None, "bench -- --save-baseline N@1"),
+            ("--bench x", None, "bench --bench x -- --save-baseline N@1"),
+            ("-- f --save-baseline main", Some("main"), "bench -- --save-baseline N@1 f"),
+            ("-- --save-baseline=main f", Some("main"), "bench -- --save-baseline N@1 f"),
+            ("-- -s main", Some("main"), "bench -- --save-baseline N@1"),
+            ("-- -smain", Some("main"), "bench -- --save-baseline N@1"),
+            ("-- -s=main", Some("main"), "bench -- --save-baseline N@1"),
+            (
+                "--bench x -- --sample-size 10 a=b",
+                None,
+                "bench --bench x -- --save-baseline N@1 --sample-size 10 a=b",
+            ),
+            ("-- -- -s", None, "bench -- --save-baseline N@1 -- -s"),
+        ] {
+            let (arguments, found) = parsed(line).expect(line);
+            assert_eq!(found.as_deref(), name, "{line}");
+            assert_eq!(arguments.launch("N@1").join(OsStr::new(" ")), launch, "{line}");
+            let list = launch.replace("--save-baseline N@1", "--list");
+            assert_eq!(arguments.list().join(OsStr::new(" ")), list.as_str(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_in_launches_is_refused_with_both_names() {
+        for (line, option) in [
+            ("--no-run", "--no-run"),
+            ("-- --list", "--list"),
+            ("-- --test", "--test"),
+            ("-- --profile-time 5", "--profile-time"),
+            ("-- --profile-time=5", "--profile-time"),
+            ("-- --baseline main", "--baseline"),
+            ("-- --baseline=main", "--baseline"),
+            ("-- -b main", "-b"),
+            ("-- -bmain", "-b"),
+            ("-- --baseline-lenient main", "--baseline-lenient"),
+            ("-- --load-baseline main --baseline pr", "--load-baseline"),
+            ("-- --discard-baseline", "--discard-baseline"),
+            ("-- -h", "-h"),
+        ] {
+            let error = parsed(line).expect_err(line);
+            assert!(error.what().starts_with(&format!("{option} ")), "{error}");
+            assert!(error.what().contains("--repeat"), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+    }
+
+    #[test]
+    fn names_are_names() {
+        for (line, what) in [
+            ("-- -s", "-s needs a value"),
+            ("-- --save-baseline", "--save-baseline needs a value"),
+            ("-- --save-baseline=", "--save-baseline \"\": it names a folder"),
+            ("-- -s ../x", "--save-baseline \"../x\": it names a folder"),
+            ("-- -s a/b", "--save-baseline \"a/b\": it names a folder"),
+            (
+                "-- -s main@2",
+                "--save-baseline \"main@2\": `@` stands before the number of a launch",
+            ),
+            ("-- -s a -s b", "two names, \"a\" and \"b\""),
+        ] {
+            let error = parsed(line).expect_err(line);
+            assert_eq!((error.what(), error.exit_code()), (what, 2));
+            assert!(!error.remedies().is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_report_follows_measurements_alone() {
+        for (line, report) in [
+            ("", true),
+            ("--bench inference -- int8wo", true),
+            ("-- --save-baseline main", true),
+            ("-- --list", false),
+            ("-- --test", false),
+            ("--no-run", false),
+            ("-- --help", false),
+            ("-- --profile-time 5", false),
+        ] {
+            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(leaves_results(&arguments), report, "{line}");
+        }
+    }
+}

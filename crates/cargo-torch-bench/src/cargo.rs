@@ -1,0 +1,185 @@
+//! `bench`: setup, then the plain cargo command. And how cargo and the report are run.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+
+use serde::Deserialize;
+
+use crate::bench_arguments::leaves_results;
+use crate::error::{Error, Result};
+use crate::results::{HOME, Results};
+use crate::setup;
+use crate::workspace::Workspace;
+
+/// `cargo xtask bench`: measures, then prints the report.
+pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
+    setup::before(workspace)?;
+    let home = results(workspace)?.criterion;
+    let status = status(at_home(command(workspace, &["bench"], arguments), &home))?;
+    if !leaves_results(arguments) {
+        return Ok(exit_code(status));
+    }
+    if !status.success() && status.code() != Some(CASES_FAILED) {
+        // Nothing ran, or not to its end; a report of last week's numbers would be worse than none.
+        eprintln!(
+            "cargo bench failed ({status}), so no report; what was measured before that: \
+             cargo criterion-report show"
+        );
+        return Ok(exit_code(status));
+    }
+    let mut report = at_home(report(workspace.root()), &home);
+    report.arg("show");
+    let reported = self::status(report)?;
+    Ok(exit_code(if status.success() { reported } else { status }))
+}
+
+/// How a benchmark ends that ran to its end with failed cases in its records. A build that fails
+/// ends with 101, a wrong command line with 2.
+pub const CASES_FAILED: i32 = 1;
+/// How one ends that refuses its command line or a config.
+pub const MISTAKE: i32 = 2;
+
+/// Removes what was built of a package, so that its build script runs again: that of torch-sys looks at
+/// libtorch, but cargo asks it again only when the path to libtorch changes.
+pub fn clean(workspace: &Workspace, package: &str) -> Result<()> {
+    for profile in ["dev", "release"] {
+        let mut cargo = in_folder(workspace.root());
+        cargo.args(["clean", "--quiet", "--package", package, "--profile", profile]);
+        let status = status(cargo)?;
+        if !status.success() {
+            return Err(Error::new(format!(
+                "cargo clean --package {package} --profile {profile} failed ({status}), so .libtorch \
+                 stays as it is"
+            ))
+            .remedy("remove what was built with `cargo clean`, and .libtorch, and run this again"));
+        }
+    }
+    Ok(())
+}
+
+/// `criterion-report`, to which its own arguments are added: that of the clone at `root`, or the installed one where
+/// the packages are others.
+pub fn report(root: &Path) -> Command {
+    if !root.join("criterion-report/Cargo.toml").is_file() {
+        let mut installed = Command::new("criterion-report");
+        installed.current_dir(root);
+        return installed;
+    }
+    let mut cargo = in_folder(root);
+    cargo.args(["run", "--quiet", "--release", "--package", "criterion-report", "--"]);
+    cargo
+}
+
+/// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the
+/// very value that cargo would set again.
+fn command(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Command {
+    let mut cargo = in_folder(workspace.root());
+    cargo.args(words).args(arguments);
+    cargo
+}
+
+/// A benchmark or the report, told where the results are: by itself the report knows no configuration
+/// of cargo's.
+pub fn at_home(mut cargo: Command, home: &Path) -> Command {
+    cargo.env(HOME, home);
+    cargo
+}
+
+/// The results of the clone, where its benchmarks run.
+pub fn results(workspace: &Workspace) -> Result<Results> {
+    let root = workspace.root();
+    Results::of_environment(root, &target(root)?)
+}
+
+/// The folder in which cargo builds the clone at `root`. Variables and cargo's configuration decide.
+pub fn target(root: &Path) -> Result<PathBuf> {
+    let mut cargo = in_folder(root);
+    cargo.args(["metadata", "--no-deps", "--format-version=1"]).stdin(Stdio::null());
+    let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
+    #[derive(Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let metadata = serde_json::from_slice(&output.stdout);
+    metadata.map(|Metadata { target_directory }| target_directory).map_err(|error| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = if output.status.success() { error.to_string() } else { said.trim().to_owned() };
+        Error::new(format!(
+            "cargo metadata in {} does not say where cargo builds ({}): {why}",
+            root.display(),
+            output.status
+        ))
+    })
+}
+
+/// The benchmarks that cargo's messages announce, each in JSON on a line of its own: name and program.
+pub fn benchmarks(messages: &[u8]) -> Vec<(String, PathBuf)> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        target: Target,
+        profile: Profile,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
+    }
+    let benchmark = |line: &str| {
+        let artifact: Artifact = serde_json::from_str(line).ok()?;
+        let program = artifact.executable.filter(|_| artifact.profile.test)?;
+        Some((artifact.target.name, program))
+    };
+    String::from_utf8_lossy(messages).lines().filter_map(benchmark).collect()
+}
+
+/// The cargo that runs this, in a folder.
+pub fn in_folder(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(folder);
+    cargo
+}
+
+pub fn status(mut cargo: Command) -> Result<ExitStatus> {
+    cargo.status().map_err(|error| not_run(&cargo, &error))
+}
+
+pub fn not_run(command: &Command, error: &std::io::Error) -> Error {
+    Error::new(format!("cannot run {}: {error}", command.get_program().display()))
+}
+
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(code(status))
+}
+
+/// A command that died of a signal ends as shells report it.
+pub fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None::<i32>;
+    let code = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut down from cargo 1.95's.
+    const MESSAGES: &str = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"profile":{"opt_level":"3","test":false},"filenames":["/x/libx.rlib"],"executable":null,"fresh":true}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"x"},"profile":{"opt_level":"3","test":false},"executable":"/x/x","fresh":true}
+{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"b"},"profile":{"opt_level":"3","test":true},"executable":"/x/deps/b-1f","fresh":false}
+{"reason":"build-finished","success":true}
+"#;
+
+    #[test]
+    fn what_cargo_bench_runs_is_found_among_its_messages() {
+        let found = benchmarks(MESSAGES.as_bytes());
+        assert_eq!(found, [("b".to_owned(), PathBuf::from("/x/deps/b-1f"))]);
+    }
+}

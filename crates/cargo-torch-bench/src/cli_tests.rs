@@ -1,0 +1,136 @@
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::*;
+use ::libtorch::TORCHAO;
+
+/// The command of a line, as `cargo xtask` reads it.
+pub fn parsed(line: &str) -> Result<Command, clap::Error> {
+    let words = std::iter::once("xtask").chain(line.split_whitespace()).map(OsString::from);
+    Cli::try_parse_from(ours_first(words.collect())).map(|cli| cli.command)
+}
+
+#[test]
+fn the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on() {
+    let words = |line: &str| line.split_whitespace().map(OsString::from).collect();
+    for (line, repeat, arguments) in [
+        ("bench", None, ""),
+        ("bench --list", None, "--list"),
+        ("bench -- --list", None, "-- --list"),
+        ("bench --bench inference -- int8wo --help", None, "--bench inference -- int8wo --help"),
+        ("bench -- -- -s", None, "-- -- -s"),
+        ("bench x -- --repeat=3 --list", None, "x -- --repeat=3 --list"),
+        ("bench --repeat 8", Some(8), ""),
+        ("bench --repeat=8 --bench x", Some(8), "--bench x"),
+        ("bench --bench x --repeat 3 -- -s pr --repeat", Some(3), "--bench x -- -s pr --repeat"),
+        ("bench --repeat 2 --repeat 1", Some(1), ""),
+        ("bench --exhaustive", None, "--exhaustive"),
+    ] {
+        let expected = Command::Bench { repeat, arguments: words(arguments) };
+        assert_eq!(parsed(line).expect(line), expected, "{line}");
+    }
+    for (line, all, exhaustive, arguments) in [
+        ("test", false, false, ""),
+        ("test expand -- --nocapture", false, false, "expand -- --nocapture"),
+        ("test --all", true, false, ""),
+        ("test expand --all -- --all", true, false, "expand -- --all"),
+        ("test --exhaustive", false, true, ""),
+        ("test exp_is --exhaustive -- --test-threads 1", false, true, "exp_is -- --test-threads 1"),
+        ("test --lib --exhaustive", false, true, "--lib"),
+        ("test -- --exhaustive -h", false, false, "-- --exhaustive -h"),
+        ("test --repeat 3", false, false, "--repeat 3"),
+    ] {
+        let expected = Command::Test { all, exhaustive, arguments: words(arguments) };
+        assert_eq!(parsed(line).expect(line), expected, "{line}");
+    }
+    assert!(parsed("test --all --exhaustive").is_err());
+}
+
+#[test]
+fn every_other_command_is_understood() {
+    for (line, same) in [
+        ("setup --cpu --cpu", "setup --cpu"),
+        ("setup --python --cpu", "setup --cpu --python"),
+        ("cache --format table", "cache"),
+        ("cache list --format table", "cache list"),
+        ("cache clear --older-than 3 all", "cache clear all --older-than=3"),
+        ("results repeat fusion", "results repeat fusion"),
+        ("results --list", "results --list"),
+        ("results --docs", "results --docs"),
+        ("gpu-check --quick --output a", "gpu-check --output=a --quick"),
+        ("compare-torchao a --filter -x", "compare-torchao --filter=-x a"),
+        ("flavour", "flavour"),
+        ("python", "python"),
+        ("doctor", "doctor"),
+    ] {
+        assert_eq!(parsed(line).expect(line), parsed(same).expect(same), "{line}");
+    }
+    let request = gpu_check::Request { output: Some(PathBuf::from("a")), quick: true };
+    assert_eq!(parsed("gpu-check --quick --output a").expect("fine"), Command::GpuCheck(request));
+}
+
+#[test]
+fn anything_else_is_a_usage_error() {
+    for (line, what) in [
+        ("", "Usage: cargo xtask <COMMAND>"),
+        ("instal", "unrecognized subcommand 'instal'"),
+        ("bench --repeat", "a value is required for '--repeat <N>'"),
+        ("bench --repeat --bench x", "invalid value '--bench' for '--repeat <N>'"),
+        ("bench --repeat -- x", "invalid value '--' for '--repeat <N>'"),
+        ("bench --repeat 0", "'--repeat <N>': it is a number of launches, 1 or more"),
+        ("bench --repeat=", "invalid value '' for '--repeat <N>'"),
+        ("compare-branches a", "  <B>"),
+        ("setup --rocm", "unexpected argument '--rocm'"),
+        ("setup cpu", "unexpected argument 'cpu'"),
+        ("setup --cpu --cuda", "'--cpu' cannot be used with '--cuda'"),
+        ("compare-torchao", "  <CONFIG>"),
+        ("compare-torchao a.yml b.yml", "unexpected argument 'b.yml'"),
+        ("compare-torchao --filter", "a value is required for '--filter <REGEX>'"),
+        ("compare-torchao --json x", "unexpected argument '--json'"),
+        ("cache clear", "  <WHAT>"),
+        ("cache clear torch", "[possible values: compiled, kernels, all]"),
+        ("cache clear all --older-than -1", "unexpected argument '-1'"),
+        ("cache clear all --older-than soon", "invalid value 'soon' for '--older-than <DAYS>'"),
+        ("cache clear all --format json", "unexpected argument '--format'"),
+        ("cache --format json clear all", "cannot be used with"),
+        ("cache --older-than 3", "unexpected argument '--older-than'"),
+        ("cache list --format csv", "[possible values: table, json]"),
+        ("cache show", "unrecognized subcommand 'show'"),
+        ("results speed", "invalid value 'speed' for '[NAME]...'"),
+        ("results --docs repeat", "'--docs' cannot be used with"),
+        ("results --fast", "unexpected argument '--fast'"),
+        ("flavour --cpu", "unexpected argument '--cpu'"),
+        ("python -c", "unexpected argument '-c'"),
+        ("doctor --fix", "unexpected argument '--fix'"),
+        ("gpu-check --output", "a value is required for '--output <DIR>'"),
+        ("gpu-check --slow", "unexpected argument '--slow'"),
+    ] {
+        let error = parsed(line).expect_err(line);
+        assert!(error.to_string().contains(what), "{line}: {error}");
+        assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn every_command_has_its_help() {
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        for line in [format!("help {name}"), format!("{name} --help"), format!("{name} -h")] {
+            let help = parsed(&line).expect_err(&line);
+            assert_eq!(help.kind(), ErrorKind::DisplayHelp, "{line}");
+            assert!(help.to_string().contains(&format!("Usage: cargo xtask {name}")), "{help}");
+        }
+    }
+    for line in ["bench --repeat 3 --help", "bench --bench x -h", "test x --help -- y"] {
+        assert_eq!(parsed(line).expect_err(line).kind(), ErrorKind::DisplayHelp, "{line}");
+    }
+    let help = parsed("compare-torchao --help").expect_err("help").to_string();
+    assert!(help.contains(&format!("torchao {TORCHAO}'s own")), "{help}");
+}

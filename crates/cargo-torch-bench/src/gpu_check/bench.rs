@@ -1,0 +1,282 @@
+//! The programs that steps run, and what they leave.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use plan::Environment;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::finding::{Finding, Verdict};
+use super::judge;
+use super::step::{CONFIGS, OURS, TARGETS};
+use crate::ask;
+use crate::cargo::{self, CASES_FAILED};
+use crate::error::{Error, Result};
+use crate::files;
+use ::libtorch::child::Ended;
+
+const SANITIZER: &str = "compute-sanitizer";
+/// CUDA's own packages put it there.
+const TOOLKIT: &str = "/usr/local/cuda/bin/compute-sanitizer";
+
+/// The findings of a step, and the output of its programs.
+#[derive(Debug, Default)]
+pub struct Taken {
+    pub findings: Vec<Finding>,
+    pub log: String,
+    /// The circumstances of the first record.
+    pub environment: Option<Environment>,
+}
+
+impl From<Finding> for Taken {
+    fn from(finding: Finding) -> Self {
+        Self { findings: vec![finding], ..Self::default() }
+    }
+}
+
+/// The bench targets, built with the configs of the steps.
+#[derive(Debug)]
+pub struct Bench<'w> {
+    root: &'w Path,
+    /// Results of each step are in a folder of its own.
+    folder: PathBuf,
+    programs: BTreeMap<String, PathBuf>,
+}
+
+impl<'w> Bench<'w> {
+    /// Builds them and the report; what cargo says goes to the terminal.
+    pub fn build(root: &'w Path, folder: PathBuf) -> Result<Self> {
+        let configs = env::join_paths(CONFIGS)
+            .map_err(|error| Error::new(format!("the configs cannot be listed: {error}")))?;
+        let mut report = cargo::in_folder(root);
+        report.args(["build", "--quiet", "--release", "--package", "criterion-report"]);
+        let mut benches = cargo::in_folder(root);
+        benches
+            .args(["bench", "--no-run", "--message-format=json-render-diagnostics"])
+            // By name: plain `cargo bench` leaves self_test out.
+            .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
+            .env("BENCH_CONFIG", configs)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
+        let built = cargo::status(report)?;
+        let output = benches.output().map_err(|error| cargo::not_run(&benches, &error))?;
+        if !built.success() || !output.status.success() {
+            return Err(Error::new("the benchmarks do not build, see what cargo says above"));
+        }
+        let programs = cargo::benchmarks(&output.stdout).into_iter().collect();
+        Ok(Self { root, folder, programs })
+    }
+
+    /// A check of `self_test`.
+    pub fn check(&self, name: &str, limit: Duration) -> Taken {
+        let ended = self.program("self_test").and_then(|mut program| {
+            program.args([name, "--exact", "--format", "json"]);
+            run(program, name, limit)
+        });
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(why) => return Finding::failed(name, why).into(),
+        };
+        let lines = String::from_utf8_lossy(&ended.stdout).into_owned();
+        let mut findings: Vec<Finding> = lines.lines().filter_map(Finding::of_line).collect();
+        findings.extend(died(&ended, name));
+        Taken { findings, log: text(&ended), environment: None }
+    }
+
+    /// Cases of a bench target, measured in passing.
+    pub fn cases(&self, step: &str, target: &str, filter: &str, limit: Duration) -> Taken {
+        let (mut taken, records) = self.records(step, target, filter, limit);
+        taken.findings.splice(..0, records.iter().filter_map(Finding::of_record));
+        taken
+    }
+
+    /// The kernel that breaks CUDA, and the one behind it.
+    pub fn culprit(&self, step: &str, limit: Duration) -> Taken {
+        let (mut taken, records) = self.records(step, "kernels", "^kernels/fault/", limit);
+        taken.findings.splice(..0, judge::culprit(&records));
+        taken
+    }
+
+    /// Measured bandwidth and products, against the vendor's figures.
+    pub fn vendor(&self, step: &str, limit: Duration) -> Taken {
+        let mut taken = self.cases(step, "calibration", "^calibration/limits/", limit);
+        if Verdict::of(&taken.findings) != Verdict::Passed {
+            return taken;
+        }
+        let profile = self.folder.join(step).join("profile.json");
+        let mut report = cargo::at_home(cargo::report(self.root), &self.home(step));
+        report.args(["calibration", "--preset", "auto", "--device", "cuda"]);
+        report.arg("--output").arg(&profile);
+        match run(report, "criterion-report", limit) {
+            Err(why) => taken.findings.push(Finding::failed("criterion-report", why)),
+            Ok(ended) => {
+                taken.log += &text(&ended);
+                taken.findings.extend(profiled(&profile, &ended));
+            }
+        }
+        taken
+    }
+
+    /// Cases of our own kernels, once each, in the hands of a tool.
+    pub fn sanitizer(&self, tool: &str, limit: Duration) -> Taken {
+        let Some(sanitizer) = found() else {
+            let reason = format!("there is no {SANITIZER}: it comes with the CUDA toolkit");
+            return Finding::skipped(tool, reason).into();
+        };
+        let mut taken = Taken::default();
+        for (target, filter) in OURS {
+            let ended = self.program(target).and_then(|program| {
+                let mut command = Command::new(&sanitizer);
+                command.current_dir(self.root);
+                command.args(["--tool", tool, "--target-processes", "all", "--print-limit", "20"]);
+                command.arg(program.get_program()).args(["--bench", "--test", filter]);
+                run(command, tool, limit)
+            });
+            match ended {
+                Err(why) => taken.findings.push(Finding::failed(target, why)),
+                Ok(ended) => {
+                    let said = text(&ended);
+                    taken.findings.push(judge::sanitizer(target, &said));
+                    taken.log += &said;
+                }
+            }
+        }
+        taken
+    }
+
+    fn home(&self, step: &str) -> PathBuf {
+        self.folder.join(step).join("criterion")
+    }
+
+    /// Runs cases with results of their own, and reads their records. What went wrong is a finding.
+    fn records(
+        &self,
+        step: &str,
+        target: &str,
+        filter: &str,
+        limit: Duration,
+    ) -> (Taken, Vec<Value>) {
+        let place = self.folder.join(step);
+        let records = place.join("criterion-torch");
+        let removed = files::remove_folder(&place).map_err(|error| error.what().to_owned());
+        let ended = removed.and_then(|()| {
+            let mut program = cargo::at_home(self.program(target)?, &self.home(step));
+            program.args(["--bench", "--noplot", filter]);
+            run(program, target, limit)
+        });
+        let file = records.join("new").join(format!("{target}.jsonl"));
+        let read = last_of_each(&fs::read_to_string(&file).unwrap_or_default());
+        let mut taken = match ended {
+            Ok(ended) => Taken {
+                findings: died(&ended, target).into_iter().collect(),
+                log: text(&ended),
+                environment: read
+                    .first()
+                    .and_then(|record| Environment::deserialize(record.get("environment")?).ok()),
+            },
+            Err(why) => Finding::failed(target, why).into(),
+        };
+        if let (Some(finding), Some(case)) = (taken.findings.first_mut(), running(&records)) {
+            finding.measured += &format!(", while {case} ran");
+        }
+        (taken, read)
+    }
+
+    fn program(&self, target: &str) -> std::result::Result<Command, String> {
+        let program = self.programs.get(target);
+        let program = program.ok_or_else(|| format!("cargo built no bench target {target}"))?;
+        let mut command = Command::new(program);
+        command.current_dir(self.root);
+        Ok(command)
+    }
+}
+
+/// Records, by their ids: a run that died may leave several of one, of which the last is valid.
+fn last_of_each(lines: &str) -> Vec<Value> {
+    let mut records: Vec<Value> = Vec::new();
+    // The last line of a run that died may be torn.
+    for record in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        match records.iter_mut().find(|it| it["full_id"] == record["full_id"]) {
+            Some(before) => *before = record,
+            None => records.push(record),
+        }
+    }
+    records
+}
+
+/// The findings of a profile, or why there is none.
+fn profiled(profile: &Path, ended: &Ended) -> Vec<Finding> {
+    match fs::read_to_string(profile) {
+        Ok(text) => match serde_json::from_str(&text) {
+            Ok(profile) => judge::vendor(&profile),
+            Err(error) => {
+                let what = format!("criterion-report wrote no JSON: {error}");
+                vec![Finding::failed("profile", what)]
+            }
+        },
+        Err(_) => {
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            let line = said.lines().rev().find(|line| line.starts_with("error: "));
+            let finding = match line.and_then(|line| line.strip_prefix("error: ")) {
+                Some(reason) if reason.starts_with("no preset") => {
+                    Finding::skipped("figures", reason)
+                }
+                reason => {
+                    Finding::failed("profile", reason.unwrap_or("criterion-report wrote none"))
+                }
+            };
+            vec![finding]
+        }
+    }
+}
+
+/// The case that was running when a run died.
+fn running(records: &Path) -> Option<String> {
+    let runs = files::inside(&records.join("runs")).ok()?;
+    let running =
+        runs.into_iter().filter(|path| path.extension().is_some_and(|it| it == "running"));
+    running.filter_map(|path| fs::read_to_string(path).ok()).next()
+}
+
+fn run(command: Command, what: &str, limit: Duration) -> std::result::Result<Ended, String> {
+    ask::run(command, what, limit).map_err(|why| why.to_string())
+}
+
+/// A program that neither succeeded nor ended with failed cases.
+fn died(ended: &Ended, name: &str) -> Option<Finding> {
+    let code = ended.status.code();
+    (!matches!(code, Some(0 | CASES_FAILED)))
+        .then(|| Finding::failed(name, format!("the program ended with {}", ended.status)))
+}
+
+fn text(ended: &Ended) -> String {
+    let [stdout, stderr] = [&ended.stdout, &ended.stderr].map(|it| String::from_utf8_lossy(it));
+    format!("{stdout}{stderr}")
+}
+
+/// The sanitizer of the PATH, or that of an installed toolkit.
+fn found() -> Option<PathBuf> {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> =
+        env::split_paths(&folders).map(|folder| folder.join(SANITIZER)).collect();
+    places.push(PathBuf::from(TOOLKIT));
+    places.into_iter().find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_record_of_a_case_counts() {
+        let lines = "{\"full_id\":\"a\",\"n\":1}\n{\"full_id\":\"b\"}\n{\"full_id\":\"a\",\"n\":2}\n{\"torn";
+        let records = last_of_each(lines);
+        let number = |record: &Value| record["n"].as_f64();
+        assert_eq!(records.iter().map(number).collect::<Vec<_>>(), [Some(2.0), None]);
+    }
+}

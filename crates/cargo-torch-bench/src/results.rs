@@ -1,0 +1,152 @@
+//! The folders of results, as the benchmarks and the report find them.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use crate::claim::Claim;
+use crate::error::{Error, Result};
+use crate::files;
+
+/// Names criterion's folder to the benchmarks and to the report.
+pub const HOME: &str = "CRITERION_HOME";
+
+/// The results of one clone.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Results {
+    /// Criterion's.
+    pub criterion: PathBuf,
+    /// The records, beside criterion's.
+    pub records: PathBuf,
+}
+
+impl Results {
+    /// The results of the clone at `root`, where its benchmarks run, which cargo builds in `target`.
+    pub fn of_environment(root: &Path, target: &Path) -> Result<Self> {
+        match env::var_os(HOME) {
+            Some(home) if home.is_empty() => Err(Error::usage(format!("{HOME} names no folder"))
+                .remedy(format!("unset {HOME}, and results are where cargo builds"))),
+            Some(home) => Ok(Self::at(root.join(home))),
+            None => Ok(Self::at(target.join("criterion"))),
+        }
+    }
+
+    /// The option by which `cargo criterion-report` finds them at `root`, if it needs one: it knows
+    /// these variables, but nothing else by which cargo is configured.
+    pub fn option(&self, root: &Path) -> String {
+        let variables = [HOME, "CARGO_TARGET_DIR"];
+        let known = variables.iter().any(|name| env::var_os(name).is_some());
+        if known || self.criterion == root.join("target/criterion") {
+            return String::new();
+        }
+        format!(" --criterion-dir {}", self.criterion.display())
+    }
+
+    fn at(criterion: PathBuf) -> Self {
+        Self { records: criterion.with_file_name("criterion-torch"), criterion }
+    }
+
+    /// Held by whoever has several launches leave their results here.
+    pub fn claim(&self) -> Result<Claim> {
+        Claim::take(&self.records.join("launches.lock"))
+    }
+
+    /// Removes every launch of the side `name`: the folders `name@1`, `name@2` and so on of every
+    /// benchmark, and those of the records. Returns which there were.
+    ///
+    /// A folder with folders in it is that of a benchmark or of a group, whatever it is called: what
+    /// criterion and the records keep of a launch are files.
+    pub fn remove_launches(&self, name: &str) -> Result<BTreeSet<u64>> {
+        let mut removed = BTreeSet::new();
+        for (place, depth) in [(&self.criterion, usize::MAX), (&self.records, 1)] {
+            let mut walk = WalkDir::new(place).min_depth(1).max_depth(depth).into_iter();
+            while let Some(entry) = walk.next().filter(|_| place.exists()) {
+                let entry = entry.map_err(|error| Error::new(format!("cannot read {error}")))?;
+                if let Some(number) = launch(entry.path(), name)
+                    && entry.file_type().is_dir()
+                    && files::inside(entry.path())?.iter().all(|inner| !inner.is_dir())
+                {
+                    files::remove_folder(entry.path())?;
+                    removed.insert(number);
+                    walk.skip_current_dir();
+                }
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// Under which name a launch of a side is kept.
+pub fn kept_as(side: &str, launch: u64) -> String {
+    format!("{side}@{launch}")
+}
+
+/// The number of the launch that is kept in `folder`, if it is one of the side `name`.
+fn launch(folder: &Path, name: &str) -> Option<u64> {
+    let number = folder.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('@')?;
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Every file under `folder`, as paths in it.
+    fn files(folder: &Path, root: &Path) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).expect("list a scratch folder") {
+            let path = entry.expect("list a scratch folder").path();
+            if path.is_dir() {
+                found.extend(files(&path, root));
+            } else {
+                let path = path.strip_prefix(root).expect("it lies in there");
+                found.push(path.display().to_string());
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn the_launches_of_a_name_go_and_nothing_else_does() {
+        let root = env::temp_dir().join(format!("xtask-results-{}", std::process::id()));
+        let stays = [
+            "criterion-torch/main/inference.jsonl",
+            "criterion-torch/main@x/inference.jsonl",
+            "criterion-torch/pr@1/inference.jsonl",
+            "criterion-torch/runs/main@1",
+            "criterion/group/case/main/sample.json",
+            "criterion/group/case/main@+1/sample.json",
+            "criterion/group/case/main@1x/sample.json",
+            "criterion/group/case/new/sample.json",
+            // A group that is called like a launch.
+            "criterion/main@3/case/new/sample.json",
+            "criterion/old-main@1/sample.json",
+        ];
+        let goes = [
+            "criterion-torch/main@1/inference.jsonl",
+            "criterion-torch/main@1/inference.lock",
+            "criterion-torch/main@12/inference.jsonl",
+            "criterion/deep/group/case/main@2/estimates.json",
+            "criterion/group/case/main@1/sample.json",
+            "criterion/main@3/case/main@1/sample.json",
+        ];
+        for file in stays.iter().chain(&goes) {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folder");
+            fs::write(path, "").expect("write a scratch file");
+        }
+        let results = Results::at(root.join("criterion"));
+        assert_eq!(results.records, root.join("criterion-torch"));
+        assert_eq!(results.remove_launches("main"), Ok([1, 2, 12].into()));
+        assert_eq!(files(&root, &root), stays);
+        assert_eq!(results.remove_launches("main"), Ok(BTreeSet::new()));
+        fs::remove_dir_all(&root).expect("remove the scratch folder");
+        assert_eq!(results.remove_launches("main"), Ok(BTreeSet::new()), "no folder, no launch");
+    }
+}

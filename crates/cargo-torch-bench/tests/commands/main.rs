@@ -1,0 +1,196 @@
+//! `bench`, `test`, `doctor` and the command line, with a cargo that only writes down its arguments.
+#![cfg(unix)]
+
+#[allow(dead_code, reason = "each test program uses its own part")]
+#[path = "../common/mod.rs"]
+mod common;
+mod doctor;
+mod kernels;
+mod torchao;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{Outcome, Scratch};
+
+const REPORT: &str = "run --quiet --release --package criterion-report -- show";
+const PROGRAM: &str = "run --quiet --release --package criterion-report --";
+
+/// The arguments of each run of cargo; all were in the folder of the clone.
+fn calls(scratch: &Scratch) -> Vec<String> {
+    let place = format!("{}: ", scratch.clone_dir().display());
+    scratch
+        .log("cargo-calls")
+        .iter()
+        .map(|call| call.strip_prefix(&place).expect("cargo runs in the root").to_owned())
+        .collect()
+}
+
+fn provisioned() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    scratch
+}
+
+#[test]
+fn bench_measures_and_then_reports() {
+    let scratch = provisioned();
+    let mut bench = scratch.xtask(&["bench", "--bench", "inference", "--", "int8wo"]);
+    bench.current_dir(scratch.clone_dir().join("crates/inner")).env("LIBTORCH", scratch.link());
+    let outcome = Outcome::of(bench);
+    outcome.assert_fine();
+    assert_eq!(outcome.stderr, "", "setup had nothing to do, and says nothing");
+    assert_eq!(calls(&scratch), ["bench --bench inference -- int8wo", REPORT]);
+    let expected = format!("LIBTORCH={}", scratch.link().display());
+    assert!(scratch.log("cargo-environment").iter().all(|line| *line == expected));
+}
+
+#[test]
+fn bench_provisions_first() {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    fs::remove_file(scratch.link()).expect("unlink");
+    // No --cpu here: on a machine with a driver this takes the other flavour, and links it as well.
+    let outcome = scratch.run(&["bench"]);
+    outcome.assert_fine();
+    assert!(outcome.stderr.contains("linked as .libtorch"), "{outcome:?}");
+    assert!(scratch.link().join("version.py").exists());
+    assert_eq!(calls(&scratch), ["bench", REPORT]);
+}
+
+#[test]
+fn without_libtorch_cargo_is_not_run() {
+    let scratch = Scratch::new();
+    scratch.set("offline", "");
+    for command in ["bench", "test"] {
+        scratch.run(&[command]).assert_refused(1, &["pip failed"]);
+    }
+    assert!(calls(&scratch).is_empty());
+}
+
+#[test]
+fn a_listing_is_followed_by_no_report() {
+    let scratch = provisioned();
+    scratch.run(&["bench", "--", "--list"]).assert_fine();
+    assert_eq!(calls(&scratch), ["bench -- --list"]);
+}
+
+#[test]
+fn the_first_failure_is_the_exit_code() {
+    let scratch = provisioned();
+    scratch.set("fail", "101");
+    scratch.run(&["bench"]).assert_refused(101, &["so no report", "cargo criterion-report show"]);
+    assert_eq!(calls(&scratch), ["bench"]);
+}
+
+#[test]
+fn failed_cases_are_reported_and_remain_a_failure() {
+    let scratch = provisioned();
+    scratch.set("fail", "1");
+    scratch.run(&["bench"]).assert_refused(1, &[]);
+    let calls = calls(&scratch);
+    assert!(calls.len() == 2 && calls[1].ends_with("-- show"), "{calls:?}");
+}
+
+#[test]
+fn tests_are_chosen_by_what_libtest_knows() {
+    let scratch = provisioned();
+    let all = "--include-ignored --skip exhaustive";
+    let libraries = "test --release --workspace --lib";
+    for (line, call) in [
+        ("test", "test --workspace --".to_owned()),
+        ("test expand -- --nocapture", "test --workspace expand -- --nocapture".to_owned()),
+        ("test --all", format!("test --workspace -- {all}")),
+        ("test --all --lib -- --nocapture", format!("test --workspace --lib -- {all} --nocapture")),
+        ("test --exhaustive exp_is", format!("{libraries} exp_is -- --ignored")),
+        (
+            "test --exhaustive -- --nocapture",
+            format!("{libraries} exhaustive -- --ignored --nocapture"),
+        ),
+    ] {
+        scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_fine();
+        assert_eq!(calls(&scratch).last(), Some(&call), "{line}");
+    }
+}
+
+/// The commands find both kinds by their names, and people read the reasons.
+#[test]
+fn every_ignored_test_says_whether_it_is_long_or_goes_through_everything() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut files = Command::new("git");
+    files.args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"]);
+    let files = files.current_dir(root).output().expect("git is there");
+    let files = String::from_utf8(files.stdout).expect("paths are text");
+    let mut counts = [0, 0];
+    for file in files.lines() {
+        // A file that is removed may still be listed.
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        for test in text.split(concat!("\n#[", "ignore")).skip(1) {
+            let reason = test.split('"').nth(1).unwrap_or_default();
+            let name = test.split("fn ").nth(1).and_then(|it| it.split('(').next());
+            let name = name.unwrap_or_else(|| panic!("{file}: ignored, but no test"));
+            let goes_through_everything = name.contains("exhaustive");
+            let start = if goes_through_everything { "exhaustive: " } else { "long: " };
+            assert!(reason.starts_with(start), "{file}: {name}: {reason:?} for {start:?}");
+            assert!(!goes_through_everything || format!("/{file}").contains("/src/"), "{file}");
+            counts[usize::from(goes_through_everything)] += 1;
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 1), "{counts:?}");
+}
+
+#[test]
+fn skipped_tests_are_counted_at_the_end() {
+    let scratch = provisioned();
+    let none = scratch.run(&["test"]);
+    assert_eq!(none.assert_fine().stderr, "no test was skipped\n");
+    // Twice by the same test, as where it looks again for each dtype.
+    let b = "skipped: b::second: no CUDA device\n";
+    scratch.set("skips", &format!("{b}{b}skipped: a::first: no compiler: not found\n"));
+    scratch.set("fail", "101");
+    let some = scratch.run(&["test"]);
+    assert_eq!(some.code, Some(101));
+    let (a, b) = ("  a::first: no compiler: not found\n", "  b::second: no CUDA device\n");
+    assert_eq!(some.stderr, format!("2 tests were skipped:\n{a}{b}"));
+    // What libtest ignores, it says itself.
+    scratch.set("ignored", "test c::third ... ok\ntest d ... ignored, long: a minute\n");
+    let some = scratch.run(&["test"]);
+    assert_eq!(some.stdout, "test c::third ... ok\ntest d ... ignored, long: a minute\n");
+    let remedy = "`cargo xtask test --all` runs the long ones, `--exhaustive` the exhaustive ones";
+    let expected = format!("3 tests were skipped:\n{a}{b}  d: long: a minute\n{remedy}\n");
+    assert_eq!(some.stderr, expected);
+}
+
+#[test]
+fn help_and_mistakes_on_the_command_line() {
+    let scratch = Scratch::new();
+    let help = scratch.run(&["--help"]);
+    help.assert_fine();
+    for command in [
+        "setup",
+        "bench",
+        "compare-branches",
+        "kernels",
+        "test",
+        "results",
+        "compare-torchao",
+        "flavour",
+        "python",
+        "cache",
+        "doctor",
+        "gpu-check",
+        "help",
+    ] {
+        assert!(help.stdout.contains(&format!("\n  {command} ")), "{}", help.stdout);
+    }
+    let own = scratch.run(&["bench", "--help"]);
+    assert!(own.assert_fine().stdout.contains("Usage: cargo xtask bench"), "{own:?}");
+    // As cargo runs the command of an installed tool.
+    let installed = scratch.run(&["torch-bench", "bench", "--help"]);
+    let installed = &installed.assert_fine().stdout;
+    assert!(installed.contains("Usage: cargo torch-bench bench"), "{installed}");
+    assert!(!installed.contains("xtask"), "{installed}");
+    scratch.run(&["setup", "--cpu", "--cuda"]).assert_refused(2, &["'--cpu' cannot be used with"]);
+    scratch.run(&["build"]).assert_refused(2, &["unrecognized subcommand 'build'"]);
+}

@@ -1,0 +1,210 @@
+//! A clone, a cache and a python3 of the test's own.
+
+#[allow(dead_code, reason = "each test program uses its own part")]
+pub mod repository;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Removed when dropped.
+pub struct Scratch {
+    root: PathBuf,
+}
+
+impl Scratch {
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let root = std::env::temp_dir().join(format!("xtask-test-{}-{count}", std::process::id()));
+        for folder in ["clone/crates/inner", "clone/criterion-report", "bin", "empty", "fake"] {
+            fs::create_dir_all(root.join(folder)).expect("make a scratch folder");
+        }
+        // Resolved, as a process started in it sees it.
+        let root = root.canonicalize().expect("resolve the scratch folder");
+        for (package, manifest) in [("", "[workspace]\n"), ("criterion-report", "")] {
+            let manifest_file = root.join("clone").join(package).join("Cargo.toml");
+            fs::write(manifest_file, manifest).expect("write a manifest");
+        }
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        symlink(fixtures.join("python3"), root.join("bin/python3")).expect("link the fake python3");
+        Self { root }
+    }
+
+    pub fn clone_dir(&self) -> PathBuf {
+        self.root.join("clone")
+    }
+
+    pub fn link(&self) -> PathBuf {
+        self.clone_dir().join(".libtorch")
+    }
+
+    /// The folder that the link leads to.
+    pub fn linked(&self) -> String {
+        fs::read_link(self.link()).expect("read the link").display().to_string()
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// The CPU build of libtorch in the cache.
+    pub fn cpu(&self) -> String {
+        self.cache().join("torch-2.11.0-cpu/torch").display().to_string()
+    }
+
+    /// A folder without any program in it.
+    pub fn empty(&self) -> PathBuf {
+        self.root.join("empty")
+    }
+
+    /// The fake python3, by its path.
+    pub fn python(&self) -> PathBuf {
+        self.root.join("bin/python3")
+    }
+
+    /// A shell script on the PATH.
+    pub fn program(&self, name: &str, body: &str) {
+        let path = self.root.join("bin").join(name);
+        let script = format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{body}\n");
+        // Written by another process: a file that a child of another test's thread has open for
+        // writing cannot be executed.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "printf %s \"$1\" >\"$0\" && chmod +x \"$0\""]).arg(path).arg(script);
+        assert!(shell.status().expect("run sh").success());
+    }
+
+    pub fn fake(&self, file: &str) -> PathBuf {
+        self.root.join("fake").join(file)
+    }
+
+    /// Steers the fakes, see fixtures/.
+    pub fn set(&self, file: &str, text: &str) {
+        fs::write(self.fake(file), text).expect("write a steering file");
+    }
+
+    pub fn unset(&self, file: &str) {
+        fs::remove_file(self.fake(file)).expect("remove a steering file");
+    }
+
+    /// The real binary as cargo's alias runs it, apart from LIBTORCH, which stays unset.
+    pub fn xtask(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-torch-bench"));
+        command
+            .args(arguments)
+            .current_dir(self.clone_dir())
+            .env("PATH", self.root.join("bin"))
+            .env("FAKE", self.root.join("fake"))
+            .env("HOME", &self.root)
+            .env("CRITERION_TORCH_CACHE", self.cache())
+            .env("CARGO", Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cargo"))
+            .env_remove("XDG_CACHE_HOME")
+            .env_remove("LIBTORCH")
+            .env_remove("BENCH_CONFIG")
+            .env_remove("CRITERION_HOME")
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("SELF_TEST_PYTHON")
+            .env_remove("CRITERION_TORCH_PYTHON")
+            .env_remove("CRITERION_TORCH_COMPILED_MB")
+            .env_remove("OMP_WAIT_POLICY")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.xtask(arguments))
+    }
+
+    /// How often pip was asked to install, and with what.
+    pub fn installs(&self) -> Vec<String> {
+        lines(&self.fake("calls"))
+    }
+
+    /// What the fake cargo wrote down.
+    pub fn log(&self, file: &str) -> Vec<String> {
+        lines(&self.fake(file))
+    }
+
+    /// The names in the cache, apart from the lock.
+    pub fn cached(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.cache()) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("list the cache").file_name().to_string_lossy().into_owned())
+            .filter(|name| name != "setup.lock")
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// These names, with `…` in place of the random end of what was begun.
+    pub fn finished_and_begun(&self) -> Vec<String> {
+        let shown = |name: &String| match name.split_once(".partial-") {
+            Some((place, _)) => format!("{place}…"),
+            None => name.clone(),
+        };
+        self.cached().iter().map(shown).collect()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // An orphan of the kill test may still be on its way out of here.
+        if let Err(error) = fs::remove_dir_all(&self.root) {
+            eprintln!("{} stays: {error}", self.root.display());
+        }
+    }
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    pub fn of(mut command: Command) -> Self {
+        Self::from(command.output().expect("run xtask"))
+    }
+
+    pub fn assert_fine(&self) -> &Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Failed with this code, and said all of this.
+    pub fn assert_refused(&self, code: i32, said: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        for text in said {
+            assert!(self.stderr.contains(text), "\"{text}\" is not in {}", self.stderr);
+        }
+    }
+}
+
+impl From<Output> for Outcome {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("stdout is text"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+        }
+    }
+}
+
+/// Blocks until it is so. The limit only keeps a broken test from hanging.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(300), "never happened: {what}");
+        sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,122 @@
+//! `compare-branches` beside another one, interrupted and killed: nothing is mixed, and it can be run
+//! again.
+#![cfg(unix)]
+
+#[allow(dead_code, reason = "each test program uses its own part")]
+mod common;
+
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+
+use common::repository::{Repository, both};
+use common::wait_until;
+
+/// A comparison of three launches of each in the middle of one, in a process group of its own.
+fn held(repository: &Repository, launch: &str) -> Child {
+    let holding = [("SPEED_HOLDS", launch)];
+    let mut command = repository.command("compare-branches main . --launches 3", &holding);
+    let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().expect("run xtask");
+    let begun = || repository.scratch.log("log").iter().any(|line| line.starts_with(launch));
+    wait_until("the launch begins", begun);
+    child
+}
+
+/// Whether nothing that works on the results is left.
+fn is_free(repository: &Repository) -> bool {
+    let lock = repository.clone.join("target/criterion-torch/launches.lock");
+    File::open(lock).expect("there was a comparison").try_lock().is_ok()
+}
+
+/// What there is of a comparison that was ended in `working-tree@2`, and what of the next one.
+fn check_rerun(repository: &Repository) {
+    let measured = [("main@1", 100), ("working-tree@1", 100)];
+    assert_eq!(repository.kept(), both(&measured), "of one comparison");
+    repository.edit("= 100;", "= 200;");
+    let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
+    assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 200\n");
+    assert_eq!(repository.kept(), both(&[("main@1", 100), ("working-tree@1", 200)]));
+}
+
+#[test]
+fn an_interrupt_ends_all_of_it() {
+    let repository = Repository::new();
+    let longer = repository.xtask("compare-branches main . --launches 4", &[]);
+    longer.assert_fine();
+    repository.launched();
+    let mut child = held(&repository, "working-tree@2");
+    // A terminal sends it to the group, too.
+    let group = format!("-{}", child.id());
+    let sent = Command::new("kill").args(["-s", "INT", "--", &group]).status();
+    assert!(sent.expect("run kill").success());
+    assert_eq!(child.wait().expect("wait for xtask").signal(), Some(2));
+    wait_until("the benchmark ends, too", || is_free(&repository));
+    check_rerun(&repository);
+}
+
+#[test]
+fn what_still_measures_keeps_others_out() {
+    let repository = Repository::new();
+    let mut child = held(&repository, "working-tree@2");
+    let holder = format!("is held by process {}: cargo xtask compare-branches main .", child.id());
+    let said = [holder.as_str(), "wait until that ends", "fuser -v "];
+    for line in ["compare-branches main .", "bench --repeat 2", "compare-branches --clean"] {
+        repository.xtask(line, &[]).assert_refused(2, &said);
+    }
+    child.kill().expect("kill xtask");
+    child.wait().expect("wait for xtask");
+    // The benchmark has not ended, and will yet leave its results.
+    repository.xtask("bench --repeat 2", &[]).assert_refused(2, &said);
+    repository.scratch.set("go", "");
+    wait_until("the benchmark ends", || is_free(&repository));
+    assert_eq!(repository.kept().len(), 6, "three launches were begun");
+    for folder in ["criterion/speed/some-case", "criterion-torch"] {
+        let left = repository.clone.join("target").join(folder).join("working-tree@2");
+        fs::remove_dir_all(left).expect("what the orphan left");
+    }
+    check_rerun(&repository);
+}
+
+#[test]
+fn a_checkout_that_was_killed_is_made_again() {
+    let repository = Repository::new();
+    let main = repository.git(&["rev-parse", "--short=12", "HEAD"]);
+    let place = repository.clone.join("target/compare").join(&main);
+    let worktree = place.display().to_string();
+    repository.git(&["worktree", "add", "--quiet", "--detach", &worktree, "main"]);
+    // Git locks a worktree that it fills, and leaves it locked.
+    repository.git(&["worktree", "lock", "--reason", "initializing", &worktree]);
+    fs::remove_file(place.join("Cargo.toml")).expect("it is half there");
+    let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
+    assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 100\n");
+    assert!(outcome.stderr.contains("not checked out to the end"), "{}", outcome.stderr);
+}
+
+#[test]
+fn locked_and_lost_worktrees_are_cleaned_up() {
+    let repository = Repository::new();
+    let compare = repository.clone.join("target/compare");
+    repository.xtask("compare-branches main . --launches 1", &[]).assert_fine();
+    let main = repository.git(&["rev-parse", "--short=12", "HEAD"]);
+    let branch = repository.branch("pr", "= 100;", "= 120;");
+    repository.xtask("compare-branches main pr --launches 1", &[]).assert_fine();
+    for commit in [&main, &branch] {
+        let place = compare.join(commit).display().to_string();
+        repository.git(&["worktree", "lock", &place]);
+    }
+    fs::remove_dir_all(compare.join(&main)).expect("take one away by hand");
+    let elsewhere = repository.scratch.empty().join("mine").display().to_string();
+    repository.git(&["worktree", "add", "--quiet", "--detach", &elsewhere, "main"]);
+    fs::remove_dir_all(&elsewhere).expect("it may be on a disk that is not there now");
+
+    let outcome = repository.xtask("compare-branches --clean", &[]);
+    outcome.assert_fine();
+    for said in [format!("removed {}/{branch}", compare.display()), format!("{main} was gone")] {
+        assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+    }
+    let left = repository.git(&["worktree", "list", "--porcelain"]);
+    assert_eq!(left.matches("worktree ").count(), 2, "the clone and what is the user's: {left}");
+    assert!(!compare.exists());
+    repository.xtask("compare-branches main pr --launches 1", &[]).assert_fine();
+}

@@ -1,0 +1,3 @@
+//! The fusion of configs/fusion.
+
+criterion_torch::bench_target!("fusion");

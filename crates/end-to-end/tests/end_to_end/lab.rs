@@ -1,0 +1,148 @@
+//! Where a test runs benchmarks and `criterion-report`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use plan::Case;
+use serde::de::DeserializeOwned;
+
+/// This package, in which benchmarks run as `cargo bench` runs them.
+const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A folder with criterion's and our own files of the runs.
+pub struct Lab {
+    folder: tempfile::TempDir,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder, variables: Vec::new() }
+    }
+
+    /// From now on with a variable that names a path in its folder.
+    pub fn with(self, variable: &'static str, inside: &str) -> Self {
+        let path = self.path(inside);
+        self.with_value(variable, path)
+    }
+
+    /// From now on with a variable of that value.
+    pub fn with_value(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((variable, value.into()));
+        self
+    }
+
+    pub fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    fn run(&self, program: &Path, arguments: &[&str]) -> Output {
+        Command::new(program)
+            .args(arguments)
+            .current_dir(PACKAGE)
+            .env("CRITERION_HOME", self.path("criterion"))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+    }
+
+    /// The benchmark, with the arguments that `cargo bench` gives it.
+    fn benchmark(&self, target: &str, arguments: &[&str]) -> Output {
+        let program = match target {
+            "inference" => env!("CARGO_BIN_EXE_inference"),
+            "fusion" => env!("CARGO_BIN_EXE_fusion"),
+            "operators" => env!("CARGO_BIN_EXE_operators"),
+            "kernels" => env!("CARGO_BIN_EXE_kernels"),
+            "calibration" => env!("CARGO_BIN_EXE_calibration"),
+            other => panic!("no benchmark {other}"),
+        };
+        self.run(Path::new(program), &[arguments, &["--bench"]].concat())
+    }
+
+    /// `cargo bench` of this repository's own benchmarks with `configs/<config>` of this package instead of
+    /// theirs; what it printed.
+    pub fn cargo_bench(&self, target: &str, config: &str, arguments: &[&str]) -> String {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["bench", "--quiet", "--bench", target, "--"]).args(arguments);
+        cargo.current_dir(Path::new(PACKAGE).join("../.."));
+        cargo.env("BENCH_CONFIG", Path::new(PACKAGE).join("configs").join(config));
+        cargo.env("CRITERION_HOME", self.path("criterion"));
+        succeeded(&cargo.output().expect("cargo can be started"))
+    }
+
+    /// Runs the benchmark; what it printed.
+    pub fn bench(&self, target: &str, arguments: &[&str]) -> String {
+        succeeded(&self.benchmark(target, arguments))
+    }
+
+    /// The same where cases fail, so that it does; what it complained about.
+    pub fn failing_bench(&self, target: &str, arguments: &[&str]) -> String {
+        let output = self.benchmark(target, arguments);
+        let said = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(!output.status.success(), "nothing failed: {said}");
+        said
+    }
+
+    /// `criterion-report <arguments>`; what it printed.
+    pub fn report(&self, arguments: &[&str]) -> String {
+        succeeded(&self.run(Path::new(env!("CARGO_BIN_EXE_report")), arguments))
+    }
+
+    /// The ids that the bench target lists.
+    pub fn listed(&self, target: &str) -> Vec<String> {
+        ids(&self.bench(target, &LIST))
+    }
+
+    /// The ids that `criterion-report plan` expands `configs/<config>` to.
+    pub fn planned(&self, config: &str) -> Vec<String> {
+        let planned = self.report(&["plan", "--format", "json", &format!("configs/{config}")]);
+        let planned: Vec<serde_json::Value> = serde_json::from_str(&planned).expect("a JSON list");
+        planned.iter().map(|case| case["full_id"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    /// What the runs of the bench target have recorded under that name.
+    pub fn records<T: DeserializeOwned>(&self, baseline: &str, target: &str) -> Vec<T> {
+        let file = self.path(&format!("criterion-torch/{baseline}/{target}.jsonl"));
+        let text = std::fs::read_to_string(&file);
+        let text = text.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    }
+
+    /// Criterion's median time of a step, in nanoseconds; none of a case that it has not measured.
+    pub fn median_ns(&self, case: &Case, baseline: &str) -> Option<f64> {
+        let folder = self.path("criterion").join(case.id.directory()).join(baseline);
+        let read = |name: &str| -> serde_json::Value {
+            let text = std::fs::read_to_string(folder.join(name)).expect("readable");
+            serde_json::from_str(&text).expect("JSON")
+        };
+        if !folder.exists() {
+            return None;
+        }
+        assert_eq!(read("benchmark.json")["full_id"], case.full_id(), "criterion's own id");
+        Some(read("estimates.json")["median"]["point_estimate"].as_f64().expect("a time"))
+    }
+}
+
+/// With these a benchmark lists its cases.
+pub const LIST: [&str; 3] = ["--list", "--format", "terse"];
+
+/// The ids in such a list.
+pub fn ids(listed: &str) -> Vec<String> {
+    let lines = listed.lines().filter(|line| !line.is_empty());
+    lines.map(|line| line.trim_end_matches(": benchmark").to_owned()).collect()
+}
+
+fn succeeded(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{said}", output.status);
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// A number that went through JSON, and what it has to be.
+#[track_caller]
+pub fn near(found: &serde_json::Value, expected: f64) {
+    let number = found.as_f64().unwrap_or_else(|| panic!("{found} instead of {expected}"));
+    assert!((number - expected).abs() <= 1e-12 * expected.abs(), "{number} instead of {expected}");
+}

@@ -1,0 +1,13 @@
+//! From YAML files through the programs that are generated from them to what `criterion-report` writes,
+//! as a user would.
+
+mod calibration;
+mod compiled;
+mod dependencies;
+mod fusion;
+mod inference;
+mod kernels;
+mod lab;
+mod operators;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;

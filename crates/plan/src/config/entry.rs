@@ -1,0 +1,182 @@
+//! Entries that list operators, patterns or probes by their words, and the one reader of them.
+
+use super::node::{Fields, Node, without_repetition};
+use super::own_keys::{self, OWN_KEYS, Own};
+use super::{at_the_top, compile_key, top};
+use crate::settings::Settings;
+use crate::words::closed::Word;
+use crate::words::{CompileMode, Device, Dtype, UnknownWord};
+use crate::work::Work;
+
+/// One entry. Each kernel at each size, in each dtype, on each device, in each of its ways is a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry<Kernel, Size, Way> {
+    /// `name`, if given.
+    pub name: Option<String>,
+    /// Operators, patterns or probes, without repetition.
+    pub kernels: Vec<Kernel>,
+    /// Sizes with the name of their set.
+    pub sizes: Vec<(String, Size)>,
+    /// The implementations, variants or threads that are listed; the usual ones if absent.
+    pub ways: Option<Vec<Way>>,
+    /// Modes of `torch.compile`, in each of which a way that can be compiled has a sibling.
+    pub compile: Vec<CompileMode>,
+    /// Dtypes.
+    pub dtypes: Vec<Dtype>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// How each is measured.
+    pub settings: Settings,
+}
+
+/// An entry whose words have been read.
+pub(crate) struct Reading<'e, K> {
+    pub(super) fields: &'e Fields<'e>,
+    pub(super) own: &'e Own,
+    /// `None` where the words were wrong.
+    pub(super) kernels: Option<&'e [K]>,
+}
+
+pub(crate) type EntryOf<K> = Entry<K, <K as Listed>::Size, <K as Listed>::Way>;
+
+/// A kind of kernel that entries list by words.
+pub(crate) trait Listed: Word {
+    type Size: Clone;
+    /// What distinguishes siblings, beside compilation.
+    type Way: Copy;
+
+    const KEY: &'static str;
+    /// The key of an entry's words.
+    const WORDS_KEY: &'static str;
+    /// What an entry lists, in messages.
+    const WHAT: &'static str;
+    /// The keys of an entry, besides those of compilation and our own.
+    const KEYS: &'static [&'static str];
+    const IS_COMPILED: bool;
+    const LISTS_THREADS: bool;
+
+    /// What to do about an entry without words.
+    fn missing() -> String;
+
+    /// Words that stand for several kernels.
+    fn groups() -> Vec<(&'static str, Vec<Self>)>;
+
+    /// What to write instead of an unknown word that is known elsewhere.
+    fn remedy(_unknown: &str) -> Option<String> {
+        None
+    }
+
+    /// Judges what is listed together; `None` after an error with which nothing else can be read.
+    fn judged(_fields: &Fields<'_>, kernels: Vec<Self>) -> Option<Vec<Self>> {
+        Some(kernels)
+    }
+
+    /// The sizes of the entry. Where the words were wrong, only what is wrong for any kernel is an error.
+    fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, Self::Size)>>;
+
+    fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Self::Way>>>;
+
+    /// Whether the size, which an entry lists for all of its kernels, is one of this.
+    fn takes(self, _size: &Self::Size) -> bool {
+        true
+    }
+
+    fn size_text(self, size: &Self::Size) -> String;
+
+    /// Those of the listed ways that it has, or the usual ones; the baseline comes first.
+    fn ways(self, listed: Option<&[Self::Way]>, device: Device) -> Vec<Self::Way>;
+
+    fn is_compiled(way: Self::Way) -> bool;
+
+    fn work(
+        self,
+        size: &Self::Size,
+        way: Self::Way,
+        compile: Option<CompileMode>,
+        device: Device,
+    ) -> Work;
+
+    fn settings(_way: Self::Way, settings: &Settings) -> Settings {
+        settings.clone()
+    }
+}
+
+pub(super) fn read<K: Listed>(node: &Node<'_>) -> Option<Vec<EntryOf<K>>> {
+    let fields = top(node, &[K::KEY], K::KEY, &keys::<K>())?;
+    let mut own = Own::new(K::LISTS_THREADS);
+    own_keys::apply(&fields, &mut own);
+    fields.entries(K::KEY, K::WHAT, |entry| read_entry(entry, &own))
+}
+
+fn keys<K: Listed>() -> Vec<&'static str> {
+    let compile = if K::IS_COMPILED { compile_key::KEYS } else { &[] };
+    [K::KEYS, compile].concat()
+}
+
+fn read_entry<K: Listed>(node: &Node<'_>, outer: &Own) -> Option<EntryOf<K>> {
+    let keys = [&keys::<K>(), OWN_KEYS].concat();
+    let fields = node.mapping_beside(&keys, &at_the_top(&[]))?;
+    let mut own = outer.clone();
+    own_keys::apply(&fields, &mut own);
+    // All are read before any error ends this, so that each error is reported.
+    let kernels: Option<Vec<K>> = read_words(&fields);
+    let entry = Reading { fields: &fields, own: &own, kernels: kernels.as_deref() };
+    let ways = K::listed_ways(&entry);
+    let compile = if K::IS_COMPILED { compile_key::read(&fields) } else { Some(Vec::new()) };
+    let dtypes = fields.dtypes("dtypes");
+    let devices = fields.words("devices");
+    let name = fields.read("name", Node::string);
+    let sizes = K::sizes(&entry);
+    Some(Entry {
+        name,
+        kernels: kernels?,
+        sizes: sizes?,
+        ways: ways?,
+        compile: compile?,
+        dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
+        devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
+        settings: own.settings,
+    })
+}
+
+fn read_words<K: Listed>(fields: &Fields<'_>) -> Option<Vec<K>> {
+    let Some(listed) = fields.items(K::WORDS_KEY, read_word)? else {
+        return fields.error(format!("no `{}`", K::WORDS_KEY), K::missing());
+    };
+    K::judged(fields, without_repetition(listed.into_iter().flatten()))
+}
+
+/// A word, or one that stands for several.
+fn read_word<K: Listed>(node: &Node<'_>) -> Option<Vec<K>> {
+    let text = node.string()?;
+    let groups = K::groups();
+    if let Some((_, kernels)) = groups.iter().find(|(word, _)| *word == text) {
+        return Some(kernels.clone());
+    }
+    if let Ok(kernel) = text.parse() {
+        return Some(vec![kernel]);
+    }
+    let words = K::EVERY.iter().map(|kernel| kernel.text());
+    let unknown =
+        UnknownWord::new(K::WHAT, &text, words.chain(groups.iter().map(|(word, _)| *word)));
+    let remedy = K::remedy(&text).unwrap_or_else(|| unknown.remedy.clone());
+    node.error(unknown.to_string(), remedy)
+}
+
+/// The words under `key`; one that none of the kernels has is a mistake.
+pub(super) fn read_ways<K: Listed, W: Word>(
+    &Reading { fields, kernels, .. }: &Reading<'_, K>,
+    (key, what): (&str, &str),
+    ways: impl Fn(K) -> &'static [W],
+) -> Option<Option<Vec<W>>> {
+    let listed = fields.words(key)?;
+    if let (Some(kernels), Some(listed), Some(node)) = (kernels, &listed, fields.get(key)) {
+        let has = without_repetition(kernels.iter().flat_map(|kernel| ways(*kernel)));
+        let words: Vec<&str> = has.iter().map(|way| way.text()).collect();
+        for way in listed.iter().filter(|way| !has.contains(way)) {
+            let message = format!("none of the entry's {} has the {what} `{way}`", K::WORDS_KEY);
+            node.report(message, format!("they have: {}", words.join(", ")));
+        }
+    }
+    Some(listed)
+}

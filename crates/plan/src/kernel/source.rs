@@ -1,0 +1,317 @@
+//! What the files of a kernel offer: the form of each, and the fields of their one problem size.
+//!
+//! Only what the generated code has to spell is read here. Whether it fits is the compiler's to say.
+
+use std::path::{Path, PathBuf};
+
+use syn::spanned::Spanned;
+
+use super::field::{Field, FieldType, Scalar};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// The struct whose fields are the keys of a `bench.yaml`'s `problem_size`.
+const PROBLEM_SIZE: &str = "ProblemSize";
+
+/// The function of a file without a type.
+const RUN: &str = "run_benchmark";
+
+/// Longest array that serde reads.
+const LONGEST: usize = 32;
+
+pub(crate) struct Source {
+    path: PathBuf,
+    syntax: syn::File,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Form {
+    /// `impl Kernel for …`
+    Implementation {
+        ident: String,
+        /// Whether there is one type for each precision.
+        is_generic: bool,
+        has_reference: bool,
+    },
+    /// `pub fn run_benchmark`
+    Function {
+        /// Whether there is one function for each precision.
+        is_generic: bool,
+        /// How many arguments each function takes that the file has, by its name.
+        arguments: Vec<(String, usize)>,
+    },
+}
+
+impl Form {
+    /// Whether its output can be compared with a result of another way.
+    pub(crate) fn has_reference(&self) -> bool {
+        match self {
+            Self::Implementation { has_reference, .. } => *has_reference,
+            Self::Function { .. } => self.arguments("reference").is_some(),
+        }
+    }
+
+    /// How many arguments the function called `name` takes; `None` where the file lacks it.
+    pub(crate) fn arguments(&self, name: &str) -> Option<usize> {
+        let Self::Function { arguments, .. } = self else { return None };
+        arguments.iter().find(|(other, _)| other == name).map(|(_, count)| *count)
+    }
+}
+
+/// `pub struct ProblemSize`, which one file of a kernel declares and the others import.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ProblemSize {
+    /// As they are declared.
+    pub(crate) fields: Vec<Field>,
+    /// Whether a problem size can be made of nothing.
+    pub(crate) has_default: bool,
+    pub(crate) at: (usize, usize),
+}
+
+impl Source {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// What keeps it from being read as Rust.
+    pub(crate) fn read(path: &Path) -> Result<Self, Diagnostic> {
+        let whole_file = |message: String, remedy| Diagnostic::whole_file(path, message, remedy);
+        let bytes = std::fs::read(path).map_err(|error| {
+            whole_file(format!("cannot be read: {error}"), "make it a file that can be read")
+        })?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            whole_file(format!("is not UTF-8 from byte {at} on"), "save it as UTF-8")
+        })?;
+        let syntax = syn::parse_file(&text).map_err(|error| {
+            let message = format!("not valid Rust: {error}");
+            let remedy = "mend the syntax; brackets and quotes come in pairs";
+            located(path, error.span(), message, remedy)
+        })?;
+        Ok(Self { path: path.to_owned(), syntax })
+    }
+
+    /// What is measured.
+    ///
+    /// # Errors
+    /// Nothing that is, or more than one thing.
+    pub(crate) fn form(&self) -> Result<Form, Diagnostic> {
+        let implementations: Vec<_> = self.implementations().collect();
+        let run = self.functions().find(|function| function.sig.ident == RUN);
+        match (implementations.as_slice(), run) {
+            ([], None) => Err(Diagnostic::whole_file(
+                &self.path,
+                "neither `impl Kernel for …` nor `pub fn run_benchmark`".to_owned(),
+                "write one of the two; a file that is no kernel has a name that begins with `_`",
+            )),
+            ([], Some(run)) => {
+                let arity = |it: &syn::ItemFn| (it.sig.ident.to_string(), it.sig.inputs.len());
+                Ok(Form::Function {
+                    is_generic: run.sig.generics.type_params().next().is_some(),
+                    arguments: self.functions().map(arity).collect(),
+                })
+            }
+            ([_], Some(run)) if !matches!(run.vis, syn::Visibility::Inherited) => Err(self.error(
+                run.sig.ident.span(),
+                "`pub fn run_benchmark` beside `impl Kernel for …`".to_owned(),
+                "measure one of the two: delete the other, or put it into a file of its own",
+            )),
+            ([one], _) => self.implementation(one),
+            ([_, second, ..], _) => Err(self.error(
+                second.self_ty.span(),
+                "a second `impl Kernel for …`".to_owned(),
+                "put it into a file of its own in the same folder; then the two are compared",
+            )),
+        }
+    }
+
+    fn implementations(&self) -> impl Iterator<Item = &syn::ItemImpl> {
+        self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Impl(item) if implements(item, "Kernel") => Some(item),
+            _ => None,
+        })
+    }
+
+    fn functions(&self) -> impl Iterator<Item = &syn::ItemFn> {
+        self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Fn(function) => Some(function),
+            _ => None,
+        })
+    }
+
+    fn implementation(&self, item: &syn::ItemImpl) -> Result<Form, Diagnostic> {
+        let Some((ident, is_generic)) = kernel_type(item) else {
+            let message = format!("`impl Kernel for {}`", shown(&*item.self_ty));
+            let remedy = "implement it for a type of this file: `impl Kernel for Name`, or \
+                          `impl<T: Element> Kernel for Name<T>`";
+            return Err(self.error(item.self_ty.span(), message, remedy));
+        };
+        let is_reference = |item: &syn::ImplItem| match item {
+            syn::ImplItem::Fn(function) => function.sig.ident == "reference",
+            _ => false,
+        };
+        let has_reference = item.items.iter().any(is_reference);
+        Ok(Form::Implementation { ident: ident.to_string(), is_generic, has_reference })
+    }
+
+    /// The problem size that this file declares for all of its folder.
+    ///
+    /// # Errors
+    /// That there is none, or every field that a `bench.yaml` cannot give.
+    pub(crate) fn problem_size(&self) -> Result<ProblemSize, Diagnostics> {
+        let Some(item) = self.declared_size() else {
+            let message = format!("no `pub struct {PROBLEM_SIZE}`");
+            let remedy = "declare it in this very file, with the keys of `problem_size` as its \
+                          fields; without any, `pub struct ProblemSize;`";
+            return Err(Diagnostic::whole_file(&self.path, message, remedy).into());
+        };
+        if let syn::Fields::Unnamed(unnamed) = &item.fields {
+            let message = format!("`{PROBLEM_SIZE}`'s fields have no names");
+            let remedy = "give each a name, by which a bench.yaml sets it";
+            return Err(self.error(unnamed.span(), message, remedy).into());
+        }
+        let (mut fields, mut errors) = (Vec::new(), Vec::new());
+        for field in &item.fields {
+            match self.field(field) {
+                Ok(field) => fields.extend(field),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(Diagnostics(errors));
+        }
+        let has_default = derives_default(&item.attrs) || self.implements_default();
+        Ok(ProblemSize { fields, has_default, at: position(item.ident.span()) })
+    }
+
+    /// A second problem size in a folder, where there is one already.
+    pub(crate) fn second_size(&self) -> Option<Diagnostic> {
+        let item = self.declared_size()?;
+        let message = format!("`{PROBLEM_SIZE}` is declared a second time");
+        let remedy = "the files of one folder solve one problem, that of kernel.rs: write \
+                      `use super::kernel::ProblemSize;` instead";
+        Some(self.error(item.ident.span(), message, remedy))
+    }
+
+    fn declared_size(&self) -> Option<&syn::ItemStruct> {
+        self.syntax.items.iter().find_map(|item| match item {
+            syn::Item::Struct(item) if item.ident == PROBLEM_SIZE => Some(item),
+            _ => None,
+        })
+    }
+
+    fn field(&self, field: &syn::Field) -> Result<Option<Field>, Diagnostic> {
+        let Some(ident) = field.ident.as_ref().map(ToString::to_string) else { return Ok(None) };
+        let name = ident.strip_prefix("r#").unwrap_or(&ident).to_owned();
+        match field_type(&field.ty) {
+            Some(kind) => Ok(Some(Field { ident, name, kind })),
+            None => {
+                let message = format!("`{name}` has the type `{}`", shown(&field.ty));
+                let scalars: Vec<&str> = Scalar::ALL.iter().map(|it| it.as_str()).collect();
+                let remedy = format!(
+                    "use one of {}, or `Vec<T>` or `[T; N]` of these, N a number up to {LONGEST}",
+                    scalars.join(", ")
+                );
+                Err(self.error(field.ty.span(), message, &remedy))
+            }
+        }
+    }
+
+    fn implements_default(&self) -> bool {
+        self.syntax.items.iter().any(|item| match item {
+            syn::Item::Impl(item) => {
+                let is_of_size = matches!(&*item.self_ty,
+                    syn::Type::Path(path) if path.path.is_ident(PROBLEM_SIZE));
+                is_of_size && implements(item, "Default")
+            }
+            _ => false,
+        })
+    }
+
+    fn error(&self, span: proc_macro2::Span, message: String, remedy: &str) -> Diagnostic {
+        located(&self.path, span, message, remedy)
+    }
+}
+
+fn located(path: &Path, span: proc_macro2::Span, message: String, remedy: &str) -> Diagnostic {
+    let (line, column) = position(span);
+    Diagnostic { line, column, ..Diagnostic::whole_file(path, message, remedy) }
+}
+
+/// Line and column, both counted from 1.
+fn position(span: proc_macro2::Span) -> (usize, usize) {
+    let start = span.start();
+    (start.line, start.column + 1)
+}
+
+/// The source text of `node`, on one line.
+fn shown(node: &impl Spanned) -> String {
+    let text = node.span().source_text().unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn implements(item: &syn::ItemImpl, name: &str) -> bool {
+    let last = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
+    last.is_some_and(|last| last.ident == name)
+}
+
+/// The type's name, and whether it has the implementation's one parameter; `None` for another type.
+fn kernel_type(item: &syn::ItemImpl) -> Option<(&syn::Ident, bool)> {
+    let syn::Type::Path(syn::TypePath { qself: None, path }) = &*item.self_ty else { return None };
+    let segment = path.segments.first().filter(|_| path.segments.len() == 1)?;
+    let parameters: Vec<_> = item.generics.params.iter().collect();
+    match (parameters.as_slice(), &segment.arguments) {
+        ([], syn::PathArguments::None) => Some((&segment.ident, false)),
+        ([syn::GenericParam::Type(parameter)], syn::PathArguments::AngleBracketed(given)) => {
+            let is_parameter = |argument: &syn::GenericArgument| {
+                matches!(argument, syn::GenericArgument::Type(syn::Type::Path(argument))
+                    if argument.path.is_ident(&parameter.ident))
+            };
+            let fits = given.args.len() == 1 && given.args.iter().all(is_parameter);
+            fits.then_some((&segment.ident, true))
+        }
+        _ => None,
+    }
+}
+
+fn field_type(kind: &syn::Type) -> Option<FieldType> {
+    match kind {
+        syn::Type::Array(array) => {
+            let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(length), .. }) = &array.len else {
+                return None;
+            };
+            let length = length.base10_parse().ok().filter(|length| *length <= LONGEST)?;
+            Some(FieldType::List { of: scalar(&array.elem)?, length: Some(length) })
+        }
+        syn::Type::Path(syn::TypePath { qself: None, path }) => {
+            let last = path.segments.last()?;
+            let syn::PathArguments::AngleBracketed(items) = &last.arguments else {
+                return scalar(kind).map(FieldType::Scalar);
+            };
+            match items.args.first()? {
+                syn::GenericArgument::Type(item) if last.ident == "Vec" => {
+                    Some(FieldType::List { of: scalar(item)?, length: None })
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn scalar(kind: &syn::Type) -> Option<Scalar> {
+    let syn::Type::Path(syn::TypePath { qself: None, path }) = kind else { return None };
+    let last = path.segments.last().filter(|last| last.arguments.is_none())?;
+    Scalar::ALL.iter().copied().find(|scalar| last.ident == scalar.as_str())
+}
+
+fn derives_default(attributes: &[syn::Attribute]) -> bool {
+    let mut found = false;
+    for attribute in attributes.iter().filter(|it| it.path().is_ident("derive")) {
+        // A list that does not parse is rustc's to report.
+        let parsed = attribute.parse_nested_meta(|meta| {
+            found |= meta.path.segments.last().is_some_and(|last| last.ident == "Default");
+            Ok(())
+        });
+        found &= parsed.is_ok();
+    }
+    found
+}

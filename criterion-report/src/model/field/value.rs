@@ -1,0 +1,182 @@
+//! What a field has for a case.
+
+use std::borrow::Cow;
+
+use plan::{Range, Stat};
+use serde::{Serialize, Serializer};
+
+use crate::model::gain::Gain;
+use crate::model::time::{Interval, Time};
+
+/// A number, with its interval where it has one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// The value; an SQNR may be infinite, and no error a number.
+    pub value: f64,
+    /// Confidence interval, at the level of what it is made of.
+    pub interval: Option<Interval>,
+}
+
+/// A value of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// A measured number.
+    Figure(Figure),
+    /// A whole number.
+    Count(u64),
+    /// Readings.
+    Range(Range),
+    /// Yes or no.
+    Flag(bool),
+    /// A word or a sentence.
+    Text(Cow<'a, str>),
+    /// Several, never none.
+    List(Vec<String>),
+}
+
+/// What of a value is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The value itself; of readings their median.
+    Value,
+    /// The lower bound of its interval, or the lowest reading.
+    Low,
+    /// The upper bound, or the highest reading.
+    High,
+}
+
+impl<'a> Value<'a> {
+    /// A word for something.
+    pub fn word(of: impl ToString) -> Option<Self> {
+        Some(Self::Text(of.to_string().into()))
+    }
+
+    /// Several items; no value where there are none.
+    pub fn list(items: impl IntoIterator<Item: ToString>) -> Option<Self> {
+        let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+        (!items.is_empty()).then_some(Self::List(items))
+    }
+
+    /// As a number.
+    pub const fn figure(&self) -> Option<Figure> {
+        match *self {
+            Self::Figure(figure) => Some(figure),
+            Self::Count(count) => Some(Figure { value: count as f64, interval: None }),
+            Self::Range(Range { median, .. }) => Some(Figure { value: median, interval: None }),
+            Self::Flag(_) | Self::Text(_) | Self::List(_) => None,
+        }
+    }
+
+    /// One part of it.
+    pub fn part(self, part: Part) -> Option<Self> {
+        match (part, self) {
+            (Part::Value, Self::Range(Range { median, .. })) => Some(median.into()),
+            (Part::Value, Self::Figure(Figure { value, .. })) => Some(value.into()),
+            (Part::Value, value) => Some(value),
+            (Part::Low, Self::Range(Range { min, .. })) => Some(min.into()),
+            (Part::High, Self::Range(Range { max, .. })) => Some(max.into()),
+            (Part::Low, value) => Some(value.figure()?.interval?.low.into()),
+            (Part::High, value) => Some(value.figure()?.interval?.high.into()),
+        }
+    }
+
+    /// In a unit of which one is `scale` of the field's.
+    pub fn per(self, scale: f64) -> Self {
+        if scale == 1.0 {
+            return self;
+        }
+        match self {
+            Self::Count(count) => (count as f64 / scale).into(),
+            Self::Figure(Figure { value, interval }) => {
+                let bounds =
+                    |Interval { low, high }| Interval { low: low / scale, high: high / scale };
+                Self::Figure(Figure { value: value / scale, interval: interval.map(bounds) })
+            }
+            Self::Range(Range { min, median, max }) => {
+                Self::Range(Range { min: min / scale, median: median / scale, max: max / scale })
+            }
+            other => other,
+        }
+    }
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Figure(Figure { value, .. }) => Stat(*value).serialize(serializer),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Range(range) => range.serialize(serializer),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => items.serialize(serializer),
+        }
+    }
+}
+
+impl From<f64> for Value<'_> {
+    fn from(value: f64) -> Self {
+        Self::Figure(Figure { value, interval: None })
+    }
+}
+
+impl From<&Gain> for Value<'_> {
+    fn from(gain: &Gain) -> Self {
+        Self::Figure(Figure { value: gain.ratio, interval: Some(gain.interval) })
+    }
+}
+
+impl From<Figure> for Value<'_> {
+    fn from(figure: Figure) -> Self {
+        Self::Figure(figure)
+    }
+}
+
+impl From<usize> for Value<'_> {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<&Time> for Value<'_> {
+    fn from(time: &Time) -> Self {
+        Self::Figure(Figure { value: time.median_ns, interval: time.interval })
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::Text(text.as_str().into())
+    }
+}
+
+impl<'a> From<&&'a String> for Value<'a> {
+    fn from(text: &&'a String) -> Self {
+        Self::Text(text.as_str().into())
+    }
+}
+
+/// Numbers of a record, as they stand there.
+macro_rules! from_record {
+    ($($type:ty => |$value:ident| $made:expr;)*) => {
+        $(impl From<&$type> for Value<'_> {
+            fn from($value: &$type) -> Self {
+                $made
+            }
+        })*
+    };
+}
+
+from_record! {
+    f64 => |value| (*value).into();
+    Stat => |value| value.0.into();
+    u32 => |count| Self::Count(u64::from(*count));
+    u64 => |count| Self::Count(*count);
+    Range => |range| Self::Range(*range);
+    bool => |flag| Self::Flag(*flag);
+}

@@ -1,0 +1,187 @@
+//! Results as runs leave them, made by a test, with times that are easy to reckon with.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use criterion_report::model::{Location, Report, Selection};
+use plan::{Case, LastSample, Measures, Mode, Outcome, Record, RunManifest};
+use regex::Regex;
+use serde_json::{Value, json};
+
+/// Half-width of the times' intervals.
+pub const TIME_HALF_WIDTH: f64 = 0.005;
+
+/// A record and, where criterion measured, its time in ns with the half-width of its interval.
+#[derive(Clone)]
+pub struct Measured {
+    pub record: Record,
+    pub ns: Option<u64>,
+    pub half_width: f64,
+}
+
+impl Measured {
+    /// A case whose step took so long, on the machine of another fixture, whose record has everything
+    /// else.
+    pub fn of(case: Case, ns: u64) -> Self {
+        let record = Record {
+            full_id: case.full_id(),
+            case,
+            outcome: Outcome::Measured,
+            last_sample: Some(LastSample { iters: 1, ns }),
+            kernels: Vec::new(),
+            pairs: Vec::new(),
+            ..template()
+        };
+        Self { record, ns: Some(ns), half_width: TIME_HALF_WIDTH }
+    }
+}
+
+/// A record of another fixture.
+pub fn template() -> Record {
+    let file = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
+    let lines = fs::read_to_string(file).expect("readable");
+    serde_json::from_str(lines.lines().next().expect("a line")).expect("a record")
+}
+
+/// Cases, not yet written.
+#[derive(Clone)]
+pub struct Fixture {
+    pub cases: Vec<Measured>,
+    /// The run that selected them, if it is to be known.
+    pub run: Option<RunManifest>,
+    /// Cases that the run selected and did not reach.
+    pub unreached: Vec<String>,
+}
+
+impl Fixture {
+    /// Cases of no run.
+    pub fn of_cases(cases: Vec<Measured>) -> Self {
+        Self { cases, run: None, unreached: Vec::new() }
+    }
+
+    /// And those of another one.
+    pub fn and(mut self, other: Self) -> Self {
+        self.cases.extend(other.cases);
+        self
+    }
+
+    /// Changes the cases whose id matches; at least one does.
+    pub fn edit(mut self, filter: &str, change: impl Fn(&mut Measured)) -> Self {
+        let matches = Regex::new(filter).expect("a valid pattern");
+        let matching = self.cases.iter_mut().filter(|it| matches.is_match(&it.record.full_id));
+        assert!(matching.map(change).count() > 0, "{filter} matches no case");
+        self
+    }
+
+    /// Ends the cases without a measurement.
+    pub fn end(self, filter: &str, outcome: &Outcome) -> Self {
+        self.edit(filter, |it| {
+            it.ns = None;
+            let record = &mut it.record;
+            record.outcome = outcome.clone();
+            record.pairs.clear();
+            record.last_sample = None;
+            record.accuracy = None;
+            record.kernel = None;
+            let absent = std::mem::take(&mut record.measures.absent);
+            record.measures = Measures { absent, ..Measures::default() };
+            record.kernels.clear();
+        })
+    }
+
+    /// Sets the median of a step.
+    pub fn takes(self, filter: &str, ns: u64) -> Self {
+        self.edit(filter, |it| {
+            it.ns = Some(ns);
+            it.record.last_sample = Some(LastSample { iters: 1, ns });
+        })
+    }
+
+    /// Leaves the cases out.
+    pub fn without(mut self, filter: &str) -> Self {
+        let matches = Regex::new(filter).expect("a valid pattern");
+        let before = self.cases.len();
+        self.cases.retain(|it| !matches.is_match(&it.record.full_id));
+        assert!(self.cases.len() < before, "{filter} matches no case");
+        self
+    }
+
+    /// Cases that the run ended before.
+    pub fn unreached(mut self, ids: &[&str]) -> Self {
+        self.unreached = ids.iter().map(|&id| id.to_owned()).collect();
+        self
+    }
+
+    /// Writes it all under a baseline into the folder; criterion's is the one in it.
+    pub fn write_in(&self, folder: &Path, baseline: &str) -> PathBuf {
+        let (criterion, all) = (folder.join("criterion"), folder.join("criterion-torch"));
+        let mut lines: BTreeMap<String, String> = BTreeMap::new();
+        for it in &self.cases {
+            let line = serde_json::to_string(&it.record).expect("serialises") + "\n";
+            lines.entry(it.record.case.mode.to_string()).or_default().push_str(&line);
+            if let Some(ns) = it.ns {
+                let own = criterion.join(it.record.case.id.directory()).join(baseline);
+                estimate(&own, &it.record.full_id, ns as f64, it.half_width);
+            }
+        }
+        for folder in [&criterion, &all.join(baseline), &all.join("runs")] {
+            fs::create_dir_all(folder).expect("created");
+        }
+        for (mode, lines) in lines {
+            fs::write(all.join(baseline).join(format!("{mode}.jsonl")), lines).expect("written");
+        }
+        if let Some(run) = self.run.clone().filter(|_| baseline == "new") {
+            let ids = self.cases.iter().map(|it| it.record.full_id.clone());
+            let selected = ids.chain(self.unreached.clone()).collect();
+            let file = all.join(format!("runs/{}.json", run.run_id));
+            let text = serde_json::to_string(&RunManifest { selected, ..run }).expect("serialises");
+            fs::write(file, text).expect("written");
+        }
+        criterion
+    }
+
+    /// The same in a folder of its own, which is to be kept meanwhile.
+    pub fn write(&self) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let criterion = self.write_in(folder.path(), "new");
+        (folder, criterion)
+    }
+
+    /// The report of the cases of a mode whose id matches, with the calibrations beside them.
+    pub fn report_of(&self, mode: Mode, filter: &str) -> Report {
+        let (_folder, criterion) = self.write();
+        let filter = Regex::new(filter).expect("a valid pattern");
+        let modes = [mode];
+        let selection = Selection {
+            modes: Some(&modes),
+            beside: &[Mode::Calibration],
+            filter: Some(&filter),
+            latest: false,
+        };
+        Report::read(&Location::at(criterion), "new", selection).expect("readable")
+    }
+}
+
+/// Criterion's files of a case whose samples all took `ns`.
+fn estimate(folder: &Path, full_id: &str, ns: f64, half_width: f64) {
+    fs::create_dir_all(folder).expect("created");
+    let put = |name: &str, value: Value| {
+        fs::write(folder.join(name), value.to_string()).expect("written");
+    };
+    let estimate = json!({
+        "confidence_interval": {
+            "confidence_level": 0.95,
+            "lower_bound": ns * (1.0 - half_width),
+            "upper_bound": ns * (1.0 + half_width),
+        },
+        "point_estimate": ns,
+        "standard_error": 1.0,
+    });
+    let sample = json!({ "sampling_mode": "Flat", "iters": vec![1.0; 10], "times": vec![ns; 10] });
+    put("sample.json", sample);
+    let names = ["mean", "median", "median_abs_dev", "std_dev"];
+    let estimates: BTreeMap<&str, &Value> = names.map(|name| (name, &estimate)).into();
+    put("estimates.json", json!(estimates));
+    put("benchmark.json", json!({ "full_id": full_id }));
+}
