@@ -42,6 +42,14 @@ impl Loss {
         let kernels = Kernels::load(&SOURCE, &entries(name, place), device)?;
         Ok(Self { place, kernels, partial: partial(place.device)? })
     }
+
+    /// # Safety
+    /// The launches are those of the loss that was loaded.
+    unsafe fn run(&self, launches: &[Launch]) -> Result<(), TchError> {
+        // SAFETY: the parameters of the kernels, for tensors of the dtype and device that they were
+        // loaded for, and of the sizes that are passed; a block writes one of `partial`.
+        unsafe { self.kernels.launch(launches) }
+    }
 }
 
 pub(super) fn partial(device: Device) -> Result<Tensor, TchError> {
@@ -103,11 +111,8 @@ impl MseLoss {
     /// When a tensor is not as said or `out` shares memory with an operand, and what the driver
     /// says.
     pub fn run(&self, x: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        let Loss { place, kernels, partial } = &self.0;
-        let launches = mse_launches(*place, x, target, partial, out)?;
-        // SAFETY: the parameters of the kernels, for tensors of the dtype and device that they were
-        // loaded for, and of the sizes that are passed; a block writes one of `partial`.
-        unsafe { kernels.launch(&launches) }
+        // SAFETY: launches of this loss.
+        unsafe { self.0.run(&self.launches(x, target, out)?) }
     }
 
     /// What [`run`](Self::run) queues for these tensors: `…_scalar` where a row does not begin at a
@@ -121,13 +126,16 @@ impl MseLoss {
         target: &Tensor,
         out: &Tensor,
     ) -> Result<&'static [&'static str], TchError> {
-        let Loss { place, partial, .. } = &self.0;
-        let launches = mse_launches(*place, x, target, partial, out)?;
-        Ok(match launches[0].kernel {
-            0 => &["criterion_torch::mse_loss_cuda", "criterion_torch::mean_cuda"],
-            1 => &["criterion_torch::mse_loss_cuda_scalar", "criterion_torch::mean_cuda"],
-            _ => &["criterion_torch::mean_cuda"],
-        })
+        const KERNELS: [&[&str]; 3] = [
+            &["criterion_torch::mse_loss_cuda", "criterion_torch::mean_cuda"],
+            &["criterion_torch::mse_loss_cuda_scalar", "criterion_torch::mean_cuda"],
+            &["criterion_torch::mean_cuda"],
+        ];
+        Ok(KERNELS[self.launches(x, target, out)?[0].kernel])
+    }
+
+    fn launches(&self, x: &Tensor, target: &Tensor, out: &Tensor) -> Result<Vec<Launch>, TchError> {
+        mse_launches(self.0.place, x, target, &self.0.partial, out)
     }
 }
 
@@ -190,11 +198,8 @@ impl CrossEntropy {
     /// When a tensor is not as said or `out` shares memory with an operand, and what the driver
     /// says.
     pub fn run(&self, logits: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        let Loss { place, kernels, partial } = &self.0;
-        let launches = cross_entropy_launches(*place, logits, target, partial, out)?;
-        // SAFETY: the parameters of the kernels, for tensors of the dtype and device that they were
-        // loaded for, and of the sizes that are passed; a block writes one of `partial`.
-        unsafe { kernels.launch(&launches) }
+        // SAFETY: launches of this loss.
+        unsafe { self.0.run(&self.launches(logits, target, out)?) }
     }
 
     /// What [`run`](Self::run) queues for these tensors: `…_scalar` where 16-byte accesses do not fit
@@ -208,13 +213,21 @@ impl CrossEntropy {
         target: &Tensor,
         out: &Tensor,
     ) -> Result<&'static [&'static str], TchError> {
-        let Loss { place, partial, .. } = &self.0;
-        let launches = cross_entropy_launches(*place, logits, target, partial, out)?;
-        Ok(match launches[0].kernel {
-            0 => &["criterion_torch::cross_entropy_cuda", "criterion_torch::mean_cuda"],
-            1 => &["criterion_torch::cross_entropy_cuda_scalar", "criterion_torch::mean_cuda"],
-            _ => &["criterion_torch::mean_cuda"],
-        })
+        const KERNELS: [&[&str]; 3] = [
+            &["criterion_torch::cross_entropy_cuda", "criterion_torch::mean_cuda"],
+            &["criterion_torch::cross_entropy_cuda_scalar", "criterion_torch::mean_cuda"],
+            &["criterion_torch::mean_cuda"],
+        ];
+        Ok(KERNELS[self.launches(logits, target, out)?[0].kernel])
+    }
+
+    fn launches(
+        &self,
+        logits: &Tensor,
+        target: &Tensor,
+        out: &Tensor,
+    ) -> Result<Vec<Launch>, TchError> {
+        cross_entropy_launches(self.0.place, logits, target, &self.0.partial, out)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::operator::{Kernels, Launch, Place, Team, check_like, int, is_aligned, operand};
-use super::{Argument, Source, source};
+use super::operator::{Kernels, Launch, Place, Team, check_like, int, is_aligned, names, operand};
+use super::{Argument, Source, operator, source};
 use crate::overlap::refuse_overlap;
 use native::refusal::Refusal;
 
@@ -39,34 +39,17 @@ impl Norm {
     /// What a record calls the kernels: rows in registers, long rows, and value by value.
     fn kernels(self) -> [&'static [&'static str]; 3] {
         match self {
-            Self::Layer => [
-                &["criterion_torch::layer_norm_cuda"],
-                &["criterion_torch::layer_norm_cuda_long"],
-                &["criterion_torch::layer_norm_cuda_scalar"],
-            ],
-            Self::LayerNoAffine => [
-                &["criterion_torch::layer_norm_no_affine_cuda"],
-                &["criterion_torch::layer_norm_no_affine_cuda_long"],
-                &["criterion_torch::layer_norm_no_affine_cuda_scalar"],
-            ],
-            Self::Rms => [
-                &["criterion_torch::rms_norm_cuda"],
-                &["criterion_torch::rms_norm_cuda_long"],
-                &["criterion_torch::rms_norm_cuda_scalar"],
-            ],
-            Self::AddLayer => [
-                &["criterion_torch::add_layer_norm_cuda"],
-                &["criterion_torch::add_layer_norm_cuda_long"],
-                &["criterion_torch::add_layer_norm_cuda_scalar"],
-            ],
+            Self::Layer => names!("layer_norm", "" "_long" "_scalar"),
+            Self::LayerNoAffine => names!("layer_norm_no_affine", "" "_long" "_scalar"),
+            Self::Rms => names!("rms_norm", "" "_long" "_scalar"),
+            Self::AddLayer => names!("add_layer_norm", "" "_long" "_scalar"),
         }
     }
 }
 
 /// Entry functions, in the order of [`Launch::kernel`].
 pub(super) fn entries(norm: Norm, place: Place) -> [String; 3] {
-    let name = format!("{}_{}", norm.name(), place.dtype());
-    [name.clone(), format!("{name}_long"), name + "_scalar"]
+    operator::entries(norm.name(), place, ["", "_long", "_scalar"])
 }
 
 /// What a normalization reads.

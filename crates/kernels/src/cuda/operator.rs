@@ -51,6 +51,24 @@ impl Kernels {
     }
 }
 
+/// What a record calls each of an operator's kernels: `criterion_torch::gelu_cuda` and so on for every
+/// suffix, in the order of [`Launch::kernel`].
+macro_rules! names {
+    ($name:literal, $($suffix:literal)+) => {
+        [$(&[concat!("criterion_torch::", $name, "_cuda", $suffix)] as &[&str]),+]
+    };
+}
+pub(super) use names;
+
+/// Entry functions of an operator for a dtype, one for every suffix, in the order of [`Launch::kernel`].
+pub(super) fn entries<const N: usize>(
+    name: &str,
+    place: Place,
+    suffixes: [&str; N],
+) -> [String; N] {
+    suffixes.map(|suffix| format!("{name}_{}{suffix}", place.dtype()))
+}
+
 /// Where an operator's tensors are, and their dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {

@@ -3,7 +3,7 @@
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::operator::{Kernels, Launch, blocks, check_like, grid, is_aligned};
+use super::operator::{Kernels, Launch, blocks, check_like, grid, is_aligned, names};
 use super::{Argument, Source, source};
 use crate::overlap::refuse_overlap;
 use native::refusal::Refusal;
@@ -35,14 +35,8 @@ pub(super) fn entries() -> [String; 6] {
 }
 
 /// What a record calls the kernels: with accesses of 16 bytes, and with 2.
-const KERNELS: [&[&str]; 6] = [
-    &["criterion_torch::copy_cuda"],
-    &["criterion_torch::copy_cuda_scalar"],
-    &["criterion_torch::merge_cuda"],
-    &["criterion_torch::merge_cuda_scalar"],
-    &["criterion_torch::read_cuda"],
-    &["criterion_torch::read_cuda_scalar"],
-];
+const KERNELS: [[&[&str]; 2]; 3] =
+    [names!("copy", "" "_scalar"), names!("merge", "" "_scalar"), names!("read", "" "_scalar")];
 
 /// What is passed over, all of it contiguous, on one device, of any dtype of even size.
 #[derive(Debug)]
@@ -122,7 +116,7 @@ impl PassThrough {
     /// # Errors
     /// When a tensor is not as said.
     pub fn kernels(&self, pass: &Pass) -> Result<&'static [&'static str], TchError> {
-        Ok(launches(pass, &self.partial)?.map_or(&[], |it| KERNELS[it.kernel]))
+        Ok(launches(pass, &self.partial)?.map_or(&[], |it| KERNELS[it.kernel / 2][it.kernel % 2]))
     }
 
     fn run(&self, pass: &Pass) -> Result<(), TchError> {

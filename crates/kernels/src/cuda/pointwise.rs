@@ -2,8 +2,8 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::operator::{Kernels, Launch, Place, blocks, grid, is_aligned, operand};
-use super::{Argument, Source, source};
+use super::operator::{Kernels, Launch, Place, blocks, grid, is_aligned, names, operand};
+use super::{Argument, Source, operator, source};
 use crate::overlap::refuse_overlap;
 use crate::rows::Rows;
 use native::refusal::Refusal;
@@ -47,22 +47,17 @@ impl Operation {
     /// What a record calls the kernels: with accesses of 16 bytes, and value by value.
     fn kernels(self) -> [&'static [&'static str]; 2] {
         match self {
-            Self::Gelu => [&["criterion_torch::gelu_cuda"], &["criterion_torch::gelu_cuda_scalar"]],
-            Self::GeluTanh => {
-                [&["criterion_torch::gelu_tanh_cuda"], &["criterion_torch::gelu_tanh_cuda_scalar"]]
-            }
-            Self::Silu => [&["criterion_torch::silu_cuda"], &["criterion_torch::silu_cuda_scalar"]],
-            Self::BiasGelu => {
-                [&["criterion_torch::bias_gelu_cuda"], &["criterion_torch::bias_gelu_cuda_scalar"]]
-            }
+            Self::Gelu => names!("gelu", "" "_scalar"),
+            Self::GeluTanh => names!("gelu_tanh", "" "_scalar"),
+            Self::Silu => names!("silu", "" "_scalar"),
+            Self::BiasGelu => names!("bias_gelu", "" "_scalar"),
         }
     }
 }
 
 /// Entry functions, in the order of [`Launch::kernel`].
 pub(super) fn entries(operation: Operation, place: Place) -> [String; 2] {
-    let name = format!("{}_{}", operation.name(), place.dtype());
-    [name.clone(), name + "_scalar"]
+    operator::entries(operation.name(), place, ["", "_scalar"])
 }
 
 /// An activation's kernels on a device, for one dtype.

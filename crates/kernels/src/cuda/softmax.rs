@@ -2,8 +2,8 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::operator::{Kernels, Launch, Place, Team, int, is_aligned};
-use super::{Argument, Source, source};
+use super::operator::{Kernels, Launch, Place, Team, int, is_aligned, names};
+use super::{Argument, Source, operator, source};
 use crate::overlap::refuse_overlap;
 use native::refusal::Refusal;
 
@@ -12,16 +12,11 @@ pub(super) const SOURCE: Source = source!("softmax.cu", "online.cuh");
 
 /// Entry functions, in the order of [`Launch::kernel`].
 pub(super) fn entries(place: Place) -> [String; 3] {
-    let name = format!("softmax_{}", place.dtype());
-    [name.clone(), format!("{name}_long"), name + "_scalar"]
+    operator::entries("softmax", place, ["", "_long", "_scalar"])
 }
 
 /// What a record calls the kernels: rows in registers, long rows, and value by value.
-const KERNELS: [&[&str]; 3] = [
-    &["criterion_torch::softmax_cuda"],
-    &["criterion_torch::softmax_cuda_long"],
-    &["criterion_torch::softmax_cuda_scalar"],
-];
+const KERNELS: [&[&str]; 3] = names!("softmax", "" "_long" "_scalar");
 
 /// The kernels of softmax on a device, for one dtype.
 #[derive(Debug)]
