@@ -2,13 +2,19 @@
 
 use plan::{Case, Dtype, Mode, Outcome, Work};
 
-use super::record::{Info, Metric};
+use super::record::{Info, Metric, Word};
 use super::v3::failure_type;
 use crate::model::{Entry, Field, Gain, GainSource, Interval, Time};
 
 /// One number, with its interval where it has one.
-fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
-    let mut info = Info(vec![("unit", unit.to_owned())]);
+fn metric(
+    name: String,
+    unit: &'static str,
+    value: f64,
+    interval: Option<(Interval, f64)>,
+) -> Metric {
+    let mut info = Info::default();
+    info.push("unit", Some(Word::Text(unit.into())));
     if let Some((Interval { low, high }, level)) = interval {
         info.push("ci_low", Some(low));
         info.push("ci_high", Some(high));
@@ -135,18 +141,18 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// Measures of the catalogue that a case has besides its time: slug, what stands behind the pass,
+/// Measures of the catalogue that a case has besides its time: field, what stands behind the pass,
 /// unit, and the value in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
-const MEASURES: &[(&str, &str, &str, InUnit)] = &[
-    ("latency-p50", "Latency p50 (us)", "us", |ns| ns / 1e3),
-    ("latency-p90", "Latency p90 (us)", "us", |ns| ns / 1e3),
-    ("latency-p99", "Latency p99 (us)", "us", |ns| ns / 1e3),
-    ("latency-max", "Latency max (us)", "us", |ns| ns / 1e3),
-    ("throughput", "Throughput (steps/s)", "steps/s", |value| value),
-    ("gflops", "Throughput (GFLOP/s)", "GFLOP/s", |value| value),
-    ("bandwidth", "Throughput (GB/s)", "GB/s", |value| value),
-    ("first-call", "First Call Time (us)", "us", |ns| ns / 1e3),
-    ("energy", "Energy (uJ)", "uJ", |joules| joules * 1e6),
+const MEASURES: [(&Field, &str, &str, InUnit); 9] = [
+    (Field::known("latency-p50"), "Latency p50 (us)", "us", |ns| ns / 1e3),
+    (Field::known("latency-p90"), "Latency p90 (us)", "us", |ns| ns / 1e3),
+    (Field::known("latency-p99"), "Latency p99 (us)", "us", |ns| ns / 1e3),
+    (Field::known("latency-max"), "Latency max (us)", "us", |ns| ns / 1e3),
+    (Field::known("throughput"), "Throughput (steps/s)", "steps/s", |value| value),
+    (Field::known("gflops"), "Throughput (GFLOP/s)", "GFLOP/s", |value| value),
+    (Field::known("bandwidth"), "Throughput (GB/s)", "GB/s", |value| value),
+    (Field::known("first-call"), "First Call Time (us)", "us", |ns| ns / 1e3),
+    (Field::known("energy"), "Energy (uJ)", "uJ", |joules| joules * 1e6),
 ];
 
 /// From the catalogue's unit.
@@ -155,8 +161,7 @@ type InUnit = fn(f64) -> f64;
 /// The measures that are there. A value that is not positive has no logarithm, and is left out.
 fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
-    for (slug, what, unit, in_unit) in MEASURES {
-        let field = Field::named(slug).expect("the list holds fields of the catalogue");
+    for (field, what, unit, in_unit) in MEASURES {
         let value =
             field.figure(entry).map(|figure| in_unit(figure.value)).filter(|value| *value > 0.0);
         metrics.extend(value.map(|value| metric(format!("{pass} {what}"), unit, value, None)));
