@@ -55,33 +55,23 @@ pub fn normal(size: &[u64], dtype: Dtype, device: Device) -> Result<Tensor, TchE
     Tensor::f_randn(size, (kind(dtype), Device::Cpu))?.f_to_device(device)
 }
 
-/// Values uniform from `low` to `high`, drawn on the host in float32, then converted, then moved.
-pub fn between(
-    size: &[u64],
-    range: (f64, f64),
-    dtype: Dtype,
-    device: Device,
-) -> Result<Tensor, TchError> {
-    drawn_between(size, range, Kind::Float)?.f_to_kind(kind(dtype))?.f_to_device(device)
-}
-
-/// The same, but float64 is drawn as such: values of float32 have so few bits that many of them add up
-/// exactly.
+/// Values uniform from `low` to `high`, drawn on the host in float32, then converted, then moved; but
+/// float64 is drawn as such: values of float32 have so few bits that many of them add up exactly.
 pub fn uniform(
     size: &[u64],
-    range: (f64, f64),
+    (low, high): (f64, f64),
     dtype: Dtype,
     device: Device,
 ) -> Result<Tensor, TchError> {
-    match dtype {
-        Dtype::Float64 => drawn_between(size, range, Kind::Double)?.f_to_device(device),
-        _ => between(size, range, dtype, device),
-    }
+    let drawn = if dtype == Dtype::Float64 { Kind::Double } else { Kind::Float };
+    let mut values = Tensor::f_empty(dimensions(size)?, (drawn, Device::Cpu))?;
+    values.f_uniform_(low, high)?.f_to_kind(kind(dtype))?.f_to_device(device)
 }
 
-fn drawn_between(size: &[u64], (low, high): (f64, f64), kind: Kind) -> Result<Tensor, TchError> {
-    let mut values = Tensor::f_empty(dimensions(size)?, (kind, Device::Cpu))?;
-    values.f_uniform_(low, high)
+/// The range of uniform values with which `torch.nn` initializes weights and biases: ±1/√`fan_in`.
+pub fn initial_range(fan_in: u64) -> (f64, f64) {
+    let bound = 1.0 / (fan_in as f64).sqrt();
+    (-bound, bound)
 }
 
 /// A tensor of the model's output size for a step to write into. It holds NaN, so that an element
@@ -122,9 +112,16 @@ impl Inputs {
         Ok((examples, parameters))
     }
 
-    /// All of them, examples first, sharing their storage.
+    /// The same tensors, examples first.
     pub fn tensors(&self) -> Vec<Tensor> {
         self.examples.iter().chain(&self.parameters).map(Tensor::shallow_clone).collect()
+    }
+
+    /// The same, sharing their storage.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        let share = |tensors: &[Tensor]| tensors.iter().map(Tensor::shallow_clone).collect();
+        Self { examples: share(&self.examples), parameters: share(&self.parameters) }
     }
 
     /// These examples alone, with all parameters, in float64 on the host. Layouts may change.

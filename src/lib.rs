@@ -1,28 +1,22 @@
 //! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
 //!
 //! The modules are floors: a file imports only from floors below its own, and `tests/floors.rs`
-//! holds it to that. From the ground up: [`native`] wraps the C++ shim; [`measurement`] reads clocks,
-//! counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
+//! holds it to that. From the ground up: [`measurement`] reads clocks, counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
 //! case of a plan into something that can be timed; [`harness`] is the only place that names criterion,
 //! and has the only timing loop.
 //!
-//! The ground floors are crates: `plan` (no torch) and `native` (the C++ shim).
+//! The floors below are crates: `plan` (no torch), [`native`] (the C++ shim) and [`kernels`] (our own).
 
-pub mod native;
-pub mod python;
-pub mod refusal;
+pub use ::kernels;
+pub use ::native::{self, refusal};
 
 pub mod device;
 pub mod inputs;
-pub mod step;
 pub mod threads;
 
-pub mod kernels;
 pub mod measurement;
-pub mod operators;
 
 pub mod compile;
-pub mod fusion;
 pub mod kernel;
 pub mod recipes;
 
@@ -36,6 +30,10 @@ pub mod harness;
 #[cfg(test)]
 #[path = "../tests/common/skip.rs"]
 mod skip;
+
+#[cfg(test)]
+#[path = "../tests/common/fake_python.rs"]
+mod fake_python;
 
 /// The `main` of a bench target: runs what the build script generated for `$target`.
 ///

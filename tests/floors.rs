@@ -15,7 +15,7 @@ const PLAN: House = House {
     folder: "crates/plan/src",
     lowest: 1,
     floors: &[
-        &["words", "hash", "diagnostic", "shape"],
+        &["words", "flag", "hash", "diagnostic", "shape"],
         &["settings", "variant", "linears", "expression"],
         &["catalogue", "kernel"],
         &["work", "case"],
@@ -29,9 +29,9 @@ const LIBRARY: House = House {
     folder: "src",
     lowest: 2,
     floors: &[
-        &["native", "refusal", "python", "device", "inputs", "step", "threads"],
-        &["measurement", "kernels", "operators"],
-        &["compile", "recipes", "fusion", "kernel"],
+        &["device", "inputs", "threads"],
+        &["measurement"],
+        &["compile", "recipes", "kernel"],
         &["models"],
         &["verify", "workload"],
         &["harness"],

@@ -1,8 +1,6 @@
 //! Recipes and models against fixtures that torchao 0.17 computed on torch 2.11 (some
 //! by its other versions); `golden/README.md` has each formula.
 //!
-//! Fixtures of `float8_training` wait for that mode; it is not built.
-//!
 //! Exact to the last bit: quantized integers, scales and zero points, of weights and activations,
 //! because element-wise operations round the same way on every instruction set; the outputs of an
 //! int8dq linear layer, because integer sums do not round; weights from a seed.

@@ -1,15 +1,16 @@
 //! Every model, pattern and operator of the CPU under the tracer: what is recorded is what runs, or the reason why not is
 //! the one that is written here.
 
+use criterion_torch::kernel::{Shipped, Site};
 use criterion_torch::native::trace::trace;
 use criterion_torch::refusal::Refusal;
-use criterion_torch::{fusion, inputs, models, operators, recipes};
+use criterion_torch::{inputs, models, recipes};
 use plan::{
     Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation, MemoryFormat, ModelKind,
     Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe, Shape, Sparsity,
     Variant,
 };
-use tch::{TchError, Tensor};
+use tch::Tensor;
 
 /// Roomy enough for every recipe.
 const SHAPE: Shape = Shape::new(4, 256, 256);
@@ -30,7 +31,7 @@ enum Verdict {
 fn verdict(
     what: &str,
     inputs: &[&Tensor],
-    step: impl FnOnce() -> Result<Tensor, TchError>,
+    step: impl FnOnce() -> Result<Tensor, Refusal>,
 ) -> Verdict {
     let trace = match trace(inputs, step) {
         Ok(trace) => trace,
@@ -80,36 +81,18 @@ fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Re
     let mut all = vec![&input];
     all.extend(layers.iter().flat_map(|layer| layer.tensors()));
     all.extend(built.norms());
-    Ok(verdict(&format!("{variant} {model} {dtype}"), &all, || built.forward(&input)))
+    Ok(verdict(&format!("{variant} {model} {dtype}"), &all, || Ok(built.forward(&input)?)))
 }
 
-fn pattern(work: FusionWork, dtype: Dtype) -> Result<Verdict, Refusal> {
+fn kernel(work: impl Shipped, dtype: Dtype) -> Result<Verdict, Refusal> {
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    let site = fusion::Site { work, dtype, device, place };
-    fusion::check(&site)?;
-    let drawn = {
-        let _drawing = inputs::seeded(7);
-        fusion::draw(&site)?
-    };
+    let site = Site { work, dtype, device, place, threads: 1, seed: 7 };
+    site.check()?;
+    let drawn = site.inputs()?;
     let drawn_tensors = drawn.tensors();
-    let mut step = fusion::build(&site, drawn)?;
-    let what = format!("{} {} {dtype}", work.pattern, work.variant);
+    let mut step = site.build(drawn)?;
     let read = step.reads.take().unwrap_or(drawn_tensors);
-    Ok(verdict(&what, &read.iter().collect::<Vec<_>>(), || step.run()))
-}
-
-fn operator(work: OperatorWork, dtype: Dtype) -> Result<Verdict, Refusal> {
-    let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    let site = operators::Site { work, dtype, device, place };
-    operators::check(&site)?;
-    let drawn = {
-        let _drawing = inputs::seeded(7);
-        site.draw()?
-    };
-    let drawn_tensors = drawn.tensors();
-    let mut step = operators::build(&site, drawn)?;
-    let what = format!("{} {} {dtype}", work.operator, work.implementation);
-    let read = step.reads.take().unwrap_or(drawn_tensors);
+    let what = site.unsupported(dtype.as_str()).to_string();
     Ok(verdict(&what, &read.iter().collect::<Vec<_>>(), || step.run()))
 }
 
@@ -179,7 +162,7 @@ fn patterns_that_prepare_tensors_show_them() {
                 _ => FusionShape::Conv { b: 1, i: 16, o: 32, s: 8, memory_format },
             };
             for &variant in kind.variants() {
-                match pattern(FusionWork { pattern: kind, variant, compile: None, size }, dtype) {
+                match kernel(FusionWork { pattern: kind, variant, compile: None, size }, dtype) {
                     Ok(found) => {
                         assert_eq!(found, expected_of(kind, variant), "{kind} {variant} {dtype}");
                     }
@@ -208,7 +191,7 @@ fn operators_are_traced_but_for_own_kernels_and_outputs() {
                 let compile = None;
                 let work =
                     OperatorWork { operator: kind, implementation, compile, size, max_elements };
-                match operator(work, dtype) {
+                match kernel(work, dtype) {
                     Ok(found) => assert_eq!(found, expected, "{kind} {implementation} {dtype}"),
                     Err(refusal) => {
                         assert!(cannot_run(&refusal), "{kind} {implementation}: {refusal}");

@@ -2,7 +2,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use insta::assert_snapshot;
@@ -17,9 +16,8 @@ fn run(args: &[&str]) -> Output {
 
 /// A command on the criterion folder of a fixture.
 fn on(fixture: &str, args: &[&str]) -> Output {
-    let folder = format!("tests/fixtures/{fixture}/criterion");
-    assert!(Path::new("tests/fixtures").join(fixture).is_dir(), "no fixture {fixture}");
-    run(&[args, &["--criterion-dir", &folder]].concat())
+    let folder = common::fixture(fixture).join("criterion");
+    run(&[args, &["--criterion-dir", folder.to_str().expect("text")]].concat())
 }
 
 fn out(output: &Output) -> &str {

@@ -1,6 +1,8 @@
 //! Names, ids and reasons that would steer a terminal: people see what they hold, and files for
 //! programs have it as it is.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -84,7 +86,7 @@ struct Folder(TempDir);
 impl Folder {
     fn of(fixture: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        spoil_folder(&Path::new("tests/fixtures").join(fixture), folder.path());
+        spoil_folder(&common::fixture(fixture), folder.path());
         Self(folder)
     }
 

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use clap::ColorChoice;
 use common::{READABLE, assert_documented, report, try_report, write, write_on};
 use criterion_report::write::{Writer, csv, dashboard, show};
@@ -223,7 +225,54 @@ fn dashboard_for_the_database() {
         "small-kernels",
         "stale-estimate",
     ] {
-        assert_snapshot!(format!("dashboard-jsonl-{name}"), write(&jsonl, &report(name)));
+        assert_snapshot!(format!("dashboard-{name}"), table(&write(&jsonl, &report(name))));
+    }
+}
+
+/// Lines of records as names and values: a record's metric, below what tells the record from the
+/// one before. Other lines stay as they are.
+fn table(lines: &str) -> String {
+    let mut before = BTreeMap::new();
+    let mut out = String::new();
+    for line in lines.lines() {
+        let Ok(Value::Object(mut record)) = serde_json::from_str(line) else {
+            out.push_str(&format!("{line}\n"));
+            continue;
+        };
+        let mut metric = record.remove("metric").expect("a metric");
+        let name = metric.as_object_mut().and_then(|it| it.remove("name")).expect("its name");
+        let mut fields = BTreeMap::new();
+        flatten("", &Value::Object(record), &mut fields);
+        let gone = before.keys().filter(|path| !fields.contains_key(*path));
+        let gone: String = gone.map(|path| format!("{path} is absent\n")).collect();
+        let new = fields.iter().filter(|(path, value)| before.get(*path) != Some(*value));
+        let new: String = new.map(|(path, value)| format!("{path} {value}\n")).collect();
+        out.push_str(&(gone + &new));
+        before = fields;
+        let mut values = BTreeMap::new();
+        flatten("", &metric, &mut values);
+        let values: Vec<String> =
+            values.iter().map(|(path, value)| format!("{path} {value}")).collect();
+        out.push_str(&format!("  {name}: {}\n", values.join(", ")));
+    }
+    out
+}
+
+/// The values in `value` by their path, empty containers included.
+fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    let parts: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(i, it)| (i.to_string(), it)).collect()
+        }
+        _ => Vec::new(),
+    };
+    if parts.is_empty() {
+        into.insert(path.to_owned(), value.to_string());
+    }
+    for (key, value) in parts {
+        let separator = if path.is_empty() { "" } else { "." };
+        flatten(&format!("{path}{separator}{key}"), value, into);
     }
 }
 

@@ -10,10 +10,10 @@ use super::inductor::{self, Answer, Request};
 use super::input::Input;
 use super::real_tests::{ONE, is_there};
 use super::toolchain::Compiler;
+use crate::fake_python::fake;
 use crate::native::trace;
-use crate::python;
-use crate::python::fake::fake;
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
 
 /// Has x + x compiled by g++, but where a shell script, which finds its arguments in `$*` and a
 /// folder of its own in `$OWN`, ends before. `probes` keeps which vector instructions work.
@@ -43,7 +43,7 @@ fn by(folder: &Path, probes: &Path, script: &str) -> Result<Answer, Refusal> {
         probes,
         package: &folder.join("package.pt2"),
     };
-    inductor::compile(python::interpreter(), &compiler, &request, Duration::from_secs(600))
+    inductor::compile(Interpreter::compiling(), &compiler, &request, Duration::from_secs(600))
 }
 
 /// The refusal; nothing is left that a later compilation would take up.

@@ -1,4 +1,4 @@
-//! From a graph to a package, in a child process (`aot_compile.py`).
+//! A graph becomes a package, in a child process (`aot_compile.py`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,8 +13,9 @@ use serde_json::Value;
 use super::input::Input;
 use super::toolchain::{self, CAPABILITY, Compiler};
 use crate::native;
-use crate::python::{Interpreter, Patience, Program, RunError, without_variables};
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
+use ::libtorch::child::{Patience, Program, RunError, without_variables};
 
 /// The child's text.
 pub(super) const PROGRAM: &str = include_str!("aot_compile.py");
@@ -38,7 +39,7 @@ pub const SETTINGS: [&str; 13] = [
     "GCC_EXEC_PREFIX",
 ];
 
-/// What `aot_compile.py` reads.
+/// The request that `aot_compile.py` reads.
 #[derive(Debug, Serialize)]
 pub(super) struct Request<'r> {
     pub graph: &'r Path,
@@ -50,7 +51,7 @@ pub(super) struct Request<'r> {
     pub package: &'r Path,
 }
 
-/// What it answers.
+/// Its answer.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Answer {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::*;
-use crate::python::fake::fake;
+use crate::fake_python::fake;
 
 const ANSWER: &str = r#"{"torch": "2.11.0+cpu", "options": {"cpp.threads": 2},
     "target": "AVX2", "kernels": ["aten::mm"], "seconds": 1.5}"#;

@@ -1,4 +1,4 @@
-//! What a graph is given: the form of a tensor, not the tensor.
+//! Inputs of a graph: the form of a tensor, not the tensor.
 
 use serde::Serialize;
 use tch::{Kind, Tensor};
@@ -18,7 +18,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// What Inductor has to know of a tensor.
+    /// The form of a tensor, as far as Inductor has to know it.
     ///
     /// # Errors
     /// Unsupported, on another device or of another dtype than packages take.

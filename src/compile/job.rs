@@ -7,19 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use ::libtorch::packages::{FACTS, Facts, Held, Key, PACKAGE, Store};
+use ::libtorch::partial;
 use plan::Compilation;
-use tch::{TchError, Tensor};
+use tch::Tensor;
+use tempfile::TempDir;
 
-use super::entry::{FACTS, Facts, Held, PACKAGE};
 use super::inductor::{self, Request};
 use super::input::Input;
-use super::key::{Ingredients, Key};
+use super::key::Ingredients;
 use super::options::{self, Options};
-use super::store::{Store, Temporary};
 use super::toolchain::{self, Compiler};
+use crate::native;
 use crate::native::trace::{self, Trace};
-use crate::python::{self, Interpreter};
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
 
 /// A traced step to be compiled. It holds no tensors.
 #[derive(Debug)]
@@ -34,14 +36,14 @@ pub struct Job {
 /// A package; it is there as long as this is.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    /// For `native::package`.
+    /// The path for `native::package`.
     pub package: PathBuf,
-    /// For the record.
+    /// Facts for the record.
     pub facts: Compilation,
-    /// What a run calls: generated kernels by their names, operators as `aten::addmm`; in the order
+    /// Kernels that a run calls: generated ones by their names, operators as `aten::addmm`; in the order
     /// of their first use.
     pub kernels: Vec<String>,
-    /// What is different from what was asked for.
+    /// Notes on what differs from the request.
     pub notes: Vec<String>,
     _keep: Arc<Keep>,
 }
@@ -50,7 +52,7 @@ pub struct Compiled {
 #[derive(Debug)]
 enum Keep {
     Held(#[expect(dead_code, reason = "locked until dropped")] Held),
-    Temporary(#[expect(dead_code, reason = "removed when dropped")] Temporary),
+    Temporary(#[expect(dead_code, reason = "removed when dropped")] TempDir),
 }
 
 impl Job {
@@ -60,15 +62,15 @@ impl Job {
     /// # Errors
     /// Those of the step; unsupported, where the graph would not be what the step does, or a package
     /// not what the mode asks for; skipped, where there is no C++ compiler.
-    pub fn new(
+    pub fn new<E: Into<Refusal> + From<native::Error>>(
         inputs: &[&Tensor],
         options: Options,
-        step: impl FnOnce() -> Result<Tensor, TchError>,
+        step: impl FnOnce() -> Result<Tensor, E>,
     ) -> Result<Self, Refusal> {
         options::expressible(options.device, options.mode)?;
         let compiler = toolchain::compiler()?;
         let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
-        let trace = trace::trace(inputs, step).map_err(of_tracing)?;
+        let trace = trace::trace(inputs, step).map_err(|error| of_tracing(error.into()))?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
         }
@@ -77,20 +79,21 @@ impl Job {
             let reason = format!("the step reads tensors that are not its inputs: {constants}");
             return Err(Refusal::Unsupported(reason));
         }
-        let key = Key::of(&Ingredients {
+        let key = Ingredients {
             graph: trace.graph(),
             inputs: &described,
             mode: options.mode,
             threads: options.threads,
             compiler,
             target: &toolchain::target(options.place)?,
-        });
+        }
+        .key();
         Ok(Self { trace: Mutex::new(trace), inputs: described, options, key, compiler })
     }
 
     /// Whether the package is in the cache.
     pub fn is_kept(&self) -> bool {
-        let store = Store::of_environment().ok().flatten();
+        let store = options::store().ok().flatten();
         store.is_some_and(|store| store.find(&self.key).is_some())
     }
 
@@ -101,10 +104,10 @@ impl Job {
     /// Skipped, with the remedy, where it is not kept and cannot be compiled here; unsupported, with
     /// Inductor's own reason; timeout; failed. What was refused once is not tried again.
     pub fn compile(&self) -> Result<Compiled, Refusal> {
-        let store = Store::of_environment()?;
+        let store = options::store()?;
         let ready = || {
             options::python_for(self.options.device)?;
-            Ok(python::interpreter())
+            Ok(Interpreter::compiling())
         };
         let mut compiled = self.compiled(store.as_ref(), ready)?;
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +151,7 @@ impl Job {
         }
         store.sweep(&self.key, &turn);
         let partial = store.partial(&self.key, &turn)?;
-        self.make(partial.folder(), &store.probes(), python)?;
+        self.make(partial.path(), &store.probes(), python)?;
         let held = store.keep(&self.key, partial, &turn)?;
         Ok(self.result(held.package.clone(), held.facts.clone(), Keep::Held(held)))
     }
@@ -159,7 +162,8 @@ impl Job {
             let folder = std::env::temp_dir();
             Refusal::Failed(format!("cannot compile in {}: {why}", folder.display()))
         };
-        let folder = Temporary::new().map_err(|error| failed(&error))?;
+        let folder = partial::beside(&std::env::temp_dir().join("criterion-torch-compiled"))
+            .map_err(|error| failed(&error))?;
         let probes = folder.path().join("probes.json");
         let facts = match self.make(folder.path(), &probes, python) {
             Ok(facts) => facts,
@@ -295,9 +299,9 @@ impl From<io::Error> for Trouble {
 }
 
 /// What the tracer has no word for is no failure of the step.
-fn of_tracing(error: TchError) -> Refusal {
+fn of_tracing(refusal: Refusal) -> Refusal {
     const UNTRACEABLE: [&str; 2] = ["Unsupported value kind", "unsupported input list type"];
-    match Refusal::from(error) {
+    match refusal {
         Refusal::Failed(text) if UNTRACEABLE.iter().any(|it| text.contains(it)) => {
             Refusal::Unsupported(format!("this step cannot be traced: {text}"))
         }

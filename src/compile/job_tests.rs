@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use plan::{CompileMode, Device};
-use tch::Kind;
+use tch::{Kind, TchError};
 
 use super::*;
-use crate::python::fake::fake;
+use crate::fake_python::fake;
 
 /// Writes a line for each run, a package, and an answer. `LAG` is what it does before.
 const COMPILES: &str = r#"
@@ -190,7 +190,7 @@ fn another_that_never_ends_is_a_timeout_that_names_its_lock() {
 
 #[test]
 fn what_the_tracer_has_no_word_for_is_unsupported() {
-    let of = |text: &str| of_tracing(TchError::Torch(format!("{text}\nframe #0")));
+    let of = |text: &str| of_tracing(TchError::Torch(format!("{text}\nframe #0")).into());
     for text in ["Unsupported value kind: Tensor", "unsupported input list type: Storage"] {
         let expected = format!("this step cannot be traced: {text}");
         assert_eq!(of(text), Refusal::Unsupported(expected));
@@ -288,7 +288,8 @@ fn modes_that_a_package_cannot_be_are_unsupported_on_cuda_and_noted_on_a_cpu() {
         (CompileMode::MaxAutotune, "; max-autotune-no-cudagraphs is the same"),
     ] {
         let on_cuda = Options { device: Device::Cuda, ..options(1, mode) };
-        let refusal = Job::new(&[&x], on_cuda, || panic!("not run")).unwrap_err();
+        let never = || -> Result<Tensor, Refusal> { panic!("not run") };
+        let refusal = Job::new(&[&x], on_cuda, never).unwrap_err();
         let Refusal::Unsupported(text) = &refusal else { panic!("{refusal}") };
         assert!(text.starts_with(mode.as_str()) && text.contains(instead), "{text}");
         assert_eq!(options::available(Device::Cuda, mode), Err(refusal));

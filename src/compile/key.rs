@@ -1,10 +1,8 @@
 //! The name of a package: a hash of all that decides what is in it.
 
-use std::fmt;
-
+use ::libtorch::packages::{FORMAT, Key};
 use plan::CompileMode;
 
-use super::entry::FORMAT;
 use super::inductor::PROGRAM;
 use super::input::Input;
 use super::toolchain::Compiler;
@@ -21,13 +19,9 @@ pub(super) struct Ingredients<'i> {
     pub target: &'i str,
 }
 
-/// 128 bits, in hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key(String);
-
-impl Key {
-    pub fn of(ingredients: &Ingredients<'_>) -> Self {
-        let Ingredients { graph, inputs, mode, threads, compiler, target } = ingredients;
+impl Ingredients<'_> {
+    pub fn key(&self) -> Key {
+        let Ingredients { graph, inputs, mode, threads, compiler, target } = self;
         let inputs = inputs.iter().map(|it| format!("{it:?}"));
         let rest = [
             FORMAT.to_string(),
@@ -39,26 +33,7 @@ impl Key {
             compiler.version.clone(),
             (*target).to_owned(),
         ];
-        let mut bytes = Vec::new();
-        for part in rest.into_iter().chain(inputs) {
-            // With its length, so that no text can move from one part to the next.
-            bytes.extend((part.len() as u64).to_le_bytes());
-            bytes.extend(part.into_bytes());
-        }
-        Self(format!("{:032x}", plan::fnv1a_128(bytes)))
-    }
-
-    /// A name that a key has.
-    pub fn parse(name: &str) -> Option<Self> {
-        let is_key =
-            name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
-        is_key.then(|| Self(name.to_owned()))
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        Key::of(rest.into_iter().chain(inputs))
     }
 }
 

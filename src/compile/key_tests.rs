@@ -19,7 +19,7 @@ fn key(change: impl FnOnce(&mut Ingredients<'_>, &mut Vec<Input>, &mut Compiler)
         target: "avx2",
     };
     change(&mut ingredients, &mut inputs, &mut compiler);
-    Key::of(&Ingredients { inputs: &inputs, compiler: &compiler, ..ingredients })
+    Ingredients { inputs: &inputs, compiler: &compiler, ..ingredients }.key()
 }
 
 #[test]

@@ -13,17 +13,13 @@
 //! | all that decides what a package is → its name | `key.rs` |
 //! | the C++ compiler, and what it compiles for | `toolchain.rs` |
 //! | graph → package, in a child process | `inductor.rs`, `aot_compile.py` |
-//! | packages on disk, shared between processes | `store.rs`, `entry.rs`, `partial.rs`, `lock.rs` |
+//! | packages on disk, shared between processes | `libtorch::packages` |
 
-mod entry;
 mod inductor;
 mod input;
 mod job;
 mod key;
-mod lock;
 mod options;
-mod partial;
-mod store;
 mod toolchain;
 
 pub use inductor::SETTINGS;

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use ::libtorch::packages::Store;
 use plan::{CompileMode, Device};
 
-use super::store::Store;
 use super::toolchain;
-use crate::python::{self, Interpreter};
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
 
 /// How a step is compiled.
 #[derive(Debug, Clone)]
@@ -37,11 +37,17 @@ pub fn available(device: Device, mode: CompileMode) -> Result<(), Refusal> {
     toolchain::compiler()?;
     match python_for(device) {
         // A package that is kept needs no Python.
-        Err(Refusal::Skipped(_)) if Store::of_environment()?.is_some_and(|it| it.holds_any()) => {
-            Ok(())
-        }
+        Err(Refusal::Skipped(_)) if store()?.is_some_and(|it| it.holds_any()) => Ok(()),
         found => found,
     }
+}
+
+/// Where packages are kept; none where no variable says where the cache is.
+///
+/// # Errors
+/// When the bound is no number.
+pub(super) fn store() -> Result<Option<Store>, Refusal> {
+    Store::of_environment().map_err(Refusal::Failed)
 }
 
 /// Demands that a package can be what the mode asks for.
@@ -81,7 +87,7 @@ pub(super) fn python_for(device: Device) -> Result<(), Refusal> {
 }
 
 fn ask(device: Device) -> Result<(), Refusal> {
-    let python = python::interpreter();
+    let python = Interpreter::compiling();
     demand(python, "torch", ::libtorch::VERSION)?;
     if device == Device::Cuda {
         demand(python, "triton", ::libtorch::TRITON)?;
@@ -94,5 +100,5 @@ fn demand(python: &Interpreter, package: &str, release: &str) -> Result<(), Refu
         "run `cargo xtask setup --python`, or set {} to a python that has {package} {release}",
         ::libtorch::COMPILER_PYTHON
     );
-    python.demand(package, release, &remedy)
+    python.demand(package, release, &remedy).map_err(Refusal::Skipped)
 }

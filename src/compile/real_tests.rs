@@ -10,10 +10,10 @@ use tch::{Kind, TchError, Tensor};
 
 use super::job::{Compiled, Job};
 use super::options::{self, Options};
-use super::store::Store;
 use crate::native::package::Package;
-use crate::python;
 use crate::refusal::Refusal;
+use ::libtorch::Interpreter;
+use ::libtorch::packages::Store;
 
 /// Whether there is a Python with torch. Without one the test says so and checks nothing.
 pub(super) fn is_there() -> bool {
@@ -45,7 +45,7 @@ fn compile(
     };
     let store = Store::new(cache.join("compiled"), u64::MAX);
     let job = Job::new(inputs, options, step)?;
-    job.compiled(Some(&store), || Ok(python::interpreter()))
+    job.compiled(Some(&store), || Ok(Interpreter::compiling()))
 }
 
 /// Numbers from -1 to 1 in no obvious order.

@@ -14,9 +14,9 @@ use crate::refusal::Refusal;
 /// A C++ compiler that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Compiler {
-    /// For Inductor's variable CXX.
+    /// The value of Inductor's variable CXX.
     pub program: String,
-    /// What it says of itself first: `g++ (Debian 12.2.0-14) 12.2.0`.
+    /// The first line that it says of itself: `g++ (Debian 12.2.0-14) 12.2.0`.
     pub version: String,
 }
 
@@ -62,7 +62,7 @@ impl Compiler {
     }
 }
 
-/// What code is compiled for, as far as it decides the code.
+/// The machine that code is compiled for, as far as it decides the code.
 ///
 /// # Errors
 /// When the GPU cannot be asked; skipped, where the system does not name the processor.
@@ -81,7 +81,7 @@ pub(super) fn target(place: tch::Device) -> Result<String, Refusal> {
 /// generated ones.
 pub(super) const CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
 
-/// What [`CAPABILITY`] is set to.
+/// The value of [`CAPABILITY`].
 pub(super) fn capability() -> Option<OsString> {
     std::env::var_os(CAPABILITY)
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::python::fake::fake;
+use crate::fake_python::fake;
 
 fn skipped(variable: &str) -> String {
     match find(Some(variable.to_owned())) {

@@ -88,24 +88,26 @@ impl Args {
     /// Which flag has which bad value, or why the filter is no regular expression.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let flags = Flags::read(arguments)?;
-        let compares = flags.baseline.is_some() || flags.baseline_lenient.is_some();
-        let saves = !flags.discard_baseline && flags.load_baseline.is_none();
+        let name = |flag| flags.text(flag).map(str::to_owned);
+        let needs = Needs { baseline: name("baseline"), samples: name("load-baseline") };
+        let compares = needs.baseline.is_some() || name("baseline-lenient").is_some();
+        let saves = !flags.has("discard-baseline") && needs.samples.is_none();
         let saved_as = (saves && !compares)
-            .then(|| flags.save_baseline.clone().unwrap_or_else(|| "base".to_owned()));
+            .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
         Ok(Self {
             mode: mode(&flags),
             saved_as,
             saves,
-            needs: Needs { baseline: flags.baseline.clone(), samples: flags.load_baseline.clone() },
-            quick: flags.quick,
+            needs,
+            quick: flags.has("quick"),
             overrides: Overrides {
-                samples: flags.sample_size,
-                warm_up_s: flags.warm_up_time,
-                measurement_s: flags.measurement_time,
+                samples: flags.count("sample-size"),
+                warm_up_s: flags.number("warm-up-time"),
+                measurement_s: flags.number("measurement-time"),
             },
-            waits: flags.wait || std::env::var_os(WAITS).is_some(),
-            has_own_flag: flags.wait,
-            helps: flags.help,
+            waits: flags.has("wait") || std::env::var_os(WAITS).is_some(),
+            has_own_flag: flags.has("wait"),
+            helps: flags.has("help"),
             filter: filter(&flags)?,
         })
     }
@@ -129,6 +131,20 @@ impl Args {
         Err(format!("{WAIT}: {}: {error}", program.display()))
     }
 
+    /// The filter as it was given.
+    pub fn filter(&self) -> Option<&str> {
+        match &self.filter {
+            Filter::All | Filter::None => None,
+            Filter::Exact(id) => Some(id),
+            Filter::Matching(regex) => Some(regex.as_str()),
+        }
+    }
+
+    /// Whether the filter is a whole id.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.filter, Filter::Exact(_))
+    }
+
     /// Whether the samples come from disk: nothing is run.
     pub fn loads(&self) -> bool {
         self.needs.samples.is_some()
@@ -147,11 +163,11 @@ impl Args {
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
 fn mode(flags: &Flags) -> Mode {
-    if flags.list {
+    if flags.has("list") {
         Mode::List
-    } else if flags.test || !flags.bench {
+    } else if flags.has("test") || !flags.has("bench") {
         Mode::Test
-    } else if flags.profile_time.is_some() {
+    } else if flags.number("profile-time").is_some() {
         Mode::Profile
     } else {
         Mode::Measure
@@ -159,10 +175,10 @@ fn mode(flags: &Flags) -> Mode {
 }
 
 fn filter(flags: &Flags) -> Result<Filter, String> {
-    match &flags.filter {
-        _ if flags.ignored => Ok(Filter::None),
+    match flags.filter() {
+        _ if flags.has("ignored") => Ok(Filter::None),
         None => Ok(Filter::All),
-        Some(id) if flags.exact => Ok(Filter::Exact(id.clone())),
+        Some(id) if flags.has("exact") => Ok(Filter::Exact(id.to_owned())),
         Some(pattern) => Regex::new(pattern).map(Filter::Matching).map_err(|error| {
             format!(
                 "the filter `{pattern}` is not a regular expression: {error}\n\
@@ -224,6 +240,9 @@ mod tests {
         }
         let exact = read("--bench --exact a/b/c");
         assert!(exact.selects("a/b/c") && !exact.selects("a/b/cd"));
+        assert_eq!((exact.filter(), exact.is_exact()), (Some("a/b/c"), true));
+        let matching = read("--bench a|b");
+        assert_eq!((matching.filter(), matching.is_exact()), (Some("a|b"), false));
         assert!(!read("--bench --ignored").selects("a"));
     }
 

@@ -119,7 +119,7 @@ fn count_memory(
     device: Device,
     workload: &dyn Workload,
 ) -> Result<Result<Memory, String>, Refusal> {
-    let (output, counted) = memory::track(device, || workload.run())?;
+    let (output, counted) = memory::track(device, || workload.step())?;
     drop(output?);
     if let Some(reason) = workload.uncounted() {
         return Ok(Err(reason));

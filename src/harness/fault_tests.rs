@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use criterion::Criterion;
 use plan::{Accuracy, Case, Outcome, Record};
-use tch::{Kind, TchError, Tensor};
+use tch::{Kind, Tensor};
 
 use super::*;
 use crate::harness::args::Args;
@@ -125,8 +125,8 @@ struct Step {
 }
 
 impl Workload for Step {
-    fn step(&self) -> Result<Tensor, TchError> {
-        self.input.f_mm(&self.input)
+    fn step(&self) -> Result<Tensor, Refusal> {
+        Ok(self.input.f_mm(&self.input)?)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {

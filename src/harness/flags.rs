@@ -1,83 +1,19 @@
-//! The flags of the command line, and which values they may have.
+//! The command line of a bench target: [`plan::flag::FLAGS`], and which values they may have.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use clap::Parser;
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use plan::cost;
+use plan::flag::{FLAGS, Flag, Value};
 
-/// Criterion's flags, with ranges that it panics beyond, and ours.
-#[derive(Debug, Parser)]
-#[command(disable_help_flag = true, disable_version_flag = true)]
-pub struct Flags {
-    pub filter: Option<String>,
-    #[arg(long)]
-    pub exact: bool,
-    #[arg(long)]
-    pub ignored: bool,
-    #[arg(long)]
-    pub list: bool,
-    #[arg(long)]
-    pub test: bool,
-    #[arg(long)]
-    pub bench: bool,
-    #[arg(long, value_parser = profile_seconds, allow_hyphen_values = true)]
-    pub profile_time: Option<f64>,
-    #[arg(short = 's', long, value_parser = saved_name)]
-    pub save_baseline: Option<String>,
-    #[arg(short = 'b', long, value_parser = name)]
-    pub baseline: Option<String>,
-    #[arg(long, value_parser = name)]
-    pub baseline_lenient: Option<String>,
-    #[arg(long, value_parser = name)]
-    pub load_baseline: Option<String>,
-    #[arg(long)]
-    pub discard_baseline: bool,
-    #[arg(long, value_parser = samples, allow_hyphen_values = true)]
-    pub sample_size: Option<u64>,
-    #[arg(long, value_parser = seconds, allow_hyphen_values = true)]
-    pub warm_up_time: Option<f64>,
-    #[arg(long, value_parser = seconds, allow_hyphen_values = true)]
-    pub measurement_time: Option<f64>,
-    #[arg(long)]
-    pub quick: bool,
-    #[arg(short = 'c', long, alias = "colour", value_parser = ["auto", "always", "never"])]
-    pub color: Option<String>,
-    #[arg(long, value_parser = ["pretty", "terse"])]
-    pub format: Option<String>,
-    #[arg(long, value_parser = resamples, allow_hyphen_values = true)]
-    pub nresamples: Option<u64>,
-    #[arg(long, value_parser = threshold, allow_hyphen_values = true)]
-    pub noise_threshold: Option<f64>,
-    #[arg(long, value_parser = share, allow_hyphen_values = true)]
-    pub confidence_level: Option<f64>,
-    #[arg(long, value_parser = share, allow_hyphen_values = true)]
-    pub significance_level: Option<f64>,
-    #[arg(long, value_parser = ["gnuplot", "plotters"])]
-    pub plotting_backend: Option<String>,
-    #[arg(long, value_parser = ["criterion", "bencher"])]
-    pub output_format: Option<String>,
-    #[arg(short = 'v', long)]
-    pub verbose: bool,
-    #[arg(long)]
-    pub quiet: bool,
-    #[arg(short = 'n', long)]
-    pub noplot: bool,
-    #[arg(long)]
-    pub nocapture: bool,
-    #[arg(long)]
-    pub show_output: bool,
-    #[arg(long)]
-    pub include_ignored: bool,
-    #[arg(short = 'V', long)]
-    pub version: bool,
-    #[arg(short = 'h', long)]
-    pub help: bool,
-    /// Ours.
-    #[arg(long)]
-    pub wait: bool,
-}
+/// A command line.
+#[derive(Debug)]
+pub struct Flags(ArgMatches);
+
+const FILTER: &str = "filter";
 
 impl Flags {
     /// Reads `arguments`, the program's name first.
@@ -85,47 +21,84 @@ impl Flags {
     /// # Errors
     /// Which flag is unknown, or has which bad value.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        Self::try_parse_from(arguments).map_err(|error| {
+        let command = Command::new(env!("CARGO_PKG_NAME"))
+            .disable_help_flag(true)
+            .disable_version_flag(true)
+            .arg(Arg::new(FILTER))
+            .args(FLAGS.iter().map(arg));
+        command.try_get_matches_from(arguments).map(Self).map_err(|error| {
             let text = error.to_string();
             text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
         })
     }
+
+    /// Whether the flag is given.
+    pub fn has(&self, flag: &str) -> bool {
+        self.0.get_flag(flag)
+    }
+
+    /// A name or a word.
+    pub fn text(&self, flag: &str) -> Option<&str> {
+        self.0.get_one::<String>(flag).map(String::as_str)
+    }
+
+    /// A time or a share.
+    pub fn number(&self, flag: &str) -> Option<f64> {
+        self.0.get_one(flag).copied()
+    }
+
+    /// A whole number.
+    pub fn count(&self, flag: &str) -> Option<u64> {
+        self.0.get_one(flag).copied()
+    }
+
+    /// The word that belongs to no flag.
+    pub fn filter(&self) -> Option<&str> {
+        self.text(FILTER)
+    }
 }
 
-/// A day, and the shortest time that criterion can tell from none.
-const SECONDS: RangeInclusive<f64> = 1e-6..=86_400.0;
-
-fn seconds(text: &str) -> Result<f64, String> {
-    number(text, SECONDS, "seconds")
+fn arg(flag: &'static Flag) -> Arg {
+    let arg = Arg::new(flag.name).long(flag.name).short(flag.short).aliases(flag.alias);
+    let Some(value) = flag.value else { return arg.action(ArgAction::SetTrue) };
+    let shown = match value {
+        Value::Seconds | Value::WholeSeconds => "SECONDS",
+        Value::Samples | Value::Resamples => "N",
+        Value::Threshold | Value::Share => "SHARE",
+        Value::Name | Value::NewName => "NAME",
+        Value::Word(_) => "WORD",
+    };
+    // So that a negative number is a bad value and not an unknown flag.
+    let is_number = !matches!(shown, "NAME" | "WORD");
+    arg.value_name(shown).allow_hyphen_values(is_number).value_parser(parser(value))
 }
 
-fn profile_seconds(text: &str) -> Result<f64, String> {
-    number(text, 1.0..=*SECONDS.end(), "seconds")
+/// Criterion's values, in ranges that it panics beyond.
+fn parser(value: Value) -> ValueParser {
+    /// A day, and the shortest time that criterion can tell from none.
+    const SECONDS: RangeInclusive<f64> = 1e-6..=86_400.0;
+    match value {
+        Value::Seconds => within(SECONDS, "seconds"),
+        Value::WholeSeconds => within(1.0..=*SECONDS.end(), "seconds"),
+        Value::Samples => within(cost::MIN_SAMPLES..=1_000_000, "a whole number"),
+        Value::Resamples => within(1_u64..=10_000_000, "a whole number"),
+        Value::Threshold => within(0.0..=1000.0, "a share such as 0.05,"),
+        Value::Share => within(0.000_001..=0.999_999, "a share such as 0.95,"),
+        Value::Name => ValueParser::new(name),
+        Value::NewName => ValueParser::new(saved_name),
+        Value::Word(words) => words.to_vec().into(),
+    }
 }
 
-fn samples(text: &str) -> Result<u64, String> {
-    number(text, cost::MIN_SAMPLES..=1_000_000, "a whole number")
-}
-
-fn resamples(text: &str) -> Result<u64, String> {
-    number(text, 1..=10_000_000, "a whole number")
-}
-
-fn threshold(text: &str) -> Result<f64, String> {
-    number(text, 0.0..=1000.0, "a share such as 0.05,")
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    number(text, 0.000_001..=0.999_999, "a share such as 0.95,")
-}
-
-fn number<T>(text: &str, range: RangeInclusive<T>, what: &str) -> Result<T, String>
+fn within<T>(range: RangeInclusive<T>, what: &'static str) -> ValueParser
 where
-    T: FromStr + PartialOrd + Display,
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
 {
-    text.parse().ok().filter(|value| range.contains(value)).ok_or_else(|| {
-        let (start, end) = range.into_inner();
-        format!("give {what} from {start} to {end}")
+    ValueParser::new(move |text: &str| {
+        text.parse::<T>()
+            .ok()
+            .filter(|value| range.contains(value))
+            .ok_or_else(|| format!("give {what} from {} to {}", range.start(), range.end()))
     })
 }
 
@@ -200,12 +173,12 @@ mod tests {
         };
         assert_eq!(
             read("--measurement-time", "1e30"),
-            "invalid value '1e30' for '--measurement-time <MEASUREMENT_TIME>': give seconds from \
+            "invalid value '1e30' for '--measurement-time <SECONDS>': give seconds from \
              0.000001 to 86400"
         );
         assert_eq!(
             read("--sample-size", "abc"),
-            "invalid value 'abc' for '--sample-size <SAMPLE_SIZE>': give a whole number from 10 to \
+            "invalid value 'abc' for '--sample-size <N>': give a whole number from 10 to \
              1000000"
         );
     }

@@ -41,6 +41,8 @@ impl Journal {
             started: run.started,
             finished: None,
             args: std::env::args().skip(1).collect(),
+            filter: args.filter().map(str::to_owned),
+            exact: args.is_exact(),
             selected,
             checks: Vec::new(),
             warnings: Vec::new(),

@@ -183,7 +183,7 @@ impl Passes<'_> {
 
     /// A step outside any clock; a device has done it when the call returns, if `waits`.
     fn step(&self, waits: bool) -> Result<(), Refusal> {
-        drop(std::hint::black_box(self.subject.workload.run()?));
+        drop(std::hint::black_box(self.subject.workload.step()?));
         match self.case.device {
             Device::Cuda if waits => Ok(cuda::synchronize(0)?),
             _ => Ok(()),

@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use ::libtorch::partial;
 use plan::{Record, RunManifest};
 
 /// The files of one run.
@@ -63,7 +64,7 @@ impl Store {
         }
         let path = self.run_file(&manifest.run_id, "json");
         let text = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
-        write_beside(&path, &text).map_err(|error| at(&path, &error))
+        partial::write(&path, &text).map_err(|error| at(&path, &error))
     }
 
     /// Writes which case is running. Not flushed to the disk: it is for a process that dies, not
@@ -169,21 +170,7 @@ fn compact(path: &Path) -> io::Result<()> {
         if slot == lines.len() { lines.push(line) } else { lines[slot] = line }
     }
     let ended = lines.iter().flat_map(|line| [*line, b"\n"]);
-    write_beside(path, &ended.collect::<Vec<_>>().concat())
-}
-
-/// Writes beside and renames, so that no reader ever sees half a file. A file that cannot be
-/// written whole leaves nothing.
-fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    make_folder_of(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    // Created as any file is, with the permissions that the umask leaves.
-    let beside = tempfile::Builder::new().make_in(folder, |path| File::create_new(path))?;
-    let mut file = beside.as_file();
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    beside.persist(path)?;
-    Ok(())
+    partial::write(path, &ended.collect::<Vec<_>>().concat())
 }
 
 #[cfg(test)]
@@ -222,28 +209,6 @@ mod tests {
         compact(&path).unwrap();
         let expected: Vec<u8> = [a2, &b"\n"[..], bad, b"\n"].concat();
         assert_eq!(fs::read(&path).unwrap(), expected, "it replaces no line that can be read");
-    }
-
-    #[test]
-    fn what_cannot_be_put_in_place_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        // A folder that is not empty cannot be replaced by a file.
-        let path = folder.path().join("x.jsonl");
-        fs::create_dir_all(path.join("inside")).unwrap();
-        assert!(write_beside(&path, b"text").is_err());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_replaced_file_can_be_read_by_whom_any_other_can() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let [written, usual] = ["x.json", "usual"].map(|name| folder.path().join(name));
-        write_beside(&written, b"text").unwrap();
-        fs::write(&usual, "text").unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&written), mode(&usual));
     }
 
     #[test]

@@ -33,10 +33,12 @@ impl Streams {
         // them, and Rust opens those that are closed at its start.
         let [out, error] = [1, 2].map(|number| unsafe { BorrowedFd::borrow_raw(number) });
         let mut streams = Self { kept: Vec::new(), pumps: Vec::new() };
+        // Asked before either of them leads to a pipe.
+        let is_same = is_same(out, error)?;
         let shared = if out.is_terminal() { None } else { Some(streams.pump(out)?) };
         match shared {
             // If both go to one file, they share one pipe, which keeps their order.
-            Some(pipe) if is_same(out, error)? => streams.replace(error, &pipe)?,
+            Some(pipe) if is_same => streams.replace(error, &pipe)?,
             _ if error.is_terminal() => {}
             _ => drop(streams.pump(error)?),
         }

@@ -66,7 +66,7 @@ impl Timer {
         running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
-        let mut step = || workload.run();
+        let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         match (self.device, pace) {
@@ -92,7 +92,7 @@ impl Timer {
             if waits { Ok(cuda::synchronize(CUDA)?) } else { Ok(()) }
         };
         let step = || {
-            let output = workload.run()?;
+            let output = workload.step()?;
             if waits {
                 cuda::synchronize(CUDA)?;
             }
@@ -106,7 +106,7 @@ impl Timer {
     pub fn pace(&mut self, subject: &mut Subject) -> Result<(), Refusal> {
         if self.device == Device::Cuda {
             let workload = &subject.workload;
-            let mut step = || workload.run();
+            let mut step = || workload.step();
             let mut device = CudaDevice::new(CUDA, &mut step, None);
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             subject.pace = Some(Pace::find(&mut device, &mut HostClock, cold, peak_khz)?);
@@ -117,7 +117,7 @@ impl Timer {
     /// A step by both clocks; `None` on a device that the host waits for anyway.
     pub fn clocks(&mut self, subject: &mut Subject) -> Result<Option<Clocks>, Refusal> {
         let Subject { workload, pace: Some(pace), .. } = subject else { return Ok(None) };
-        let mut step = || workload.run();
+        let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         let mut device = CudaDevice::new(CUDA, &mut step, flush);

@@ -38,16 +38,8 @@
 use tch::{Device, Tensor};
 
 use super::Site;
-use crate::kernels::cuda as machinery;
 use crate::refusal::Refusal;
-
-/// What stands in front of every source.
-const PRELUDE: &str = concat!(
-    "#line 1 \"prelude.cuh\"\n",
-    include_str!("../kernels/cuda/prelude.cuh"),
-    "#line 1 \"element.cuh\"\n",
-    include_str!("../kernels/cuda/element.cuh"),
-);
+use kernels::cuda as machinery;
 
 /// CUDA C++, such as `Source { name: "sum.cu", text: include_str!("sum.cu") }`.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +83,7 @@ impl Source {
 
     /// What the library compiles.
     pub(super) fn whole(&self) -> String {
-        format!("{PRELUDE}#line 1 \"{}\"\n{}", self.name, self.text)
+        format!("{}#line 1 \"{}\"\n{}", machinery::PRELUDE, self.name, self.text)
     }
 }
 

@@ -3,8 +3,8 @@
 use tch::{Kind, Tensor};
 
 use super::*;
-use crate::kernels::cuda::Grid as Blocks;
-use crate::kernels::cuda::emulation::{Argument, Emulation};
+use kernels::cuda::Grid as Blocks;
+use kernels::cuda::emulation::{Argument, Emulation};
 
 /// Builds a shipped source.
 macro_rules! shipped {

@@ -1,7 +1,8 @@
 //! What the code that the build script generates of a kernel's file is written with. Not for authors.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use plan::Dtype;
 use serde::Serialize;
@@ -9,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tch::Tensor;
 
-use super::{IntoTensor, Kernel, Site};
+use super::{IntoTensor, Kernel, Site, Step};
 use crate::measurement::memory;
 use crate::refusal::Refusal;
 
@@ -17,7 +18,7 @@ use crate::refusal::Refusal;
 pub type Fields = BTreeMap<String, Value>;
 
 /// Builds the kernel of a file at the problem size that is given.
-pub type Build = fn(&Fields, &Site) -> Result<Box<dyn Built>, Refusal>;
+pub type Build = fn(&Fields, &Site) -> Result<Built, Refusal>;
 
 /// One file.
 #[derive(Debug, Clone, Copy)]
@@ -31,40 +32,26 @@ pub struct Entry {
 }
 
 /// A kernel at a problem size, prepared.
-pub trait Built {
-    /// [`Kernel::run`]
-    ///
-    /// # Errors
-    /// The author's.
-    fn run(&mut self) -> Result<(), Refusal>;
-
-    /// [`Kernel::output`]
-    ///
-    /// # Errors
-    /// The author's; that nothing has run.
-    fn output(&self) -> Result<Tensor, Refusal>;
-
+pub struct Built {
+    /// [`Kernel::run`] and [`Kernel::output`]
+    pub step: Step,
     /// [`Kernel::reference`]
-    ///
-    /// # Errors
-    /// The author's.
-    fn reference(&self) -> Result<Option<Tensor>, Refusal>;
-
+    pub reference: Reference,
     /// [`Kernel::flops`]
-    fn flops(&self) -> Option<u64>;
-
+    pub flops: Option<u64>,
     /// [`Kernel::bytes`]
-    fn bytes(&self) -> Option<u64>;
-
-    /// Bytes that preparing it has left behind, of torch's memory and of Rust's.
-    ///
-    /// # Errors
-    /// Why they were not counted.
-    fn held_bytes(&self) -> Result<u64, String>;
-
+    pub bytes: Option<u64>,
+    /// Bytes that preparing it has left behind, of torch's memory and of Rust's, or why they were not
+    /// counted.
+    pub held_bytes: Result<u64, String>,
     /// The whole problem size, the kernel's own defaults included.
-    fn problem_size(&self) -> &Fields;
+    pub problem_size: Fields,
+    /// How often it has run.
+    pub runs: Rc<Cell<u64>>,
 }
+
+/// Computes what an output should be, if the author says how.
+pub type Reference = Box<dyn Fn() -> Result<Option<Tensor>, Refusal>>;
 
 /// The value of a field, if it is given.
 ///
@@ -94,62 +81,51 @@ pub fn show<T: Serialize>(value: &T) -> Value {
 }
 
 /// Prepares a kernel.
-///
-/// # Errors
-/// The author's.
 pub fn built<K: Kernel>(
     size: K::ProblemSize,
     shown: Fields,
     site: &Site,
-) -> Result<Box<dyn Built>, Refusal> {
+) -> Result<Built, Refusal> {
+    let (kernel, held_bytes) = prepared::<K>(&size, site)?;
+    let (flops, bytes) = (K::flops(&size), K::bytes(&size, site.dtype));
+    let (runs, held) = (Rc::new(Cell::new(0)), RefCell::new(held_bytes.clone()));
+    let kernel = Rc::new(RefCell::new(kernel));
+    let (running, read, replaced) = (kernel.clone(), kernel.clone(), kernel.clone());
+    let (counted, site) = (runs.clone(), *site);
+    let mut step = Step::leaving(
+        move || {
+            running.borrow_mut().run()?;
+            counted.set(counted.get() + 1);
+            Ok(())
+        },
+        move || read.borrow().output(),
+    )?;
+    step.again = Some(Box::new(move || {
+        let (new, new_bytes) = prepared::<K>(&size, &site)?;
+        let old = replaced.replace(new);
+        // Memory of unknown size is not kept.
+        Ok(match held.replace(new_bytes) {
+            Ok(bytes) => (bytes, Box::new(old)),
+            Err(_) => (0, Box::new(())),
+        })
+    }));
+    let reference: Reference = Box::new(move || kernel.borrow().reference());
+    Ok(Built { step, reference, flops, bytes, held_bytes, problem_size: shown, runs })
+}
+
+/// The kernel, and the bytes that preparing it has left behind or why they were not counted.
+fn prepared<K: Kernel>(
+    size: &K::ProblemSize,
+    site: &Site,
+) -> Result<(K, Result<u64, String>), Refusal> {
     let drawing = site.seeded();
-    let (kernel, held) = memory::track(site.device, || K::prepare(&size, site))?;
+    let (kernel, held) = memory::track(site.device, || K::prepare(size, site))?;
     drop(drawing);
-    let kernel = kernel?;
-    let held_bytes = held.map(|held| u64::try_from(held.live_bytes).unwrap_or(0));
-    Ok(Box::new(Instance { kernel, size, shown, dtype: site.dtype, held_bytes }))
+    Ok((kernel?, held.map(|held| u64::try_from(held.live_bytes).unwrap_or(0))))
 }
 
-struct Instance<K: Kernel> {
-    kernel: K,
-    size: K::ProblemSize,
-    shown: Fields,
-    dtype: Dtype,
-    held_bytes: Result<u64, String>,
-}
-
-impl<K: Kernel> Built for Instance<K> {
-    fn run(&mut self) -> Result<(), Refusal> {
-        self.kernel.run()
-    }
-
-    fn output(&self) -> Result<Tensor, Refusal> {
-        self.kernel.output()
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        self.kernel.reference()
-    }
-
-    fn flops(&self) -> Option<u64> {
-        K::flops(&self.size)
-    }
-
-    fn bytes(&self) -> Option<u64> {
-        K::bytes(&self.size, self.dtype)
-    }
-
-    fn held_bytes(&self) -> Result<u64, String> {
-        self.held_bytes.clone()
-    }
-
-    fn problem_size(&self) -> &Fields {
-        &self.shown
-    }
-}
-
-/// `reference` of a file without a [`Kernel`].
-pub type Reference<S> = fn(&S, &Site) -> Result<Tensor, Refusal>;
+/// A function of a file that computes a tensor from its problem size.
+type Computes<S> = fn(&S, &Site) -> Result<Tensor, Refusal>;
 
 /// The functions of a file without a [`Kernel`].
 #[derive(Debug)]
@@ -157,84 +133,71 @@ pub struct Function<S: 'static, R> {
     /// `run_benchmark`. What it borrows lives forever, because an `impl IntoTensor` may borrow it.
     pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
     /// `reference`
-    pub reference: Option<Reference<S>>,
+    pub reference: Option<Computes<S>>,
     /// `flops`
     pub flops: Option<fn(&S) -> u64>,
     /// `bytes`
     pub bytes: Option<fn(&S, Dtype) -> u64>,
 }
 
-/// Prepares a function, of which there is nothing to prepare. Its size and site are never freed: a few
-/// bytes a case.
-///
-/// # Errors
-/// None.
-pub fn function<S: 'static, R: IntoTensor + 'static>(
-    size: S,
-    shown: Fields,
-    site: &Site,
-    parts: Function<S, R>,
-) -> Result<Box<dyn Built>, Refusal> {
-    let (size, site) = (Box::leak(Box::new(size)), Box::leak(Box::new(*site)));
-    Ok(Box::new(Call { size, site, shown, parts, last: RefCell::new(Last::None) }))
-}
-
-struct Call<S: 'static, R> {
-    size: &'static S,
-    site: &'static Site,
-    shown: Fields,
-    parts: Function<S, R>,
-    last: RefCell<Last<R>>,
-}
-
-/// What the last call has returned; a tensor as soon as somebody wants one.
+/// What the last call of a function has returned; a tensor as soon as somebody wants one.
 enum Last<R> {
     None,
     Returned(R),
     Output(Tensor),
 }
 
-impl<S, R: IntoTensor> Built for Call<S, R> {
-    fn run(&mut self) -> Result<(), Refusal> {
-        let last = self.last.get_mut();
-        // Freed first, as at the end of a scope: there are never two outputs.
-        *last = Last::None;
+/// Prepares a function, of which there is nothing to prepare. Its size and site are never freed: a few
+/// bytes a case.
+pub fn function<S: 'static, R: IntoTensor + 'static>(
+    size: S,
+    shown: Fields,
+    site: &Site,
+    parts: Function<S, R>,
+) -> Result<Built, Refusal> {
+    let (size, site): (&'static S, &'static Site) =
+        (Box::leak(Box::new(size)), Box::leak(Box::new(*site)));
+    let Function { run, reference, flops, bytes } = parts;
+    let runs = Rc::new(Cell::new(0));
+    let last = Rc::new(RefCell::new(Last::None));
+    let (counted, read) = (runs.clone(), last.clone());
+    let mut step = Step::leaving(
+        move || {
+            let mut last = last.borrow_mut();
+            // Freed first, as at the end of a scope: there are never two outputs.
+            *last = Last::None;
+            super::site::rewind();
+            *last = Last::Returned(run(size, site)?);
+            counted.set(counted.get() + 1);
+            Ok(())
+        },
+        move || {
+            let output = match read.replace(Last::None) {
+                Last::None => {
+                    return Err(Refusal::Failed("an output was asked of no run".to_owned()));
+                }
+                Last::Returned(returned) => returned.into_tensor()?,
+                Last::Output(output) => output,
+            };
+            let shared = output.shallow_clone();
+            read.replace(Last::Output(output));
+            Ok(shared)
+        },
+    )?;
+    step.again = Some(Box::new(|| Ok((0, Box::new(())))));
+    let reference: Reference = Box::new(move || {
         super::site::rewind();
-        *last = Last::Returned((self.parts.run)(self.size, self.site)?);
-        Ok(())
-    }
-
-    fn output(&self) -> Result<Tensor, Refusal> {
-        let output = match self.last.replace(Last::None) {
-            Last::None => return Err(Refusal::Failed("an output was asked of no run".to_owned())),
-            Last::Returned(returned) => returned.into_tensor()?,
-            Last::Output(output) => output,
-        };
-        let shared = output.shallow_clone();
-        self.last.replace(Last::Output(output));
-        Ok(shared)
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        super::site::rewind();
-        self.parts.reference.map(|reference| reference(self.size, self.site)).transpose()
-    }
-
-    fn flops(&self) -> Option<u64> {
-        self.parts.flops.map(|flops| flops(self.size))
-    }
-
-    fn bytes(&self) -> Option<u64> {
-        self.parts.bytes.map(|bytes| bytes(self.size, self.site.dtype))
-    }
-
-    fn held_bytes(&self) -> Result<u64, String> {
-        Ok(0)
-    }
-
-    fn problem_size(&self) -> &Fields {
-        &self.shown
-    }
+        reference.map(|reference| reference(size, site)).transpose()
+    });
+    Ok(Built {
+        step,
+        reference,
+        flops: flops.map(|flops| flops(size)),
+        bytes: bytes.map(|bytes| bytes(size, site.dtype)),
+        held_bytes: Ok(0),
+        problem_size: shown,
+        runs,
+    })
 }
 
 /// `$body` with `$T` the [`Element`](crate::kernel::Element) of the site's precision; unsupported where

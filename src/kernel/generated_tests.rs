@@ -7,7 +7,8 @@ use super::*;
 use crate::kernel::{Element, values};
 
 fn site(dtype: Dtype) -> Site {
-    Site { dtype, device: Device::Cpu, place: tch::Device::Cpu, threads: 1, seed: 7 }
+    let (device, place) = (Device::Cpu, tch::Device::Cpu);
+    Site { work: (), dtype, device, place, threads: 1, seed: 7 }
 }
 
 fn given(fields: &[(&str, Value)]) -> Fields {
@@ -67,6 +68,10 @@ impl IntoTensor for Counted {
     }
 }
 
+fn left(it: &Built) -> Tensor {
+    it.step.left().unwrap().expect("a step leaves its output")
+}
+
 #[test]
 fn of_a_function_there_is_one_output_at_a_time() {
     let parts = Function {
@@ -79,17 +84,17 @@ fn of_a_function_there_is_one_output_at_a_time() {
         flops: None,
         bytes: None,
     };
-    let mut it = function((), Fields::new(), &site(Dtype::Float64), parts).unwrap();
-    assert!(it.output().is_err(), "nothing has run");
+    let it = function((), Fields::new(), &site(Dtype::Float64), parts).unwrap();
+    assert!(it.step.left().is_err(), "nothing has run");
     for _ in 0..3 {
-        it.run().unwrap();
+        drop(it.step.run().unwrap());
     }
     assert_eq!((MOST.get(), THERE.get()), (1, 1));
     // It can be asked for again.
     for _ in 0..2 {
-        assert_eq!(it.output().unwrap().double_value(&[0]), 1.0);
+        assert_eq!(left(&it).double_value(&[0]), 1.0);
     }
-    assert_eq!(it.reference().unwrap(), None);
+    assert_eq!((it.reference)().unwrap(), None);
 }
 
 #[test]
@@ -106,15 +111,15 @@ fn a_function_draws_the_same_at_every_call_and_for_its_reference() {
         flops: Some(|size| 2 * *size as u64),
         bytes: Some(|size, dtype| *size as u64 * dtype.bytes()),
     };
-    let mut it = function(5_usize, Fields::new(), &site(Dtype::Float64), parts).unwrap();
-    let mut once = || {
-        it.run().unwrap();
-        values::<f64>(&it.output().unwrap()).unwrap()
+    let it = function(5_usize, Fields::new(), &site(Dtype::Float64), parts).unwrap();
+    let once = || {
+        drop(it.step.run().unwrap());
+        values::<f64>(&left(&it)).unwrap()
     };
     let first = once();
     assert_eq!(once(), first);
     assert!(first.windows(2).any(|pair| pair[0] != pair[1]));
-    let reference = it.reference().unwrap().unwrap();
+    let reference = (it.reference)().unwrap().unwrap();
     assert_eq!(values::<f64>(&reference).unwrap(), first);
-    assert_eq!((it.flops(), it.bytes()), (Some(10), Some(40)));
+    assert_eq!((it.flops, it.bytes), (Some(10), Some(40)));
 }

@@ -8,9 +8,6 @@ use crate::refusal::Refusal;
 /// An output: a tensor, the elements of one, or a number.
 pub trait IntoTensor {
     /// As a tensor of its own dtype.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
     fn into_tensor(self) -> Result<Tensor, Refusal>;
 }
 

@@ -46,20 +46,29 @@
 //! }
 //! ```
 
+pub mod catalogue;
 pub mod cuda;
 mod element;
+mod float;
 #[doc(hidden)]
 pub mod generated;
 mod into_tensor;
+mod operation;
 mod site;
+mod step;
+mod tolerance;
 mod values;
 
 pub use element::Element;
+pub use float::Float;
 pub use half::{bf16, f16};
 pub use into_tensor::IntoTensor;
+pub use operation::{Operation, Parts, Shipped, Trial};
 pub use plan::{Device, Dtype};
-pub use site::Site;
+pub use site::{Named, Site};
+pub use step::{Replaced, Step, over_nan};
 pub use tch::{self, TchError, Tensor};
+pub use tolerance::{Tolerance, Worst, unravel};
 pub use values::{tensor, values};
 
 pub use crate::refusal::Refusal;

@@ -1,17 +1,19 @@
-//! Where a kernel runs, and in what.
+//! Where a kernel runs, and on what.
 
 use std::cell::Cell;
 use std::sync::MutexGuard;
 
 use plan::{Device, Dtype};
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use crate::inputs;
 use crate::refusal::Refusal;
 
 /// The circumstances of a case of a kernel.
 #[derive(Debug, Clone, Copy)]
-pub struct Site {
+pub struct Site<W = ()> {
+    /// Kernel, implementation and size, of one that ships with the library. Your kernel has its own.
+    pub work: W,
     /// The precision: of what a step reads and of what it leaves.
     pub dtype: Dtype,
     /// The backend, as configs name it.
@@ -24,6 +26,18 @@ pub struct Site {
     pub seed: i64,
 }
 
+/// What messages call the kernel and its implementation.
+pub trait Named: Sized {
+    /// The words in front of what is refused.
+    fn name(site: &Site<Self>) -> String;
+}
+
+impl Named for () {
+    fn name(site: &Site) -> String {
+        format!("{}, {}", site.device, site.dtype.precision())
+    }
+}
+
 thread_local! {
     /// Whether the next draw is the first of a call.
     static FIRST: Cell<bool> = const { Cell::new(false) };
@@ -34,7 +48,7 @@ pub(super) fn rewind() {
     FIRST.set(true);
 }
 
-impl Site {
+impl<W> Site<W> {
     /// Seeds torch's default generator, which is the caller's alone until the guard is dropped.
     pub(super) fn seeded(&self) -> MutexGuard<'static, ()> {
         FIRST.set(false);
@@ -43,24 +57,27 @@ impl Site {
 
     /// Normally distributed values in the case's dtype, drawn on the host, so that every device sees the
     /// same.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
-    pub fn normal(&self, size: &[usize]) -> Result<Tensor, Refusal> {
+    pub fn normal<D: Copy + TryInto<u64>>(&self, size: &[D]) -> Result<Tensor, Refusal> {
         self.draws();
-        Ok(inputs::normal(&as_u64(size), self.drawn(), tch::Device::Cpu)?
-            .f_to_kind(inputs::kind(self.dtype))?
+        Ok(inputs::normal(&dimensions(size)?, self.drawn(), tch::Device::Cpu)?
+            .f_to_kind(self.kind())?
             .f_to_device(self.place)?)
     }
 
     /// Values uniform from `low` to `high` in the case's dtype, drawn on the host: float64 as such, the
     /// others in float32 and rounded.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
-    pub fn uniform(&self, size: &[usize], range: (f64, f64)) -> Result<Tensor, Refusal> {
+    pub fn uniform<D: Copy + TryInto<u64>>(
+        &self,
+        size: &[D],
+        range: (f64, f64),
+    ) -> Result<Tensor, Refusal> {
         self.draws();
-        Ok(inputs::uniform(&as_u64(size), range, self.dtype, self.place)?)
+        Ok(inputs::uniform(&dimensions(size)?, range, self.dtype, self.place)?)
+    }
+
+    /// The case's dtype as torch has it.
+    pub(crate) fn kind(&self) -> Kind {
+        inputs::kind(self.dtype)
     }
 
     /// Seeds torch's default generator, if it was rewound.
@@ -74,16 +91,19 @@ impl Site {
     fn drawn(&self) -> Dtype {
         if self.dtype == Dtype::Float8E4M3Fn { Dtype::Float32 } else { self.dtype }
     }
+}
 
+impl<W: Named> Site<W> {
     /// The refusal of a case that breaks `constraint`, for `Err`.
     pub fn unsupported(&self, constraint: &str) -> Refusal {
-        let (backend, precision) = (self.device, self.dtype.precision());
-        Refusal::Unsupported(format!("{backend}, {precision}: {constraint}"))
+        Refusal::Unsupported(format!("{}: {constraint}", W::name(self)))
     }
 }
 
-fn as_u64(size: &[usize]) -> Vec<u64> {
-    size.iter().map(|&it| it as u64).collect()
+fn dimensions<D: Copy + TryInto<u64>>(size: &[D]) -> Result<Vec<u64>, Refusal> {
+    let dimension = |&it: &D| it.try_into().ok();
+    let all: Option<Vec<u64>> = size.iter().map(dimension).collect();
+    all.ok_or_else(|| Refusal::Failed("a size to draw has a negative dimension".to_owned()))
 }
 
 #[cfg(test)]
@@ -94,7 +114,7 @@ mod tests {
     /// Those in `dtype` of one seed, and whether none has more bits than a float32.
     fn drawn<T: Element>() -> (Vec<f64>, bool) {
         let (device, place) = (Device::Cpu, tch::Device::Cpu);
-        let site = Site { dtype: T::DTYPE, device, place, threads: 1, seed: 7 };
+        let site = Site { work: (), dtype: T::DTYPE, device, place, threads: 1, seed: 7 };
         let _drawing = site.seeded();
         let drawn: Vec<T> = values(&site.uniform(&[1000], (-3.0, 5.0)).unwrap()).unwrap();
         let drawn: Vec<f64> = drawn.into_iter().map(T::to_f64).collect();

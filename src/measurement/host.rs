@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use ::libtorch::memory::total_bytes;
-use ::libtorch::processor::{CPUS, cpu_model, field, governor, numbers};
+use ::libtorch::memory::{huge_pages, total_bytes};
+use ::libtorch::processor::{CPUS, cpu_model, field, governor, hostname, numbers};
 use once_cell::sync::Lazy;
 use plan::{Cache, HostFacts};
 
@@ -45,7 +45,7 @@ fn read(root: &Path) -> HostFacts {
     let affinity = text("proc/self/status")
         .and_then(|status| Some(field(&status, "Cpus_allowed_list")?.to_owned()));
     HostFacts {
-        hostname: line("proc/sys/kernel/hostname").unwrap_or_else(unknown),
+        hostname: hostname(root).unwrap_or_else(unknown),
         os: format!(
             "{} {}",
             std::env::consts::OS,
@@ -62,8 +62,7 @@ fn read(root: &Path) -> HostFacts {
         numa_nodes: numa_nodes(&root.join("sys/devices/system/node")),
         governor: affinity.as_deref().and_then(|cpus| governor(&root.join(CPUS), cpus)),
         turbo: turbo(&root.join(CPUS)),
-        huge_pages: text("sys/kernel/mm/transparent_hugepage/enabled")
-            .and_then(|enabled| chosen(&enabled)),
+        huge_pages: huge_pages(root),
         page_fault_ns: None,
         caches: affinity.as_deref().map_or_else(Vec::new, |cpus| caches(&root.join(CPUS), cpus)),
         affinity,
@@ -79,11 +78,6 @@ fn pretty_name(os_release: &str) -> Option<String> {
 
 fn one_line(text: &str) -> Option<String> {
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
-}
-
-/// The word in brackets: `always [madvise] never`.
-fn chosen(words: &str) -> Option<String> {
-    Some(words.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
 fn numa_nodes(folder: &Path) -> Option<u32> {

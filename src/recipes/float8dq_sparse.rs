@@ -8,8 +8,8 @@ use tch::{TchError, Tensor};
 use super::float8::{self, Granularity};
 use super::semi_sparse::{self, Compressed};
 use super::{LinearLayer, Quantized, Site, float8dq};
-use crate::kernels::cpu::expand_2_4_and;
 use crate::refusal::Refusal;
+use kernels::cpu::expand_2_4_and;
 
 /// Whether the site's weight can be stored and multiplied like this.
 pub(super) fn check(granularity: Granularity, site: &Site) -> Result<(), String> {

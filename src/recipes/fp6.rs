@@ -10,8 +10,8 @@ use plan::Dtype;
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::{LinearLayer, Quantized, Site, ZeroPoint};
-use crate::kernels::cpu;
 use crate::refusal::Refusal;
+use kernels::cpu;
 
 /// The recipe.
 #[derive(Debug, Clone, Copy)]

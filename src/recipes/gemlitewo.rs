@@ -3,8 +3,8 @@
 //! Source of the numbers: torchao 0.17, `UIntxWeightOnlyConfig`, which packs for gemlite's Triton
 //! kernels: 4 bits by half-quadratic quantization in groups, 8 bits symmetric per row. Upstream
 //! runs on CUDA alone and in float16 or bfloat16; on the CPU the product is
-//! [`weight_mm`](crate::kernels::cpu::weight_mm), which takes float32, too, and on CUDA
-//! [`gemlite`](crate::kernels::cuda::gemlite). With 8 bits upstream has no groups; the one in the
+//! [`weight_mm`](kernels::cpu::weight_mm), which takes float32, too, and on CUDA
+//! [`gemlite`](kernels::cuda::gemlite). With 8 bits upstream has no groups; the one in the
 //! recipe's name has no effect.
 
 use plan::{Device, Dtype, LinearShape};
@@ -15,8 +15,8 @@ use super::quantized::refuse_non_finite;
 use super::{
     LinearLayer, Quantized, Site, ZeroPoint, as_rows, forward_fresh, gemlitewo_cuda, groups, hqq,
 };
-use crate::kernels::cpu::weight_mm::PackedWeight;
 use crate::refusal::Refusal;
+use kernels::cpu::weight_mm::PackedWeight;
 
 /// Groups that upstream accepts.
 const GROUPS: [i64; 6] = [32, 64, 128, 256, 512, 1024];

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use tch::{TchError, Tensor};
 
 use super::{LinearLayer, Quantized, ZeroPoint, as_rows, forward_fresh};
-use crate::kernels::cuda::gemlite::Gemlite;
 use crate::refusal::Refusal;
+use kernels::cuda::gemlite::Gemlite;
 
 /// The layer of a quantized weight `[n, k]` on a CUDA device: 4 bits as uint8 with subtracted zero
 /// points, or 8 bits as int8 with one scale per row. The dtype of the scales is that of `x`.

@@ -5,7 +5,7 @@ use tch::Device as TorchDevice;
 
 use super::super::{self as recipes, Scheme as _};
 use super::*;
-use crate::kernels::cpu::Capability;
+use kernels::cpu::Capability;
 
 fn recipe(text: &str) -> Recipe {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -12,8 +12,8 @@ use tch::{Kind, TchError, Tensor};
 use super::int8dq_prefill_wo_decode::is_decode;
 use super::semi_sparse::{self, Compressed, Cslt};
 use super::{LinearLayer, Quantized, Site, int8, int8dq, output_size};
-use crate::kernels::cpu::expand_2_4_and;
 use crate::refusal::Refusal;
+use kernels::cpu::expand_2_4_and;
 
 /// Whether the site's weight can be stored and multiplied like this.
 pub(super) fn check(site: &Site, numerics: Int8Numerics) -> Result<(), String> {

@@ -2,7 +2,8 @@
 
 use plan::{Activation, Case, Dtype, ModelKind, Recipe, Work};
 
-use crate::{fusion, operators, recipes};
+use crate::kernel::{Float, Shipped};
+use crate::recipes;
 
 /// Outputs from which on a ratio is that of the recipe rather than of chance.
 const MANY: usize = 1024;
@@ -70,7 +71,7 @@ pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: usiz
 /// error of √ε, with ε the distance of 1 from the next number, as Julia's `isapprox` has it by default:
 /// 157 dB in float64, 69 in float32, 21 in bfloat16, 30 in float16, 9 in float8.
 pub fn kernel_min_sqnr_db(dtype: Dtype) -> f64 {
-    let epsilon = 2.0 * operators::Float::of(dtype).unit_roundoff();
+    let epsilon = 2.0 * Float::of(dtype).unit_roundoff();
     -10.0 * epsilon.log10()
 }
 
@@ -93,8 +94,8 @@ pub fn min_agreement_db(case: &Case) -> f64 {
         Work::Model(work) if work.variant.recipe.quantizes_activations() => {
             recipes::min_sqnr_db(work.variant.recipe, case.dtype)
         }
-        Work::Fusion(work) => fusion::min_sqnr_db(work.pattern, case.dtype),
-        Work::Operator(work) => operators::min_sqnr_db(work, case.dtype),
+        Work::Fusion(work) => work.operation().min_sqnr_db(work, case.dtype),
+        Work::Operator(work) => work.operation().min_sqnr_db(work, case.dtype),
         Work::Model(_) | Work::Probe(_) | Work::Kernel(_) => of_dtype,
     };
     of_dtype.min(eager_may)

@@ -5,12 +5,12 @@
 //! elements do not influence each other in any model here).
 
 mod gates;
+mod judge;
 mod reference;
-mod values;
 
 pub use gates::{kernel_min_sqnr_db, min_agreement_db, min_sqnr_db};
+pub use judge::{Judge, spread};
 pub use reference::{Reference, rows};
-pub use values::{Values, Worst};
 
 use plan::{Accuracy, Stat};
 use tch::{Kind, TchError, Tensor};
@@ -87,9 +87,6 @@ impl Distance {
 
     /// The record's form, or [`Refusal::Failed`] when it is below the gate or no number. `rows`
     /// were compared.
-    ///
-    /// # Errors
-    /// As said.
     pub fn judge(self, min_sqnr_db: f64, rows: u64) -> Result<Accuracy, Refusal> {
         // A ratio that is no number must not pass, hence the question put this way round.
         if self.sqnr_db >= min_sqnr_db {

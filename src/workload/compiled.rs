@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, Weights};
-use tch::{TchError, Tensor};
+use tch::Tensor;
 
 use super::{Displaced, Refusal, Workload, ahead};
 use crate::compile::{self, Job, Options};
 use crate::native::{self, package::Package};
 use crate::verify::{self, Distance};
-use crate::{device, step, threads};
+use crate::{device, kernel, threads};
 
 /// A workload of operations of libtorch, which can be traced.
 pub(super) trait Eager: Workload {
@@ -105,12 +105,12 @@ fn remedied(error: native::Error) -> Refusal {
 }
 
 impl Workload for Compiled {
-    fn step(&self) -> Result<Tensor, TchError> {
-        self.package.run()
+    fn step(&self) -> Result<Tensor, Refusal> {
+        Ok(self.package.run()?)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        let output = tch::no_grad(|| step::over_nan(|| self.step()))?;
+        let output = tch::no_grad(|| kernel::over_nan(|| self.step()))?;
         let accuracy = self.eager.judge(&output)?;
         Ok(Accuracy { eager: Some(self.agreement(&output)?), ..accuracy })
     }

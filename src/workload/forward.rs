@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 use super::compiled::Eager;
 use super::{Displaced, Refusal, Workload, moved};
 use crate::models::{self, Model, Parameters};
-use crate::verify::{self, Reference};
+use crate::verify::{self, Judge, Reference};
 use crate::{device, inputs, recipes};
 
 pub(super) struct Forward {
@@ -15,8 +15,7 @@ pub(super) struct Forward {
     /// What steps write into, where it is preallocated.
     output: Option<Tensor>,
     linears: Vec<LinearShape>,
-    reference: Reference,
-    min_sqnr_db: f64,
+    judge: Judge,
     /// What pruning has done to the weights.
     pruning: Option<String>,
 }
@@ -45,9 +44,9 @@ impl Forward {
             .transpose()?;
         let compared = reference.output().numel();
         let default = verify::min_sqnr_db(work.model, case.dtype, work.variant.recipe, compared);
-        let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
+        let judge = Judge::new(case, reference, default);
         let linears = plan::linears(work.model, work.shape);
-        Ok(Self { model, input, output, linears, reference, min_sqnr_db, pruning })
+        Ok(Self { model, input, output, linears, judge, pruning })
     }
 }
 
@@ -72,13 +71,13 @@ impl Eager for Forward {
     }
 
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
-        self.reference.judge(output, self.min_sqnr_db)
+        self.judge.one(output)
     }
 }
 
 impl Workload for Forward {
-    fn step(&self) -> Result<Tensor, TchError> {
-        let Some(output) = &self.output else { return self.model.forward(&self.input) };
+    fn step(&self) -> Result<Tensor, Refusal> {
+        let Some(output) = &self.output else { return Ok(self.model.forward(&self.input)?) };
         let mut output = output.shallow_clone();
         self.model.forward_out(&self.input, &mut output)?;
         Ok(output)

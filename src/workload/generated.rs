@@ -17,5 +17,5 @@ pub use crate::refusal::Refusal;
 /// As [`super::prepare`]; a case of another file.
 pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     super::preflight(case)?;
-    Ok(Box::new(kernel::Kernel::prepare(entries, case)?))
+    Ok(Box::new(kernel::of_author(entries, case)?))
 }

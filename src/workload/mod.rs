@@ -5,15 +5,10 @@
 mod ahead;
 mod compiled;
 mod forward;
-mod fusion;
 #[doc(hidden)]
 pub mod generated;
 mod kernel;
-mod operator;
 mod preflight;
-mod probe;
-mod traffic;
-mod trials;
 
 pub use ahead::Ahead;
 pub use preflight::preflight;
@@ -22,14 +17,9 @@ pub use crate::refusal::Refusal;
 
 use compiled::{Compiled, Eager};
 use forward::Forward;
-use fusion::Fusion;
-use operator::Operator;
-use plan::{Accuracy, Case, Compilation, Implementation, KernelFacts, Weights, Work};
-use probe::Call;
-use tch::{TchError, Tensor};
-use traffic::Traffic;
+use plan::{Accuracy, Case, Compilation, Device, Implementation, KernelFacts, Weights, Work};
+use tch::Tensor;
 
-use crate::device;
 use crate::native::storage;
 
 /// What is timed.
@@ -37,15 +27,10 @@ pub trait Workload {
     /// One step: a forward pass, a pattern, a probe. The caller switches gradients off. Nothing is
     /// allocated but what the operations themselves allocate; a C++ exception is an `Err`. With a
     /// preallocated output every step returns that same tensor, and dropping it frees nothing.
-    fn step(&self) -> Result<Tensor, TchError>;
-
-    /// [`Self::step`] for who times it: a refusal that is no exception comes as it is.
     ///
     /// # Errors
-    /// Those of a step.
-    fn run(&self) -> Result<Tensor, Refusal> {
-        Ok(self.step()?)
-    }
+    /// Those of its operations; what an author refuses, as it is.
+    fn step(&self) -> Result<Tensor, Refusal>;
 
     /// Runs one step and compares its output with the float64 reference. An output below its gate,
     /// or with NaN or infinity anywhere, is [`Refusal::Failed`].
@@ -135,9 +120,11 @@ pub type Prepare = fn(&Case) -> Result<Box<dyn Workload>, Refusal>;
 pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     preflight(case)?;
     Ok(match (&case.work, case.work.compile()) {
-        (Work::Probe(work), None) => probe::prepare(case, work)?,
+        (Work::Probe(work), _) if work.probe.is_stream() && case.device == Device::Cpu => {
+            Box::new(kernel::of_stream(case, work)?)
+        }
         (Work::Operator(work), _) if work.implementation == Implementation::Stream => {
-            Box::new(Traffic::prepare(case, work)?)
+            Box::new(kernel::of_traffic(case, work)?)
         }
         (_, Some(mode)) => Box::new(Compiled::prepare(case, mode, eager(case)?)?),
         (_, None) => eager(case)?,
@@ -148,10 +135,9 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
 fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
     Ok(match &case.work {
         Work::Model(work) => Box::new(Forward::prepare(case, work)?),
-        Work::Fusion(work) => Box::new(Fusion::prepare(case, work)?),
-        Work::Operator(work) => Box::new(Operator::prepare(case, work)?),
-        // Of the probes, calls alone are compiled.
-        Work::Probe(_) => Box::new(Call::prepare(case, device::resolve(case.device)?)?),
+        Work::Fusion(work) => Box::new(kernel::prepare(case, *work)?),
+        Work::Operator(work) => Box::new(kernel::prepare(case, *work)?),
+        Work::Probe(work) => Box::new(kernel::prepare(case, *work)?),
         Work::Kernel(work) => {
             let what =
                 format!("kernel `{}` is known to the target alone that found it", work.kernel);

@@ -1,13 +1,11 @@
 //! What can be known about a case before anything is built.
 
 use plan::{
-    Case, Device, Dtype, FusionVariant, FusionWork, Implementation, Mode, ModelKind, ModelWork,
-    OperatorWork, Work, cost,
+    Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelKind, ModelWork, Work, cost,
 };
 
-use super::{Refusal, kernel, probe};
-use crate::fusion::{self, Site};
-use crate::{compile, device, models, operators, recipes};
+use super::{Refusal, kernel};
+use crate::{compile, device, models, recipes};
 
 /// Whether the case can be built and run here. Builds nothing, and allocates nothing but the small
 /// matrices that a recipe may try its products on.
@@ -17,11 +15,13 @@ use crate::{compile, device, models, operators, recipes};
 /// not fit into what the host has left.
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
     precision(case)?;
+    // Where it will run does not matter yet: an absent device is a skip, a constraint comes first.
+    let nowhere = tch::Device::Cpu;
     match &case.work {
         Work::Model(work) => model(case, work)?,
-        Work::Fusion(work) => pattern(case, work)?,
-        Work::Operator(work) => operator(case, work)?,
-        Work::Probe(work) => probe::check(work, case.device, case.dtype)?,
+        Work::Fusion(work) => kernel::site(case, *work, nowhere).check()?,
+        Work::Operator(work) => kernel::site(case, *work, nowhere).check()?,
+        Work::Probe(work) => kernel::site(case, *work, nowhere).check()?,
         Work::Kernel(work) => kernel::check(case, work)?,
     }
     device::resolve(case.device)?;
@@ -45,23 +45,6 @@ fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
         recipes::check(&recipes::Site { variant, device, dtype, linear })?;
     }
     output(work)
-}
-
-fn pattern(case: &Case, work: &FusionWork) -> Result<(), Refusal> {
-    // Where it will run does not matter yet: an absent device is a skip, a constraint comes first.
-    let place = tch::Device::Cpu;
-    fusion::check(&Site { work: *work, dtype: case.dtype, device: case.device, place })
-}
-
-fn operator(case: &Case, work: &OperatorWork) -> Result<(), Refusal> {
-    // As of a pattern.
-    let place = tch::Device::Cpu;
-    operators::check(&operators::Site {
-        work: *work,
-        dtype: case.dtype,
-        device: case.device,
-        place,
-    })
 }
 
 fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {

@@ -16,7 +16,8 @@ pub fn gate(dtype: Dtype) -> f64 {
 }
 
 pub fn on_cpu(dtype: Dtype) -> Site {
-    Site { dtype, device: Device::Cpu, place: tch::Device::Cpu, threads: 1, seed: 42 }
+    let (device, place) = (Device::Cpu, tch::Device::Cpu);
+    Site { work: (), dtype, device, place, threads: 1, seed: 42 }
 }
 
 /// Prepares a kernel as a case does.

@@ -4,9 +4,9 @@ use criterion_torch::harness::self_test::step_times;
 use criterion_torch::kernels::cuda as kernels;
 use criterion_torch::kernels::cuda::gemlite::Gemlite;
 use criterion_torch::kernels::cuda::normalization::{Norm, Normalization, Operands};
+use criterion_torch::kernels::cuda::pass_through::PassThrough;
 use criterion_torch::kernels::cuda::pointwise::{Operation, Pointwise};
 use criterion_torch::kernels::cuda::softmax::Softmax;
-use criterion_torch::kernels::cuda::traffic::Traffic;
 use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use statistics::median;
@@ -87,7 +87,7 @@ pub fn share(ns: f64, bytes: i64, copy_ns: f64, copied: i64) -> f64 {
 
 fn ours(x: &Tensor, out: &Tensor, bytes: i64) -> Result<Vec<Kernel>, Refusal> {
     let kind = OPTIONS.0;
-    let traffic = Traffic::load(DEVICE)?;
+    let limit = PassThrough::load(DEVICE)?;
     let gelu = Pointwise::load(Operation::Gelu, kind, DEVICE)?;
     let softmax = Softmax::load(kind, DEVICE)?;
     let norm = Normalization::load(Norm::Layer, kind, DEVICE)?;
@@ -101,7 +101,7 @@ fn ours(x: &Tensor, out: &Tensor, bytes: i64) -> Result<Vec<Kernel>, Refusal> {
         kernel(name, bytes, allowed, Box::new(move || Ok(run(&x, &mut out)?)))
     };
     Ok(vec![
-        over("traffic", PASS, Box::new(move |x, out| traffic.copy(x, out))),
+        over("traffic", PASS, Box::new(move |x, out| limit.copy(x, out))),
         over("gelu", PASS, Box::new(move |x, out| gelu.run(x, None, out))),
         over("softmax of 4096", ROWS, Box::new(move |x, out| softmax.run(x, out))),
         over("layer_norm of 4096", ROWS, Box::new(normalize)),

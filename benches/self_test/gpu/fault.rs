@@ -45,6 +45,7 @@ pub fn child() -> ExitCode {
     report(&findings(CHECK.name, || {
         let device = Device::Cuda(DEVICE);
         let site = Site {
+            work: (),
             dtype: plan::Dtype::Float32,
             device: plan::Device::Cuda,
             place: device,

@@ -5,12 +5,12 @@
 
 use std::process::ExitCode;
 
-use criterion_torch::fusion::promise::{promise, short};
-use criterion_torch::fusion::{self, Site};
+use criterion_torch::device;
+use criterion_torch::kernel::Site;
+use criterion_torch::kernel::catalogue::pattern::promise::{promise, short};
 use criterion_torch::native::numerics;
 use criterion_torch::native::profile::{ActivityType, outermost, profile};
 use criterion_torch::refusal::Refusal;
-use criterion_torch::{device, inputs};
 use plan::{Device, Dtype, FusionVariant, FusionWork, Pattern, SizeSet};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,8 @@ fn profile_pattern() -> Result<(), String> {
     for &dtype in dtypes {
         for &variant in pattern.variants().iter().filter(|variant| variant.is_usual(device)) {
             let work = work(device, pattern, variant);
-            let outcome = match profile_variant(&Site { work, dtype, device, place }) {
+            let site = Site { work, dtype, device, place, threads: 1, seed: SEED };
+            let outcome = match profile_variant(&site) {
                 Ok(ran) => Outcome::Ran(ran),
                 Err(Refusal::Unsupported(reason) | Refusal::Skipped(reason)) => {
                     Outcome::Refused(reason)
@@ -100,17 +101,13 @@ fn work(device: Device, pattern: Pattern, variant: FusionVariant) -> FusionWork 
     FusionWork { pattern, variant, compile: None, size }
 }
 
-fn profile_variant(site: &Site) -> Result<Ran, Refusal> {
-    fusion::check(site)?;
-    let drawn = {
-        let _drawing = inputs::seeded(SEED);
-        fusion::draw(site)?
-    };
-    let step = fusion::build(site, drawn)?;
+fn profile_variant(site: &Site<FusionWork>) -> Result<Ran, Refusal> {
+    site.check()?;
+    let step = site.build(site.inputs()?)?;
     for _ in 0..WARM_UP {
         drop(step.run()?);
     }
-    let events = profile(site.place, || Ok::<_, Refusal>(step.run()?))?;
+    let events = profile(site.place, || step.run())?;
     let of = |kinds: &[ActivityType]| {
         let events = events.iter().filter(|event| kinds.contains(&event.activity));
         events.map(|event| event.name.clone()).collect()

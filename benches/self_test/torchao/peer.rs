@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use criterion_torch::compile::SETTINGS;
 use criterion_torch::native::constants::LIBRARIES;
-use criterion_torch::python::without_variables;
+use libtorch::child::without_variables;
 use plan::{Case, ModelWork};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

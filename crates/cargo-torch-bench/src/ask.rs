@@ -33,9 +33,12 @@ impl fmt::Display for Silence {
 
 /// Runs the program; how it ended is the caller's to judge. One that hangs is killed.
 pub fn ask(command: Command) -> Result<Ended, Silence> {
-    let limit = limit(std::env::var(VARIABLE).ok().as_deref());
-    child::run(command, b"", "asking", Patience { quiet: None, limit }).map_err(|error| match error
-    {
+    run(command, "asking", limit(std::env::var(VARIABLE).ok().as_deref()))
+}
+
+/// The same for any program and limit; `what` it does is for messages.
+pub fn run(command: Command, what: &str, limit: Duration) -> Result<Ended, Silence> {
+    child::run(command, b"", what, Patience { quiet: None, limit }).map_err(|error| match error {
         RunError::Start(error) if error.kind() == ErrorKind::NotFound => Silence::NotFound,
         RunError::Start(error) => Silence::Other(format!("cannot be run: {error}")),
         RunError::Failed(what) => Silence::Other(what),

@@ -4,8 +4,9 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::error::{Error, Result};
+use plan::flag::{Flag, Results};
 
-/// What is the same in every launch.
+/// The arguments that are the same in every launch.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct BenchArguments {
     /// Cargo's: which benchmarks are built.
@@ -14,20 +15,8 @@ pub struct BenchArguments {
     pub criterion: Vec<OsString>,
 }
 
-/// Options with which nothing is measured, or nothing is kept under a name.
-const UNSUITABLE: [(&str, &str); 11] = [
-    ("--list", "measures nothing"),
-    ("--test", "measures nothing"),
-    ("--no-run", "measures nothing"),
-    ("--help", "measures nothing"),
-    ("-h", "measures nothing"),
-    ("--profile-time", "keeps nothing"),
-    ("--discard-baseline", "keeps nothing"),
-    ("--load-baseline", "measures nothing"),
-    ("--baseline", "keeps nothing under a name"),
-    ("--baseline-lenient", "keeps nothing under a name"),
-    ("-b", "keeps nothing under a name"),
-];
+/// The option of cargo's with which nothing is measured.
+const NO_RUN: &str = "--no-run";
 
 impl BenchArguments {
     /// Takes out the name that criterion's arguments give to `--save-baseline`, if any. `with` is
@@ -38,7 +27,7 @@ impl BenchArguments {
         with: &str,
     ) -> Result<(Self, Option<String>)> {
         for word in cargo {
-            suitable(&Flag::of(word), with)?;
+            suitable(&word.to_string_lossy(), with)?;
         }
         let mut kept = Self { cargo: cargo.to_vec(), criterion: Vec::new() };
         let mut name = None;
@@ -50,17 +39,20 @@ impl BenchArguments {
                 kept.criterion.extend(words.cloned());
                 break;
             }
-            let flag = Flag::of_criterion(word);
-            suitable(&flag, with)?;
-            if !matches!(flag.name.as_str(), "--save-baseline" | "-s") {
-                kept.criterion.push(word.clone());
-                continue;
-            }
-            let value = match flag.value {
-                Some(value) => value,
+            let shown = word.to_string_lossy();
+            let value = match suitable(&shown, with)? {
+                Some((flag, value)) if flag.name == "save-baseline" => value,
+                _ => {
+                    kept.criterion.push(word.clone());
+                    continue;
+                }
+            };
+            let written = Flag::written(&shown, value);
+            let value = match value {
+                Some(value) => value.to_owned(),
                 None => text(words.next().ok_or_else(|| {
-                    Error::usage(format!("{} needs a value", flag.name))
-                        .remedy(format!("give it a name: {} main", flag.name))
+                    Error::usage(format!("{written} needs a value"))
+                        .remedy(format!("give it a name: {written} main"))
                 })?)?,
             };
             check_name(&value)?;
@@ -104,44 +96,28 @@ pub fn launches(text: &str) -> std::result::Result<u64, &'static str> {
     }
 }
 
-/// An option without what belongs to it.
-struct Flag {
-    name: String,
-    value: Option<String>,
+/// The option that a word is, if launches can be measured and kept with it.
+fn suitable<'w>(word: &'w str, with: &str) -> Result<Option<(&'static Flag, Option<&'w str>)>> {
+    let found = Flag::of(word);
+    let why = match found.map(|(flag, _)| flag.results) {
+        _ if word == NO_RUN => "measures nothing",
+        Some(Results::None) => "measures nothing",
+        Some(Results::Dropped) => "keeps nothing",
+        Some(Results::Unnamed) => "keeps nothing under a name",
+        Some(Results::Kept) | None => return Ok(found),
+    };
+    let flag = found.map_or(word, |(_, value)| Flag::written(word, value));
+    Err(Error::usage(format!("{flag} {why}, and {with} measures and keeps several launches"))
+        .remedy(format!("leave out one of {with} and {flag}")))
 }
 
-impl Flag {
-    /// `--name=value` is split; anything else is a name alone.
-    fn of(word: &OsStr) -> Self {
-        let word = word.to_string_lossy().into_owned();
-        match word.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => {
-                Self { name: name.to_owned(), value: Some(value.to_owned()) }
-            }
-            _ => Self { name: word, value: None },
-        }
-    }
-
-    /// Criterion also takes `-sNAME` and `-s=NAME`, and so for `-b`.
-    fn of_criterion(word: &OsStr) -> Self {
-        let text = word.to_string_lossy();
-        let short = ["-s", "-b"].into_iter().find(|short| text.starts_with(short));
-        let Some(short) = short else { return Self::of(word) };
-        let value = &text[short.len()..];
-        let value = value.strip_prefix('=').unwrap_or(value);
-        let value = (!value.is_empty()).then(|| value.to_owned());
-        Self { name: short.to_owned(), value }
-    }
-}
-
-fn suitable(flag: &Flag, with: &str) -> Result<()> {
-    match UNSUITABLE.iter().find(|(name, _)| *name == flag.name) {
-        None => Ok(()),
-        Some((name, why)) => Err(Error::usage(format!(
-            "{name} {why}, and {with} measures and keeps several launches"
-        ))
-        .remedy(format!("leave out one of {with} and {name}"))),
-    }
+/// Whether a `cargo bench` with these arguments leaves new results.
+pub fn leaves_results(arguments: &[OsString]) -> bool {
+    !arguments.iter().any(|word| {
+        let word = word.to_string_lossy();
+        let none = |flag: &Flag| matches!(flag.results, Results::None | Results::Dropped);
+        word == NO_RUN || Flag::of(&word).is_some_and(|(flag, _)| none(flag))
+    })
 }
 
 /// Folders are called after it, and removed when it is measured again.
@@ -240,6 +216,23 @@ mod tests {
             let error = parsed(line).expect_err(line);
             assert_eq!((error.what(), error.exit_code()), (what, 2));
             assert!(!error.remedies().is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_report_follows_measurements_alone() {
+        for (line, report) in [
+            ("", true),
+            ("--bench inference -- int8wo", true),
+            ("-- --save-baseline main", true),
+            ("-- --list", false),
+            ("-- --test", false),
+            ("--no-run", false),
+            ("-- --help", false),
+            ("-- --profile-time 5", false),
+        ] {
+            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(leaves_results(&arguments), report, "{line}");
         }
     }
 }

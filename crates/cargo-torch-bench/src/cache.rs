@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! <cache>/torch-2.11.0-cpu/{torch,nvidia,…}    whole, always: it appears by one rename
-//! <cache>/torch-2.11.0-cpu.partial-<pid>/      being installed by that process, or left by a dead one
+//! <cache>/torch-2.11.0-cpu.partial-<random>/   being installed, or left by an interrupted setup
 //! <cache>/torchao-0.17.0-python3.11/           torch, torchao and Triton for Python
 //! <cache>/setup.lock                           held while installing
 //! <cache>/kernels/                             CUDA and Triton kernels, compiled for each GPU
-//! <cache>/compiled/<key>/                      models and patterns, compiled by torch.compile
+//! <cache>/compiled/<key>/                      models and patterns, compiled by torch.compile: `libtorch::packages`
 //! ```
 
 use std::ffi::OsString;
@@ -14,10 +14,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
-use crate::partial;
-use ::libtorch::{Libtorch, VERSION};
+use ::libtorch::packages::Store;
+use ::libtorch::partial::is_partial;
+use ::libtorch::{Libtorch, VERSION, compiled_bound};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -76,17 +78,26 @@ impl Cache {
 
     /// Every provisioned libtorch and torchao, of any version.
     pub fn contents(&self) -> Vec<PathBuf> {
-        self.folders().into_iter().filter(|path| !partial::is_partial(path)).collect()
+        self.folders().into_iter().filter(|path| !is_partial(path)).collect()
     }
 
     /// Installations in progress, and what interrupted ones left.
     pub fn partials(&self) -> Vec<PathBuf> {
-        self.folders().into_iter().filter(|path| partial::is_partial(path)).collect()
+        self.folders().into_iter().filter(|path| is_partial(path)).collect()
     }
 
-    /// What torch.compile made. The library's own.
-    pub fn compiled(&self) -> PathBuf {
-        self.dir.join("compiled")
+    /// Held while something is installed.
+    pub fn setup_lock(&self) -> PathBuf {
+        self.dir.join("setup.lock")
+    }
+
+    /// The packages of torch.compile.
+    pub fn compiled(&self) -> Result<Store> {
+        let bound = compiled_bound(|name| std::env::var_os(name)).map_err(|why| {
+            Error::new(why)
+                .remedy("unset CRITERION_TORCH_COMPILED_MB, or set it to a whole number, e.g. 4096")
+        })?;
+        Ok(Store::new(self.dir.join("compiled"), bound))
     }
 
     /// CUDA and Triton kernels that were compiled. The library's own.
@@ -100,15 +111,9 @@ impl Cache {
     }
 
     fn folders(&self) -> Vec<PathBuf> {
-        // A cache that does not exist yet holds nothing.
-        let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
-        let is_ours = |path: &PathBuf| {
-            Self::is_provisioned(&path.file_name().unwrap_or_default().to_string_lossy())
-        };
-        let mut folders: Vec<PathBuf> =
-            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();
-        folders.sort();
-        folders
+        // One that cannot be read is told by whoever writes to it.
+        let all = files::inside(&self.dir).unwrap_or_default();
+        all.into_iter().filter(|path| Self::is_provisioned(&files::name(path))).collect()
     }
 }
 

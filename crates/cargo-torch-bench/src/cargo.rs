@@ -1,4 +1,4 @@
-//! `bench` and `kernels`: setup, then the plain cargo command.
+//! `bench`: setup, then the plain cargo command. And how cargo and the report are run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,18 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use serde::Deserialize;
 
+use crate::bench_arguments::leaves_results;
 use crate::error::{Error, Result};
 use crate::results::{HOME, Results};
 use crate::setup;
 use crate::workspace::Workspace;
-use ::libtorch::{COMPILER_PYTHON, PYTHON};
 
 /// `cargo xtask bench`: measures, then prints the report.
 pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
     setup::before(workspace)?;
     let home = results(workspace)?.criterion;
-    let with_home = |words, arguments| status(at_home(command(workspace, words, arguments), &home));
-    let status = with_home(&["bench"], arguments)?;
-    if !measures(arguments) {
+    let status = status(at_home(command(workspace, &["bench"], arguments), &home))?;
+    if !leaves_results(arguments) {
         return Ok(exit_code(status));
     }
     if !status.success() && status.code() != Some(CASES_FAILED) {
@@ -29,85 +28,17 @@ pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> 
         );
         return Ok(exit_code(status));
     }
-    let reported = with_home(PROGRAM, &["show".into()])?;
+    let mut report = at_home(report(workspace.root()), &home);
+    report.arg("show");
+    let reported = self::status(report)?;
     Ok(exit_code(if status.success() { reported } else { status }))
-}
-
-/// A run of the kernels.
-#[derive(Debug)]
-pub struct Kernels {
-    /// Relative to the root of the clone.
-    pub configs: Vec<PathBuf>,
-    /// They are not those that the bench target takes by itself.
-    pub overridden: bool,
-    /// Print what was found.
-    pub shows_plan: bool,
-    pub filter: Option<OsString>,
-    pub save_baseline: Option<OsString>,
-    /// Criterion's folder, which the results go to.
-    pub home: PathBuf,
-    /// The arguments of the report.
-    pub report: Vec<OsString>,
-}
-
-/// `cargo xtask kernels`: says what is wrong with the kernels' files before anything long is built,
-/// then measures, then reports.
-pub fn kernels(workspace: &Workspace, run: &Kernels) -> Result<ExitCode> {
-    let mut plan = command(workspace, PROGRAM, &["plan".into()]);
-    plan.args(&run.configs)
-        .args(run.filter.iter().flat_map(|it| ["--filter".as_ref(), it.as_os_str()]));
-    if !run.shows_plan {
-        plan.stdout(Stdio::null());
-    }
-    let planned = status(plan)?;
-    if !planned.success() {
-        return Ok(exit_code(planned));
-    }
-    let bench = command(workspace, &["bench", "--bench", "kernels", "--"], &[]);
-    let mut bench = at_home(bench, &run.home);
-    bench
-        .args(run.save_baseline.iter().flat_map(|it| ["--save-baseline".as_ref(), it.as_os_str()]));
-    bench.args(&run.filter);
-    if run.overridden {
-        bench.env(
-            "BENCH_CONFIG",
-            std::env::join_paths(&run.configs).map_err(|error| {
-                Error::new(format!("a config cannot be named in a list: {error}"))
-            })?,
-        );
-    }
-    let measured = status(bench)?;
-    let ended = measured.success() || measured.code() == Some(CASES_FAILED);
-    // Cargo ends a build that fails and a program that dies with the same code: only what can be
-    // built has died.
-    let died = !ended && measured.code() != Some(MISTAKE) && builds(workspace)?;
-    if !ended && !died {
-        eprintln!("cargo bench failed ({measured}), so no report");
-        return Ok(exit_code(measured));
-    }
-    let reported = status(at_home(command(workspace, PROGRAM, &run.report), &run.home))?;
-    if died {
-        eprintln!(
-            "error: the run died before its end ({measured}); the report is of the cases before \
-             that, and says which one was never finished"
-        );
-        return Ok(ExitCode::FAILURE);
-    }
-    Ok(exit_code(if measured.success() { reported } else { measured }))
-}
-
-/// Whether there is a program of the kernels to run.
-fn builds(workspace: &Workspace) -> Result<bool> {
-    let mut build = command(workspace, &["bench", "--bench", "kernels", "--no-run"], &[]);
-    build.stderr(Stdio::null());
-    Ok(status(build)?.success())
 }
 
 /// How a benchmark ends that ran to its end with failed cases in its records. A build that fails
 /// ends with 101, a wrong command line with 2.
 pub const CASES_FAILED: i32 = 1;
 /// How one ends that refuses its command line or a config.
-const MISTAKE: i32 = 2;
+pub const MISTAKE: i32 = 2;
 
 /// Removes what was built of a package, so that its build script runs again: that of torch-sys looks at
 /// libtorch, but cargo asks it again only when the path to libtorch changes.
@@ -127,45 +58,17 @@ pub fn clean(workspace: &Workspace, package: &str) -> Result<()> {
     Ok(())
 }
 
-/// `compare-torchao`, on a libtorch that is there: the `self_test` bench, which holds the loop.
-pub fn compare(workspace: &Workspace, python: &Path, arguments: &[OsString]) -> Result<ExitCode> {
-    let mut cargo = command(workspace, COMPARE, arguments);
-    cargo.env(PYTHON, python);
-    // It has the torch that compiles, too: both sides' code comes from the same one.
-    if std::env::var_os(COMPILER_PYTHON).is_none() {
-        cargo.env(COMPILER_PYTHON, python);
+/// `criterion-report`, to which its own arguments are added: that of the clone at `root`, or the installed one where
+/// the packages are others.
+pub fn report(root: &Path) -> Command {
+    if !root.join("criterion-report/Cargo.toml").is_file() {
+        let mut installed = Command::new("criterion-report");
+        installed.current_dir(root);
+        return installed;
     }
-    // Neither side's threads may spin while the other side is timed.
-    if std::env::var_os(WAIT_POLICY).is_none() {
-        cargo.env(WAIT_POLICY, "passive");
-    }
-    Ok(exit_code(status(cargo)?))
-}
-
-const COMPARE: &[&str] = &["bench", "--bench", "self_test", "--", "torchao"];
-const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
-
-/// `criterion-report`, to which its own arguments are added.
-pub const PROGRAM: &[&str] =
-    &["run", "--quiet", "--release", "--package", "criterion-report", "--"];
-
-/// With any of these, no new results are left.
-const MEASURES_NOTHING: [&str; 8] = [
-    "--list",
-    "--test",
-    "--no-run",
-    "--help",
-    "-h",
-    "--profile-time",
-    "--discard-baseline",
-    "--load-baseline",
-];
-
-fn measures(arguments: &[OsString]) -> bool {
-    let flag = |argument: &OsString| {
-        argument.to_string_lossy().split('=').next().unwrap_or_default().to_owned()
-    };
-    !arguments.iter().any(|argument| MEASURES_NOTHING.contains(&flag(argument).as_str()))
+    let mut cargo = in_folder(root);
+    cargo.args(["run", "--quiet", "--release", "--package", "criterion-report", "--"]);
+    cargo
 }
 
 /// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the
@@ -210,6 +113,30 @@ pub fn target(root: &Path) -> Result<PathBuf> {
     })
 }
 
+/// The benchmarks that cargo's messages announce, each in JSON on a line of its own: name and program.
+pub fn benchmarks(messages: &[u8]) -> Vec<(String, PathBuf)> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        target: Target,
+        profile: Profile,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
+    }
+    let benchmark = |line: &str| {
+        let artifact: Artifact = serde_json::from_str(line).ok()?;
+        let program = artifact.executable.filter(|_| artifact.profile.test)?;
+        Some((artifact.target.name, program))
+    };
+    String::from_utf8_lossy(messages).lines().filter_map(benchmark).collect()
+}
+
 /// The cargo that runs this, in a folder.
 pub fn in_folder(folder: &Path) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -243,20 +170,16 @@ pub fn code(status: ExitStatus) -> u8 {
 mod tests {
     use super::*;
 
+    /// Cut down from cargo 1.95's.
+    const MESSAGES: &str = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"profile":{"opt_level":"3","test":false},"filenames":["/x/libx.rlib"],"executable":null,"fresh":true}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"x"},"profile":{"opt_level":"3","test":false},"executable":"/x/x","fresh":true}
+{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"b"},"profile":{"opt_level":"3","test":true},"executable":"/x/deps/b-1f","fresh":false}
+{"reason":"build-finished","success":true}
+"#;
+
     #[test]
-    fn a_report_follows_measurements_alone() {
-        for (line, report) in [
-            ("", true),
-            ("--bench inference -- int8wo", true),
-            ("-- --save-baseline main", true),
-            ("-- --list", false),
-            ("-- --test", false),
-            ("--no-run", false),
-            ("-- --help", false),
-            ("-- --profile-time 5", false),
-        ] {
-            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            assert_eq!(measures(&arguments), report, "{line}");
-        }
+    fn what_cargo_bench_runs_is_found_among_its_messages() {
+        let found = benchmarks(MESSAGES.as_bytes());
+        assert_eq!(found, [("b".to_owned(), PathBuf::from("/x/deps/b-1f"))]);
     }
 }

@@ -4,12 +4,14 @@
 //! holder has passed it on: a claim is never stale, and not given up as long as anything still works.
 
 use std::env;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 
 use crate::error::{Error, Result};
+use crate::files;
+use crate::name;
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ impl Claim {
     pub fn take(path: &Path) -> Result<Self> {
         let unusable = |error| Error::io("open", path, &error);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, &error))?;
+            files::make_folder(folder)?;
         }
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut claim = Self { path: path.to_owned(), file: file.map_err(unusable)? };
@@ -43,7 +45,7 @@ impl Claim {
     /// Says whose it is, for those who are refused.
     fn sign(&mut self) -> std::io::Result<()> {
         let words = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-        let words = ["cargo xtask".to_owned()].into_iter().chain(words);
+        let words = [name::typed().to_owned()].into_iter().chain(words);
         let words = words.collect::<Vec<_>>().join(" ");
         self.file.set_len(0)?;
         self.file.rewind()?;
@@ -77,6 +79,7 @@ impl Claim {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
     use std::thread::sleep;
     use std::time::Duration;

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::bench_arguments::launches;
-use crate::compare::Comparison;
-use crate::{compare_branches, gpu_check, holdings, kernels, published, setup};
+use crate::name;
+use crate::torchao::Comparison;
+use crate::{cache_report, compare_branches, gpu_check, kernels, published, setup};
 
 /// Provision libtorch, then run the plain cargo command
 ///
@@ -16,7 +17,7 @@ use crate::{compare_branches, gpu_check, holdings, kernels, published, setup};
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
 /// test end with the code of the first command that failed.
 #[derive(Debug, PartialEq, Eq, Parser)]
-#[command(bin_name = "cargo xtask", max_term_width = 100, after_help = EXAMPLES)]
+#[command(bin_name = name::ALIAS, max_term_width = 100, after_help = EXAMPLES)]
 // An alias gives options, and the user may give them again.
 #[command(args_override_self = true)]
 pub struct Cli {
@@ -85,8 +86,8 @@ pub enum Command {
     /// comparison alone.
     ///
     /// Commits are checked out and built in target/compare/<commit>, which is kept for the next time,
-    /// some 2 GB each. A new one takes its dependencies over from the one that was built last, so that
-    /// only this project's own crates are compiled. The dot is built where it lies: leave its sources
+    /// some 2 GB each. A new commit is checked out in the worktree of an earlier comparison, if there is one,
+    /// so that only this project's own crates are compiled. The dot is built where it lies: leave its sources
     /// alone until the end; changes are noticed, and end the comparison.
     ///
     /// Launches are kept as A@1, B@1, B@2 and so on in this clone's target/criterion, under the names of
@@ -110,7 +111,7 @@ pub enum Command {
     /// kernels/<name>.json for programs.
     ///
     /// --iters, --warmup, --precision, --backends and --seed win over every bench.yaml; without them
-    /// each kernel's own settings stay. They are added to copies of configs/kernels/*.yml. BENCH_CONFIG
+    /// each kernel's own settings stay. They hold in configs/kernels/*.yml. BENCH_CONFIG
     /// names other configs instead, which these options do not override.
     ///
     /// If an option is given twice the last one counts, so aliases take options, too.
@@ -183,7 +184,7 @@ pub enum Command {
     ///
     /// JSON has sizes in bytes on disk, and times in seconds since 1970.
     #[command(after_long_help = CACHE)]
-    Cache(holdings::Options),
+    Cache(cache_report::Options),
     /// Show what this machine has, and what to do about each gap
     ///
     /// Looks at the toolchain, python, libtorch, CUDA, the processor, what torch.compile takes and the
@@ -280,7 +281,16 @@ CRITERION_TORCH_ASK_S is another limit, in seconds.";
 impl Cli {
     /// The command line of this process. Help and mistakes end it.
     pub fn read() -> Self {
-        Self::parse_from(ours_first(std::env::args_os().collect()))
+        let words = ours_first(name::settle(std::env::args_os().collect()));
+        Self::try_parse_from(words).unwrap_or_else(|error| {
+            let text = name::as_typed(&error.render().ansi().to_string());
+            if error.use_stderr() {
+                anstream::eprint!("{text}")
+            } else {
+                anstream::print!("{text}")
+            }
+            std::process::exit(error.exit_code())
+        })
     }
 }
 

@@ -1,19 +1,16 @@
 //! The Python in the cache, made once per user: torch, which compiles; torchao, for comparisons; Triton.
 
 use std::fmt;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::flavour::Flavour;
-use crate::lock::Lock;
-use crate::partial::{self, Partial};
 use crate::python::Python;
 use crate::setup;
-use crate::size;
 use ::libtorch::{
     COMPILER_PYTHON, Chosen, TORCHAO, TRITON, VERSION, compiler_python, interpreter, release,
 };
@@ -30,12 +27,12 @@ pub fn command() -> Result<ExitCode> {
         ))
     })?;
     let place = python.ancestors().nth(2).unwrap_or(&python);
-    let bytes = size::on_disk(place).map_err(|error| Error::io("measure", place, &error))?;
+    let bytes = files::on_disk(place).map_err(|error| Error::io("measure", place, &error))?;
     println!(
         "python with torch {VERSION}, torchao {TORCHAO} in {}, {}, for compiled variants, Triton \
          kernels and compare-torchao",
         place.display(),
-        size::human(bytes)
+        files::human(bytes)
     );
     let (chosen, by) = compiler_python(|name| std::env::var_os(name));
     if by == Chosen::Variable {
@@ -56,25 +53,37 @@ pub fn provision() -> Result<PathBuf> {
     let cache = Cache::of_environment()?;
     let python = Python::find()?;
     let place = cache.environment(python.minor().unwrap_or_default());
-    if is_there(&place)? {
-        return Ok(interpreter(&place));
+    if let Some(interpreter) = found(&place)? {
+        return Ok(interpreter);
     }
-    cache.create()?;
-    let lock = Lock::wait(&cache)?;
-    // Another process may have done it while this one waited.
-    if !is_there(&place)? {
-        setup::sweep(&cache, &lock);
-        install(&python, &place)?;
-    }
-    Ok(interpreter(&place))
+    let what = format!(
+        "torchao {TORCHAO} and torch {VERSION} for Python from the Python package index: {}",
+        download()
+    );
+    let fault = "has not both releases, installing them again";
+    setup::install(
+        &cache,
+        &place,
+        &what,
+        fault,
+        || found(&place),
+        |into| {
+            let packages = python.environment(into)?;
+            files::make_folder(&packages)?;
+            python.install(REQUIREMENTS, &[], &packages)?;
+            check(&interpreter(into)).map_err(|why| {
+                Error::new(format!("pip succeeded, but what it installed cannot be used: {why}"))
+            })
+        },
+    )
 }
 
-/// Whether both releases are in the folder. That they are, and do not work, is an error: perhaps for
+/// The interpreter, if both releases are in the folder. That they are, and do not work, is an error: perhaps for
 /// the moment only (no memory, say), and no reason to download them again.
-fn is_there(place: &Path) -> Result<bool> {
+fn found(place: &Path) -> Result<Option<PathBuf>> {
     match check(&interpreter(place)) {
-        Ok(()) => Ok(true),
-        Err(Unfit::Lacking(_)) => Ok(false),
+        Ok(()) => Ok(Some(interpreter(place))),
+        Err(Unfit::Lacking(_)) => Ok(None),
         Err(Unfit::Broken(why)) => {
             let place = place.display();
             Err(Error::new(format!("torch and torchao in {place} cannot be used: {why}"))
@@ -82,30 +91,6 @@ fn is_there(place: &Path) -> Result<bool> {
                 .remedy(format!("or have them installed again: rm -r {place}")))
         }
     }
-}
-
-fn install(python: &Python, place: &Path) -> Result<()> {
-    if place.exists() {
-        eprintln!("{} has not both releases, installing them again", place.display());
-        partial::remove_broken(place)?;
-    }
-    eprintln!(
-        "installing torchao {TORCHAO} and torch {VERSION} for Python from the Python package index: \
-         {}, once for all clones, in {}",
-        download(),
-        place.display()
-    );
-    let partial = Partial::beside(place)?;
-    let packages = python.environment(partial.dir())?;
-    fs::create_dir_all(&packages).map_err(|error| Error::io("create", &packages, &error))?;
-    python.install(REQUIREMENTS, &[], &packages)?;
-    check(&interpreter(partial.dir())).map_err(|why| {
-        Error::new(format!("pip succeeded, but what it installed cannot be used: {why}"))
-    })?;
-    if !partial.move_to(place)? {
-        eprintln!("another process was faster, using what it installed");
-    }
-    Ok(())
 }
 
 /// Measured on x86_64. On Linux torch's wheel brings CUDA along, whether the machine has a use for
@@ -152,7 +137,7 @@ pub fn check(python: &Path) -> std::result::Result<(), Unfit> {
     Err(failure(&output.status.to_string(), said.trim().lines().last().unwrap_or_default()))
 }
 
-/// From how Python ended and the last line that it said.
+/// Judges by how Python ended and by the last line that it said.
 fn failure(status: &str, last: &str) -> Unfit {
     let lacks = |name| last == format!("ModuleNotFoundError: No module named '{name}'");
     let kind = if lacks("torch") || lacks("torchao") { Unfit::Lacking } else { Unfit::Broken };

@@ -1,4 +1,4 @@
-//! What went wrong, and what to do about it.
+//! Errors for people: a fact and its remedies.
 
 use std::fmt;
 use std::path::Path;

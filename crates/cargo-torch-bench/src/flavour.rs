@@ -49,7 +49,7 @@ impl Flavour {
         }
     }
 
-    /// What the disk must hold for a while: the wheels and all that is unpacked from them. Measured
+    /// The room that an installation takes for a while: the wheels and all that is unpacked from them. Measured
     /// 1.8 GB and 7.6 GB.
     pub fn room(self) -> u64 {
         match self {

@@ -1,4 +1,4 @@
-//! What git is asked for.
+//! Questions to git.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn unset_variables(command: &mut Command) {
     }
 }
 
-/// What git prints, without the end of its last line. It has to succeed.
+/// The output of git, which has to succeed, without the end of its last line.
 pub fn git<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Result<String> {
     let output = run(folder, arguments)?;
     if output.status.success() {
@@ -32,7 +32,7 @@ pub fn git<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Result<String> {
     )))
 }
 
-/// What git prints, or none where it says no.
+/// The output of git, or none where it says no.
 pub fn ask<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Result<Option<String>> {
     let output = run(folder, arguments)?;
     Ok(output.status.success().then(|| printed(&output)))

@@ -3,13 +3,12 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process;
 
 use crate::error::{Error, Result};
-use crate::partial::{self, PARTIAL};
 use crate::workspace::Workspace;
+use ::libtorch::partial::MARK;
 
-/// What stands at `.libtorch` now.
+/// The present state of `.libtorch`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Link {
     Absent,
@@ -36,32 +35,14 @@ impl Link {
 
     /// Makes or replaces the link.
     pub fn write(workspace: &Workspace, target: &Path) -> Result<()> {
-        remove_leftovers(workspace.root())?;
         let path = workspace.link();
-        let beside = workspace.root().join(format!(".libtorch{PARTIAL}{}", process::id()));
-        symlink(target, &beside).map_err(|error| Error::io("create", &beside, &error))?;
-        fs::rename(&beside, &path).map_err(|error| Error::io("replace", &path, &error))
+        let beside = tempfile::Builder::new()
+            .prefix(&format!(".libtorch{MARK}"))
+            .make_in(workspace.root(), |beside| symlink(target, beside))
+            .map_err(|error| Error::io("create a link in", workspace.root(), &error))?;
+        beside.persist(&path).map_err(|error| Error::io("replace", &path, &error.error))?;
+        Ok(())
     }
-}
-
-/// Links that a setup was about to move into place when it was killed.
-fn remove_leftovers(root: &Path) -> Result<()> {
-    let entries = fs::read_dir(root).map_err(|error| Error::io("read", root, &error))?;
-    for entry in entries {
-        let path = entry.map_err(|error| Error::io("read", root, &error))?.path();
-        let ours = path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(&format!(".libtorch{PARTIAL}")));
-        if ours && partial::is_leftover(&path) {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(Error::io("remove", &path, &error));
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(unix)]
@@ -80,14 +61,12 @@ mod tests {
 
     #[test]
     fn a_link_is_made_replaced_and_read_and_a_folder_is_refused() {
-        let root = std::env::temp_dir().join(format!("xtask-link-{}", process::id()));
+        let root = std::env::temp_dir().join(format!("xtask-link-{}", std::process::id()));
         fs::create_dir_all(&root).expect("make a scratch folder");
         fs::write(root.join("Cargo.toml"), "[workspace]\n").expect("write a manifest");
         let workspace = Workspace::around(&root).expect("it is a workspace now");
 
         assert_eq!(Link::read(&workspace), Ok(Link::Absent));
-        let leftover = root.join(format!(".libtorch{PARTIAL}{}", process::id()));
-        symlink(Path::new("/nowhere"), &leftover).expect("leave a leftover");
         for target in ["/nowhere/one", "/nowhere/two"] {
             Link::write(&workspace, Path::new(target)).expect("link");
             assert_eq!(Link::read(&workspace), Ok(Link::To(target.into())));

@@ -1,16 +1,19 @@
-//! `cargo xtask`: provisioning of libtorch and of torch for Python, and developer commands.
+//! `cargo torch-bench`, in this repository also `cargo xtask`: provisioning of libtorch and of torch for Python, and
+//! developer commands.
 //!
 //! It builds before libtorch is there. The order of the modules is the order in which they build on each
 //! other.
 
 mod age;
 mod error;
+mod name;
+
+mod files;
 
 mod claim;
 mod order;
 mod progress;
 mod results;
-mod size;
 mod workspace;
 
 mod source;
@@ -21,17 +24,16 @@ mod flavour;
 
 mod cache;
 mod link;
-mod lock;
 mod manifest;
-mod partial;
 mod python;
 mod wheel;
 
 mod setup;
 
+mod cache_report;
 mod environment;
-mod holdings;
 
+mod bench_arguments;
 mod skips;
 
 mod cargo;
@@ -39,13 +41,10 @@ mod doctor;
 mod test;
 mod torchao;
 
-mod compare;
 mod kernels;
 
-mod bench_arguments;
 mod git;
 mod launches;
-mod seed;
 mod side;
 
 mod compare_branches;
@@ -99,10 +98,10 @@ fn run() -> Result<ExitCode, Error> {
             test::command(&workspace()?, tests, &arguments)
         }
         Command::Results(options) => published::command(&workspace()?, &options),
-        Command::CompareTorchao(comparison) => compare::command(&workspace()?, comparison),
+        Command::CompareTorchao(comparison) => torchao::command(&workspace()?, comparison),
         Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),
-        Command::Cache(options) => holdings::command(&options),
+        Command::Cache(options) => cache_report::command(&options),
         Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
         Command::Doctor => doctor::command(&workspace()?),
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::flavour::Flavour;
 
 const FILE: &str = "criterion-torch.manifest";
@@ -27,8 +28,7 @@ impl Manifest {
 
     pub fn read(place: &Path) -> Result<Self> {
         let path = place.join(FILE);
-        let text = fs::read_to_string(&path).map_err(|error| Error::io("read", &path, &error))?;
-        Self::parse(&text)
+        Self::parse(&files::read(&path)?)
             .ok_or_else(|| Error::new(format!("{} is not a manifest", path.display())))
     }
 

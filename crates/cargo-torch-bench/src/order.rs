@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(order(2, 4), "A1 B1 B2 A2 A3 B3 B4 A4");
     }
 
-    /// What the order is for: of an even number of launches, both sides' moments are equally late.
+    /// This is what the order is for: with an even number of launches, both sides' moments are equally late.
     #[test]
     fn a_steady_drift_weighs_on_both_sides_alike() {
         for launches in [2, 4, 8] {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
 
 use crate::claim::Claim;
 use crate::error::{Error, Result};
+use crate::files;
 
 /// Names criterion's folder to the benchmarks and to the report.
 pub const HOME: &str = "CRITERION_HOME";
@@ -54,10 +55,25 @@ impl Results {
 
     /// Removes every launch of the side `name`: the folders `name@1`, `name@2` and so on of every
     /// benchmark, and those of the records. Returns which there were.
+    ///
+    /// A folder with folders in it is that of a benchmark or of a group, whatever it is called: what
+    /// criterion and the records keep of a launch are files.
     pub fn remove_launches(&self, name: &str) -> Result<BTreeSet<u64>> {
         let mut removed = BTreeSet::new();
-        remove_below(&self.criterion, name, &mut removed)?;
-        remove_in(&self.records, name, &mut removed)?;
+        for (place, depth) in [(&self.criterion, usize::MAX), (&self.records, 1)] {
+            let mut walk = WalkDir::new(place).min_depth(1).max_depth(depth).into_iter();
+            while let Some(entry) = walk.next().filter(|_| place.exists()) {
+                let entry = entry.map_err(|error| Error::new(format!("cannot read {error}")))?;
+                if let Some(number) = launch(entry.path(), name)
+                    && entry.file_type().is_dir()
+                    && files::inside(entry.path())?.iter().all(|inner| !inner.is_dir())
+                {
+                    files::remove_folder(entry.path())?;
+                    removed.insert(number);
+                    walk.skip_current_dir();
+                }
+            }
+        }
         Ok(removed)
     }
 }
@@ -74,44 +90,10 @@ fn launch(folder: &Path, name: &str) -> Option<u64> {
     number.parse().ok().filter(|_| digits)
 }
 
-fn remove_below(folder: &Path, name: &str, removed: &mut BTreeSet<u64>) -> Result<()> {
-    remove_in(folder, name, removed)?;
-    folders(folder)?.iter().try_for_each(|inner| remove_below(inner, name, removed))
-}
-
-/// A folder with folders in it is that of a benchmark or of a group, whatever it is called: what
-/// criterion and the records keep of a launch are files.
-fn remove_in(folder: &Path, name: &str, removed: &mut BTreeSet<u64>) -> Result<()> {
-    for inner in folders(folder)? {
-        if let Some(number) = launch(&inner, name)
-            && folders(&inner)?.is_empty()
-        {
-            fs::remove_dir_all(&inner).map_err(|error| Error::io("remove", &inner, &error))?;
-            removed.insert(number);
-        }
-    }
-    Ok(())
-}
-
-/// The folders directly inside one that may not be there. Links are not followed.
-fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |error| Error::io("read", folder, &error);
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(unreadable)?,
-    };
-    let mut folders = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(unreadable)?;
-        if entry.file_type().map_err(unreadable)?.is_dir() {
-            folders.push(entry.path());
-        }
-    }
-    Ok(folders)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Every file under `folder`, as paths in it.

@@ -3,23 +3,25 @@
 //! Done already, it costs a few reads. Interrupted at any moment, it leaves a folder that its name
 //! marks as partial; the next setup removes that and starts again. Nothing partial is ever linked.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::cache::{Cache, Entry};
 use crate::cargo;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::flavour::Flavour;
 use crate::link::Link;
-use crate::lock::Lock;
-use crate::partial::{self, Partial};
 use crate::python::Python;
-use crate::size;
 use crate::source::{self, Source};
 use crate::wheel;
 use crate::workspace::Workspace;
-use ::libtorch::{Libtorch, VERSION};
+use ::libtorch::lock::{self, Turn};
+use ::libtorch::{Libtorch, VERSION, partial};
 
 /// The options of `setup`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
@@ -93,7 +95,7 @@ impl Provision {
             Source::User(_) => "your own LIBTORCH",
             Source::Link => "linked as .libtorch",
         };
-        let size = self.bytes.map(|bytes| format!(", {}", size::human(bytes))).unwrap_or_default();
+        let size = self.bytes.map(|bytes| format!(", {}", files::human(bytes))).unwrap_or_default();
         format!("libtorch {VERSION} ({flavour}) in {}{size}, {how}", self.libtorch.root.display())
     }
 }
@@ -119,10 +121,7 @@ fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provisio
         Some(flavour) => (flavour, "as asked for".to_owned()),
         None => by_driver(Driver::find().as_ref()),
     };
-    let entry = match cache.entry(flavour) {
-        Some(entry) => entry,
-        None => install(&cache, flavour, &why)?,
-    };
+    let entry = provide(&cache, flavour, &why)?;
     let target = cache.place(flavour).join("torch");
     let changed = link != Link::To(target.clone());
     if changed {
@@ -137,7 +136,7 @@ fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provisio
     Ok(Provision { libtorch, source: Source::Link, bytes: Some(manifest.bytes), changed })
 }
 
-/// What a link leads to, if it will do: an entry of a cache, or a libtorch linked by hand.
+/// The libtorch that a link leads to, if it will do: an entry of a cache, or one linked by hand.
 fn usable(target: &Path) -> Option<(Libtorch, Option<u64>)> {
     let place = target.parent()?;
     if let Some(Entry { libtorch, manifest }) = Entry::at(place)
@@ -157,34 +156,60 @@ fn by_driver(driver: Option<&Driver>) -> (Flavour, String) {
     (Flavour::for_machine(driver), why)
 }
 
-fn install(cache: &Cache, flavour: Flavour, why: &str) -> Result<Entry> {
-    cache.create()?;
-    let lock = Lock::wait(cache)?;
-    // Another setup may have done it while this one waited.
+fn provide(cache: &Cache, flavour: Flavour, why: &str) -> Result<Entry> {
     if let Some(entry) = cache.entry(flavour) {
         return Ok(entry);
     }
-    sweep(cache, &lock);
     let python = Python::find().map_err(use_your_own)?;
-    let place = cache.place(flavour);
-    if place.exists() {
-        eprintln!("{} is damaged, installing it again", place.display());
-        partial::remove_broken(&place)?;
-    }
-    eprintln!(
-        "installing libtorch {VERSION} ({flavour}, {why}) from the Python package index: {}, once \
-         for all clones, in {}",
-        flavour.download(),
-        place.display()
+    let what = format!(
+        "libtorch {VERSION} ({flavour}, {why}) from the Python package index: {}",
+        flavour.download()
     );
-    let partial = Partial::beside(&place)?;
-    wheel::install(&python, flavour, partial.dir()).map_err(use_your_own)?;
-    if !partial.move_to(&place)? {
-        eprintln!("another setup was faster, using what it installed");
+    let fault = "is damaged, installing it again";
+    let there = || Ok(cache.entry(flavour));
+    install(cache, &cache.place(flavour), &what, fault, there, |into| {
+        wheel::install(&python, flavour, into).map_err(use_your_own)
+    })
+}
+
+/// Installs what is not `there` into `place`, and says so; `fault` is told of a place that is taken.
+pub fn install<T>(
+    cache: &Cache,
+    place: &Path,
+    what: &str,
+    fault: &str,
+    there: impl Fn() -> Result<Option<T>>,
+    fill: impl FnOnce(&Path) -> Result<()>,
+) -> Result<T> {
+    let turn = turn(cache)?;
+    // Another setup may have done it while this one waited.
+    if let Some(found) = there()? {
+        return Ok(found);
     }
-    // Read again rather than believed: what is linked is what is there.
-    cache.entry(flavour).ok_or_else(|| {
-        Error::new(format!("{} is not whole after installing it", place.display()))
+    sweep(cache, &turn);
+    let shown = place.display();
+    if place.exists() {
+        eprintln!("{shown} {fault}");
+        partial::remove(place).map_err(|error| Error::io("remove", place, &error))?;
+    }
+    eprintln!("installing {what}, once for all clones, in {shown}");
+    // It goes when it is dropped, unless it was moved into place.
+    let partial = partial::beside(place)
+        .map_err(|error| Error::io("create a folder beside", place, &error))?;
+    fill(partial.path())?;
+    match partial::move_to(partial, place) {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) =>
+        {
+            eprintln!("another setup was faster, using what it installed");
+        }
+        moved => {
+            moved.map_err(|error| Error::io("move the installation to", place, &error))?;
+        }
+    }
+    // Read again rather than believed: what is used is what is there.
+    there()?.ok_or_else(|| {
+        Error::new(format!("{shown} is not whole after installing it"))
             .remedy("remove it and run this again")
     })
 }
@@ -193,25 +218,41 @@ fn use_your_own(error: Error) -> Error {
     error.remedy(format!("or use a libtorch {VERSION} that you have: export LIBTORCH=/path/to/it"))
 }
 
+/// The right to install; waits, and says so, while another setup has it.
+fn turn(cache: &Cache) -> Result<Turn> {
+    cache.create()?;
+    let path = cache.setup_lock();
+    let turn = Turn::attempt(&path).and_then(|turn| match turn {
+        Some(turn) => Ok(Some(turn)),
+        None => {
+            eprintln!("another setup is running, waiting for it …");
+            Turn::wait(&path, Duration::MAX)
+        }
+    });
+    let turn = turn.map_err(|error| Error::io("lock", &path, &error))?;
+    turn.ok_or_else(|| Error::new(format!("another setup still has {}", path.display())))
+}
+
 /// Removes what killed setups left, unless an installation is running.
 fn sweep_if_free(cache: &Cache) {
     if !cache.partials().is_empty()
-        && let Some(lock) = Lock::attempt(cache)
+        && let Ok(Some(turn)) = Turn::attempt(&cache.setup_lock())
     {
-        sweep(cache, &lock);
+        sweep(cache, &turn);
     }
 }
 
-/// Who holds the lock alone knows that nobody is installing, so all that is partial was left behind;
-/// the process id alone would not tell, as a process gives its locks back before it is gone. A failure
+/// The holder of the lock alone knows that nobody is installing, so that all partial folders were left behind. A failure
 /// is no reason to stop: the orphaned pip of a killed setup may still be writing there for a moment,
 /// and the next setup tries again.
-pub fn sweep(cache: &Cache, lock: &Lock) {
-    let left = |path: &PathBuf| lock.is_exclusive() || partial::is_leftover(path);
+fn sweep(cache: &Cache, turn: &Turn) {
+    let left = |path: &PathBuf| turn.is_exclusive() || lock::is_old(path);
     for leftover in cache.partials().into_iter().filter(left) {
-        match partial::remove(&leftover) {
+        match fs::remove_dir_all(&leftover) {
             Ok(()) => eprintln!("removed {}, left by an interrupted setup", leftover.display()),
-            Err(error) => eprintln!("warning: {}", error.what()),
+            Err(error) => {
+                eprintln!("warning: {}", Error::io("remove", &leftover, &error).what());
+            }
         }
     }
 }

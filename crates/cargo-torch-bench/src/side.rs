@@ -6,14 +6,11 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 
-use serde::Deserialize;
-
 use crate::bench_arguments::BenchArguments;
 use crate::cargo::{self, not_run};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::git;
-use crate::seed;
 
 #[derive(Debug)]
 pub struct Side {
@@ -23,7 +20,7 @@ pub struct Side {
     pub folder: PathBuf,
     /// Whether that is a worktree of its own, in whose `target` it builds.
     pub worktree: bool,
-    /// What is set for cargo and for the benchmarks.
+    /// Variables of cargo and of the benchmarks.
     pub environment: Vec<(&'static str, PathBuf)>,
 }
 
@@ -41,9 +38,6 @@ impl Built {
 impl Side {
     /// Builds the benchmarks; cargo says on stderr how far it is.
     pub fn build(&self, arguments: &BenchArguments) -> Result<Built> {
-        if self.worktree {
-            seed::take_over(&self.folder)?;
-        }
         let mut cargo = self.build_command(arguments);
         cargo.stderr(Stdio::inherit());
         let output = run(&mut cargo)?;
@@ -153,27 +147,9 @@ fn run_status(command: &mut Command) -> Result<ExitStatus> {
     command.status().map_err(|error| not_run(command, &error))
 }
 
-/// The benchmarks among cargo's messages, one in JSON per line.
 fn built(messages: &[u8]) -> Result<Built> {
-    let messages = String::from_utf8_lossy(messages);
-    let benchmarks = messages.lines().filter_map(benchmark);
-    let hashed = benchmarks.map(|path| hash(&path).map(|hash| (path, hash)));
-    hashed.collect::<Result<_>>().map(Built)
-}
-
-/// The executable that a message announces, if it is one that `cargo bench` runs.
-fn benchmark(message: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        profile: Profile,
-        executable: Option<PathBuf>,
-    }
-    #[derive(Deserialize)]
-    struct Profile {
-        test: bool,
-    }
-    let artifact: Artifact = serde_json::from_str(message).ok()?;
-    artifact.executable.filter(|_| artifact.profile.test)
+    let programs = cargo::benchmarks(messages).into_iter().map(|(_, program)| program);
+    programs.map(|path| hash(&path).map(|hash| (path, hash))).collect::<Result<_>>().map(Built)
 }
 
 fn hash(path: &Path) -> Result<u64> {
@@ -181,24 +157,4 @@ fn hash(path: &Path) -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     hasher.write(&bytes);
     Ok(hasher.finish())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Cut down from cargo 1.95's.
-    const MESSAGES: &str = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"profile":{"opt_level":"3","test":false},"filenames":["/x/libx.rlib"],"executable":null,"fresh":true}
-{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"x"},"profile":{"opt_level":"3","test":false},"executable":"/x/x","fresh":true}
-{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"b"},"profile":{"opt_level":"3","test":true},"executable":"/x/deps/b-1f","fresh":false}
-{"reason":"build-finished","success":true}
-"#;
-
-    #[test]
-    fn what_cargo_bench_runs_is_found_among_its_messages() {
-        let found = MESSAGES.lines().filter_map(benchmark);
-        assert_eq!(found.collect::<Vec<_>>(), [PathBuf::from("/x/deps/b-1f")]);
-        let error = built(MESSAGES.as_bytes()).expect_err("there is no such file");
-        assert!(error.what().starts_with("cannot read /x/deps/b-1f"), "{error}");
-    }
 }

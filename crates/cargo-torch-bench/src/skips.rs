@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::error::{Error, Result};
+use crate::files;
 
 /// Names the file to the tests, which append a line to it: `tests/common/skip.rs`.
 const LIST: &str = "CRITERION_TORCH_SKIPPED";
@@ -19,8 +20,8 @@ pub struct Skips {
 impl Skips {
     /// Empty, below the folder in which cargo builds.
     pub fn below(target: &Path) -> Result<Self> {
-        let folder = target.join("xtask");
-        fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        let folder = target.join("torch-bench");
+        files::make_folder(&folder)?;
         let skips = Self { list: folder.join(format!("skipped-{}", std::process::id())) };
         skips.take()?;
         Ok(skips)

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::name;
 use crate::setup;
 use crate::skips::Skips;
 use crate::workspace::Workspace;
@@ -47,15 +48,14 @@ pub fn command(workspace: &Workspace, tests: Tests, arguments: &[OsString]) -> R
     let skips = Skips::below(&cargo::target(workspace.root())?)?;
     let mut cargo = cargo::in_folder(workspace.root());
     cargo.args(tests.words(arguments));
-    let name = cargo.get_program().to_owned();
+    let program = cargo.get_program().to_owned();
     let (status, ignored) = skips
         .run(cargo)
-        .map_err(|error| Error::new(format!("cannot run {}: {error}", name.display())))?;
+        .map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
     eprint!("{}", skips.summary(&ignored)?);
     if tests == Tests::Usual && !ignored.is_empty() {
-        eprintln!(
-            "`cargo xtask test --all` runs the long ones, `--exhaustive` the exhaustive ones"
-        );
+        let all = name::ours("test --all");
+        eprintln!("`{all}` runs the long ones, `--exhaustive` the exhaustive ones");
     }
     Ok(cargo::exit_code(status))
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
 use crate::python::{Python, WHEELS_OF_ANY};
-use crate::size;
 use ::libtorch::{CUDA_LIBRARY, Libtorch};
 
 /// Fills the folder `into` and checks it. The manifest comes last: without it the folder is not whole.
@@ -22,7 +22,7 @@ pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
         let state = if libtorch.has_cuda { "there" } else { "missing" };
         return Err(unexpected(format!("{CUDA_LIBRARY} is {state} in a {flavour} libtorch")));
     }
-    let bytes = size::on_disk(into).map_err(|error| Error::io("measure", into, &error))?;
+    let bytes = files::on_disk(into).map_err(|error| Error::io("measure", into, &error))?;
     Manifest { version: libtorch.version, flavour, bytes }.write(into)
 }
 
@@ -35,11 +35,8 @@ fn unexpected(what: String) -> Error {
 /// them if it sees the file.
 fn drop_cuda_kernels(lib: &Path) -> Result<()> {
     let mut dropped = false;
-    let entries = fs::read_dir(lib).map_err(|error| Error::io("read", lib, &error))?;
-    for entry in entries {
-        let path = entry.map_err(|error| Error::io("read", lib, &error))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if is_cuda_kernels(&name) {
+    for path in files::inside(lib)? {
+        if is_cuda_kernels(&files::name(&path)) {
             fs::remove_file(&path).map_err(|error| Error::io("remove", &path, &error))?;
             dropped = true;
         }

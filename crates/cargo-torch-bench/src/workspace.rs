@@ -1,11 +1,12 @@
-//! The clone that the command acts on.
+//! The packages that the command acts on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::name;
 
-/// The root folder of this project's workspace.
+/// The root folder of a workspace, or of a package that is in none.
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
@@ -13,19 +14,19 @@ pub struct Workspace {
 
 impl Workspace {
     pub fn of_current_dir() -> Result<Self> {
-        let here = std::env::current_dir()
-            .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
-        Self::around(&here)
+        Self::around(&current_folder()?)
     }
 
-    /// The nearest folder at or above `here` whose manifest declares a workspace.
+    /// The nearest folder at or above `here` whose manifest declares a workspace; else the nearest package.
     pub fn around(here: &Path) -> Result<Self> {
+        let manifest = |folder: &Path| folder.join("Cargo.toml");
         here.ancestors()
-            .find(|folder| declares_workspace(&folder.join("Cargo.toml")))
+            .find(|folder| declares_workspace(&manifest(folder)))
+            .or_else(|| here.ancestors().find(|folder| manifest(folder).is_file()))
             .map(|folder| Self { root: folder.to_path_buf() })
             .ok_or_else(|| {
-                Error::new(format!("no Cargo.toml with [workspace] at or above {}", here.display()))
-                    .remedy("run `cargo xtask` inside a clone of criterion-torch")
+                Error::new(format!("no Cargo.toml at or above {}", here.display()))
+                    .remedy(format!("run `{}` inside a package", name::typed()))
             })
     }
 
@@ -37,6 +38,11 @@ impl Workspace {
     pub fn link(&self) -> PathBuf {
         self.root.join(".libtorch")
     }
+}
+
+pub fn current_folder() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))
 }
 
 fn declares_workspace(manifest: &Path) -> bool {
@@ -61,7 +67,7 @@ mod tests {
     #[test]
     fn outside_of_a_clone_the_remedy_is_named() {
         let error = Workspace::around(Path::new("/proc")).expect_err("/proc is no workspace");
-        assert!(error.what().contains("no Cargo.toml with [workspace]"), "{error}");
-        assert!(error.to_string().contains("inside a clone"), "{error}");
+        assert!(error.what().contains("no Cargo.toml at or above"), "{error}");
+        assert!(error.to_string().contains("inside a package"), "{error}");
     }
 }

@@ -47,7 +47,7 @@ impl Gpu {
             let program = scratch.fake(target);
             symlink(&script, &program).expect("link the fake");
             programs += &format!(
-                r#"{{"target":{{"name":"{target}"}},"executable":"{}"}}"#,
+                r#"{{"target":{{"name":"{target}"}},"profile":{{"test":true}},"executable":"{}"}}"#,
                 program.display()
             );
             programs.push('\n');
@@ -94,11 +94,11 @@ impl Gpu {
 
     /// The run of the step leaves these outcomes.
     fn records(&self, step: &str, cases: &[(&str, &str)]) {
-        let host = r#"{"hostname":"secret-host","cpu_model":"A CPU","cpus":16,"os":"linux 6"}"#;
-        let torch = r#"{"libtorch":"2.11.0","cuda":"13.0","cuda_devices":1,"cuda_device":"Fake H100","cuda_driver":"580.1"}"#;
+        let host = r#"{"hostname":"secret-host","cpu_model":"A CPU","cpus":16,"memory_bytes":1,"os":"linux 6"}"#;
+        let torch = r#"{"libtorch":"2.11.0","tch":"0.24.0","cpu_capability":"AVX2","threads":1,"float32_matmul_precision":"highest","cuda":"13.0","cuda_devices":1,"cuda_device":"Fake H100","cuda_driver":"580.1"}"#;
         let lines = cases.iter().map(|(id, outcome)| {
             format!(
-                r#"{{"full_id":"{id}","outcome":{outcome},"accuracy":{{"sqnr_db":52.25,"min_sqnr_db":38.0}},"environment":{{"host":{host},"torch":{torch},"rustc":"rustc 1"}}}}"#
+                r#"{{"full_id":"{id}","outcome":{outcome},"accuracy":{{"sqnr_db":52.25,"min_sqnr_db":38.0}},"environment":{{"host":{host},"torch":{torch},"allocator":"retained","rustc":"rustc 1"}}}}"#
             )
         });
         let text: String = lines.map(|line| line + "\n").collect();

@@ -100,7 +100,7 @@ fn locked_and_lost_worktrees_are_cleaned_up() {
     repository.xtask("compare-branches main . --launches 1", &[]).assert_fine();
     let main = repository.git(&["rev-parse", "--short=12", "HEAD"]);
     let branch = repository.branch("pr", "= 100;", "= 120;");
-    repository.xtask("compare-branches pr pr --launches 1", &[]).assert_fine();
+    repository.xtask("compare-branches main pr --launches 1", &[]).assert_fine();
     for commit in [&main, &branch] {
         let place = compare.join(commit).display().to_string();
         repository.git(&["worktree", "lock", &place]);

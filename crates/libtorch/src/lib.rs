@@ -1,11 +1,18 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
-//! that everything here is made for, which Python compiles, child processes with a time limit, and what Linux
-//! says of memory and processor.
+//! that everything here is made for, which Python compiles, the packages that it compiled, child processes with a time
+//! limit, and what Linux says of memory and processor.
 //!
-//! It builds in a second: `xtask` asks before libtorch is there, the shim's build script after.
+//! No libtorch is needed: `cargo torch-bench` asks before it is there, the shim's build script after.
 
 pub mod child;
+mod interpreter;
+#[cfg(feature = "packages")]
+pub mod lock;
 pub mod memory;
+#[cfg(feature = "packages")]
+pub mod packages;
+#[cfg(feature = "packages")]
+pub mod partial;
 pub mod processor;
 mod python;
 
@@ -13,6 +20,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use interpreter::Interpreter;
 pub use python::{COMPILER_PYTHON, Chosen, TRITON, compiler_python, environment, interpreter};
 
 /// The one release that tch 0.24.0 is generated against.

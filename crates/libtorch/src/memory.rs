@@ -35,6 +35,12 @@ impl Memory {
     }
 }
 
+/// The mode of transparent huge pages: `always`, `madvise` or `never`. `root` is `/`.
+pub fn huge_pages(root: &Path) -> Option<String> {
+    let modes = fs::read_to_string(root.join("sys/kernel/mm/transparent_hugepage/enabled")).ok()?;
+    Some(modes.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
 /// `MemTotal` of `/proc/meminfo`, in bytes.
 pub fn total_bytes(meminfo: &str) -> Option<u64> {
     bytes(meminfo, "MemTotal")

@@ -1,4 +1,4 @@
-//! The processor, as Linux describes it.
+//! The processor and the name of the machine, as Linux has them.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +12,13 @@ pub fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         let (key, value) = line.split_once(':')?;
         (key.trim() == name).then(|| value.trim())
     })
+}
+
+/// The name of the machine. `root` is `/`.
+pub fn hostname(root: &Path) -> Option<String> {
+    let name = fs::read_to_string(root.join("proc/sys/kernel/hostname")).ok()?;
+    let name = name.lines().next()?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The processor by its `/proc/cpuinfo`. ARM's cores have no name there, only numbers.

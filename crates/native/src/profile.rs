@@ -1,48 +1,285 @@
-//! Declarations of `shim/profile.cpp`.
+//! The operators on the host and the kernels on a device that one step runs, as libtorch's Kineto profiler records
+//! them.
+//!
+//! Never in a process that times anything. The profiler slows down what it records, and after a session CUDA's part of it
+//! (CUPTI) may stay attached and slow down every later launch. Profile in a child process.
+//!
+//! The first session of a process may complain on standard error about an "external init callback" and about the number
+//! of GPUs. Neither matters here.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
+use std::panic::{self, AssertUnwindSafe};
 
-use super::Status;
+use crate::sys as shim;
+use tch::Device;
 
-/// [`ProfileEvent::activity`]: an operator on the host.
-pub const PROFILE_OPERATOR: i32 = 0;
-/// [`ProfileEvent::activity`]: a call of CUDA's runtime or driver on the host.
-pub const PROFILE_RUNTIME: i32 = 1;
-/// [`ProfileEvent::activity`]: a kernel on a device.
-pub const PROFILE_KERNEL: i32 = 2;
-/// [`ProfileEvent::activity`]: a copy on or to a device.
-pub const PROFILE_MEMCPY: i32 = 3;
-/// [`ProfileEvent::activity`]: memory of a device that is filled.
-pub const PROFILE_MEMSET: i32 = 4;
-/// [`ProfileEvent::activity`]: anything else that Kineto records.
-pub const PROFILE_OTHER: i32 = 5;
+use super::cuda::device_index;
+use super::error::{Error, check};
 
-/// An event of a profiled step.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ProfileEvent {
-    /// Its name, without a NUL at its end; lives during the call that shows it.
-    pub name: *const c_char,
-    /// Bytes of the name.
-    pub name_length: usize,
-    /// [`PROFILE_OPERATOR`] to [`PROFILE_OTHER`].
-    pub activity: i32,
-    /// The number of a CUDA device; negative for the host.
-    pub device_index: i32,
-    /// When it began; only differences mean anything.
+/// The kind of an event's work: Kineto's `ActivityType`, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityType {
+    /// An operator on the host, such as `aten::addmm`. It may call others, which have events of their own.
+    CpuOp,
+    /// A call of CUDA's runtime or driver on the host, such as `cudaLaunchKernel`.
+    CudaRuntime,
+    /// A kernel on a device; its name is demangled.
+    Kernel,
+    /// A copy on or to a device.
+    GpuMemcpy,
+    /// Memory of a device that is filled.
+    GpuMemset,
+    /// Anything else, such as a function of TorchScript, or what the profiler itself costs.
+    Other,
+}
+
+/// Something that ran during a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KinetoEvent {
+    /// Its name.
+    pub name: String,
+    /// The kind of work.
+    pub activity: ActivityType,
+    /// The device that ran it.
+    pub device: Device,
+    /// When it began, in nanoseconds; only differences mean anything.
     pub start_ns: u64,
-    /// How long it took.
+    /// How long it took, in nanoseconds.
     pub duration_ns: u64,
 }
 
-unsafe extern "C" {
-    /// Calls `step` with `context` once under libtorch's Kineto profiler, then `show` with each event in order of start.
-    /// Waits for the device before and after the step. `device_index` is that of a CUDA device, negative for the host alone. Neither call
-    /// may unwind.
-    pub fn ctn_profile_record(
-        device_index: i32,
-        step: unsafe extern "C" fn(context: *mut c_void),
-        show: unsafe extern "C" fn(context: *mut c_void, event: *const ProfileEvent),
-        context: *mut c_void,
-    ) -> Status;
+/// Runs `step` once under libtorch's profiler and returns what ran on this thread and on those that inherit its state, in
+/// order of start. On a CUDA device, all that the device ran meanwhile is there, too: it is waited for before the step and
+/// after it. Warm the step up first, or what it does only once is among the events.
+///
+/// Do not time anything in this process (see the [module](self)).
+///
+/// On a CUDA device whose profiling is not permitted, or without CUPTI, Kineto says so on standard error alone, and there
+/// are no events of the device.
+///
+/// # Errors
+/// What the step says; when there is no such device, when the device fails, or when a step is being profiled in this
+/// process already, on whatever thread.
+///
+/// # Panics
+/// When the step does: with its panic. Nothing is being profiled any more then.
+pub fn profile<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
+    device: Device,
+    step: F,
+) -> Result<Vec<KinetoEvent>, E> {
+    let index = match device {
+        Device::Cuda(index) => device_index(index)?,
+        _ => -1,
+    };
+    let mut call = Call::<T, E, F> { step: Some(step), outcome: None, events: vec![] };
+    let context = (&raw mut call).cast::<c_void>();
+    let (run, show) = (run::<T, E, F>, show::<T, E, F>);
+    // SAFETY: both functions are made for a context of this type, which lives until the call has ended and is nobody
+    // else's meanwhile.
+    let recorded = check(unsafe { shim::ctn_profile_record(index, run, show, context) });
+    let Call { outcome, events, .. } = call;
+    // The step's own words say more than that the device failed. Its output is freed here, after the session.
+    match outcome {
+        Some(Ok(Err(error))) => return Err(error),
+        Some(Err(payload)) => panic::resume_unwind(payload),
+        Some(Ok(Ok(_))) | None => recorded?,
+    }
+    Ok(events)
+}
+
+struct Call<T, E, F> {
+    step: Option<F>,
+    /// None before it ran; else its result or its panic.
+    outcome: Option<std::thread::Result<Result<T, E>>>,
+    events: Vec<KinetoEvent>,
+}
+
+/// # Safety
+/// `context` points to a live `Call<T, E, F>` that nobody else uses.
+unsafe extern "C" fn run<T, E, F: FnOnce() -> Result<T, E>>(context: *mut c_void) {
+    // SAFETY: the caller's promise.
+    let call = unsafe { &mut *context.cast::<Call<T, E, F>>() };
+    if let Some(step) = call.step.take() {
+        // Unwind-safe: the panic is resumed, so nobody sees broken state.
+        call.outcome = Some(panic::catch_unwind(AssertUnwindSafe(step)));
+    }
+}
+
+/// # Safety
+/// `context` is as in [`run`]; `event` is live, and so is its name.
+unsafe extern "C" fn show<T, E, F>(context: *mut c_void, event: *const shim::ProfileEvent) {
+    // SAFETY: the caller's promise.
+    let call = unsafe { &mut *context.cast::<Call<T, E, F>>() };
+    // SAFETY: the caller's promise.
+    let event = unsafe { &*event };
+    // SAFETY: the name has that many bytes.
+    let name = unsafe { std::slice::from_raw_parts(event.name.cast::<u8>(), event.name_length) };
+    call.events.push(KinetoEvent {
+        name: String::from_utf8_lossy(name).into_owned(),
+        activity: match event.activity {
+            shim::PROFILE_OPERATOR => ActivityType::CpuOp,
+            shim::PROFILE_RUNTIME => ActivityType::CudaRuntime,
+            shim::PROFILE_KERNEL => ActivityType::Kernel,
+            shim::PROFILE_MEMCPY => ActivityType::GpuMemcpy,
+            shim::PROFILE_MEMSET => ActivityType::GpuMemset,
+            _ => ActivityType::Other,
+        },
+        device: usize::try_from(event.device_index).map_or(Device::Cpu, Device::Cuda),
+        start_ns: event.start_ns,
+        duration_ns: event.duration_ns,
+    });
+}
+
+/// The operators of the step itself, without those that they call. All of them have to be of one thread.
+pub fn outermost(events: &[KinetoEvent]) -> Vec<&KinetoEvent> {
+    let mut end = 0;
+    let operators = events.iter().filter(|event| event.activity == ActivityType::CpuOp);
+    operators
+        .filter(|event| {
+            let outer = event.start_ns >= end;
+            if outer {
+                end = event.start_ns + event.duration_ns;
+            }
+            outer
+        })
+        .collect()
+}
+
+/// Has tests that profile take turns: a process has one session.
+#[cfg(test)]
+fn turn() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::{Kind, TchError, Tensor};
+
+    use super::*;
+    use crate::script::Script;
+    use crate::tensor::wave;
+
+    fn float(size: &[i64]) -> Tensor {
+        wave(size, Kind::Float)
+    }
+
+    fn profiled(step: impl FnOnce() -> Result<Tensor, TchError>) -> Vec<KinetoEvent> {
+        profile(Device::Cpu, step).expect("profiled")
+    }
+
+    fn names(events: &[KinetoEvent]) -> Vec<&str> {
+        outermost(events).into_iter().map(|event| event.name.as_str()).collect()
+    }
+
+    #[test]
+    fn operators_come_in_order_with_their_durations() {
+        let _turn = turn();
+        let (x, weight, bias) = (float(&[4, 8]), float(&[8, 6]), float(&[6]));
+        drop(x.f_exp().expect("outside of the session"));
+        let events = profiled(|| bias.f_addmm(&x, &weight)?.f_relu()?.f_sum(None::<Kind>));
+        drop(x.f_tanh().expect("outside of the session"));
+        assert_eq!(names(&events), ["aten::addmm", "aten::relu", "aten::sum"]);
+        // An operator comes before those that it calls.
+        let place = |name: &str| events.iter().position(|event| event.name == name);
+        assert!(place("aten::relu") < place("aten::clamp_min"), "{events:?}");
+        assert!(place("aten::clamp_min") < place("aten::sum"), "{events:?}");
+        for event in &events {
+            assert!(event.duration_ns > 0, "{event:?}");
+            assert_eq!((event.activity, event.device), (ActivityType::CpuOp, Device::Cpu));
+        }
+        assert!(events.is_sorted_by_key(|event| event.start_ns));
+    }
+
+    #[test]
+    fn a_second_session_has_its_own_events_alone() {
+        let _turn = turn();
+        let x = float(&[4, 8]);
+        assert_eq!(names(&profiled(|| x.f_exp())), ["aten::exp"]);
+        assert_eq!(names(&profiled(|| x.f_tanh())), ["aten::tanh"]);
+    }
+
+    #[test]
+    fn a_script_is_the_operators_that_it_runs() {
+        let _turn = turn();
+        let source = "def both(x):\n    return torch.tanh(torch.exp(x))";
+        let both = Script::compile(source).and_then(|it| it.function("both")).expect("compiled");
+        let x = float(&[4, 8]);
+        let run = || Ok::<_, TchError>(both.run(&[&x])?);
+        drop(run().expect("warmed up"));
+        let events = profiled(run);
+        assert_eq!(names(&events), ["aten::exp", "aten::tanh"]);
+        let kind = |name: &str| events.iter().find(|it| it.name == name).map(|it| it.activity);
+        assert_eq!(kind("both"), Some(ActivityType::Other), "{events:?}");
+    }
+
+    #[test]
+    fn a_step_that_fails_gives_its_own_error() {
+        let _turn = turn();
+        let x = float(&[4, 8]);
+        let failed: Result<_, TchError> = profile(Device::Cpu, || x.f_mm(&x));
+        let error = failed.expect_err("the inner sizes differ").to_string();
+        assert!(
+            error.contains("mat1 and mat2 shapes cannot be multiplied (4x8 and 4x8)"),
+            "{error}"
+        );
+        assert_eq!(names(&profiled(|| x.f_exp())), ["aten::exp"]);
+    }
+
+    #[test]
+    fn a_panic_passes_through() {
+        let _turn = turn();
+        let step = || -> Result<Tensor, TchError> { panic!("a bug of the step") };
+        let payload = panic::catch_unwind(|| profile(Device::Cpu, step)).expect_err("panicked");
+        assert_eq!(payload.downcast_ref(), Some(&"a bug of the step"));
+        let x = float(&[4, 8]);
+        assert_eq!(names(&profiled(|| x.f_exp())), ["aten::exp"]);
+    }
+
+    #[test]
+    fn a_session_within_a_session_is_refused() {
+        let _turn = turn();
+        let x = float(&[4, 8]);
+        let inner = || -> Result<_, TchError> { profile(Device::Cpu, || float(&[2]).f_tanh()) };
+        let elsewhere = || std::thread::scope(|scope| scope.spawn(inner).join()).expect("no panic");
+        let events = profiled(|| {
+            for refused in [inner(), elsewhere()] {
+                let error = refused.expect_err("refused").to_string();
+                let said = "a step is being profiled in this process already; profile one step \
+                            after the other";
+                assert!(error.contains(said), "{error}");
+            }
+            x.f_exp()
+        });
+        assert_eq!(names(&events), ["aten::exp"]);
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_an_error() {
+        let _turn = turn();
+        let devices = usize::try_from(tch::Cuda::device_count()).expect("a count");
+        let step = || -> Result<Tensor, TchError> { panic!("the step must not run") };
+        let error = profile(Device::Cuda(devices), step).expect_err("one past the last device");
+        assert!(error.to_string().contains("CUDA"), "{error}");
+    }
+
+    #[test]
+    fn kernels_of_a_device_are_in_it() {
+        if !tch::Cuda::is_available() {
+            crate::skip::hardware("no CUDA device");
+            return;
+        }
+        let _turn = turn();
+        let device = Device::Cuda(0);
+        let x = Tensor::rand([256, 256], (Kind::Float, device));
+        let step = || x.f_mm(&x)?.f_exp();
+        drop(step().expect("warmed up"));
+        let events: Vec<_> = profile(device, step).expect("profiled");
+        assert_eq!(names(&events), ["aten::mm", "aten::exp"]);
+        let kernels: Vec<_> =
+            events.iter().filter(|event| event.activity == ActivityType::Kernel).collect();
+        assert!(kernels.len() >= 2, "{events:?}");
+        assert!(kernels.last().is_some_and(|event| event.name.contains("exp")), "{kernels:?}");
+        assert!(kernels.iter().all(|event| event.device == device && event.duration_ns > 0));
+    }
 }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::case::Plan;
-use crate::config::{Config, KernelSuite, Suite, shape_set};
+use crate::config::{Config, KernelSuite, OVERRIDE_VARIABLE, Suite, shape_set};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expand::{expand, read};
 use crate::kernel::code;
@@ -18,10 +18,13 @@ use crate::words::Mode;
 /// Writes `$OUT_DIR/<target>.json` (the plan) and `$OUT_DIR/<target>.rs` (its functions) for
 /// every target, and tells cargo what to watch. Errors become one readable cargo error each.
 ///
-/// For a build script: reads `CARGO_MANIFEST_DIR`, `OUT_DIR` and `BENCH_CONFIG`.
+/// For a build script: reads `CARGO_MANIFEST_DIR`, `OUT_DIR`, `BENCH_CONFIG` and [`OVERRIDE_VARIABLE`].
 pub fn main(targets: &[Mode]) {
     let folder = |name| PathBuf::from(std::env::var_os(name).expect("cargo sets it"));
     println!("cargo::rerun-if-env-changed=BENCH_CONFIG");
+    if targets.contains(&Mode::Kernels) {
+        println!("cargo::rerun-if-env-changed={OVERRIDE_VARIABLE}");
+    }
     let bench_config = std::env::var_os("BENCH_CONFIG");
     let (package, out) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
     if let Err(errors) = generate(&package, targets, bench_config.as_deref(), &out) {

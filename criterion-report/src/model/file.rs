@@ -117,3 +117,27 @@ fn without_mark(text: &mut Vec<u8>) {
         text.drain(..BYTE_ORDER_MARK.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_numbers_however_many_are_held_at_once() {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        let text: String = (1..=2 * AT_ONCE + 1).map(|number| format!("{number}\n")).collect();
+        fs::write(file.path(), format!("\u{feff}{text}last")).expect("written");
+        let mut found = Vec::new();
+        lines(file.path(), |some| {
+            assert!(some.len() <= AT_ONCE);
+            found.extend_from_slice(some);
+        })
+        .expect("readable");
+        let last = found.pop();
+        assert_eq!(last, Some((2 * AT_ONCE + 2, b"last".to_vec())));
+        assert_eq!(found.len(), 2 * AT_ONCE + 1);
+        for (number, line) in found {
+            assert_eq!(line, number.to_string().into_bytes());
+        }
+    }
+}

@@ -287,6 +287,8 @@ mod tests {
             started: 0,
             finished: None,
             args: Vec::new(),
+            filter: None,
+            exact: false,
             checks: Vec::new(),
             warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
             selected: Vec::new(),

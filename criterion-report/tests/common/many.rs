@@ -333,6 +333,8 @@ fn write_records(root: &Path, mode: Mode, baseline: &str, records: &[Record]) {
         started: STARTED - baseline.len() as u64,
         finished: Some(STARTED + records.len() as u64),
         args: vec!["--bench".to_owned()],
+        filter: None,
+        exact: false,
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: records.iter().map(|record| record.full_id.clone()).collect(),

@@ -3,6 +3,7 @@
 
 pub mod made;
 pub mod many;
+mod results;
 #[path = "../../../tests/common/skip.rs"]
 pub mod skip;
 pub mod sweep;
@@ -62,19 +63,31 @@ pub fn pair_of(against: String, speedup: f64) -> Pair {
     }
 }
 
-/// Fixtures hold what runs left: a `criterion` folder and a `criterion-torch` folder beside it.
-/// They are named for what they show, relative to the package so that messages are the same
-/// everywhere.
+/// Fixtures hold what runs left: a `criterion` folder, or a table of what would be in it, and a
+/// `criterion-torch` folder beside it. They are named for what they show.
 pub fn fixture(name: &str) -> PathBuf {
+    results::folder(source(name))
+}
+
+/// A fixture as it lies in the package, relative to it so that messages are the same everywhere.
+fn source(name: &str) -> PathBuf {
     let folder = PathBuf::from("tests/fixtures").join(name);
     assert!(folder.is_dir(), "no fixture {name}");
     folder
 }
 
+/// The place of a fixture's results; messages name its records as they lie in the package.
+pub fn location(name: &str) -> Location {
+    let records = source(name).join(Location::RECORDS);
+    Location { records, criterion: fixture(name).join("criterion") }
+}
+
 /// A copy of a fixture that a test may change.
 pub fn copied(name: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    copy(&fixture(name), folder.path());
+    let source = source(name);
+    copy(&source, folder.path());
+    results::complete(&source, folder.path());
     folder
 }
 
@@ -103,7 +116,7 @@ pub fn latest(name: &str) -> Report {
 }
 
 fn read(name: &str, baseline: &str, selection: Selection<'_>) -> Result<Report, RecordsError> {
-    Report::read(&Location::at(fixture(name).join("criterion")), baseline, selection)
+    Report::read(&location(name), baseline, selection)
 }
 
 pub fn report(name: &str) -> Report {

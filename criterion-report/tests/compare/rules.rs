@@ -237,6 +237,8 @@ fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
         started: 0,
         finished: None,
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        filter: None,
+        exact: false,
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: selected.iter().map(|&id| id.to_owned()).collect(),

@@ -28,7 +28,7 @@ fn run(arguments: &str) -> (String, Option<i32>) {
 }
 
 fn of(fixture: &str) -> String {
-    format!("--criterion-dir tests/fixtures/{fixture}/criterion")
+    format!("--criterion-dir {}/criterion", crate::common::fixture(fixture).display())
 }
 
 /// Every export, and `otava` with a folder of its own.

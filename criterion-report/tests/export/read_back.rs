@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_report::model::{Exported, Inputs, Location, Report, Selection};
+use criterion_report::model::{Exported, Inputs, Report, Selection};
 use criterion_report::write::Writer;
 use criterion_report::write::export::Format;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::common::{READABLE, SEVERAL_RUNS, fixture, report, text_and_notes, try_report, write};
+use crate::common::{
+    READABLE, SEVERAL_RUNS, fixture, location, report, text_and_notes, try_report, write,
+};
 use crate::{TARGET, writer};
 
 fn exported(report: &Report, format: Format, folder: &Path) -> PathBuf {
@@ -59,7 +61,7 @@ fn every_writer_writes_the_same_from_the_file_as_from_the_folder() {
             for writer in writers {
                 let modes = Selection { modes: writer.modes(), ..Selection::default() };
                 let selection = Selection { beside: writer.beside(), ..modes };
-                let location = Location::at(fixture(name).join("criterion"));
+                let location = location(name);
                 let read = Report::read(&location, "new", selection).expect("readable");
                 let (expected, found) =
                     (write(&writer, &read), write(&writer, &back(&path, selection)));
@@ -78,7 +80,7 @@ fn several_runs_are_the_same_from_the_file() {
             let path = exported(&whole, format, folder.path());
             for writer in writers() {
                 let selection = Selection { modes: writer.modes(), ..Selection::default() };
-                let location = Location::at(fixture(name).join("criterion"));
+                let location = location(name);
                 let read = Report::read(&location, "main", selection).expect("readable");
                 let (expected, found) =
                     (write(&writer, &read), write(&writer, &back(&path, selection)));
@@ -94,7 +96,7 @@ fn what_a_filter_left_out_stays_out_and_still_serves_as_baseline() {
     let filter = Regex::new("int8wo").expect("a valid pattern");
     let selection = Selection { filter: Some(&filter), ..Selection::default() };
     for name in ["two-siblings", "unreached-cases", "compiled-modes", "earlier-runs"] {
-        let location = Location::at(fixture(name).join("criterion"));
+        let location = location(name);
         let filtered = Report::read(&location, "new", selection).expect("readable");
         let path = exported(&filtered, Format::Json, folder.path());
         let read = back(&path, Selection::default());

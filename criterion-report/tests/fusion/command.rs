@@ -5,9 +5,9 @@ use std::process::{Command, Output};
 use super::*;
 
 fn run(fixture: &str, args: &[&str]) -> Output {
-    let folder = format!("tests/fixtures/{fixture}/criterion");
     Command::new(env!("CARGO_BIN_EXE_criterion-report"))
-        .args(["fusion", "--criterion-dir", &folder])
+        .args(["fusion", "--criterion-dir"])
+        .arg(common::fixture(fixture).join("criterion"))
         .args(args)
         .env_remove("CRITERION_HOME")
         .output()

@@ -32,6 +32,8 @@ impl Fixture {
             started: ENDED - 600,
             finished: None,
             args: vec!["--bench".to_owned()],
+            filter: None,
+            exact: false,
             checks: Vec::new(),
             warnings: vec!["the load of the machine is 1.9: stop what else runs".to_owned()],
             selected: Vec::new(),

@@ -3,8 +3,8 @@
 use tch::{Kind, TchError, Tensor};
 
 use super::by_magnitude;
-use crate::kernels::cpu;
 use crate::refusal::Refusal;
+use kernels::cpu;
 
 /// Half of the elements of a 2:4 sparse matrix, and a bit for each of all that says where they
 /// belong.

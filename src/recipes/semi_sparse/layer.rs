@@ -3,9 +3,9 @@
 use tch::{TchError, Tensor};
 
 use super::{Compressed, Cslt, DENSITY};
-use crate::kernels::cpu::expand_2_4_and;
 use crate::recipes::{LinearLayer, output_size};
 use crate::refusal::Refusal;
+use kernels::cpu::expand_2_4_and;
 
 /// The layer of a pruned weight that is not quantized.
 pub(in crate::recipes) fn layer(weight: &Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {

@@ -1,230 +1,174 @@
-//! A kernel of the author's own: the workload of the files under `benches/kernels`.
+//! Kernels, those that ship with the library and those of an author: the workload of everything but
+//! models.
 
+mod author;
 mod conditions;
 mod facts;
-mod judge;
+mod passed;
+mod sampled;
+mod stream;
+mod trials;
 
-use std::cell::{Cell, RefCell};
-
-use plan::{Accuracy, Case, KernelFacts, KernelWork, Stat};
-use tch::{Kind, TchError, Tensor};
-
+pub(super) use author::prepare as of_author;
 pub(super) use conditions::check;
-use judge::Judge;
+pub(super) use passed::prepare as of_traffic;
+use plan::{Accuracy, Case, KernelFacts};
+pub(super) use sampled::prepare;
+pub(super) use stream::prepare as of_stream;
+use tch::Tensor;
 
-use super::{Displaced, Refusal, Workload};
-use crate::kernel::Site;
-use crate::kernel::generated::{Build, Built, Entry, Fields};
-use crate::{device, inputs, threads};
+use super::compiled::Eager;
+use super::{Displaced, Refusal, Workload, moved};
+use crate::inputs::Inputs;
+use crate::kernel::{Shipped, Site, Step};
+use crate::{device, threads};
 
-/// What a record says of an output that nothing is known about.
-const UNVERIFIED: &str = "no reference: its output is unverified";
-/// What to do where a baseline's cannot be had.
-const OWN: &str = "give it a `reference` of its own";
-/// Runs whose outputs are compared with each other.
-const RUNS: usize = 3;
-
+/// A kernel by one of its implementations.
 pub(super) struct Kernel {
-    built: RefCell<Box<dyn Built>>,
-    build: Build,
-    problem_size: Fields,
-    /// What a step returns a handle of, made beforehand: the output stays with the kernel.
-    token: Tensor,
-    /// How often it has run.
-    runs: Cell<u64>,
-    site: Site,
-    file: String,
-    judge: Judge,
-    /// Whose reference it is, or why there is none, where a reader should know.
-    reference_note: Option<String>,
-    determinism_std: Cell<Option<f64>>,
-    /// Its output, where every run that was checked had the same.
-    always: RefCell<Option<Tensor>>,
+    step: Step,
+    /// What the step reads. Where it folds or reorders its weights, the weights as drawn.
+    tensors: Vec<Tensor>,
+    /// Or why they cannot be told.
+    inputs_bytes: Result<u64, String>,
+    parameters_bytes: u64,
+    check: Box<dyn Check>,
+}
+
+/// What is known about the output of a kernel, and how that is found out.
+trait Check {
+    /// An output of the case, whoever computed it.
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal>;
+
+    /// What the step computes.
+    fn check(&self, step: &Step) -> Result<Accuracy, Refusal>;
+
+    /// Looks at the output once more, after everything that was timed.
+    ///
+    /// # Errors
+    /// It is not what [`Self::check`] found.
+    fn recheck(&self, step: &Step) -> Result<(), Refusal> {
+        let _ = step;
+        Ok(())
+    }
+
+    /// What a record has about an author's kernel.
+    fn facts(&self) -> Option<KernelFacts> {
+        None
+    }
+
+    /// What a reader should know.
+    fn notes(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+/// The circumstances of a case at a place.
+pub(super) fn site<W>(case: &Case, work: W, place: tch::Device) -> Site<W> {
+    let threads = threads::count(case.settings.threads) as usize;
+    let (dtype, device, seed) = (case.dtype, case.device, case.settings.seed);
+    Site { work, dtype, device, place, threads, seed }
+}
+
+/// Where the case runs, and what it computes with: nothing is drawn where a tool is missing.
+fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(Site<W>, Inputs), Refusal> {
+    let site = site(case, work, device::resolve(case.device)?);
+    W::tools(&site)?;
+    let inputs = site.inputs()?;
+    Ok((site, inputs))
 }
 
 impl Kernel {
-    pub(super) fn prepare(entries: &[Entry], case: &Case) -> Result<Self, Refusal> {
-        let work = work(case)?;
-        let entry = find(entries, &work.file)?;
-        let site = site(case)?;
-        let built = (entry.build)(&work.problem_size, &site)?;
-        // Before anything has run: a kernel may spoil what its reference is computed from.
-        let own = built.reference()?;
-        let (reference, reference_note) = match own {
-            None if entry.baseline != entry.file => {
-                reference_of(find(entries, entry.baseline)?, work, &site)?
-            }
-            None => (None, Some(UNVERIFIED.to_owned())),
-            own => (own, None),
-        };
+    fn built<W: Shipped>(
+        site: &Site<W>,
+        inputs: Inputs,
+        check: impl Check + 'static,
+    ) -> Result<Self, Refusal> {
+        let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
+        let drawn = inputs.tensors();
+        let mut step = site.build(inputs)?;
         Ok(Self {
-            built: RefCell::new(built),
-            build: entry.build,
-            problem_size: work.problem_size.clone(),
-            token: Tensor::f_empty([0], (Kind::Float, tch::Device::Cpu))?,
-            runs: Cell::new(0),
-            site,
-            file: work.file.clone(),
-            judge: Judge::new(case, work, reference)?,
-            reference_note,
-            determinism_std: Cell::new(None),
-            always: RefCell::new(None),
+            tensors: step.reads.take().unwrap_or(drawn),
+            inputs_bytes: Ok(step.input_bytes.unwrap_or(inputs_bytes)),
+            parameters_bytes: step.parameter_bytes.unwrap_or(drawn_bytes),
+            step,
+            check: Box::new(check),
         })
     }
+}
 
-    fn once(&self) -> Result<Tensor, Refusal> {
-        drop(self.run()?);
-        self.output()
+impl Eager for Kernel {
+    fn tensors(&self) -> Vec<Tensor> {
+        self.tensors.iter().map(Tensor::shallow_clone).collect()
     }
 
-    /// A copy of the output on the host, which the next run cannot change.
-    fn output(&self) -> Result<Tensor, Refusal> {
-        let output = self.built.borrow().output()?;
-        let (kind, place) = (output.f_kind()?, output.device());
-        let wanted = inputs::kind(self.site.dtype);
-        if kind != wanted {
-            return Err(Refusal::Failed(format!(
-                "its output is {kind:?}, and the case is {wanted:?}: a kernel that has not every \
-                 precision says so with `site.unsupported`"
-            )));
-        }
-        if place != self.site.place {
-            return Err(Refusal::Failed(format!(
-                "its output is on {place:?}, and the case runs on {:?}: delete `{}` from \
-                 `backends`, or refuse it with `site.unsupported`",
-                self.site.place, self.site.device
-            )));
-        }
-        // Of 8 bits torch computes nothing; float32 holds them exactly.
-        let kept = if kind == Kind::Float8e4m3fn { Kind::Float } else { kind };
-        Ok(output.f_to_device(tch::Device::Cpu)?.f_to_dtype(kept, false, true)?)
+    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+        self.check.judge(output)
     }
-}
-
-fn work(case: &Case) -> Result<&KernelWork, Refusal> {
-    let none = || Refusal::Failed(format!("{} is no case of a kernel", case.id));
-    case.work.kernel().ok_or_else(none)
-}
-
-fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
-    entries.iter().find(|entry| entry.file == file).ok_or_else(|| {
-        Refusal::Failed(format!("{file} is none of the files of this build; build it again"))
-    })
-}
-
-fn site(case: &Case) -> Result<Site, Refusal> {
-    let place = device::resolve(case.device)?;
-    let threads = threads::count(case.settings.threads) as usize;
-    Ok(Site { dtype: case.dtype, device: case.device, place, threads, seed: case.settings.seed })
-}
-
-/// That of the group's baseline, prepared as its sibling is, and what to say about it.
-fn reference_of(
-    baseline: &Entry,
-    work: &KernelWork,
-    site: &Site,
-) -> Result<(Option<Tensor>, Option<String>), Refusal> {
-    let file = baseline.file;
-    let (reference, note) = match (baseline.build)(&work.problem_size, site)
-        .and_then(|it| it.reference())
-    {
-        Ok(Some(reference)) => (Some(reference), format!("its reference is that of {file}")),
-        Ok(None) => (None, UNVERIFIED.to_owned()),
-        // A sibling may have precisions that the baseline has not.
-        Err(Refusal::Unsupported(why)) => (None, format!("{UNVERIFIED} ({file}: {why}); {OWN}")),
-        Err(refusal) => {
-            let what = format!("the reference, which is that of {file}: {refusal}; {OWN}");
-            return Err(Refusal::Failed(what));
-        }
-    };
-    Ok((reference, Some(note)))
 }
 
 impl Workload for Kernel {
-    fn step(&self) -> Result<Tensor, TchError> {
-        self.run().map_err(|refusal| TchError::Torch(refusal.to_string()))
-    }
-
-    fn run(&self) -> Result<Tensor, Refusal> {
-        self.built.borrow_mut().run()?;
-        self.runs.set(self.runs.get() + 1);
-        Ok(self.token.shallow_clone())
+    fn step(&self) -> Result<Tensor, Refusal> {
+        self.step.run()
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        tch::no_grad(|| {
-            // What the very first run has left tells most: nothing can be left over from before.
-            let first = if self.runs.get() > 0 { self.output()? } else { self.once()? };
-            let mut outputs = vec![first];
-            while outputs.len() < RUNS {
-                outputs.push(self.once()?);
-            }
-            let accuracy = self.judge.accuracy(&outputs)?;
-            let spread = judge::spread(&outputs)?;
-            self.determinism_std.set(Some(spread));
-            self.always.replace(outputs.into_iter().next().filter(|_| spread == 0.0));
-            Ok(accuracy)
-        })
+        tch::no_grad(|| self.check.check(&self.step))
     }
 
     fn recheck(&self) -> Result<(), Refusal> {
-        tch::no_grad(|| {
-            self.judge.later(&self.output()?, self.always.borrow().as_ref(), self.runs.get())
-        })
+        tch::no_grad(|| self.check.recheck(&self.step))
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
-        let built = (self.build)(&self.problem_size, &self.site)?;
-        let old = self.built.replace(built);
-        // Memory of unknown size is not kept.
-        Ok(Some(match old.held_bytes() {
-            Ok(bytes) => Displaced { bytes, _memory: Box::new(old) },
-            Err(_) => Displaced { bytes: 0, _memory: Box::new(()) },
-        }))
-    }
-
-    fn weights_bytes(&self) -> u64 {
-        0
-    }
-
-    /// All that preparing has left behind.
-    fn inputs_bytes(&self) -> u64 {
-        self.built.borrow().held_bytes().unwrap_or(0)
+        let Some(again) = &self.step.again else { return moved(&self.tensors) };
+        let (bytes, memory) = again()?;
+        Ok(Some(Displaced { bytes, _memory: memory }))
     }
 
     fn uncounted(&self) -> Option<String> {
-        self.built.borrow().held_bytes().err()
+        self.inputs_bytes.as_ref().err().cloned()
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        self.parameters_bytes
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        *self.inputs_bytes.as_ref().unwrap_or(&0)
+    }
+
+    fn outputs_bytes(&self) -> u64 {
+        self.step.output_bytes
     }
 
     fn kernels(&self) -> Vec<String> {
-        vec![self.file.clone()]
+        self.step.kernels.clone()
     }
 
     fn kernel(&self) -> Option<KernelFacts> {
-        let built = self.built.borrow();
-        Some(KernelFacts {
-            problem_size: built.problem_size().clone(),
-            flops: built.flops(),
-            bytes: built.bytes(),
-            has_reference: self.judge.has_reference(),
-            determinism_std: self.determinism_std.get().map(Stat),
-            runs: RUNS as u64,
-        })
+        self.check.facts()
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.reference_note.iter().cloned().collect();
-        if let Some(spread) = self.determinism_std.get().filter(|it| *it > 0.0) {
-            notes.push(format!(
-                "its output differs from run to run: over {RUNS} runs an element has a standard \
-                 deviation of up to {spread:.3e}"
-            ));
-        }
-        notes
+        [self.step.notes.clone(), self.check.notes()].concat()
     }
 }
 
 #[cfg(test)]
-mod testing;
+mod attention_memory_tests;
 #[cfg(test)]
-mod tests;
+mod attention_tests;
+#[cfg(test)]
+mod author_tests;
+#[cfg(test)]
+mod operator_memory_tests;
+#[cfg(test)]
+mod operator_own_tests;
+#[cfg(test)]
+mod operator_tests;
+#[cfg(test)]
+mod pattern_tests;
+#[cfg(test)]
+mod probe_tests;
+#[cfg(test)]
+mod testing;

@@ -1,10 +1,36 @@
 //! Cases of kernels.
 
 use plan::{
-    Case, CaseId, Device, Dtype, KernelTolerances, KernelWork, Mode, Profiling, Role, Settings,
-    Work,
+    Case, CaseId, Device, Dtype, FusionWork, KernelTolerances, KernelWork, Mode, ModelKind,
+    OperatorWork, Profiling, Recipe, Role, Settings, Shape, Work,
 };
 use serde_json::Value;
+
+use crate::workload::testing;
+
+/// Work that ships with the library, as that of a case.
+pub trait Shippable {
+    fn work(self) -> Work;
+}
+
+impl Shippable for FusionWork {
+    fn work(self) -> Work {
+        Work::Fusion(self)
+    }
+}
+
+impl Shippable for OperatorWork {
+    fn work(self) -> Work {
+        Work::Operator(self)
+    }
+}
+
+/// A case of it on the CPU.
+pub fn of(work: impl Shippable, dtype: Dtype) -> Case {
+    let shape = Shape::new(1, 1, 1);
+    let case = testing::case(ModelKind::Linear, Recipe::Baseline, dtype, shape);
+    Case { work: work.work(), ..case }
+}
 
 pub const CASE_FILE: &str = "benches/kernels/saxpy/kernel.rs";
 

@@ -44,9 +44,10 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     let worktrees = Worktrees::claim(&target)?;
     setup::before(workspace)?;
     let names = revision::names(&revisions);
+    let needed: Vec<&str> = revisions.iter().filter_map(Revision::short).collect();
     let mut sides = Vec::new();
     for (revision, name) in revisions.iter().zip(&names) {
-        sides.push(side(workspace, revision, name, &worktrees, &results)?);
+        sides.push(side(workspace, revision, name, &worktrees, &needed, &results)?);
     }
     announce(&revisions, &sides);
     check_report(root, &results)?;
@@ -68,6 +69,7 @@ fn side(
     revision: &Revision,
     name: &str,
     worktrees: &Worktrees,
+    needed: &[&str],
     results: &Results,
 ) -> Result<Side> {
     let name = name.to_owned();
@@ -76,9 +78,9 @@ fn side(
         let folder = workspace.root().to_path_buf();
         return Ok(Side { name, folder, worktree: false, environment });
     };
-    let folder = worktrees.provide(workspace.root(), commit, short)?;
-    // By one path for all: what is built with it can be taken over from worktree to worktree. And not
-    // by that of a link: torch-sys has to see that it leads elsewhere now.
+    let folder = worktrees.provide(workspace.root(), commit, short, needed)?;
+    // By one path for all: a worktree is used for one commit after another. And not by that of a link:
+    // torch-sys has to see that it leads elsewhere now.
     if Source::of_environment(workspace)? == Source::Link
         && let Link::To(libtorch) = Link::read(workspace)?
     {
@@ -98,7 +100,7 @@ fn announce(revisions: &[Revision; 2], sides: &[Side]) {
     }
 }
 
-/// What compares is needed last; that it cannot be built is better known before hours of measuring.
+/// The report is needed last; that it cannot be built is better known before hours of measuring.
 fn check_report(root: &Path, results: &Results) -> Result<()> {
     eprintln!("building criterion-report");
     let status = report(root, results, &["compare".into(), "--help".into()], Stdio::null())?;
@@ -120,7 +122,7 @@ fn report(
     arguments: &[OsString],
     stdout: Stdio,
 ) -> Result<ExitStatus> {
-    let mut cargo = cargo::at_home(cargo::in_folder(root), &results.criterion);
-    cargo.args(cargo::PROGRAM).args(arguments).stdout(stdout);
-    cargo::status(cargo)
+    let mut report = cargo::at_home(cargo::report(root), &results.criterion);
+    report.args(arguments).stdout(stdout);
+    cargo::status(report)
 }

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args};
 
 use crate::bench_arguments::{BenchArguments, launches};
 use crate::error::{Error, Result};
+use crate::name;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
@@ -59,7 +60,7 @@ impl Options {
             (_, Some(name)) => Err(Error::usage(format!(
                 "--save-baseline {name}: {COMMAND} names what it keeps after the revisions"
             ))
-            .remedy(format!("what it takes: cargo xtask {COMMAND} --help"))),
+            .remedy(format!("what it takes: {} {COMMAND} --help", name::typed()))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What is compared, and what it is called.
+//! The revisions that are compared, and the names of their results.
 
 use std::path::Path;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::claim::Claim;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::git;
-use crate::partial;
-use crate::size;
+use crate::name;
 use crate::workspace::Workspace;
 
 /// The worktrees of one clone, which one command at a time has.
@@ -24,8 +24,15 @@ impl Worktrees {
         Ok(Self { folder: target.join("compare"), _claim: claim })
     }
 
-    /// A checkout of `commit` of the clone at `root`, in a folder called `short`.
-    pub fn provide(&self, root: &Path, commit: &str, short: &str) -> Result<PathBuf> {
+    /// A checkout of `commit` of the clone at `root`, in a folder called `short`. Those that are called as in `needed`
+    /// stay.
+    pub fn provide(
+        &self,
+        root: &Path,
+        commit: &str,
+        short: &str,
+        needed: &[&str],
+    ) -> Result<PathBuf> {
         let place = self.folder.join(short);
         if place.exists() && is_unfinished(&place)? {
             eprintln!("{} was not checked out to the end, doing it again", place.display());
@@ -33,6 +40,11 @@ impl Worktrees {
         }
         if place.exists() {
             check(&place, commit)?;
+        } else if let Some(earlier) = self.idle(needed)? {
+            eprintln!("checking out {short} in {}, as {}", earlier.display(), place.display());
+            git::git(&earlier, &["checkout", "--quiet", "--detach", commit])?;
+            let rename = ["worktree", "move", "--force", "--force"].map(Path::new);
+            git::git(root, &[&rename[..], &[&earlier, &place]].concat())?;
         } else {
             eprintln!("checking out {short} in {}", place.display());
             // Forced: cargo clean takes a worktree away behind git's back. Twice: also a locked one.
@@ -50,29 +62,41 @@ impl Worktrees {
         Ok(place)
     }
 
+    /// A worktree that this comparison does not need. Cargo goes by what was built there wherever the folder is called
+    /// and lies, so the dependencies, whose C++ takes minutes, are not built again for another commit.
+    fn idle(&self, needed: &[&str]) -> Result<Option<PathBuf>> {
+        for place in files::inside(&self.folder)? {
+            let name = files::name(&place);
+            if !needed.contains(&name.as_str()) && fault(&place, &name)?.is_none() {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
     /// `--clean`: removes all of them, with whatever is in them.
     pub fn clean(&self, root: &Path) -> Result<()> {
         let listed = listed(root, &self.folder)?;
-        let folders = folders(&self.folder)?;
+        let folders = files::inside(&self.folder)?;
         if listed.is_empty() && folders.is_empty() {
             eprintln!("there are no worktrees in {}", self.folder.display());
         }
         for place in &folders {
-            let bytes = size::on_disk(place);
+            let bytes = files::on_disk(place);
             let bytes = bytes.map_err(|error| Error::io("measure", place, &error))?;
             if is_worktree(place)? {
                 remove(root, place)?;
             } else {
-                partial::remove(place)?;
+                files::remove_folder(place)?;
             }
-            eprintln!("removed {}, {}", place.display(), size::human(bytes));
+            eprintln!("removed {}, {}", place.display(), files::human(bytes));
         }
         // Git still knows of folders that somebody has removed by hand.
         for place in self::listed(root, &self.folder)? {
             remove(root, &place)?;
             eprintln!("{} was gone, git knows now", place.display());
         }
-        partial::remove(&self.folder)
+        files::remove_folder(&self.folder)
     }
 }
 
@@ -84,24 +108,29 @@ fn remove(root: &Path, place: &Path) -> Result<()> {
 
 /// Checks that nobody has worked in there.
 fn check(place: &Path, commit: &str) -> Result<()> {
-    let changed = |how: String| {
-        Err(Error::new(format!("{} {how}", place.display()))
-            .remedy("move away what is yours in there, then: cargo xtask compare-branches --clean"))
-    };
+    fault(place, commit)?.map_or(Ok(()), |how| {
+        Err(Error::new(format!("{} {how}", place.display())).remedy(format!(
+            "move away what is yours in there, then: {}",
+            name::ours("compare-branches --clean")
+        )))
+    })
+}
+
+/// In what a folder differs from a checkout of the commit that begins with these digits.
+fn fault(place: &Path, commit: &str) -> Result<Option<String>> {
     if !is_worktree(place)? {
-        return changed("is no whole worktree".to_owned());
+        return Ok(Some("is no whole worktree".to_owned()));
     }
     let head = git::git(place, &["rev-parse", "HEAD"])?;
-    if head != commit {
-        return changed(format!("is called after a commit, but {head} is checked out there"));
+    if !head.starts_with(commit) {
+        let what = format!("is called after a commit, but {head} is checked out there");
+        return Ok(Some(what));
     }
     // Older commits do not ignore what is put there.
     let status = ["-c", "core.quotePath=false", "status", "--porcelain", "--"];
     let status = [&status[..], &[".", ":!/.libtorch", ":!/target"]].concat();
-    match git::git(place, &status)?.as_str() {
-        "" => Ok(()),
-        status => changed(format!("is not as it was checked out: {}", few(status))),
-    }
+    let status = git::git(place, &status)?;
+    Ok((!status.is_empty()).then(|| format!("is not as it was checked out: {}", few(&status))))
 }
 
 /// The first of many lines, in one.
@@ -142,17 +171,6 @@ fn listed(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     // Git resolves links, and so it has what is no longer there.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     Ok(places.map(PathBuf::from).filter(|place| place.starts_with(&folder)).collect())
-}
-
-fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |error| Error::io("read", folder, &error);
-    match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        entries => entries
-            .map_err(unreadable)?
-            .map(|entry| entry.map(|it| it.path()).map_err(unreadable))
-            .collect(),
-    }
 }
 
 /// Cargo merges the configuration of all folders above into that of the one where it runs.

@@ -3,22 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::check::Check;
+use super::check::{Check, Mark};
 use crate::ask::ask;
 use crate::cache::Cache;
 use crate::error::Result;
+use crate::files;
 use crate::flavour::Flavour;
-use crate::partial;
-use crate::size;
+use ::libtorch::lock;
 
 /// `wanted` is what setup would install, or None if there is nothing to install.
 pub fn check(cache: Result<Cache>, wanted: Option<Flavour>) -> Vec<Check> {
     let cache = match cache {
         Ok(cache) => cache,
-        Err(error) => {
-            let remedy = error.remedies().first().cloned().unwrap_or_default();
-            return vec![Check::warning("cache", error.what(), remedy)];
-        }
+        Err(error) => return vec![Check::of_error(Mark::Warning, "cache", &error, "")],
     };
     let mut checks = vec![contents(&cache)];
     checks.extend(leftovers(&cache));
@@ -27,18 +24,16 @@ pub fn check(cache: Result<Cache>, wanted: Option<Flavour>) -> Vec<Check> {
 }
 
 fn contents(cache: &Cache) -> Check {
-    let whole: Vec<String> =
-        cache.contents().iter().map(|path| format!("{} {}", name(path), weight(path))).collect();
+    let whole: Vec<String> = cache.contents().iter().map(|path| shown(path)).collect();
     let held = if whole.is_empty() { "empty".to_owned() } else { whole.join(", ") };
     Check::ok("cache", format!("{}: {held}", cache.dir().display()))
 }
 
 fn leftovers(cache: &Cache) -> Option<Check> {
     let mut leftovers = cache.partials();
-    leftovers.retain(|path| partial::is_leftover(path));
+    leftovers.retain(|path| lock::is_left_over(&cache.setup_lock(), path));
     (!leftovers.is_empty()).then(|| {
-        let names: Vec<String> =
-            leftovers.iter().map(|path| format!("{} {}", name(path), weight(path))).collect();
+        let names: Vec<String> = leftovers.iter().map(|path| shown(path)).collect();
         Check::warning(
             "cache",
             format!("left by an interrupted setup: {}", names.join(", ")),
@@ -53,19 +48,17 @@ fn room(dir: &Path, free: Option<u64>, flavour: Flavour) -> Check {
         None => Check::skipped("room", format!("df cannot tell for {}", dir.display())),
         Some(bytes) if bytes < needed => Check::warning(
             "room",
-            format!("{} free, but setup needs {}", size::human(bytes), size::human(needed)),
+            format!("{} free, but setup needs {}", files::human(bytes), files::human(needed)),
             "set CRITERION_TORCH_CACHE to a folder with more room",
         ),
-        Some(bytes) => Check::ok("room", format!("{} free for libtorch", size::human(bytes))),
+        Some(bytes) => Check::ok("room", format!("{} free for libtorch", files::human(bytes))),
     }
 }
 
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn weight(path: &Path) -> String {
-    size::on_disk(path).map_or_else(|error| format!("({error})"), size::human)
+/// "torch-2.11.0-cpu 731 MB".
+fn shown(path: &Path) -> String {
+    let weight = files::on_disk(path).map_or_else(|error| format!("({error})"), files::human);
+    format!("{} {weight}", files::name(path))
 }
 
 /// The cache itself may not exist yet, so its nearest folder that does is asked for.
@@ -84,7 +77,6 @@ fn parse_free(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::Mark;
 
     #[test]
     fn the_fourth_column_of_df_is_the_room() {
@@ -103,7 +95,7 @@ mod tests {
             (Some(3_000_000_000), Flavour::Cpu, Mark::Ok),
             (Some(3_000_000_000), Flavour::Cuda, Mark::Warning),
         ] {
-            assert_eq!(room(dir, free, flavour).mark(), mark, "{free:?} {flavour}");
+            assert_eq!(room(dir, free, flavour).mark, mark, "{free:?} {flavour}");
         }
     }
 }

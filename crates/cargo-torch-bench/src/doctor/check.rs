@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::error::Error;
+use crate::name::as_typed;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     Ok,
@@ -13,13 +16,12 @@ pub enum Mark {
     Skipped,
 }
 
-/// A gap without a remedy cannot be constructed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Check {
-    mark: Mark,
-    name: &'static str,
-    found: String,
-    remedy: Option<String>,
+    pub mark: Mark,
+    pub name: &'static str,
+    pub found: String,
+    pub remedy: Option<String>,
 }
 
 impl Check {
@@ -39,28 +41,19 @@ impl Check {
         Self { mark: Mark::Warning, name, found: found.into(), remedy: Some(remedy.into()) }
     }
 
+    /// The first way out of an error is the remedy, if it has any.
+    pub fn of_error(mark: Mark, name: &'static str, error: &Error, otherwise: &str) -> Self {
+        let remedy = error.remedies().first().cloned();
+        let remedy = Some(remedy.unwrap_or_else(|| otherwise.to_owned()));
+        Self { mark, name, found: error.what().to_owned(), remedy }
+    }
+
     pub fn missing(
         name: &'static str,
         found: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
         Self { mark: Mark::Missing, name, found: found.into(), remedy: Some(remedy.into()) }
-    }
-
-    pub fn mark(&self) -> Mark {
-        self.mark
-    }
-
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    pub fn found(&self) -> &str {
-        &self.found
-    }
-
-    pub fn remedy(&self) -> Option<&str> {
-        self.remedy.as_deref()
     }
 }
 
@@ -73,9 +66,9 @@ impl fmt::Display for Check {
             Mark::Missing => "missing",
             Mark::Skipped => "skipped",
         };
-        writeln!(f, "{mark:<8} {name:<13} {found}")?;
+        writeln!(f, "{mark:<8} {name:<13} {}", as_typed(found))?;
         match remedy {
-            Some(remedy) => writeln!(f, "{:22} -> {remedy}", ""),
+            Some(remedy) => writeln!(f, "{:22} -> {}", "", as_typed(remedy)),
             None => Ok(()),
         }
     }

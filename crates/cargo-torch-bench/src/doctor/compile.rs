@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::check::Check;
+use super::check::{Check, Mark};
 use super::toolchain::first_line_of_version;
 use crate::ask::ask;
 use crate::cache::Cache;
+use crate::cache_report::packages;
 use crate::error::Result;
-use crate::holdings::Packages;
-use crate::size;
+use crate::files;
 use ::libtorch::{COMPILER_PYTHON, Chosen, TRITON, VERSION, compiler_python, release};
 
 pub fn check(cache: &Result<Cache>) -> Vec<Check> {
@@ -21,7 +21,7 @@ pub fn check(cache: &Result<Cache>) -> Vec<Check> {
         compiler(std::env::var_os("CXX"), first_line_of_version),
     ];
     // Another check tells that there is no cache.
-    checks.extend(cache.as_ref().ok().map(|cache| kept(Packages::read(cache))));
+    checks.extend(cache.as_ref().ok().map(|cache| kept(packages(cache))));
     checks
 }
 
@@ -116,24 +116,20 @@ fn compiler(chosen: Option<OsString>, version_of: impl Fn(&OsString) -> Option<S
     }
 }
 
-fn kept(packages: Result<Packages>) -> Check {
+fn kept(packages: Result<(usize, u64, u64)>) -> Check {
     let name = "compiled";
     match packages {
-        Ok(Packages { count, bytes, bound }) => {
-            let (bytes, bound) = (size::human(bytes), size::human(bound));
+        Ok((count, bytes, bound)) => {
+            let (bytes, bound) = (files::human(bytes), files::human(bound));
             Check::ok(name, format!("{count} packages, {bytes} of {bound} at most"))
         }
-        Err(error) => {
-            let remedy = error.remedies().first().cloned();
-            Check::warning(name, error.what(), remedy.unwrap_or_else(|| "cargo xtask cache".into()))
-        }
+        Err(error) => Check::of_error(Mark::Warning, name, &error, "cargo xtask cache"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::Mark;
 
     #[test]
     fn what_a_python_prints_is_read() {
@@ -157,7 +153,7 @@ mod tests {
                 Versions { torch: torch.map(Into::into), triton: triton.map(Into::into) };
             let check = judge("python3 (by the PATH)", Chosen::Path, Ok(versions));
             let mark = if said.is_some() { Mark::Warning } else { Mark::Ok };
-            assert_eq!(check.mark(), mark, "{check}");
+            assert_eq!(check.mark, mark, "{check}");
             assert!(check.to_string().contains(said.unwrap_or_default()), "{check}");
             assert_eq!(check.to_string().contains(SETUP), said.is_some(), "{check}");
         }
@@ -182,7 +178,7 @@ mod tests {
             (Some("ccache g++"), Mark::Warning, "set CXX"),
         ] {
             let check = compiler(chosen.map(OsString::from), only_gcc);
-            assert_eq!(check.mark(), mark, "{chosen:?}");
+            assert_eq!(check.mark, mark, "{chosen:?}");
             assert!(check.to_string().contains(remedy), "{check}");
         }
         assert!(compiler(None, |_| None).to_string().contains("apt install g++"));

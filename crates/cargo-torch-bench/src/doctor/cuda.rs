@@ -112,7 +112,7 @@ mod tests {
             (Some(with(Some("580.65.06"))), Mark::Ok),
             (Some(with(None)), Mark::Ok),
         ] {
-            assert_eq!(driver(found.as_ref()).mark(), mark, "{found:?}");
+            assert_eq!(driver(found.as_ref()).mark, mark, "{found:?}");
         }
     }
 
@@ -127,7 +127,7 @@ mod tests {
             (Some(with(true)), false, Mark::Warning),
             (Some(with(true)), true, Mark::Ok),
         ] {
-            assert_eq!(linked(libtorch.as_ref(), driver).mark(), mark, "{libtorch:?} {driver}");
+            assert_eq!(linked(libtorch.as_ref(), driver).mark, mark, "{libtorch:?} {driver}");
         }
     }
 

@@ -1,12 +1,12 @@
 //! The libtorch that cargo would build with, and who chose it.
 
-use super::check::Check;
+use super::check::{Check, Mark};
 use super::loader;
 use crate::cache::Entry;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::flavour::Flavour;
 use crate::link::Link;
-use crate::size;
 use crate::source::{self, Source};
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, cpu_library};
@@ -20,11 +20,7 @@ pub fn check(found: &Found) -> Vec<Check> {
         Ok((libtorch, chosen)) => {
             vec![Check::ok("libtorch", describe(libtorch, chosen)), loads(libtorch)]
         }
-        Err(error) => {
-            let setup = "cargo xtask setup".to_owned();
-            let remedy = error.remedies().first().cloned().unwrap_or(setup);
-            vec![Check::missing("libtorch", error.what(), remedy)]
-        }
+        Err(error) => vec![Check::of_error(Mark::Missing, "libtorch", error, "cargo xtask setup")],
     };
     checks.extend(overrides(|name| std::env::var_os(name).is_some()));
     checks
@@ -49,8 +45,8 @@ fn describe(libtorch: &Libtorch, chosen: &str) -> String {
         .and_then(Entry::at)
         .filter(|entry| entry.libtorch.root == *root)
         .map(|entry| entry.manifest.bytes)
-        .or_else(|| size::on_disk(&root.canonicalize().ok()?).ok());
-    let size = bytes.map(|bytes| format!(", {}", size::human(bytes))).unwrap_or_default();
+        .or_else(|| files::on_disk(&root.canonicalize().ok()?).ok());
+    let size = bytes.map(|bytes| format!(", {}", files::human(bytes))).unwrap_or_default();
     let flavour = Flavour::of(libtorch);
     format!("{version} ({flavour}{size}) in {}, by {chosen}", root.display())
 }
@@ -90,13 +86,12 @@ fn overrides(is_set: impl Fn(&str) -> bool) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::Mark;
 
     #[test]
     fn variables_that_lead_torch_sys_elsewhere_are_told() {
         assert_eq!(overrides(|_| false), None);
         let check = overrides(|name| name == "LIBTORCH_LIB").expect("one is set");
-        assert_eq!(check.mark(), Mark::Warning);
+        assert_eq!(check.mark, Mark::Warning);
         assert!(check.to_string().contains("unset LIBTORCH_LIB"), "{check}");
     }
 }

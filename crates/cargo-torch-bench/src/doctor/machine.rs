@@ -4,10 +4,10 @@ use std::process::Command;
 
 use super::check::Check;
 use crate::ask::first_line;
-use crate::size;
+use crate::files;
 use ::libtorch::memory::Memory;
 
-/// What a wheel of torch exists for whose threads are those of GCC's OpenMP, as the shim needs it.
+/// Systems that torch has wheels for whose threads are those of GCC's OpenMP, as the shim needs it.
 const SYSTEMS: [(&str, &str); 2] = [("linux", "x86_64"), ("linux", "aarch64")];
 
 pub fn system() -> Check {
@@ -59,9 +59,9 @@ pub fn memory() -> Check {
     let Some(Memory { total, available, limit }) = Memory::read() else {
         return Check::skipped("memory", "no /proc/meminfo to read");
     };
-    let mut found = format!("{}, {} available", size::human(total), size::human(available));
+    let mut found = format!("{}, {} available", files::human(total), files::human(available));
     if let Some(limit) = limit {
-        found += &format!(", limited to {}", size::human(limit));
+        found += &format!(", limited to {}", files::human(limit));
     }
     if limit.unwrap_or(total) < COMFORTABLE_MEMORY {
         Check::warning(
@@ -87,7 +87,7 @@ mod tests {
             ("glibc 2.17", Mark::Missing),
             ("", Mark::Missing),
         ] {
-            assert_eq!(judge_glibc(text).mark(), mark, "{text}");
+            assert_eq!(judge_glibc(text).mark, mark, "{text}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn command(workspace: &Workspace) -> Result<ExitCode> {
         checks.push(check);
     });
     println!("{}", summary(&checks));
-    let whole = checks.iter().all(|check| check.mark() != Mark::Missing);
+    let whole = checks.iter().all(|check| check.mark != Mark::Missing);
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -55,7 +55,7 @@ pub fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
 }
 
 fn summary(checks: &[Check]) -> String {
-    let count = |mark: Mark| checks.iter().filter(|check| check.mark() == mark).count();
+    let count = |mark: Mark| checks.iter().filter(|check| check.mark == mark).count();
     let warnings = match count(Mark::Warning) {
         0 => String::new(),
         1 => ", 1 warning".to_owned(),

@@ -101,14 +101,14 @@ mod tests {
             ("fpu avx2 avx512f", Mark::Warning),
             ("", Mark::Warning),
         ] {
-            assert_eq!(instructions(flags).mark(), mark, "{flags}");
+            assert_eq!(instructions(flags).mark, mark, "{flags}");
         }
     }
 
     #[test]
     fn a_clock_that_moves_is_told() {
-        assert_eq!(governor(None).mark(), Mark::Skipped);
-        assert_eq!(governor(Some("performance")).mark(), Mark::Ok);
-        assert_eq!(governor(Some("powersave")).mark(), Mark::Warning);
+        assert_eq!(governor(None).mark, Mark::Skipped);
+        assert_eq!(governor(Some("performance")).mark, Mark::Ok);
+        assert_eq!(governor(Some("powersave")).mark, Mark::Warning);
     }
 }

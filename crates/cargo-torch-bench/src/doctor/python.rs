@@ -1,6 +1,6 @@
 //! python3 and pip: needed to provision libtorch, not afterwards.
 
-use super::check::Check;
+use super::check::{Check, Mark};
 use crate::python::Python;
 
 pub fn check(libtorch_is_there: bool) -> Vec<Check> {
@@ -8,12 +8,8 @@ pub fn check(libtorch_is_there: bool) -> Vec<Check> {
         Ok(python) => vec![Check::ok("python3", python.version), Check::ok("pip", python.pip)],
         Err(error) => {
             let name = if error.what().starts_with("python3 (") { "pip" } else { "python3" };
-            let remedy = error.remedies().first().cloned().unwrap_or_default();
-            vec![if libtorch_is_there {
-                Check::warning(name, error.what(), remedy)
-            } else {
-                Check::missing(name, error.what(), remedy)
-            }]
+            let mark = if libtorch_is_there { Mark::Warning } else { Mark::Missing };
+            vec![Check::of_error(mark, name, &error, "")]
         }
     }
 }

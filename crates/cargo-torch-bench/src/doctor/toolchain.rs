@@ -128,7 +128,7 @@ mod tests {
             (Some("clang++"), &["c++"][..], Mark::Missing),
         ] {
             let compiler = Compiler::find(chosen.map(OsString::from), only(installed));
-            assert_eq!(compiler_check(compiler.as_ref()).mark(), mark, "{chosen:?} {installed:?}");
+            assert_eq!(compiler_check(compiler.as_ref()).mark, mark, "{chosen:?} {installed:?}");
         }
     }
 }

@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use plan::Environment;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::judge;
 use super::step::{CONFIGS, OURS, TARGETS};
-use crate::cargo::{self, CASES_FAILED, PROGRAM};
+use crate::ask;
+use crate::cargo::{self, CASES_FAILED};
 use crate::error::{Error, Result};
-use ::libtorch::child::{self, Ended, Patience, RunError};
+use crate::files;
+use ::libtorch::child::Ended;
 
 const SANITIZER: &str = "compute-sanitizer";
 /// CUDA's own packages put it there.
@@ -27,7 +30,7 @@ pub struct Taken {
     pub findings: Vec<Finding>,
     pub log: String,
     /// The circumstances of the first record.
-    pub environment: Option<Value>,
+    pub environment: Option<Environment>,
 }
 
 impl From<Finding> for Taken {
@@ -65,7 +68,7 @@ impl<'w> Bench<'w> {
         if !built.success() || !output.status.success() {
             return Err(Error::new("the benchmarks do not build, see what cargo says above"));
         }
-        let programs = programs(&String::from_utf8_lossy(&output.stdout));
+        let programs = cargo::benchmarks(&output.stdout).into_iter().collect();
         Ok(Self { root, folder, programs })
     }
 
@@ -106,8 +109,8 @@ impl<'w> Bench<'w> {
             return taken;
         }
         let profile = self.folder.join(step).join("profile.json");
-        let mut report = cargo::at_home(cargo::in_folder(self.root), &self.home(step));
-        report.args(PROGRAM).args(["calibration", "--preset", "auto", "--device", "cuda"]);
+        let mut report = cargo::at_home(cargo::report(self.root), &self.home(step));
+        report.args(["calibration", "--preset", "auto", "--device", "cuda"]);
         report.arg("--output").arg(&profile);
         match run(report, "criterion-report", limit) {
             Err(why) => taken.findings.push(Finding::failed("criterion-report", why)),
@@ -160,7 +163,8 @@ impl<'w> Bench<'w> {
     ) -> (Taken, Vec<Value>) {
         let place = self.folder.join(step);
         let records = place.join("criterion-torch");
-        let ended = remove(&place).and_then(|()| {
+        let removed = files::remove_folder(&place).map_err(|error| error.what().to_owned());
+        let ended = removed.and_then(|()| {
             let mut program = cargo::at_home(self.program(target)?, &self.home(step));
             program.args(["--bench", "--noplot", filter]);
             run(program, target, limit)
@@ -171,7 +175,9 @@ impl<'w> Bench<'w> {
             Ok(ended) => Taken {
                 findings: died(&ended, target).into_iter().collect(),
                 log: text(&ended),
-                environment: read.first().and_then(|record| record.get("environment").cloned()),
+                environment: read
+                    .first()
+                    .and_then(|record| Environment::deserialize(record.get("environment")?).ok()),
             },
             Err(why) => Finding::failed(target, why).into(),
         };
@@ -203,16 +209,6 @@ fn last_of_each(lines: &str) -> Vec<Value> {
     records
 }
 
-/// The programs that cargo's messages name, by their bench targets.
-fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
-    let program = |line: &str| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let name = message.get("target")?.get("name")?.as_str()?.to_owned();
-        Some((name, PathBuf::from(message.get("executable")?.as_str()?)))
-    };
-    messages.lines().filter_map(program).collect()
-}
-
 /// The findings of a profile, or why there is none.
 fn profiled(profile: &Path, ended: &Ended) -> Vec<Finding> {
     match fs::read_to_string(profile) {
@@ -241,26 +237,14 @@ fn profiled(profile: &Path, ended: &Ended) -> Vec<Finding> {
 
 /// The case that was running when a run died.
 fn running(records: &Path) -> Option<String> {
-    let entries = fs::read_dir(records.join("runs")).ok()?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let running = paths.filter(|path| path.extension().is_some_and(|it| it == "running"));
+    let runs = files::inside(&records.join("runs")).ok()?;
+    let running =
+        runs.into_iter().filter(|path| path.extension().is_some_and(|it| it == "running"));
     running.filter_map(|path| fs::read_to_string(path).ok()).next()
 }
 
-fn remove(place: &Path) -> std::result::Result<(), String> {
-    match fs::remove_dir_all(place) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("cannot remove {}: {error}", place.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn run(command: Command, what: &str, limit: Duration) -> std::result::Result<Ended, String> {
-    child::run(command, b"", what, Patience { quiet: None, limit }).map_err(|error| match error {
-        RunError::Start(error) => format!("cannot be run: {error}"),
-        RunError::Failed(why) | RunError::Hung(why) => why,
-    })
+    ask::run(command, what, limit).map_err(|why| why.to_string())
 }
 
 /// A program that neither succeeded nor ended with failed cases.
@@ -294,15 +278,5 @@ mod tests {
         let records = last_of_each(lines);
         let number = |record: &Value| record["n"].as_f64();
         assert_eq!(records.iter().map(number).collect::<Vec<_>>(), [Some(2.0), None]);
-    }
-
-    #[test]
-    fn programs_are_named_by_cargos_messages() {
-        let messages = r#"
-{"reason":"compiler-artifact","target":{"name":"plan","kind":["lib"]},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"fusion","kind":["bench"]},"executable":"/t/fusion-1"}
-{"reason":"build-finished","success":true}"#;
-        let expected = [("fusion".to_owned(), PathBuf::from("/t/fusion-1"))];
-        assert_eq!(programs(messages), BTreeMap::from(expected));
     }
 }

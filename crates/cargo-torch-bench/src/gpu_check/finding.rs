@@ -69,12 +69,12 @@ impl Finding {
 
     /// A line of the doctor's.
     pub fn of_check(check: &Check) -> Self {
-        let verdict = match check.mark() {
+        let verdict = match check.mark {
             Mark::Ok | Mark::Warning => Verdict::Passed,
             Mark::Missing => Verdict::Failed,
             Mark::Skipped => Verdict::Skipped,
         };
-        Self::new(check.name(), check.found(), check.remedy().unwrap_or("there"), verdict)
+        Self::new(check.name, &check.found, check.remedy.as_deref().unwrap_or("there"), verdict)
     }
 
     /// A line of `self_test --format json`.

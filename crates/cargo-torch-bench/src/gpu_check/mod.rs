@@ -7,21 +7,21 @@ mod page;
 mod step;
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use plan::Environment;
 
-use crate::ask;
 use crate::cargo;
 use crate::doctor;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::git;
 use crate::progress;
 use crate::setup;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
+use ::libtorch::processor::hostname;
 use bench::{Bench, Taken};
 use finding::Finding;
 use page::{Done, Page};
@@ -39,13 +39,13 @@ pub struct Request {
 
 /// Takes every step, whatever becomes of those before, and writes what was found.
 pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
-    let here = env::current_dir()
-        .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
+    let here = workspace::current_folder()?;
     let root = workspace.root();
     setup::before(workspace)?;
     let folder = cargo::target(root)?.join("gpu-check");
     let output = request.output.as_ref().map_or_else(|| folder.clone(), |it| here.join(it));
-    fs::create_dir_all(&output).map_err(|error| Error::io("create", &output, &error))?;
+    // Before minutes of measuring.
+    files::make_folder(&output)?;
     let start = Instant::now();
     let bench = Bench::build(root, folder);
     let built = Instant::now();
@@ -57,7 +57,7 @@ pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     println!("{}", page.outcome());
     for (name, text) in [("gpu-check.md", page.markdown()), ("gpu-check.json", page.json())] {
         let path = output.join(name);
-        write(&path, &text)?;
+        files::write(&path, text)?;
         println!("wrote {}", path.display());
     }
     Ok(if page.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -125,28 +125,18 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     add("commit", commit(root));
     let mut environments = steps.iter().filter_map(|step| step.environment.as_ref());
-    let gpu = |it: &&Value| it.get("torch").and_then(|torch| torch.get("cuda_device")).is_some();
-    let environment = environments.clone().find(gpu).or_else(|| environments.next());
-    let read = |path: [&str; 2]| {
-        let value = environment?.get(path[0])?.get(path[1])?;
-        value
-            .as_str()
-            .map(str::to_owned)
-            .or_else(|| value.as_f64().map(|number| number.to_string()))
-    };
-    for (name, path) in [
-        ("GPU", ["torch", "cuda_device"]),
-        ("CUDA devices", ["torch", "cuda_devices"]),
-        ("driver", ["torch", "cuda_driver"]),
-        ("CUDA of libtorch", ["torch", "cuda"]),
-        ("libtorch", ["torch", "libtorch"]),
-        ("processor", ["host", "cpu_model"]),
-        ("CPUs", ["host", "cpus"]),
-        ("system", ["host", "os"]),
-    ] {
-        add(name, read(path));
+    let gpu = environments.clone().find(|it| it.torch.cuda_device.is_some());
+    if let Some(Environment { host, torch, rustc, .. }) = gpu.or_else(|| environments.next()) {
+        add("GPU", torch.cuda_device.clone());
+        add("CUDA devices", torch.cuda_devices.map(|count| count.to_string()));
+        add("driver", torch.cuda_driver.clone());
+        add("CUDA of libtorch", torch.cuda.clone());
+        add("libtorch", Some(torch.libtorch.clone()));
+        add("processor", Some(host.cpu_model.clone()));
+        add("CPUs", Some(host.cpus.to_string()));
+        add("system", Some(host.os.clone()));
+        add("rustc", Some(rustc.clone()));
     }
-    add("rustc", environment.and_then(|it| it.get("rustc")?.as_str()).map(str::to_owned));
     facts
 }
 
@@ -159,8 +149,7 @@ fn commit(root: &Path) -> Option<String> {
 fn private(root: &Path) -> Vec<(String, &'static str)> {
     let variable = |name| env::var(name).unwrap_or_default();
     let home = PathBuf::from(variable("HOME"));
-    let host = ask::first_line(Command::new("hostname")).unwrap_or_default();
-    let host = if host.is_empty() { host_of_kernel() } else { host };
+    let host = hostname(Path::new("/")).unwrap_or_default();
     let names = [(host, "HOST"), (variable("USER"), "USER")];
     let own = [
         ("LIBTORCH", "LIBTORCH"),
@@ -171,16 +160,4 @@ fn private(root: &Path) -> Vec<(String, &'static str)> {
     let mut folders = vec![(root.to_owned(), "."), (home, "~"), (env::temp_dir(), "TMP")];
     folders.extend(own.into_iter().filter(|(folder, _)| folder.is_absolute()));
     page::private(&folders, &names)
-}
-
-fn host_of_kernel() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().to_owned()
-}
-
-/// Writes beside the file and renames, so that there is never half a page.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let beside = path.with_extension("partial");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    written.map_err(|error| Error::io("write", path, &error))
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plan::Environment;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 
@@ -18,7 +18,7 @@ pub struct Done {
     pub findings: Vec<Finding>,
     pub log: String,
     /// The circumstances of its first record.
-    pub environment: Option<Value>,
+    pub environment: Option<Environment>,
     pub took: Duration,
 }
 

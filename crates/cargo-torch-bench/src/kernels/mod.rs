@@ -5,34 +5,72 @@ mod options;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
-use crate::cargo;
-use crate::error::{Error, Result};
+use crate::cargo::{self, CASES_FAILED, MISTAKE};
+use crate::error::Result;
 use crate::setup;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 pub use options::Options;
 
-/// Provisions, measures, and writes the report.
+/// Provisions, says what is wrong with the kernels' files before anything long is built, measures, and writes the
+/// report.
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     options.check()?;
-    let here = std::env::current_dir()
-        .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))?;
-    let results = cargo::results(workspace)?;
+    let here = workspace::current_folder()?;
+    let (root, results) = (workspace.root(), cargo::results(workspace)?);
     options.look(&here, &results.records)?;
-    let report = options.report(&here);
-    let configs = configs::of(workspace, &options.overrides)?;
+    let configs = configs::of(root, &options.overrides)?;
     setup::before(workspace)?;
-    let run = cargo::Kernels {
-        configs: configs.files,
-        overridden: configs.overridden,
-        shows_plan: options.verbose,
-        filter: options.filter.clone(),
-        save_baseline: options.save_baseline.clone(),
-        home: results.criterion,
-        report,
+
+    let overrides = options.overrides.json();
+    let overridden = |mut command: Command| {
+        command.envs(overrides.as_ref().map(|json| (plan::OVERRIDE_VARIABLE, json)));
+        command
     };
-    cargo::kernels(workspace, &run)
+    let filter = options.filter.as_deref();
+    let mut plan = overridden(cargo::report(root));
+    plan.arg("plan").args(&configs);
+    plan.args(filter.iter().flat_map(|it| ["--filter".as_ref(), *it]));
+    if !options.verbose {
+        plan.stdout(Stdio::null());
+    }
+    let planned = cargo::status(plan)?;
+    if !planned.success() {
+        return Ok(cargo::exit_code(planned));
+    }
+    let bench = |words: &[&str]| {
+        let mut bench = overridden(cargo::in_folder(root));
+        bench.args(["bench", "--bench", "kernels"]).args(words);
+        bench
+    };
+    let mut run = cargo::at_home(bench(&["--"]), &results.criterion);
+    let name = options.save_baseline.as_deref();
+    run.args(name.iter().flat_map(|it| ["--save-baseline".as_ref(), *it])).args(filter);
+    let measured = cargo::status(run)?;
+    let ended = measured.success() || measured.code() == Some(CASES_FAILED);
+    // Cargo ends a build that fails and a program that dies with the same code: only what can be
+    // built has died.
+    let died = !ended && measured.code() != Some(MISTAKE) && {
+        let mut build = bench(&["--no-run"]);
+        build.stderr(Stdio::null());
+        cargo::status(build)?.success()
+    };
+    if !ended && !died {
+        eprintln!("cargo bench failed ({measured}), so no report");
+        return Ok(cargo::exit_code(measured));
+    }
+    let mut report = cargo::at_home(cargo::report(root), &results.criterion);
+    report.args(options.report(&here));
+    let reported = cargo::status(report)?;
+    if died {
+        eprintln!(
+            "error: the run died before its end ({measured}); the report is of the cases before \
+             that, and says which one was never finished"
+        );
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(cargo::exit_code(if measured.success() { reported } else { measured }))
 }
 
 /// Cargo and what it starts run in the root of the clone; a path is meant from where the user is.

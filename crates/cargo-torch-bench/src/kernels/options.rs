@@ -8,6 +8,7 @@ use clap::{ArgAction, Args};
 use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
+use crate::name;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
@@ -129,7 +130,7 @@ fn is_path(word: &OsStr) -> bool {
 }
 
 fn usage(what: &str) -> Error {
-    Error::usage(what).remedy("what it takes: cargo xtask kernels --help")
+    Error::usage(what).remedy(format!("what it takes: {}", name::ours("kernels --help")))
 }
 
 #[cfg(test)]

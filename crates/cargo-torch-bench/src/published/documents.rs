@@ -5,12 +5,12 @@
 //! <!-- end -->
 //! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::header::Header;
 use super::{RESULTS, entry};
 use crate::error::{Error, Result};
+use crate::files;
 
 const BEGIN: &str = "<!-- result: ";
 const END: &str = "<!-- end -->";
@@ -18,10 +18,10 @@ const END: &str = "<!-- end -->";
 /// Puts the stored results into every document.
 pub fn write(root: &Path) -> Result<()> {
     for document in documents(root)? {
-        let text = read(&document)?;
+        let text = files::read(&document)?;
         let spliced = splice(root, &document, &text)?;
         if spliced != text {
-            super::write(&document, spliced.as_bytes())?;
+            files::write(&document, spliced)?;
             eprintln!("wrote {}", document.display());
         }
     }
@@ -32,15 +32,9 @@ pub fn write(root: &Path) -> Result<()> {
 fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in [root.to_owned(), root.join("docs"), root.join(RESULTS)] {
-        let unreadable = |error| Error::io("read", &folder, &error);
-        for entry in fs::read_dir(&folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
-            }
-        }
+        found.extend(files::inside(&folder)?);
     }
-    found.sort();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     Ok(found)
 }
 
@@ -62,7 +56,7 @@ fn splice(root: &Path, document: &Path, text: &str) -> Result<String> {
         })?;
         let path = root.join(RESULTS).join(name);
         spliced += &if path.exists() {
-            shown(&read(&path)?, &format!("{}{name}", way(root, document)))
+            shown(&files::read(&path)?, &format!("{}{name}", way(root, document)))
         } else {
             format!("Not measured yet: `cargo xtask results {}`.\n", entry.name)
         };
@@ -80,7 +74,7 @@ fn shown(stored: &str, link: &str) -> String {
     format!("```text\n{body}\n```\n\n[Measured]({link}) on {}, commit {commit}.\n", get("date"))
 }
 
-/// From the document to the results.
+/// The relative path from the document to the results.
 fn way(root: &Path, document: &Path) -> &'static str {
     match document.parent() {
         Some(folder) if folder == root.join(RESULTS) => "",
@@ -89,12 +83,10 @@ fn way(root: &Path, document: &Path) -> &'static str {
     }
 }
 
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::git;
     use crate::skip;
@@ -109,7 +101,7 @@ mod tests {
         let root = root();
         let mut results = 0;
         for document in documents(&root).expect("readable") {
-            let text = read(&document).expect("readable");
+            let text = files::read(&document).expect("readable");
             results += text.lines().filter(|line| line.starts_with(BEGIN)).count();
             let spliced = splice(&root, &document, &text).unwrap_or_else(|error| panic!("{error}"));
             let what = document.display();
@@ -127,7 +119,7 @@ mod tests {
         let files = shown.lines().filter(|path| path.ends_with(".txt"));
         let mut count = 0;
         for path in files {
-            let stored = read(&root.join(path)).expect("readable");
+            let stored = files::read(&root.join(path)).expect("readable");
             let (header, body) = Header::split(&stored);
             let name = path.rsplit('/').next().expect("it has a name");
             let known = |file: &str| file.replace(".png", ".txt") == name;

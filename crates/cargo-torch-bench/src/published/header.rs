@@ -1,14 +1,15 @@
 //! Under which circumstances a result was measured: the first lines of its file.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use plan::Environment;
+use serde::Deserialize;
 
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::git;
 
 /// `# key: value` lines.
@@ -20,32 +21,20 @@ pub struct Header {
 impl Header {
     /// The machine is as the records in the folder have it, which the measurement left.
     pub fn of(root: &Path, records: &Path, commands: &[&str]) -> Result<Self> {
-        let environment = environment(records)?;
-        let missing = |path: &[&str]| {
-            Error::new(format!("no environment.{} in {}", path.join("."), records.display()))
-        };
-        let read =
-            |path: &[&str]| path.iter().try_fold(&environment, |value, name| value.get(name));
-        let text = |path: &[&str]| read(path).and_then(Value::as_str).ok_or_else(|| missing(path));
-        let number =
-            |path: &[&str]| read(path).and_then(Value::as_f64).ok_or_else(|| missing(path));
-        let machine = format!(
-            "{}, {} CPUs, {:.1} GiB, {}",
-            text(&["host", "cpu_model"])?,
-            number(&["host", "cpus"])?,
-            number(&["host", "memory_bytes"])? / f64::from(1 << 30),
-            text(&["host", "os"])?
-        );
-        let (version, capability) = (["torch", "libtorch"], ["torch", "cpu_capability"]);
-        let libtorch = format!("{}, {}", text(&version)?, text(&capability)?);
+        let Environment { host, torch, rustc, quiet, .. } = environment(records)?;
+        let quiet = quiet
+            .ok_or_else(|| Error::new(format!("no environment.quiet in {}", records.display())))?;
+        let gib = host.memory_bytes as f64 / f64::from(1 << 30);
+        let machine = format!("{}, {} CPUs, {gib:.1} GiB, {}", host.cpu_model, host.cpus, host.os);
+        let libtorch = format!("{}, {}", torch.libtorch, torch.cpu_capability);
         let quiet = format!(
             "{:.2} of short equal computations took at most 2 % longer than the fastest",
-            number(&["quiet", "score"])?
+            quiet.score
         );
         let mut lines = vec![
             ("machine".to_owned(), machine),
             ("libtorch".to_owned(), libtorch),
-            ("rustc".to_owned(), text(&["rustc"])?.to_owned()),
+            ("rustc".to_owned(), rustc),
             ("commit".to_owned(), git::git(root, &["rev-parse", "HEAD"])?),
             ("date".to_owned(), now()?),
             ("quiet".to_owned(), quiet),
@@ -89,23 +78,19 @@ impl fmt::Display for Header {
 }
 
 /// The environment of the first record in the folders of baselines.
-fn environment(records: &Path) -> Result<Value> {
-    let list = |folder: &Path| -> Result<Vec<_>> {
-        let unreadable = |error| Error::io("read", folder, &error);
-        let entries = fs::read_dir(folder).map_err(unreadable)?;
-        entries.map(|entry| entry.map(|it| it.path()).map_err(unreadable)).collect()
-    };
-    for folder in list(records)?.into_iter().filter(|path| path.is_dir()) {
-        for file in
-            list(&folder)?.into_iter().filter(|it| it.extension().is_some_and(|e| e == "jsonl"))
-        {
-            let text =
-                fs::read_to_string(&file).map_err(|error| Error::io("read", &file, &error))?;
-            let line = text.lines().next().unwrap_or_default();
-            if let Ok(mut record) = serde_json::from_str::<Value>(line)
-                && let Some(environment) = record.get_mut("environment")
-            {
-                return Ok(environment.take());
+fn environment(records: &Path) -> Result<Environment> {
+    #[derive(Deserialize)]
+    struct Record {
+        environment: Environment,
+    }
+    for folder in files::inside(records)?.into_iter().filter(|path| path.is_dir()) {
+        let mut files = files::inside(&folder)?;
+        files.retain(|it| it.extension().is_some_and(|extension| extension == "jsonl"));
+        for file in files {
+            let text = files::read(&file)?;
+            let first = serde_json::from_str(text.lines().next().unwrap_or_default());
+            if let Ok(Record { environment }) = first {
+                return Ok(environment);
             }
         }
     }
@@ -122,6 +107,8 @@ fn now() -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -133,10 +120,10 @@ mod tests {
         let nothing = Header::of(clone, &root, &[]).expect_err("no record");
         assert!(nothing.what().starts_with("nothing was measured"), "{nothing}");
         let record = |quiet: &str| {
-            let host = r#"{"cpu_model":"A","cpus":2,"memory_bytes":3221225472,"os":"linux 6"}"#;
-            let torch = r#"{"libtorch":"2.11.0","cpu_capability":"AVX2"}"#;
+            let host = r#"{"hostname":"h","cpu_model":"A","cpus":2,"memory_bytes":3221225472,"os":"linux 6"}"#;
+            let torch = r#"{"libtorch":"2.11.0","tch":"0.24.0","cpu_capability":"AVX2","threads":1,"float32_matmul_precision":"highest"}"#;
             let line = format!(
-                r#"{{"environment":{{"host":{host},"torch":{torch},"rustc":"r","quiet":{quiet}}}}}"#
+                r#"{{"environment":{{"host":{host},"torch":{torch},"allocator":"a","rustc":"r","quiet":{quiet}}}}}"#
             );
             fs::write(root.join("new/inference.jsonl"), line + "\n").expect("a record");
             Header::of(clone, &root, &["a", "b"])
@@ -151,7 +138,7 @@ mod tests {
         assert!(lines[5].starts_with("# quiet: 0.88 of"), "{header}");
         assert_eq!(lines[6..], ["# command: a", "# command: b", ""]);
         let unmeasured = record("null").expect_err("a run that did not measure");
-        assert!(unmeasured.what().starts_with("no environment.quiet.score in "), "{unmeasured}");
+        assert!(unmeasured.what().starts_with("no environment.quiet in "), "{unmeasured}");
         fs::remove_dir_all(&root).expect("removed");
     }
 

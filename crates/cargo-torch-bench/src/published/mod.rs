@@ -3,7 +3,6 @@
 mod documents;
 mod entry;
 mod header;
-mod words;
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,6 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::cargo::{self, CASES_FAILED};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::git;
 use crate::results::HOME;
 use crate::setup;
@@ -73,10 +73,8 @@ fn clean(root: &Path) -> Result<()> {
 fn measure(root: &Path, entry: &Entry) -> Result<()> {
     eprintln!("{}: about {} min", entry.name, entry.minutes);
     let place = cargo::target(root)?.join("results").join(entry.name);
-    if place.exists() {
-        fs::remove_dir_all(&place).map_err(|error| Error::io("remove", &place, &error))?;
-    }
-    fs::create_dir_all(&place).map_err(|error| Error::io("create", &place, &error))?;
+    files::remove_folder(&place)?;
+    files::make_folder(&place)?;
     for line in entry.runs {
         let status = cargo::status(prepared(root, &place, line))?;
         ended(line, status.code())?;
@@ -89,7 +87,8 @@ fn measure(root: &Path, entry: &Entry) -> Result<()> {
 
 /// A command whose results are in the folder `place`.
 fn prepared(root: &Path, place: &Path, line: &str) -> Command {
-    let mut command = words::command(root, line);
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(root);
     command.env(HOME, place.join("criterion")).stdin(Stdio::null());
     command
 }
@@ -119,28 +118,24 @@ fn publish(root: &Path, place: &Path, entry: &Entry, file: &File) -> Result<()> 
         (false, Some(folder)) => root.join(RESULTS).join(folder),
         (false, None) => return Err(Error::new(format!("the machine has no name: {header}"))),
     };
-    fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
     let path = folder.join(file.name);
     if file.is_picture() {
+        files::make_folder(&folder)?;
         picture(place, &output.stdout, &path)?;
-        // Which cannot hold it.
-        write(&path.with_extension("txt"), header.to_string().as_bytes())?;
+        // A picture cannot hold its header.
+        files::write(&path.with_extension("txt"), header.to_string())?;
     } else {
         let text = [header.to_string().as_bytes(), &output.stdout].concat();
-        write(&path, &text)?;
+        files::write(&path, text)?;
     }
     eprintln!("wrote {}", path.display());
     Ok(())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).map_err(|error| Error::io("write", path, &error))
-}
-
 /// Has a browser draw the page.
 fn picture(place: &Path, html: &[u8], path: &Path) -> Result<()> {
     let page = place.join("report.html");
-    write(&page, html)?;
+    files::write(&page, html)?;
     let mut browser = Command::new("chromium");
     let option = |name: &str, value: PathBuf| {
         let mut option = OsString::from(name);

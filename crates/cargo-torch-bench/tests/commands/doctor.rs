@@ -11,6 +11,8 @@ fn the_doctor_names_gaps_and_their_remedies() {
         assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
     }
     assert!(!scratch.cache().exists(), "the doctor changes nothing");
+    let installed = scratch.run(&["torch-bench", "doctor"]).stdout;
+    assert!(installed.contains("-> cargo torch-bench setup\n"), "{installed}");
 
     scratch.run(&["setup", "--cpu"]).assert_fine();
     scratch.set("no-pip", "");

@@ -186,6 +186,11 @@ fn help_and_mistakes_on_the_command_line() {
     }
     let own = scratch.run(&["bench", "--help"]);
     assert!(own.assert_fine().stdout.contains("Usage: cargo xtask bench"), "{own:?}");
+    // As cargo runs the command of an installed tool.
+    let installed = scratch.run(&["torch-bench", "bench", "--help"]);
+    let installed = &installed.assert_fine().stdout;
+    assert!(installed.contains("Usage: cargo torch-bench bench"), "{installed}");
+    assert!(!installed.contains("xtask"), "{installed}");
     scratch.run(&["setup", "--cpu", "--cuda"]).assert_refused(2, &["'--cpu' cannot be used with"]);
     scratch.run(&["build"]).assert_refused(2, &["unrecognized subcommand 'build'"]);
 }

@@ -21,12 +21,15 @@ impl Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("xtask-test-{}-{count}", std::process::id()));
-        for folder in ["clone/crates/inner", "bin", "empty", "fake"] {
+        for folder in ["clone/crates/inner", "clone/criterion-report", "bin", "empty", "fake"] {
             fs::create_dir_all(root.join(folder)).expect("make a scratch folder");
         }
         // Resolved, as a process started in it sees it.
         let root = root.canonicalize().expect("resolve the scratch folder");
-        fs::write(root.join("clone/Cargo.toml"), "[workspace]\n").expect("write a manifest");
+        for (package, manifest) in [("", "[workspace]\n"), ("criterion-report", "")] {
+            let manifest_file = root.join("clone").join(package).join("Cargo.toml");
+            fs::write(manifest_file, manifest).expect("write a manifest");
+        }
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         symlink(fixtures.join("python3"), root.join("bin/python3")).expect("link the fake python3");
         Self { root }
@@ -136,6 +139,15 @@ impl Scratch {
             .collect();
         names.sort();
         names
+    }
+
+    /// These names, with `…` in place of the random end of what was begun.
+    pub fn finished_and_begun(&self) -> Vec<String> {
+        let shown = |name: &String| match name.split_once(".partial-") {
+            Some((place, _)) => format!("{place}…"),
+            None => name.clone(),
+        };
+        self.cached().iter().map(shown).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod calibration;
 mod compiled;
+mod dependencies;
 mod fusion;
 mod inference;
 mod kernels;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
 use plan::{Accuracy, Case, Outcome, Record, Role};
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use crate::outcomes::{FINE, FINE_ID, SUITE, SURVIVABLE, estimates, manifest, records};
 use crate::program::{exact, prepared};
@@ -69,14 +69,14 @@ impl Slow {
 }
 
 impl Workload for Slow {
-    fn step(&self) -> Result<Tensor, TchError> {
+    fn step(&self) -> Result<Tensor, Refusal> {
         if self.is_slow() {
             self.steps.set(self.steps.get() + 1);
             std::thread::sleep(STEP);
         } else if self.rows == PAIRED {
             std::thread::sleep(LONG);
         }
-        Tensor::f_ones([8], (Kind::Float, Device::Cpu))
+        Ok(Tensor::f_ones([8], (Kind::Float, Device::Cpu))?)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {

@@ -1,14 +1,12 @@
 //! A pattern that one of its variants computes wrong: the bias is lost on the way to it. Reference,
 //! gate and operations are the library's, and the same for the variants that have their bias.
 
-use criterion_torch::fusion::{self, Site};
-use criterion_torch::inputs;
+use criterion_torch::kernel::{Site, Step};
 use criterion_torch::refusal::Refusal;
-use criterion_torch::step::Step;
-use criterion_torch::verify::Reference;
+use criterion_torch::verify::{Judge, Reference};
 use criterion_torch::workload::Workload;
 use plan::{Accuracy, Case, FusionVariant, FusionWork};
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, Kind, Tensor};
 
 /// The variant that lacks it.
 const WITHOUT: FusionVariant = FusionVariant::Addmm;
@@ -30,34 +28,36 @@ pub fn id(variant: &str) -> String {
 
 struct Pattern {
     step: Step,
-    reference: Reference,
-    min_sqnr_db: f64,
+    judge: Judge,
 }
 
 pub fn prepare(case: &Case, work: &FusionWork) -> Result<Box<dyn Workload>, Refusal> {
-    let site = Site { work: *work, dtype: case.dtype, device: case.device, place: Device::Cpu };
-    let mut inputs = {
-        let _drawing = inputs::seeded(case.settings.seed);
-        fusion::draw(&site)?
+    let site = Site {
+        work: *work,
+        dtype: case.dtype,
+        device: case.device,
+        place: Device::Cpu,
+        threads: 1,
+        seed: case.settings.seed,
     };
+    let mut inputs = site.inputs()?;
     let all = Tensor::f_arange(inputs.examples[0].size()[0], (Kind::Int64, Device::Cpu))?;
-    let whole = fusion::build_unfused(&site, inputs.in_float64(&all)?)?;
-    let reference = Reference::new(all, whole.run()?);
+    let whole = site.reference(inputs.in_float64(&all)?)?;
+    let judge = Judge::new(case, Reference::new(all, whole), site.min_sqnr_db());
     if work.variant == WITHOUT {
         let bias = inputs.parameters.last_mut().expect("weight and bias");
         drop(bias.f_zero_()?);
     }
-    let min_sqnr_db = fusion::min_sqnr_db(work.pattern, case.dtype);
-    Ok(Box::new(Pattern { step: fusion::build(&site, inputs)?, reference, min_sqnr_db }))
+    Ok(Box::new(Pattern { step: site.build(inputs)?, judge }))
 }
 
 impl Workload for Pattern {
-    fn step(&self) -> Result<Tensor, TchError> {
+    fn step(&self) -> Result<Tensor, Refusal> {
         self.step.run()
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        self.reference.judge(&self.step()?, self.min_sqnr_db)
+        self.judge.one(&self.step()?)
     }
 
     fn weights_bytes(&self) -> u64 {

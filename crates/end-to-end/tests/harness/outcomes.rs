@@ -45,18 +45,19 @@ pub const FINE_ID: &str = "inference/wrong/linear/cpu/baseline/bf16-1x1x1";
 pub const SURVIVABLE: &str = "/wrong/.*bf16-[1-8]x1x1";
 
 impl Workload for Saboteur {
-    fn step(&self) -> Result<Tensor, TchError> {
+    fn step(&self) -> Result<Tensor, Refusal> {
         self.steps.set(self.steps.get() + 1);
         match self.rows {
-            THROWS => Tensor::f_zeros([2, 3], CPU)?.f_mm(&Tensor::f_zeros([2, 3], CPU)?),
+            THROWS => Ok(Tensor::f_zeros([2, 3], CPU)?.f_mm(&Tensor::f_zeros([2, 3], CPU)?)?),
             PANICS => panic!("a step that panics"),
             ABORTS => std::process::abort(),
-            RUNS_OUT_OF_MEMORY => Tensor::f_zeros([1 << 50], CPU),
+            RUNS_OUT_OF_MEMORY => Ok(Tensor::f_zeros([1 << 50], CPU)?),
             // The memory pass takes one step, so the fourth is inside criterion's loop.
             THROWS_WHILE_TIMED if self.steps.get() > 3 => {
-                Err(TchError::Torch("thrown while timed\nframe #0: somewhere".to_owned()))
+                let text = "thrown while timed\nframe #0: somewhere".to_owned();
+                Err(TchError::Torch(text).into())
             }
-            _ => Tensor::f_ones([8], CPU),
+            _ => Ok(Tensor::f_ones([8], CPU)?),
         }
     }
 

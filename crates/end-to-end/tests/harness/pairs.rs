@@ -6,7 +6,7 @@ use std::cell::Cell;
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::{Displaced, Workload};
 use plan::{Accuracy, Case, Outcome, Record, Role};
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use crate::program::{self, Suite, rows_of};
 
@@ -31,19 +31,19 @@ struct Work {
 }
 
 impl Workload for Work {
-    fn step(&self) -> Result<Tensor, TchError> {
+    fn step(&self) -> Result<Tensor, Refusal> {
         self.steps.set(self.steps.get() + 1);
         if self.rows == BASELINE_FAILS && self.role == Role::Baseline {
-            return Err(TchError::Torch("the baseline fails".to_owned()));
+            return Err(Refusal::Failed("the baseline fails".to_owned()));
         }
         // Two steps prepare it; where the filter leaves it out, the third is in a pair.
         if self.rows == FAILS_BESIDE_ITS_BASELINE
             && self.role == Role::Baseline
             && self.steps.get() > 2
         {
-            return Err(TchError::Torch("thrown inside a pair".to_owned()));
+            return Err(Refusal::Failed("thrown inside a pair".to_owned()));
         }
-        self.input.f_mm(&self.input)
+        Ok(self.input.f_mm(&self.input)?)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {

@@ -36,13 +36,13 @@ impl Work {
 }
 
 impl Workload for Work {
-    fn step(&self) -> Result<Tensor, TchError> {
+    fn step(&self) -> Result<Tensor, Refusal> {
         self.in_force("step")?;
         self.steps.set(self.steps.get() + 1);
         if self.steps.get() > self.lasts {
-            return Err(TchError::Torch("thrown inside a pair".to_owned()));
+            return Err(Refusal::Failed("thrown inside a pair".to_owned()));
         }
-        self.input.f_mm(&self.input)
+        Ok(self.input.f_mm(&self.input)?)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {

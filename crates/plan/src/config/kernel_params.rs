@@ -31,15 +31,28 @@ pub(super) const KEY: &str = "kernel_paths";
 /// What holds over every `bench.yaml`.
 const OVERRIDE: &str = "override";
 
+/// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
+/// config of kernels.
+pub const OVERRIDE_VARIABLE: &str = "CRITERION_TORCH_OVERRIDE";
+
 /// The folder that is searched where none is named; the only one that need not exist.
 const ROOT: &str = "benches/kernels";
 
-/// Reads the whole document, which is that of `file`; if it lies in no package, it is of `package`.
-pub(super) fn read(node: &Node<'_>, file: &Path, package: &Path) -> Option<KernelSuite> {
+/// Reads the whole document, which is that of `file`; if it lies in no package, it is of `package`. `by_variable` is the
+/// value of [`OVERRIDE_VARIABLE`].
+pub(super) fn read(
+    node: &Node<'_>,
+    file: &Path,
+    package: &Path,
+    by_variable: Option<&str>,
+) -> Option<KernelSuite> {
     let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
     let mut own = Own::default();
     own_keys::apply(&fields, &mut own);
-    let over = fields.read(OVERRIDE, Override::read).unwrap_or_default();
+    let over = match by_variable {
+        None => fields.read(OVERRIDE, Override::read).unwrap_or_default(),
+        Some(json) => read_variable(node, &fields, json)?,
+    };
     let package = package_of(node, file, package)?;
     let roots = read_roots(&fields, &package)?;
     let existing: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
@@ -68,8 +81,31 @@ pub(super) fn read(node: &Node<'_>, file: &Path, package: &Path) -> Option<Kerne
             }
         }
     }
-    refuse_empty(&fields, &suite.kernels);
+    if let Some((message, remedy)) = nothing_left(&suite.kernels) {
+        if by_variable.is_some() {
+            let error = Diagnostic::whole_file(Path::new(OVERRIDE_VARIABLE), message, &remedy);
+            node.report_of_others([error]);
+        } else if let Some(node) = fields.get(OVERRIDE) {
+            node.report(message, remedy);
+        }
+    }
     Some(suite)
+}
+
+fn read_variable(node: &Node<'_>, fields: &Fields<'_>, json: &str) -> Option<Override> {
+    if let Some(own) = fields.get(OVERRIDE) {
+        let message = format!("{OVERRIDE_VARIABLE}, or an option, would replace it");
+        let remedy = "run without the variable and without --iters, --warmup, --precision, --backends and \
+                      --seed; or move this config out of the default suite, and name it with BENCH_CONFIG";
+        return own.error(message, remedy);
+    }
+    match Node::read_document(Path::new(OVERRIDE_VARIABLE), json, Override::read) {
+        Ok(over) => Some(over),
+        Err(Diagnostics(errors)) => {
+            node.report_of_others(errors);
+            None
+        }
+    }
 }
 
 /// `error` of a `bench.yaml` that holds for kernels with other fields, too.
@@ -88,11 +124,10 @@ fn of_shared(error: Diagnostic, kernel: &Kernel) -> Diagnostic {
     Diagnostic { message, remedy, ..error }
 }
 
-/// An `override` that leaves nothing of any kernel.
-fn refuse_empty(fields: &Fields<'_>, kernels: &[KernelParams]) {
-    let Some(node) = fields.get(OVERRIDE).filter(|_| !kernels.is_empty()) else { return };
-    if !kernels.iter().all(KernelParams::is_empty) {
-        return;
+/// What to say, with the remedy, where an override leaves nothing of any kernel.
+fn nothing_left(kernels: &[KernelParams]) -> Option<(String, String)> {
+    if kernels.is_empty() || !kernels.iter().all(KernelParams::is_empty) {
+        return None;
     }
     // Each word once, in an order that is the same however the kernels are called.
     let words = |words: &mut dyn Iterator<Item = &'static str>| {
@@ -105,7 +140,7 @@ fn refuse_empty(fields: &Fields<'_>, kernels: &[KernelParams]) {
     let message = "it leaves nothing of any kernel".to_owned();
     let remedy =
         format!("name some of what the kernels list: precisions {precisions}; backends {backends}");
-    node.report(message, remedy);
+    Some((message, remedy))
 }
 
 /// The nearest folder above `file` with a `Cargo.toml`; `otherwise`, if there is none.
@@ -138,4 +173,85 @@ fn read_roots(fields: &Fields<'_>, package: &Path) -> Option<Vec<PathBuf>> {
     };
     let named = fields.items(KEY, root)?;
     Some(named.unwrap_or_else(|| vec![package.join(ROOT)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Suite};
+
+    /// The config of a package whose kernel runs in two precisions.
+    fn read_with(config: &str, json: &str) -> Result<Config, String> {
+        let package = tempfile::tempdir().expect("a temporary folder");
+        let kernel = package.path().join("benches/kernels/mine");
+        std::fs::create_dir_all(&kernel).expect("made");
+        let source = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \
+                      Result<f32, Refusal> { Ok(0.0) }\n";
+        for (file, text) in [
+            ("Cargo.toml", ""),
+            ("benches/kernels/mine/kernel.rs", source),
+            ("benches/kernels/mine/bench.yaml", "precisions: [fp32, bf16]\nseed: 1\n"),
+        ] {
+            std::fs::write(package.path().join(file), text).expect("written");
+        }
+        let file = package.path().join("kernels.yml");
+        let text = format!("benchmark_mode: kernels\n{config}");
+        let config = Config::parse_overridden(&file, &text, package.path(), Some(json));
+        config.map_err(|errors| errors.to_string().replace(&file.display().to_string(), "FILE"))
+    }
+
+    #[test]
+    fn the_variable_holds_over_every_bench_yaml() {
+        let json = r#"{"iterations":{"timed":10,"warmup":2},"precisions":["bf16"],"seed":7}"#;
+        let config = read_with("", json).expect("it is right");
+        let Suite::Kernels(suite) = &config.suite else { panic!("it is of kernels") };
+        let [params] = &suite.kernels[..] else { panic!("one kernel") };
+        assert_eq!((params.settings.seed, params.settings.sampling.samples), (7, Some(10)));
+        assert_eq!(params.settings.latency.warm_up, Some(2));
+        let same = read_with(
+            "override: {iterations: {timed: 10, warmup: 2}, precisions: [bf16], seed: 7}\n",
+            "",
+        );
+        let Suite::Kernels(by_key) = same.expect("it is right").suite else {
+            panic!("it is of kernels")
+        };
+        let of = |params: &KernelParams| (params.settings.clone(), params.precisions.clone());
+        assert_eq!(of(&by_key.kernels[0]), of(params));
+        assert_ne!(
+            config.hash,
+            read_with("", "").expect("it is right").hash,
+            "another measurement"
+        );
+    }
+
+    #[test]
+    fn mistakes_in_the_variable_are_told_as_those_in_a_config() {
+        for (config, json, said) in [
+            (
+                "",
+                r#"{"precisions":["fp31"]}"#,
+                "CRITERION_TORCH_OVERRIDE:1:16: precisions[0]: unknown precision `fp31`",
+            ),
+            (
+                "",
+                r#"{"iterations":{"timed":3}}"#,
+                "CRITERION_TORCH_OVERRIDE:1:24: iterations.timed: ",
+            ),
+            ("", r#"{"backend":["cpu"]}"#, "CRITERION_TORCH_OVERRIDE:1:2: backend: unknown key"),
+            ("", "{", "CRITERION_TORCH_OVERRIDE:"),
+            (
+                "",
+                r#"{"precisions":["fp64"]}"#,
+                "CRITERION_TORCH_OVERRIDE: it leaves nothing of any kernel; name some of",
+            ),
+            (
+                "override: {seed: 1}\n",
+                r#"{"seed":2}"#,
+                "FILE:2:11: override: CRITERION_TORCH_OVERRIDE, or an option, would replace it; run without",
+            ),
+        ] {
+            let error = read_with(config, json).expect_err(json);
+            assert!(error.contains(said), "{error}");
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
 pub(crate) use entry::{EntryOf, Listed};
 pub use fusion_params::FusionParams;
-pub use kernel_params::KernelSuite;
+pub use kernel_params::{KernelSuite, OVERRIDE_VARIABLE};
 pub use model_params::{ModelParams, ModelSuite};
 pub use operator_params::OperatorParams;
 pub(crate) use problem_size::ProblemSize;
@@ -105,9 +105,27 @@ impl Config {
     }
 
     fn parse_in(file: &Path, text: &str, package: &Path) -> Result<Self, Diagnostics> {
+        let by_variable = std::env::var_os(OVERRIDE_VARIABLE).map(|it| it.display().to_string());
+        Self::parse_overridden(file, text, package, by_variable.as_deref())
+    }
+
+    /// `by_variable` holds in a config of kernels, and counts as a part of its text.
+    fn parse_overridden(
+        file: &Path,
+        text: &str,
+        package: &Path,
+        by_variable: Option<&str>,
+    ) -> Result<Self, Diagnostics> {
+        let by_variable = by_variable.filter(|json| !json.is_empty());
         let stem = stem(file)?;
         let hash = hash::hex(text);
-        Node::read_document(file, text, |node| read_top(node, file, package, stem, hash))
+        let mut config = Node::read_document(file, text, |node| {
+            read_top(node, file, package, by_variable, stem, hash)
+        })?;
+        if let (Suite::Kernels(_), Some(json)) = (&config.suite, by_variable) {
+            config.hash = hash::hex(format!("{text}{json}"));
+        }
+        Ok(config)
     }
 }
 
@@ -127,6 +145,7 @@ fn read_top(
     node: &Node<'_>,
     file: &Path,
     package: &Path,
+    by_variable: Option<&str>,
     stem: String,
     hash: String,
 ) -> Option<Config> {
@@ -140,7 +159,7 @@ fn read_top(
         Mode::Fusion => entry::read(node).map(Suite::Fusion),
         Mode::Operators => entry::read(node).map(Suite::Operators),
         Mode::Calibration => entry::read(node).map(Suite::Calibration),
-        Mode::Kernels => kernel_params::read(node, file, package).map(Suite::Kernels),
+        Mode::Kernels => kernel_params::read(node, file, package, by_variable).map(Suite::Kernels),
     };
     Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
 }

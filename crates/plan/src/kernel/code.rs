@@ -143,7 +143,7 @@ fn build(index: usize, place: usize, file: &KernelFile) -> String {
     }
     format!(
         "fn build_{index}_{place}(\n    given: &generated::Fields,\n    site: &generated::Site,\n\
-         ) -> Result<Box<dyn generated::Built>, generated::Refusal> {{\n    \
+         ) -> Result<generated::Built, generated::Refusal> {{\n    \
          let (size, shown) = size_{index}(given)?;\n{body}}}\n\n"
     )
 }

@@ -28,6 +28,7 @@ pub use pair::{Pair, Stop};
 pub use weights::Weights;
 
 use crate::case::Case;
+use crate::flag;
 
 /// The last sample that criterion took of a case. It equals the last pair of `sample.json`
 /// exactly when the estimates on disk come from this run.
@@ -143,6 +144,12 @@ pub struct RunManifest {
     pub finished: Option<u64>,
     /// Arguments of the process.
     pub args: Vec<String>,
+    /// The filter among them: a regular expression, or with `exact` a whole id. Absent in older manifests, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// Whether the filter is a whole id.
+    #[serde(default)]
+    pub exact: bool,
     /// What the machine was asked before the run; empty unless the run measures.
     #[serde(default)]
     pub checks: Vec<Check>,
@@ -158,6 +165,14 @@ pub struct RunManifest {
 impl RunManifest {
     /// The schema version this code writes.
     pub const VERSION: u32 = 1;
+
+    /// The filter, and whether it is a whole id; of an older manifest by its arguments.
+    pub fn selection(&self) -> Option<(&str, bool)> {
+        match &self.filter {
+            Some(filter) => Some((filter, self.exact)),
+            None => flag::filter(&self.args),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, schema_is, serde_as_word};
+use super::closed::{UnknownWord, Word, schema_is, serde_as_word};
 use super::numerics::{Int4Numerics, Int8Numerics};
 
 /// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
@@ -216,10 +216,10 @@ impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Baseline => f.write_str(Self::BASELINE),
-            Self::Int8wo { numerics } => write!(f, "int8wo{}", numerics.suffix()),
-            Self::Int8dq { numerics } => write!(f, "int8dq{}", numerics.suffix()),
+            Self::Int8wo { numerics } => write!(f, "int8wo{numerics}"),
+            Self::Int8dq { numerics } => write!(f, "int8dq{numerics}"),
             Self::Int8dqPrefillWoDecode => f.write_str("int8dq_prefill_wo_decode"),
-            Self::Int4wo { group, numerics } => write!(f, "int4wo-{group}{}", numerics.suffix()),
+            Self::Int4wo { group, numerics } => write!(f, "int4wo-{group}{numerics}"),
             Self::Float8wo => f.write_str("float8wo"),
             Self::Float8dqTensor => f.write_str("float8dq-tensor"),
             Self::Float8dqRow => f.write_str("float8dq-row"),
@@ -265,14 +265,14 @@ fn parse(text: &str) -> Option<Recipe> {
     };
     Some(match (family, rest.as_slice()) {
         (Recipe::BASELINE, []) => Recipe::Baseline,
-        ("int8wo", version) => Recipe::Int8wo { numerics: Int8Numerics::parse(version)? },
-        ("int8dq", version) => Recipe::Int8dq { numerics: Int8Numerics::parse(version)? },
+        ("int8wo", version) => Recipe::Int8wo { numerics: ending(version)? },
+        ("int8dq", version) => Recipe::Int8dq { numerics: ending(version)? },
         ("int8dq_prefill_wo_decode", []) => Recipe::Int8dqPrefillWoDecode,
         // Upstream's default group is 128.
         ("int4wo", []) => Recipe::Int4wo { group: 128, numerics: Int4Numerics::Affine },
         ("int4wo", [size, numerics @ ..]) => Recipe::Int4wo {
             group: group(size).filter(|group| INT4_GROUPS.contains(group))?,
-            numerics: Int4Numerics::parse(numerics)?,
+            numerics: ending(numerics)?,
         },
         ("float8wo", []) => Recipe::Float8wo,
         ("float8dq", ["tensor"]) => Recipe::Float8dqTensor,
@@ -299,6 +299,11 @@ fn parse(text: &str) -> Option<Recipe> {
         ("fp6", []) => Recipe::Fp6,
         _ => return None,
     })
+}
+
+/// The numerics that the last parts of a word name.
+fn ending<T: Word>(parts: &[&str]) -> Option<T> {
+    parts.iter().map(|part| format!("-{part}")).collect::<String>().parse().ok()
 }
 
 /// Groups for which libtorch has a 4-bit product.

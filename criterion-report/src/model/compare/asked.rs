@@ -6,30 +6,6 @@ use std::collections::HashSet;
 use plan::RunManifest;
 use regex::Regex;
 
-/// Criterion's flags that are followed by a value, which is no filter.
-const WITH_VALUE: &[&str] = &[
-    "-b",
-    "-c",
-    "-s",
-    "--baseline",
-    "--baseline-lenient",
-    "--color",
-    "--colour",
-    "--confidence-level",
-    "--format",
-    "--load-baseline",
-    "--measurement-time",
-    "--noise-threshold",
-    "--nresamples",
-    "--output-format",
-    "--plotting-backend",
-    "--profile-time",
-    "--sample-size",
-    "--save-baseline",
-    "--significance-level",
-    "--warm-up-time",
-];
-
 /// The selection of the latest run, as far as its manifest shows it.
 #[derive(Debug, Default)]
 pub struct Asked<'a> {
@@ -53,7 +29,7 @@ impl<'a> Asked<'a> {
         Self {
             selected: run.selected.iter().map(String::as_str).collect(),
             configs: run.selected.iter().filter_map(|id| config(id)).collect(),
-            filter: filter(&run.args),
+            filter: run.selection().and_then(Filter::of),
         }
     }
 
@@ -72,7 +48,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl Filter<'_> {
+impl<'a> Filter<'a> {
+    /// None where it is no regular expression: that ended the run before its manifest.
+    fn of((text, exact): (&'a str, bool)) -> Option<Self> {
+        let regex = if exact { None } else { Some(Regex::new(text).ok()?) };
+        Some(Self { text, regex })
+    }
+
     fn matches(&self, id: &str) -> bool {
         self.regex.as_ref().map_or(id == self.text, |regex| regex.is_match(id))
     }
@@ -81,23 +63,6 @@ impl Filter<'_> {
 /// `default` of `kernels/default/gemv/cpu/kernel/f32-4096`.
 fn config(id: &str) -> Option<&str> {
     id.split('/').nth(1)
-}
-
-/// The positional argument. One that is no regular expression ended the run before its manifest.
-fn filter(args: &[String]) -> Option<Filter<'_>> {
-    let mut rest = args.iter();
-    let mut text = None;
-    while let Some(arg) = rest.next() {
-        if WITH_VALUE.contains(&arg.as_str()) {
-            rest.next();
-        } else if !arg.starts_with('-') {
-            text = text.or(Some(arg.as_str()));
-        }
-    }
-    let exact = args.iter().any(|arg| arg == "--exact");
-    let text = text?;
-    let regex = if exact { None } else { Some(Regex::new(text).ok()?) };
-    Some(Filter { text, regex })
 }
 
 #[cfg(test)]
@@ -116,6 +81,8 @@ mod tests {
             started: 0,
             finished: None,
             args: owned(args),
+            filter: None,
+            exact: false,
             checks: Vec::new(),
             warnings: Vec::new(),
             selected: owned(selected),
@@ -140,6 +107,11 @@ mod tests {
             (&["gemv|sort", "--bench"], None),
         ] {
             let run = run(args, &[other]);
+            // What the manifest says counts more than its arguments.
+            let said = RunManifest { filter: Some("sort|gemv".to_owned()), ..run.clone() };
+            assert_eq!(Asked::of(Some(&said)).passed_over(gone), None, "{args:?}");
+            let exact = RunManifest { filter: Some("sort".to_owned()), exact: true, ..run.clone() };
+            assert!(Asked::of(Some(&exact)).passed_over(gone).is_some(), "{args:?}");
             assert_eq!(Asked::of(Some(&run)).passed_over(gone), expected, "{args:?}");
             assert_eq!(Asked::of(Some(&run)).passed_over(other), None, "{args:?}");
         }

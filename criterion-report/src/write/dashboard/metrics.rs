@@ -2,13 +2,19 @@
 
 use plan::{Case, Dtype, Mode, Outcome, Work};
 
-use super::record::{Info, Metric};
+use super::record::{Info, Metric, Word};
 use super::v3::failure_type;
 use crate::model::{Entry, Field, Gain, GainSource, Interval, Time};
 
 /// One number, with its interval where it has one.
-fn metric(name: String, unit: &str, value: f64, interval: Option<(Interval, f64)>) -> Metric {
-    let mut info = Info(vec![("unit", unit.to_owned())]);
+fn metric(
+    name: String,
+    unit: &'static str,
+    value: f64,
+    interval: Option<(Interval, f64)>,
+) -> Metric {
+    let mut info = Info::default();
+    info.push("unit", Some(Word::Text(unit.into())));
     if let Some((Interval { low, high }, level)) = interval {
         info.push("ci_low", Some(low));
         info.push("ci_high", Some(high));
@@ -135,9 +141,9 @@ fn memory(entry: &Entry<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// Values of the catalogue that a case has besides its times: the field, the name behind the pass, the
-/// unit, and the number in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
-const METRICS: &[(&Field, &str, &str, fn(f64) -> f64)] = &[
+/// Measures of the catalogue that a case has besides its time: field, what stands behind the pass,
+/// unit, and the value in it. Times are in µs and energy in µJ: dashboards cut values to two decimals.
+const METRICS: [(&Field, &str, &str, InUnit); 9] = [
     (Field::known("latency-p50"), "Latency p50 (us)", "us", |ns| ns / 1e3),
     (Field::known("latency-p90"), "Latency p90 (us)", "us", |ns| ns / 1e3),
     (Field::known("latency-p99"), "Latency p99 (us)", "us", |ns| ns / 1e3),
@@ -149,12 +155,18 @@ const METRICS: &[(&Field, &str, &str, fn(f64) -> f64)] = &[
     (Field::known("energy"), "Energy (uJ)", "uJ", |joules| joules * 1e6),
 ];
 
-/// Those that are there. A value that is not positive has no logarithm, and is left out.
-fn measures<'a>(pass: &'a str, entry: &'a Entry<'_>) -> impl Iterator<Item = Metric> + use<'a> {
-    METRICS.iter().filter_map(move |(field, what, unit, in_unit)| {
-        let value = in_unit(field.figure(entry)?.value);
-        (value > 0.0).then(|| metric(format!("{pass} {what}"), unit, value, None))
-    })
+/// From the catalogue's unit.
+type InUnit = fn(f64) -> f64;
+
+/// The measures that are there. A value that is not positive has no logarithm, and is left out.
+fn measures(pass: &str, entry: &Entry<'_>) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for (field, what, unit, in_unit) in METRICS {
+        let value =
+            field.figure(entry).map(|figure| in_unit(figure.value)).filter(|value| *value > 0.0);
+        metrics.extend(value.map(|value| metric(format!("{pass} {what}"), unit, value, None)));
+    }
+    metrics
 }
 
 /// Torch's name of the dtype as upstream's metrics spell it.

@@ -1,6 +1,8 @@
 //! Records of the PyTorch OSS benchmark database: one metric of one case each. Fields are written in
 //! this order; all maps are of strings, as the database's columns are.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -8,16 +10,66 @@ use crate::write::python_json;
 
 /// A map of strings that keeps its order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Info(pub Vec<(&'static str, String)>);
+pub struct Info(Vec<(&'static str, Word)>);
+
+/// A value in it. A number becomes text where it is written: most records are first looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Word {
+    /// A text.
+    Text(Cow<'static, str>),
+    /// A number.
+    Number(f64),
+    /// A whole one.
+    Whole(u64),
+}
 
 impl Info {
+    /// These texts.
+    pub fn of(texts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self(texts.into_iter().map(|(key, text)| (key, text.into())).collect())
+    }
+
+    /// The text of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+        let (_, word) = self.0.iter().find(|(known, _)| *known == key)?;
+        if let Word::Text(text) = word { Some(text) } else { None }
     }
 
     /// Adds an entry where there is a value.
-    pub fn push(&mut self, key: &'static str, value: Option<impl ToString>) {
-        self.0.extend(value.map(|value| (key, value.to_string())));
+    pub fn push(&mut self, key: &'static str, value: Option<impl Into<Word>>) {
+        self.0.extend(value.map(|value| (key, value.into())));
+    }
+}
+
+/// Values that become text in one way each.
+macro_rules! words {
+    ($($from:ty: $value:ident => $word:expr),* $(,)?) => {$(
+        impl From<$from> for Word {
+            fn from($value: $from) -> Self {
+                $word
+            }
+        }
+    )*};
+}
+
+words! {
+    String: text => Self::Text(text.into()),
+    &String: text => Self::Text(text.clone().into()),
+    &str: text => Self::Text(text.to_owned().into()),
+    bool: value => Self::Text(if value { "true" } else { "false" }.into()),
+    f64: number => Self::Number(number),
+    u64: number => Self::Whole(number),
+    u32: number => Self::Whole(number.into()),
+    usize: number => Self::Whole(number as u64),
+}
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Number(number) => serializer.collect_str(number),
+            Self::Whole(number) => serializer.collect_str(number),
+        }
     }
 }
 

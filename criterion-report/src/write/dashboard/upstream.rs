@@ -52,7 +52,7 @@ pub fn torchao(entry: &Entry<'_>) -> Option<DbCase> {
     .into_iter()
     .filter_map(|(name, unit, value)| {
         let unit = unit.map(|unit| ("unit", unit.to_owned()));
-        Some(metric(name, value?, Some(Info(unit.into_iter().collect()))))
+        Some(metric(name, value?, Some(Info::of(unit))))
     });
     let mut info = info(entry);
     info.push("torch_compile_mode", Some(compile_mode(case)));
@@ -73,7 +73,7 @@ fn ratio(entry: &Entry<'_>) -> Option<f64> {
 }
 
 fn info(entry: &Entry<'_>) -> Info {
-    Info(vec![("device", entry.row.record.case.device.to_string()), ("arch", arch(entry.row))])
+    Info::of([("device", entry.row.record.case.device.to_string()), ("arch", arch(entry.row))])
 }
 
 fn metric(name: &str, value: f64, extra_info: Option<Info>) -> Metric {

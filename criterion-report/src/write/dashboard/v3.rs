@@ -29,7 +29,7 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     let (case, environment) = (&record.case, &record.environment);
     let variant = row.variant();
     let compiled = case.work.compile().is_some().to_string();
-    let mut info = Info(vec![
+    let mut info = Info::of([
         ("device", case.device.to_string()),
         ("arch", arch(row)),
         // Dashboards disagree on the name, and on what its absence means.
@@ -42,8 +42,8 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
         info.push("failure_reason", record.outcome.reason());
     }
     info.push("full_id", Some(&record.full_id));
-    info.push("high_precision_dtype", Some(case.dtype));
-    info.push("sparsity", variant.and_then(|it| it.sparsity));
+    info.push("high_precision_dtype", Some(case.dtype.to_string()));
+    info.push("sparsity", variant.and_then(|it| it.sparsity).map(|it| it.to_string()));
     info.push("threads", Some(environment.torch.threads));
     info.push("allocator", Some(&environment.allocator));
     info.push("packed", variant.filter(|it| it.packed).map(|_| true));
@@ -133,7 +133,7 @@ fn model(row: &Row) -> Model {
         r#type: LAYER,
         backend: Some("libtorch"),
         origins: origins(&case.work),
-        extra_info: Some(Info(info)),
+        extra_info: Some(Info::of(info)),
     }
 }
 
@@ -203,7 +203,7 @@ fn runner(row: &Row) -> Runner {
         cpu_count: host.cpus,
         avail_mem_in_gb: host.memory_bytes >> 30,
         gpu_info: environment.torch.cuda_device.clone(),
-        extra_info: Info(vec![("hostname", host.hostname.clone()), ("os", host.os.clone())]),
+        extra_info: Info::of([("hostname", host.hostname.clone()), ("os", host.os.clone())]),
     }
 }
 
@@ -216,7 +216,7 @@ fn dependencies(row: &Row) -> Dependencies {
         version: version.to_owned(),
         extra_info,
     };
-    let mut libtorch = Info(vec![("cpu_capability", torch.cpu_capability.clone())]);
+    let mut libtorch = Info::of([("cpu_capability", torch.cpu_capability.clone())]);
     libtorch.push("cuda", torch.cuda.as_ref());
     libtorch.push("float32_matmul_precision", Some(&torch.float32_matmul_precision));
     Dependencies(vec![

@@ -1,0 +1,212 @@
+//! One pass over memory: every element is read once, and its result written once.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::function::Function;
+use crate::cpu::vector::{Element, Kernel, Together, Vector, run_out_of_line};
+
+/// Vectors that are computed side by side.
+const TOGETHER: usize = 4;
+/// As many elements as they may have: of the widest registers.
+const MOST: usize = 64;
+
+/// Bytes ahead of which memory is asked for.
+const AHEAD: usize = 4096;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Where rows of elements lie, how many there are in a row, and from the beginning of one row to
+/// that of the next.
+#[derive(Debug)]
+pub struct Operands<E> {
+    pub x: *const E,
+    pub x_stride: usize,
+    /// Read if the function has a bias: one row.
+    pub bias: *const E,
+    pub out: *mut E,
+    pub out_stride: usize,
+    pub width: usize,
+}
+
+// SAFETY: addresses; what may be done with them, `Pass` says.
+unsafe impl<E: Sync> Sync for Operands<E> {}
+
+/// A function of some of the elements, counted row by row.
+///
+/// # Safety
+/// Of a run: these elements of `x` and the row of the bias can be read, those of `out` be written,
+/// and nobody else writes to any of them meanwhile. `out` begins where `x` does and has its stride,
+/// or shares no memory with it.
+pub struct Pass<'a, F, E> {
+    pub operands: &'a Operands<E>,
+    pub elements: Range<usize>,
+    pub function: PhantomData<F>,
+}
+
+impl<F: Function, E: Element> Kernel for Pass<'_, F, E> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let Self { operands, elements: Range { start, end }, .. } = self;
+        let (mut row, mut column) = (start / operands.width, start % operands.width);
+        let mut rest = end - start;
+        while rest > 0 {
+            let count = rest.min(operands.width - column);
+            let piece = Piece {
+                x: operands.x.wrapping_add(row * operands.x_stride + column),
+                bias: operands.bias.wrapping_add(column),
+                out: operands.out.wrapping_add(row * operands.out_stride + column),
+                count,
+            };
+            // SAFETY: the caller's promise; a part of one row.
+            unsafe { piece.run::<V, F>() };
+            (row, column, rest) = (row + 1, 0, rest - count);
+        }
+    }
+}
+
+/// Consecutive elements.
+#[derive(Debug, Clone, Copy)]
+struct Piece<E> {
+    x: *const E,
+    bias: *const E,
+    out: *mut E,
+    count: usize,
+}
+
+impl<E: Element> Piece<E> {
+    /// # Safety
+    /// That of [`Pass`].
+    #[inline(always)]
+    unsafe fn run<V: Vector, F: Function>(self) {
+        let block = TOGETHER * V::LANES;
+        let mut done = 0;
+        while self.count - done >= block {
+            // SAFETY: the caller's promise.
+            done = unsafe { self.sweep::<V, F>(done) };
+            if self.count - done >= block {
+                let all = Everywhere { piece: self.part(done, block), function: PhantomData::<F> };
+                // SAFETY: the caller's promise; a block that is left.
+                unsafe { run_out_of_line::<V, _>(all) };
+                done += block;
+            }
+        }
+        if done < self.count {
+            // SAFETY: the caller's promise; fewer elements than a block has.
+            unsafe { self.part(done, self.count - done).run_in_block::<V, F>() };
+        }
+    }
+
+    fn part(&self, from: usize, count: usize) -> Self {
+        Self {
+            x: self.x.wrapping_add(from),
+            bias: self.bias.wrapping_add(from),
+            out: self.out.wrapping_add(from),
+            count,
+        }
+    }
+
+    /// Goes over the elements from `done` on, by blocks, as long as all of one are near zero;
+    /// returns where it ended.
+    ///
+    /// # Safety
+    /// That of [`Pass`]; `done` is at most the number of elements.
+    #[inline(always)]
+    unsafe fn sweep<V: Vector, F: Function>(&self, mut done: usize) -> usize {
+        let block = TOGETHER * V::LANES;
+        while self.count - done >= block {
+            let here = self.part(done, block);
+            // SAFETY: the caller has the instructions.
+            unsafe { here.prefetch::<V>() };
+            // SAFETY: the caller's promise; a block.
+            let x = unsafe { here.load::<V, F>() };
+            // SAFETY: the caller has the instructions.
+            let Some(result) = (unsafe { F::near_zero::<_, E>(x) }) else { break };
+            // SAFETY: as above.
+            unsafe { E::store_shuffled(result, here.out) };
+            done += block;
+        }
+        done
+    }
+
+    /// Asks for what comes some time after these elements: of 16 bits, which arrive an eighth faster
+    /// so. For those of 32, of which a block takes the memory longer than the registers, the
+    /// processor looks ahead far enough, and it costs some percent.
+    ///
+    /// # Safety
+    /// The CPU has the instructions.
+    #[inline(always)]
+    unsafe fn prefetch<V: Vector>(&self) {
+        if size_of::<E>() > 2 {
+            return;
+        }
+        let bytes = self.x.cast::<u8>().wrapping_add(AHEAD);
+        for line in 0..(self.count * size_of::<E>()).div_ceil(LINE) {
+            // SAFETY: the caller's promise.
+            unsafe { V::prefetch(bytes.wrapping_add(line * LINE)) };
+        }
+    }
+
+    /// What the function is of, in a block.
+    ///
+    /// # Safety
+    /// That of [`Pass`]; the elements are a block.
+    #[inline(always)]
+    unsafe fn load<V: Vector, F: Function>(&self) -> Together<V, TOGETHER> {
+        // SAFETY: the caller's promise.
+        let x = unsafe { E::load_shuffled(self.x) };
+        if !F::HAS_BIAS {
+            return x;
+        }
+        // SAFETY: the caller's promise.
+        let bias = unsafe { E::load_shuffled(self.bias) };
+        // SAFETY: the caller has the instructions.
+        unsafe { x.add(bias) }
+    }
+
+    /// Fewer elements than a block has: by way of one that has others behind them.
+    ///
+    /// # Safety
+    /// That of [`Pass`]; there is an element.
+    #[inline(always)]
+    unsafe fn run_in_block<V: Vector, F: Function>(self) {
+        const { assert!(TOGETHER * V::LANES <= MOST) };
+        // SAFETY: the first element can be read.
+        let first = unsafe { *self.x };
+        let (mut x, mut bias, mut out) = ([first; MOST], [first; MOST], [first; MOST]);
+        // SAFETY: the caller's promise; fewer elements than there is room for.
+        unsafe { x.as_mut_ptr().copy_from_nonoverlapping(self.x, self.count) };
+        if F::HAS_BIAS {
+            // SAFETY: as above.
+            unsafe { bias.as_mut_ptr().copy_from_nonoverlapping(self.bias, self.count) };
+        }
+        let count = TOGETHER * V::LANES;
+        let piece = Piece { x: x.as_ptr(), bias: bias.as_ptr(), out: out.as_mut_ptr(), count };
+        // SAFETY: arrays that have room for a block.
+        unsafe { run_out_of_line::<V, _>(Everywhere { piece, function: PhantomData::<F> }) };
+        // SAFETY: as above.
+        unsafe { self.out.copy_from_nonoverlapping(out.as_ptr(), self.count) };
+    }
+}
+
+/// A function of a block, wherever its elements are.
+struct Everywhere<E, F> {
+    piece: Piece<E>,
+    function: PhantomData<F>,
+}
+
+impl<F: Function, E: Element> Kernel for Everywhere<E, F> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        // SAFETY: the caller's promise; a block.
+        let x = unsafe { self.piece.load::<V, F>() };
+        // SAFETY: the caller has the instructions.
+        let result = unsafe { F::at::<_, E>(x) };
+        // SAFETY: as above.
+        unsafe { E::store_shuffled(result, self.piece.out) };
+    }
+}

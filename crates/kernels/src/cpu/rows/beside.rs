@@ -1,0 +1,80 @@
+//! What is done with other rows beside the passes over one, so that the processor reads, computes and
+//! writes at once.
+
+#![allow(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "the same promise covers the instructions and the elements of a vector"
+)]
+
+use super::pass::{Map, Place, Source, map};
+use crate::cpu::vector::{Element, Vector};
+
+/// What is done at each place of a row.
+pub trait Beside<V: Vector>: Copy {
+    /// Does it.
+    ///
+    /// # Safety
+    /// The CPU has the instructions; what lies at the place can be read and written.
+    unsafe fn at(self, place: Place);
+}
+
+/// Nothing.
+impl<V: Vector> Beside<V> for () {
+    #[inline(always)]
+    unsafe fn at(self, _: Place) {}
+}
+
+/// Two things.
+impl<V: Vector, A: Beside<V>, B: Beside<V>> Beside<V> for (A, B) {
+    #[inline(always)]
+    unsafe fn at(self, place: Place) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.0.at(place);
+            self.1.at(place);
+        }
+    }
+}
+
+/// A row that is fetched.
+#[derive(Debug, Clone, Copy)]
+pub struct Fetched<S>(pub S);
+
+impl<V: Vector, S: Source> Beside<V> for Fetched<S> {
+    #[inline(always)]
+    unsafe fn at(self, place: Place) {
+        self.0.prefetch(place.at, V::LANES);
+    }
+}
+
+/// A row that is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Written<M, T> {
+    /// What its elements become.
+    pub map: M,
+    /// Where they go.
+    pub out: *mut T,
+}
+
+impl<M, T: Element> Written<M, T> {
+    /// Writes the whole row.
+    ///
+    /// # Safety
+    /// That of [`map`].
+    #[inline(always)]
+    pub unsafe fn all<V: Vector>(self, elements: usize)
+    where
+        M: Map<V>,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { map::<V, T>(self.map, self.out, elements) };
+    }
+}
+
+impl<V: Vector, M: Map<V>, T: Element> Beside<V> for Written<M, T> {
+    #[inline(always)]
+    unsafe fn at(self, place: Place) {
+        // SAFETY: the caller's promise.
+        unsafe { place.store(self.map.at(place), self.out) };
+    }
+}

@@ -1,0 +1,104 @@
+//! Tensors as rows.
+
+use tch::{Device, Kind, TchError, Tensor};
+
+use crate::rows;
+
+/// A tensor on the CPU as rows of its last dimension, each `stride` elements after the one before.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    first: *mut u8,
+    element: usize,
+    stride: usize,
+    /// Number of rows.
+    pub count: usize,
+    /// Elements in a row.
+    pub dim: usize,
+}
+
+// SAFETY: addresses; what may be done with them, the kernels that take them say.
+unsafe impl Send for Rows {}
+// SAFETY: the same.
+unsafe impl Sync for Rows {}
+
+impl Rows {
+    /// The rows of a tensor of any number of dimensions but none. `name` is for errors.
+    ///
+    /// # Errors
+    /// A tensor elsewhere than on the CPU; a last dimension whose elements do not follow one
+    /// another; other dimensions that one stride does not lead through.
+    pub fn of(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
+        let rows = rows::Rows::of(name, tensor)?;
+        Self::at(name, tensor, rows)
+    }
+
+    fn at(name: &str, tensor: &Tensor, rows: rows::Rows) -> Result<Self, TchError> {
+        if tensor.device() != Device::Cpu || tensor.dim() == 0 {
+            return Err(TchError::Shape(format!(
+                "{name} is {tensor:?}, which has to be on the CPU and to have a dimension"
+            )));
+        }
+        // libtorch has no negative sizes and strides.
+        let [count, dim, stride] = [rows.count, rows.dim, rows.stride].map(|it| it as usize);
+        let element = tensor.f_kind()?.elt_size_in_bytes();
+        Ok(Self { first: tensor.data_ptr().cast(), element, stride, count, dim })
+    }
+
+    /// The same of a tensor that is written.
+    ///
+    /// # Errors
+    /// As [`Self::of`]; another size or dtype than those of `like`; rows that overlap.
+    pub fn of_output(name: &str, tensor: &Tensor, like: &Tensor) -> Result<Self, TchError> {
+        same(name, tensor, like)?;
+        Self::at(name, tensor, rows::Rows::of_output(name, tensor)?)
+    }
+
+    /// Where a row begins.
+    pub fn row<T>(&self, index: usize) -> *mut T {
+        self.first.wrapping_add(index * self.stride * self.element).cast()
+    }
+
+    /// Whether each row follows the one before without a gap.
+    pub fn are_contiguous(&self) -> bool {
+        self.count <= 1 || self.stride == self.dim
+    }
+
+    /// The elements of all rows, which have to be contiguous, as one.
+    pub fn as_one(&self) -> Self {
+        Self { count: 1, dim: self.elements(), stride: self.elements(), ..*self }
+    }
+
+    /// The elements of all rows.
+    pub fn elements(&self) -> usize {
+        self.count * self.dim
+    }
+}
+
+/// Demands that two tensors agree in size and dtype.
+///
+/// # Errors
+/// With both where they do not.
+pub fn same(name: &str, tensor: &Tensor, like: &Tensor) -> Result<(), TchError> {
+    let (found, wanted) = ((tensor.f_kind()?, tensor.size()), (like.f_kind()?, like.size()));
+    if found != wanted {
+        return Err(TchError::Shape(format!("{name} is {found:?}, where {wanted:?} is needed")));
+    }
+    Ok(())
+}
+
+/// The elements of a weight or bias, as many as a row of `x` has, of its dtype.
+///
+/// # Errors
+/// With the name of what does not fit.
+pub fn parameter(name: &str, tensor: &Tensor, x: &Tensor, dim: usize) -> Result<Rows, TchError> {
+    let (found, wanted) = ((tensor.f_kind()?, tensor.size()), (x.f_kind()?, vec![dim as i64]));
+    if found != wanted {
+        return Err(TchError::Shape(format!("{name} is {found:?}, where {wanted:?} is needed")));
+    }
+    Rows::of(name, tensor)
+}
+
+/// The error for a dtype that no kernel takes.
+pub fn unsupported(kind: Kind) -> TchError {
+    TchError::Kind(format!("x is {kind:?}, which has to be Float, BFloat16 or Half"))
+}

@@ -1,0 +1,278 @@
+//! Products with weights of 4 or 8 bits, dequantized inside the kernel (`gemlite.cu`).
+
+use tch::{Kind, TchError, Tensor};
+
+use super::{Argument, Function, Grid, Module, Source, source};
+use crate::overlap::refuse_overlap;
+use native::refusal::Refusal;
+
+/// The kernels' source.
+pub(super) const SOURCE: Source = source!("gemlite.cu");
+
+/// Rows of x up to which a kernel of the `gemv` kind is there, smallest first.
+const GEMV_ROWS: [i64; 4] = [1, 2, 4, 8];
+/// Columns of y that a block of `gemv` computes.
+const GEMV_COLUMNS: i64 = 4;
+/// Rows and columns of y that a block of `gemm` computes.
+const GEMM_TILE: i64 = 64;
+/// Both kinds.
+const THREADS: u32 = 128;
+/// What k and the group are multiples of: the weights that a thread loads at once.
+const STEP: i64 = 32;
+
+/// A quantized weight as the kernels read it.
+#[derive(Debug)]
+struct Packed {
+    /// 4 bits: uint8 `[n, k / 2]`, the weight of even index in the low half of a byte. 8 bits:
+    /// int8 `[n, k]`.
+    values: Tensor,
+    /// bfloat16 or float16, `[n, k / group]`.
+    scale: Tensor,
+    /// As the scale, with 4 bits; none with 8: `(q − zero) · scale` and `q · scale`.
+    zero: Option<Tensor>,
+    n: i64,
+    k: i64,
+    group: i64,
+}
+
+impl Packed {
+    /// As [`Gemlite::new`], on any device.
+    fn new(values: &Tensor, scale: &Tensor, zero: Option<&Tensor>) -> Result<Self, Refusal> {
+        let (n, k) = values.size2()?;
+        let group = group(values, scale)?;
+        check_like(scale, values, zero)?;
+        let values = match (values.f_kind()?, zero) {
+            (Kind::Uint8, Some(_)) => pack_nibbles(values)?,
+            (Kind::Int8, None) if group == k => values.f_contiguous()?,
+            (kind, zero) => {
+                let (groups, with) = (k / group, if zero.is_some() { "with" } else { "without" });
+                return Err(Refusal::Unsupported(format!(
+                    "{kind:?} weights in {groups} groups {with} zero points, but the kernel takes \
+                     Uint8 with them, or Int8 rows without"
+                )));
+            }
+        };
+        check_aligned("the weight", &values)?;
+        let zero = zero.map(Tensor::f_contiguous).transpose()?;
+        Ok(Self { values, scale: scale.f_contiguous()?, zero, n, k, group })
+    }
+
+    /// What [`Gemlite::multiply`] demands of its arguments; the number of rows.
+    fn check(&self, x: &Tensor, out: &Tensor) -> Result<i64, TchError> {
+        let (m, k) = x.size2()?;
+        let like = |tensor: &Tensor| -> Result<bool, TchError> {
+            Ok(tensor.is_contiguous()
+                && tensor.device() == self.values.device()
+                && tensor.f_kind()? == self.scale.f_kind()?)
+        };
+        if k != self.k || out.size2()? != (m, self.n) || !like(x)? || !like(out)? {
+            return Err(TchError::Shape(format!("x {x:?} and out {out:?} for {self:?}")));
+        }
+        check_aligned("x", x)?;
+        refuse_overlap(out, [x].into_iter().chain(self.tensors()))?;
+        Ok(m)
+    }
+
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        [&self.values, &self.scale].into_iter().chain(&self.zero)
+    }
+
+    fn bits(&self) -> u8 {
+        if self.zero.is_some() { 4 } else { 8 }
+    }
+}
+
+/// Weights that share a scale, of `values [n, k]` with `scale [n, groups]`, where the kernels take
+/// these sizes.
+fn group(values: &Tensor, scale: &Tensor) -> Result<i64, Refusal> {
+    let ((n, k), (rows, groups)) = (values.size2()?, scale.size2()?);
+    let group = if groups > 0 && k % groups == 0 { k / groups } else { 0 };
+    if rows != n || group == 0 || group % STEP != 0 {
+        return Err(Refusal::Unsupported(format!(
+            "weight [{n}, {k}] with scales [{rows}, {groups}], but a scale must be there for \
+             each row and each of its groups, whose size is a multiple of {STEP}"
+        )));
+    }
+    // Sizes are passed as int, and rows of blocks are at most 65535.
+    let (most_n, most_k) = (65_535 * GEMM_TILE, i64::from(i32::MAX) - GEMM_TILE);
+    if n > most_n || k > most_k {
+        return Err(Refusal::Unsupported(format!(
+            "n = {n} and k = {k}, but the kernel takes up to {most_n} and {most_k}"
+        )));
+    }
+    Ok(group)
+}
+
+/// Demands a dtype of the kernels, and the zero points' size, dtype and device to be the scales'.
+fn check_like(scale: &Tensor, values: &Tensor, zero: Option<&Tensor>) -> Result<(), Refusal> {
+    let kind = scale.f_kind()?;
+    if !matches!(kind, Kind::BFloat16 | Kind::Half) {
+        let text = format!("{kind:?}, but the kernel takes bfloat16 and float16");
+        return Err(Refusal::Unsupported(text));
+    }
+    let expected = (scale.size(), kind, values.device());
+    for (what, tensor) in [("scales", Some(scale)), ("zero points", zero)] {
+        let Some(tensor) = tensor else { continue };
+        let found = (tensor.size(), tensor.f_kind()?, tensor.device());
+        if found != expected {
+            let text = format!("{what} are {found:?}, but the kernel needs {expected:?}");
+            return Err(Refusal::Unsupported(text));
+        }
+    }
+    Ok(())
+}
+
+/// Demands the alignment of the kernels' loads. Memory of libtorch begins at multiples of 64 at
+/// least; only a view can begin elsewhere.
+fn check_aligned(what: &str, tensor: &Tensor) -> Result<(), TchError> {
+    if (tensor.data_ptr() as usize).is_multiple_of(16) {
+        return Ok(());
+    }
+    Err(TchError::Shape(format!("{what} begins at an address that 16 does not divide")))
+}
+
+/// `[n, k]` numbers from 0 to 15 → `[n, k / 2]` bytes, even indices in the low halves.
+fn pack_nibbles(values: &Tensor) -> Result<Tensor, TchError> {
+    let (n, k) = values.size2()?;
+    if values.numel() > 0 && values.f_max()?.f_int64_value(&[])? > 15 {
+        return Err(TchError::Shape("values above 15 do not fit in 4 bits".to_owned()));
+    }
+    let pairs = values.f_reshape([n, k / 2, 2])?;
+    let high = pairs.f_select(2, 1)?.f_bitwise_left_shift_tensor_scalar(4)?;
+    pairs.f_select(2, 0)?.f_bitwise_or_tensor(&high)?.f_contiguous()
+}
+
+/// A quantized weight on a CUDA device with the kernels that multiply by it.
+#[derive(Debug)]
+pub struct Gemlite {
+    weight: Packed,
+    gemv: [Function; GEMV_ROWS.len()],
+    gemm: Function,
+}
+
+impl Gemlite {
+    /// Packs a weight and compiles and loads its kernels: `values [n, k]`, uint8 from 0 to 15 with
+    /// a zero point and int8 without; `scale` and `zero` are `[n, groups]`, bfloat16 or float16.
+    ///
+    /// # Errors
+    /// Unsupported, with the constraint and the value that broke it; skipped where NVRTC, the driver
+    /// or the device is missing; what libtorch refuses.
+    pub fn new(values: &Tensor, scale: &Tensor, zero: Option<&Tensor>) -> Result<Self, Refusal> {
+        let tch::Device::Cuda(device) = values.device() else {
+            let device = values.device();
+            return Err(Refusal::Unsupported(format!("a CUDA kernel on {device:?}")));
+        };
+        let weight = Packed::new(values, scale, zero)?;
+        let (bits, kind) = (weight.bits(), weight.scale.f_kind()?);
+        let module = Module::load(&SOURCE, device)?;
+        let gemv = |rows: i64| module.function(&gemv_name(bits, kind, rows));
+        let [one, two, four, eight] = GEMV_ROWS;
+        let gemv = [gemv(one)?, gemv(two)?, gemv(four)?, gemv(eight)?];
+        let gemm = module.function(&gemm_name(bits, kind))?;
+        Ok(Self { weight, gemv, gemm })
+    }
+
+    /// Rows of the weight: columns of y.
+    pub fn n(&self) -> i64 {
+        self.weight.n
+    }
+
+    /// What is stored.
+    pub fn tensors(&self) -> Vec<&Tensor> {
+        self.weight.tensors().collect()
+    }
+
+    /// `out [m, n] = x [m, k] · Wᵀ`, sums in float32, `x` and `out` in the dtype of the scales and
+    /// contiguous, queued on libtorch's current stream.
+    ///
+    /// # Errors
+    /// When a tensor is not as said or `out` shares memory with an operand, and what the driver
+    /// says.
+    pub fn multiply(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+        let weight = &self.weight;
+        let m = weight.check(x, out)?;
+        if m == 0 || weight.n == 0 {
+            return Ok(());
+        }
+        let (function, grid) = self.choose(m)?;
+        let arguments = [
+            Argument::pointer(x),
+            Argument::pointer(&weight.values),
+            Argument::pointer(&weight.scale),
+            Argument::pointer(weight.zero.as_ref()),
+            Argument::pointer(&*out),
+            Argument::Int(int(m)?),
+            Argument::Int(int(weight.n)?),
+            Argument::Int(int(weight.k)?),
+            Argument::Int(int(weight.group)?),
+        ];
+        // SAFETY: the parameters of every kernel of the source, for the width and dtype of the
+        // weight; the sizes were compared above and in `Packed::new`, and the kernels touch nothing
+        // beyond them.
+        unsafe { function.launch(grid, &arguments) }
+    }
+
+    /// The name of what [`multiply`](Self::multiply) runs for `m` rows; none for no element.
+    pub fn kernels(&self, m: i64) -> &'static [&'static str] {
+        if self.weight.n == 0 { &[] } else { names(m) }
+    }
+
+    fn choose(&self, m: i64) -> Result<(Function, Grid), TchError> {
+        let (kind, grid) = grid(m, self.weight.n)?;
+        Ok((kind.map_or(self.gemm, |index| self.gemv[index]), grid))
+    }
+}
+
+/// What a record calls the kernel for `m` rows.
+fn names(m: i64) -> &'static [&'static str] {
+    match gemv(m) {
+        _ if m == 0 => &[],
+        Some(_) => &["criterion_torch::gemlite_gemv"],
+        None => &["criterion_torch::gemlite_gemm"],
+    }
+}
+
+/// Which of the `gemv` kernels takes `m` rows; none where `gemm` does.
+fn gemv(m: i64) -> Option<usize> {
+    GEMV_ROWS.iter().position(|rows| m <= *rows)
+}
+
+/// Which of the `gemv` kernels, or none for `gemm`, and its blocks.
+fn grid(m: i64, n: i64) -> Result<(Option<usize>, Grid), TchError> {
+    let blocks = |size: i64, of: i64| {
+        u32::try_from((size + of - 1) / of).map_err(|error| TchError::Shape(error.to_string()))
+    };
+    let gemv = gemv(m);
+    let blocks = match gemv {
+        Some(_) => (blocks(n, GEMV_COLUMNS)?, 1),
+        None => (blocks(m, GEMM_TILE)?, blocks(n, GEMM_TILE)?),
+    };
+    Ok((gemv, Grid { blocks, threads: THREADS }))
+}
+
+/// A size as the kernels take it: the last tile may go beyond it.
+fn int(size: i64) -> Result<i32, TchError> {
+    match i32::try_from(size + GEMM_TILE) {
+        Ok(end) => Ok(end - GEMM_TILE as i32),
+        Err(_) => Err(TchError::Shape(format!("{size} is more than the kernel takes"))),
+    }
+}
+
+fn gemv_name(bits: u8, kind: Kind, rows: i64) -> String {
+    format!("gemlite_gemv_{bits}bit_{}_m{rows}", dtype_name(kind))
+}
+
+fn gemm_name(bits: u8, kind: Kind) -> String {
+    format!("gemlite_gemm_{bits}bit_{}", dtype_name(kind))
+}
+
+fn dtype_name(kind: Kind) -> &'static str {
+    if kind == Kind::Half { "f16" } else { "bf16" }
+}
+
+#[cfg(test)]
+#[path = "gemlite_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+pub(super) use tests::all_entries as entries;

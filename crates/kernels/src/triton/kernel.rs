@@ -1,0 +1,168 @@
+//! A compiled kernel on a device, and its launch.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use tch::{Device, Kind, TchError};
+
+use super::compile::{self, HIDDEN, Specification, Type};
+use crate::cuda::{Argument, Capability, Function, Grid, Module};
+use native::refusal::Refusal;
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+/// What Triton takes for granted of a parameter that is said to be aligned.
+const ALIGNMENT: i64 = 16;
+
+/// A kernel on its device, in one form or two.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    /// Takes any address and size.
+    general: Function,
+    /// For addresses, sizes and strides that 16 divides: it moves 16 bytes at once.
+    aligned: Option<Function>,
+    /// The positions of those parameters.
+    promised: Vec<usize>,
+    types: Vec<Type>,
+    threads: u32,
+    /// For messages.
+    name: &'static str,
+}
+
+/// Which forms of a kernel are compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forms {
+    /// The general one: sizes rule the other out.
+    General,
+    Both,
+}
+
+/// One launch of a kernel.
+#[derive(Debug, Clone)]
+pub(super) struct Launch {
+    pub programs: i64,
+    /// Of the kernel's parameters.
+    pub arguments: Vec<Argument>,
+}
+
+impl Forms {
+    /// For rows of this length, which in a contiguous tensor is their stride.
+    pub fn of(columns: i64) -> Self {
+        if columns % ALIGNMENT == 0 { Self::Both } else { Self::General }
+    }
+}
+
+impl Kernel {
+    /// Compiles and loads `specification`: both forms where a launch may be aligned, else the one
+    /// that promises nothing.
+    ///
+    /// # Errors
+    /// Unsupported off CUDA and on too old a GPU; skipped without a driver, or a Python with Triton;
+    /// else what the compiler or the driver says.
+    pub fn new(
+        specification: &Specification,
+        forms: Forms,
+        device: Device,
+    ) -> Result<Self, Refusal> {
+        let Device::Cuda(device) = device else {
+            return Err(Refusal::Unsupported(format!("a Triton kernel on {device:?}")));
+        };
+        let load = |specification: &Specification| load(specification, device);
+        let Specification { parameters, aligned, .. } = specification;
+        let position = |name: &&str| parameters.iter().position(|(it, _)| it == name);
+        Ok(Self {
+            general: load(&Specification { aligned: Vec::new(), ..specification.clone() })?,
+            aligned: (forms == Forms::Both).then(|| load(specification)).transpose()?,
+            promised: aligned.iter().filter_map(position).collect(),
+            types: parameters.iter().map(|(_, it)| *it).collect(),
+            threads: specification.warps * WARP,
+            name: specification.kernel,
+        })
+    }
+
+    /// Queues the kernel on libtorch's current stream.
+    ///
+    /// # Safety
+    /// What the kernel reads and writes through the arguments lies in tensors of its device.
+    ///
+    /// # Errors
+    /// Arguments of other types than the kernel's parameters, more programs than a grid has; what
+    /// the driver says.
+    pub unsafe fn launch(&self, launch: &Launch) -> Result<(), TchError> {
+        let Launch { programs, arguments } = launch;
+        let fits = arguments.len() == self.types.len()
+            && arguments.iter().zip(&self.types).all(|(argument, it)| is_of(*argument, *it));
+        let blocks = i32::try_from(*programs).ok().and_then(|it| u32::try_from(it).ok());
+        let Some(blocks) = blocks.filter(|_| fits) else {
+            return Err(TchError::Shape(format!(
+                "{programs} programs of {} with {arguments:?} for {:?}",
+                self.name, self.types
+            )));
+        };
+        if blocks == 0 {
+            return Ok(());
+        }
+        let function = match self.aligned {
+            Some(aligned) if are_aligned(arguments, &self.promised) => aligned,
+            _ => self.general,
+        };
+        let arguments = with_hidden(arguments);
+        let grid = Grid { blocks: (blocks, 1), threads: self.threads };
+        // SAFETY: the parameters in number, type and order, as compared above and, when it was
+        // compiled, with the kernel's own; the caller vouches for what they point to.
+        unsafe { function.launch(grid, &arguments) }
+    }
+}
+
+fn load(specification: &Specification, device: usize) -> Result<Function, Refusal> {
+    let capability = Capability::of(device, specification.kernel)?;
+    let compile::Compiled { name, metadata, cubin } = compile::compiled(specification, capability)?;
+    let module = Module::load_cubin(&name, device, || Ok(cubin))?;
+    module.function(&metadata.name)?.with_shared(metadata.shared)
+}
+
+fn is_of(argument: Argument, it: Type) -> bool {
+    matches!(
+        (argument, it),
+        (Argument::Pointer(_), Type::Pointer(_))
+            | (Argument::Int(_), Type::Int)
+            | (Argument::Long(_), Type::Long)
+    )
+}
+
+/// Whether the promise holds for this launch.
+fn are_aligned(arguments: &[Argument], promised: &[usize]) -> bool {
+    promised.iter().all(|position| {
+        let value = match arguments[*position] {
+            Argument::Pointer(address) => address as i64,
+            Argument::Int(value) => value.into(),
+            Argument::Long(value) => value,
+            // Of which nothing is ever promised.
+            Argument::Float(_) | Argument::Double(_) => return false,
+        };
+        value % ALIGNMENT == 0
+    })
+}
+
+/// The arguments, and null for the scratch memory that no kernel here has: `Metadata::check`.
+fn with_hidden(arguments: &[Argument]) -> Vec<Argument> {
+    let hidden = [Argument::Pointer(ptr::null_mut::<c_void>()); HIDDEN];
+    arguments.iter().copied().chain(hidden).collect()
+}
+
+/// Demands a dtype of the kernels.
+///
+/// # Errors
+/// Unsupported, with the dtype.
+pub(super) fn check_kind(kind: Kind) -> Result<(), Refusal> {
+    if matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
+        return Ok(());
+    }
+    Err(Refusal::Unsupported(format!(
+        "{kind:?}, but the kernel takes float32, bfloat16 and float16"
+    )))
+}
+
+#[cfg(test)]
+#[path = "kernel_tests.rs"]
+mod tests;

@@ -1,0 +1,190 @@
+//! With the real Triton: every kernel compiled for three generations of GPUs. On a GPU, where there
+//! is one: every operator.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use regex::Regex;
+use tch::{Device, Kind, Tensor};
+
+use super::activation::{Activation, ActivationForm, BiasGelu, BiasGeluForm};
+use super::compile::{self, Specification};
+use super::interpreter::triton;
+use super::loss::{MseLoss, MseLossForm};
+use super::norm::{AddLayerNorm, LayerNorm, NormForm, RmsNorm};
+use super::operands::Operands;
+use super::samples::{
+    FORMULAS, KINDS, check, double, exact_activation, exact_cross_entropy, exact_gelu, exact_norm,
+    noise,
+};
+use super::softmax::{CrossEntropy, CrossEntropyForm, Softmax, SoftmaxForm};
+use crate::cuda::Capability;
+use native::refusal::Refusal;
+
+const CPU: Device = Device::Cpu;
+
+fn zeros(size: &[i64], kind: Kind) -> Tensor {
+    Tensor::zeros(size, (kind, CPU))
+}
+
+fn norms(columns: i64, kind: Kind) -> [NormForm; 4] {
+    let (vector, operands) = (zeros(&[columns], kind), Operands { kind, device: CPU });
+    [
+        NormForm::affine("layer_norm", &vector, Some(&vector)).unwrap(),
+        NormForm::plain(columns, operands).unwrap(),
+        NormForm::affine("add_layer_norm", &vector, Some(&vector)).unwrap(),
+        NormForm::affine("rms_norm", &vector, None).unwrap(),
+    ]
+}
+
+/// Those for rows of this length.
+fn of_rows(columns: i64, kind: Kind) -> Vec<Specification> {
+    let operands = Operands { kind, device: CPU };
+    let mut found: Vec<_> = norms(columns, kind).iter().map(NormForm::specification).collect();
+    found.push(SoftmaxForm::new(columns, operands).unwrap().specification());
+    found.push(CrossEntropyForm::new(columns, operands).unwrap().specification());
+    found
+}
+
+/// Every kernel for a dtype.
+fn all(kind: Kind) -> Vec<Specification> {
+    let operands = Operands { kind, device: CPU };
+    let mut found = of_rows(768, kind);
+    found.extend(FORMULAS.map(|it| ActivationForm::new(it, operands).unwrap().specification()));
+    found.push(BiasGeluForm::new(&zeros(&[768], kind)).unwrap().specification());
+    let loss = MseLossForm::new(operands).unwrap();
+    found.extend([loss.specification(), loss.mean.specification()]);
+    found
+}
+
+/// An entry function is called by no other.
+#[test]
+fn every_entry_function_of_the_files_is_among_them() {
+    let kernels: Vec<_> = all(Kind::Float).iter().map(|it| (it.file, it.kernel)).collect();
+    let sources = compile::FILES.map(|(_, text)| text).concat();
+    let mut entries = Vec::new();
+    for (file, text) in compile::FILES {
+        for definition in text.split("@triton.jit\ndef ").skip(1) {
+            let name = definition.split('(').next().unwrap();
+            let named = Regex::new(&format!(r"\b{name}\(")).unwrap();
+            if named.find_iter(&sources).count() == 1 {
+                entries.push((file, name));
+            }
+        }
+    }
+    for kernel in &kernels {
+        assert!(entries.contains(kernel), "{kernel:?} is called by another");
+    }
+    assert_eq!(entries.len(), kernels.len(), "{entries:?} for {kernels:?}");
+}
+
+/// Calls `each` for every item, on as many threads as there are processors.
+fn in_parallel<T: Sync>(items: &[T], each: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    each(item);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+#[ignore = "long: a minute of compilations for three generations of GPUs"]
+fn every_kernel_compiles() {
+    let Some(python) = triton() else { return };
+    let mut cases = Vec::new();
+    for major in [8, 9, 10] {
+        let capability = Capability { major, minor: 0 };
+        for kind in KINDS {
+            cases.extend(all(kind).into_iter().map(|it| (it, capability)));
+        }
+    }
+    // The other form: nothing promised, and rows longer than a program holds.
+    let hopper = Capability { major: 9, minor: 0 };
+    for specification in of_rows(40_001, Kind::BFloat16) {
+        cases.push((Specification { aligned: Vec::new(), ..specification }, hopper));
+    }
+    in_parallel(&cases, |(specification, capability)| {
+        let answer = compile::compile(python, specification, *capability)
+            .unwrap_or_else(|it| panic!("{it}"));
+        let compiled = compile::understood(String::new(), &answer, specification)
+            .unwrap_or_else(|it| panic!("{it}"));
+        assert_eq!(compiled.metadata.name, specification.kernel);
+        let section = format!(".text.{}\0", specification.kernel);
+        let holds = compiled.cubin.windows(section.len()).any(|it| it == section.as_bytes());
+        assert!(holds, "no {section:?}");
+    });
+    println!("{} compiled", cases.len());
+}
+
+#[test]
+fn a_mistake_is_quoted() {
+    let Some(python) = triton() else { return };
+    let hopper = Capability { major: 9, minor: 0 };
+    let mut wrong = all(Kind::Half).remove(0);
+    wrong.constants.retain(|(name, _)| *name != "BLOCK");
+    let refusal = compile::compile(python, &wrong, hopper).expect_err("no BLOCK");
+    let Refusal::Failed(text) = refusal else { panic!("{refusal}") };
+    let start = "Triton 3.6.0, compiling layer_norm of norm.py for sm_90: ";
+    assert!(text.starts_with(start) && text.contains("Error"), "{text}");
+}
+
+/// The public operators on a GPU, where there is one.
+#[test]
+fn kernels_are_right_on_the_device() {
+    if !tch::Cuda::is_available() {
+        crate::skip::hardware("no CUDA device");
+        return;
+    }
+    let device = Device::Cuda(0);
+    for kind in KINDS {
+        // With 16-byte moves, without, several rows in a program, and a row that is too long for one.
+        for columns in [64, 65, 768, 4097, 40_000] {
+            match run_on(device, kind, columns) {
+                Ok(()) => {}
+                Err(Refusal::Skipped(reason)) => return crate::skip::tool(reason),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+fn run_on(device: Device, kind: Kind, columns: i64) -> Result<(), Refusal> {
+    let draw = |size: &[i64], seed| (noise(size, seed) * 3.0).to_kind(kind).to_device(device);
+    let size = [3, 11, columns];
+    let (x, other) = (draw(&size, 1), draw(&size, 2));
+    let [weight, bias] = [3, 4].map(|seed| draw(&[columns], seed));
+    let compare = |y: &Tensor, exact: Tensor, name: &str| {
+        check(y, &exact, &(exact.abs().max() + 1.0), 4e-6, &format!("{name} of {columns}"));
+    };
+    let mut y = x.full_like(f64::NAN);
+    for formula in FORMULAS {
+        Activation::new(formula, kind, device)?.run(&x, &mut y)?;
+        compare(&y, exact_activation(formula, &double(&x)), "activation");
+    }
+    BiasGelu::new(&bias)?.run(&x, &mut y)?;
+    compare(&y, exact_gelu(&(double(&x) + double(&bias))), "bias_gelu");
+    let norm = |form, x: &Tensor| exact_norm(form, x, &double(&weight), &double(&bias));
+    LayerNorm::new(&weight, &bias)?.run(&x, &mut y)?;
+    compare(&y, norm(0, &double(&x)), "layer_norm");
+    LayerNorm::without_affine(columns, kind, device)?.run(&x, &mut y)?;
+    compare(&y, norm(1, &double(&x)), "layer_norm_no_affine");
+    AddLayerNorm::new(&weight, &bias)?.run(&x, &other, &mut y)?;
+    compare(&y, norm(2, &(double(&x) + double(&other))), "add_layer_norm");
+    RmsNorm::new(&weight)?.run(&x, &mut y)?;
+    compare(&y, norm(3, &double(&x)), "rms_norm");
+    Softmax::new(columns, kind, device)?.run(&x, &mut y)?;
+    compare(&y, double(&x).softmax(-1, Kind::Double), "softmax");
+    let mut mean = Tensor::zeros([], (kind, device));
+    MseLoss::new(kind, device)?.run(&x, &other, &mut mean)?;
+    compare(&mean, double(&x).mse_loss(&double(&other), tch::Reduction::Mean), "mse_loss");
+    let target = (Tensor::arange(33, (Kind::Int64, CPU)) * 31).remainder(columns);
+    CrossEntropy::new(columns, kind, device)?.run(&x, &target.to_device(device), &mut mean)?;
+    let logits = double(&x).view([-1, columns]);
+    compare(&mean, exact_cross_entropy(&logits, &target), "cross_entropy");
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Files and folders that come to be beside their place, and appear there by one rename.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use tempfile::{Builder, TempDir};
+
+/// Between the name of the place and a random number. It is no process id: containers that share a folder may have one
+/// and the same.
+pub const MARK: &str = ".partial-";
+
+/// A new folder beside `place`, removed when it is dropped.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn beside(place: &Path) -> io::Result<TempDir> {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let mut builder = Builder::new();
+    let prefix = format!("{name}{MARK}");
+    builder.prefix(&prefix).rand_bytes(16);
+    // The permissions that the umask leaves, as for any folder.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    builder.tempdir_in(place.parent().unwrap_or(Path::new("")))
+}
+
+/// Makes a new folder the one at `place`, where there is none yet.
+///
+/// # Errors
+/// When it cannot be renamed: `DirectoryNotEmpty` or `AlreadyExists` where another process was faster.
+pub fn move_to(partial: TempDir, place: &Path) -> io::Result<()> {
+    fs::rename(partial.path(), place)?;
+    // It is no longer where it would be removed.
+    let _moved = partial.keep();
+    Ok(())
+}
+
+/// Writes a file beside its place and renames it: no reader sees a part of it, and what cannot be written whole leaves
+/// nothing.
+///
+/// # Errors
+/// When it cannot be written or renamed.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = Builder::new()
+        .prefix(&format!("{name}{MARK}"))
+        // The permissions are those that the umask leaves.
+        .make_in(folder, |path| File::create_new(path))?;
+    let mut file = beside.as_file();
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    beside.persist(path)?;
+    Ok(())
+}
+
+/// Removes a folder that may be gone already, so that nobody sees a part of it.
+///
+/// # Errors
+/// When it cannot be renamed or removed; what remains of it then lies beside.
+pub fn remove(folder: &Path) -> io::Result<()> {
+    if !folder.try_exists()? {
+        return Ok(());
+    }
+    let away = beside(folder)?;
+    fs::rename(folder, away.path())?;
+    away.close()
+}
+
+/// The name of the place that an unfinished file or folder was to be moved to; none of whole ones.
+pub fn place_of(name: &str) -> Option<&str> {
+    name.split_once(MARK).map(|(place, _)| place)
+}
+
+/// Whether a path is that of an unfinished file or folder.
+pub fn is_partial(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| place_of(&name.to_string_lossy()).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_given_up_leaves_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        let partial = beside(&cache.path().join("torch-2.11.0")).unwrap();
+        assert!(is_partial(partial.path()) && partial.path().parent() == Some(cache.path()));
+        assert_eq!(place_of(&names(cache.path())[0]), Some("torch-2.11.0"));
+        fs::write(partial.path().join("file"), "x").unwrap();
+        drop(partial);
+        assert!(names(cache.path()).is_empty());
+    }
+
+    #[test]
+    fn the_first_to_move_wins_and_the_second_leaves_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        let place = cache.path().join("torch");
+        let [first, second] = ["first", "second"].map(|text| {
+            let partial = beside(&place).unwrap();
+            fs::write(partial.path().join("file"), text).unwrap();
+            partial
+        });
+        move_to(first, &place).unwrap();
+        let error = move_to(second, &place).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::DirectoryNotEmpty);
+        assert_eq!(fs::read_to_string(place.join("file")).unwrap(), "first");
+        assert_eq!(names(cache.path()), ["torch"]);
+        assert!(!is_partial(&place));
+        remove(&place).unwrap();
+        remove(&place).unwrap();
+        assert!(names(cache.path()).is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_has_the_permissions_of_any_other() {
+        let cache = tempfile::tempdir().unwrap();
+        let partial = beside(&cache.path().join("torch")).unwrap();
+        fs::create_dir(cache.path().join("usual")).unwrap();
+        let permissions = |path: &Path| fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions(partial.path()), permissions(&cache.path().join("usual")));
+    }
+
+    #[test]
+    fn what_cannot_be_put_in_place_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder that is not empty cannot be replaced by a file.
+        let path = folder.path().join("x.jsonl");
+        fs::create_dir_all(path.join("inside")).unwrap();
+        assert!(write(&path, b"text").is_err());
+        assert_eq!(names(folder.path()), ["x.jsonl"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_can_be_read_by_whom_any_other_can() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let [written, usual] = ["new/x.json", "usual"].map(|name| folder.path().join(name));
+        write(&written, b"before").unwrap();
+        write(&written, b"text").unwrap();
+        assert_eq!(fs::read(&written).unwrap(), b"text");
+        fs::write(&usual, "text").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&written), mode(&usual));
+    }
+}

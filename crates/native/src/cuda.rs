@@ -1,0 +1,241 @@
+//! The CUDA that libtorch was built with, and its devices.
+//!
+//! Works in a program without CUDA: there `build` is `None` and everything else an error that says so.
+
+use std::ffi::c_void;
+
+use crate::sys as shim;
+
+use super::error::{Error, check, take_string};
+
+/// The CUDA that libtorch was built with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Build {
+    /// CUDA's version, such as `12.8`.
+    pub toolkit: String,
+    /// cuDNN's own number, such as 91002 for 9.10.2.
+    pub cudnn: Option<u64>,
+    /// Usable devices; 0 also when there is no driver.
+    pub devices: usize,
+}
+
+/// One device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The driver's name for it.
+    pub name: String,
+    /// Memory that nobody holds at the moment.
+    pub free_bytes: u64,
+    /// Memory of the device.
+    pub total_bytes: u64,
+    /// Compute capability, such as (9, 0).
+    pub capability: (i32, i32),
+    /// The newest CUDA version that the driver supports. Not the number of the driver package.
+    pub driver_cuda: String,
+    /// Its place, as domain:bus:device.function. CUDA and NVML number devices differently; this they share.
+    pub pci_bus: String,
+    /// Rated frequency of the multiprocessors, in kHz; they may boost beyond it.
+    pub clock_khz: u64,
+    /// Bytes of the L2 cache; 0 when the driver does not say.
+    pub l2_bytes: u64,
+}
+
+impl Device {
+    /// Whether the device is new enough for `what`, a plural.
+    ///
+    /// # Errors
+    /// The compute capability that it has, and the one that is needed.
+    pub fn require(&self, least: (i32, i32), what: &str) -> Result<(), String> {
+        if self.capability >= least {
+            return Ok(());
+        }
+        let ((major, minor), (least_major, least_minor)) = (self.capability, least);
+        Err(format!(
+            "compute capability {major}.{minor}, but {what} need {least_major}.{least_minor} or above"
+        ))
+    }
+}
+
+/// The CUDA that is linked into this program; `None` when libtorch_cuda is not.
+pub fn build() -> Result<Option<Build>, Error> {
+    let mut linked = 0;
+    let mut found = shim::CudaBuild::default();
+    // SAFETY: both are writable.
+    check(unsafe { shim::ctn_cuda_build(&mut linked, &mut found) })?;
+    let shim::CudaBuild { toolkit, cudnn, devices } = found;
+    Ok((linked != 0).then(|| Build {
+        toolkit: version(toolkit),
+        cudnn: u64::try_from(cudnn).ok(),
+        devices: usize::try_from(devices).unwrap_or(0),
+    }))
+}
+
+/// Describes a device.
+///
+/// # Errors
+/// When there is no such device, or when its driver cannot be asked.
+pub fn device(index: usize) -> Result<Device, Error> {
+    let mut found = std::mem::MaybeUninit::<shim::CudaDevice>::uninit();
+    // SAFETY: `found` is writable.
+    check(unsafe { shim::ctn_cuda_device(device_index(index)?, found.as_mut_ptr()) })?;
+    // SAFETY: written whenever the status is fine.
+    let found = unsafe { found.assume_init() };
+    let shim::CudaDevice {
+        name,
+        pci_bus,
+        free_bytes,
+        total_bytes,
+        capability_major,
+        capability_minor,
+        driver,
+        clock_khz,
+        l2_bytes,
+    } = found;
+    // SAFETY: both strings are handed over with the struct, and each is taken once.
+    let text = |string| unsafe { take_string(string) };
+    Ok(Device {
+        name: text(name),
+        free_bytes,
+        total_bytes,
+        capability: (capability_major, capability_minor),
+        driver_cuda: version(i64::from(driver)),
+        pci_bus: text(pci_bus),
+        clock_khz: u64::try_from(clock_khz).unwrap_or(0),
+        l2_bytes: u64::try_from(l2_bytes).unwrap_or(0),
+    })
+}
+
+/// Waits until a device has nothing left to do.
+///
+/// # Errors
+/// When there is no such device, or when CUDA reports an error of work queued earlier.
+pub fn synchronize(index: usize) -> Result<(), Error> {
+    check(shim::ctn_cuda_synchronize(device_index(index)?))
+}
+
+/// Queues a kernel on the device's current stream that does nothing for `cycles` of the multiprocessors' clock, and
+/// returns at once. At a frequency of f the device takes `cycles / f` for it, a few microseconds of launch aside.
+///
+/// # Errors
+/// When libtorch_cuda is not linked or has no such kernel, when there is no such device, or when CUDA reports an error
+/// of work queued earlier.
+pub fn sleep(index: usize, cycles: u64) -> Result<(), Error> {
+    let cycles = i64::try_from(cycles)
+        .map_err(|_| Error::Torch(format!("a sleep of {cycles} cycles; at most {}", i64::MAX)))?;
+    check(shim::ctn_cuda_sleep(device_index(index)?, cycles))
+}
+
+/// The `CUstream` that libtorch queues this thread's work on; null is the default stream.
+///
+/// # Errors
+/// When libtorch_cuda is not linked, or when there is no such device.
+pub fn current_stream(index: usize) -> Result<*mut c_void, Error> {
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: `stream` is writable.
+    check(unsafe { shim::ctn_cuda_current_stream(device_index(index)?, &mut stream) })?;
+    Ok(stream)
+}
+
+/// Gives device memory that libtorch caches back to the driver, on all devices.
+pub fn empty_cache() -> Result<(), Error> {
+    check(shim::ctn_cuda_empty_cache())
+}
+
+/// libtorch's own type for an index is smaller than tch's.
+pub(super) fn device_index(index: usize) -> Result<i32, Error> {
+    i32::try_from(index).map_err(|_| Error::Torch(format!("there is no CUDA device {index}")))
+}
+
+/// CUDA writes 12.8 as 12080.
+fn version(number: i64) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_cuda_is_none_and_its_devices_errors() {
+        let build = build().expect("always answers");
+        println!("{build:?}");
+        let devices = build.as_ref().map_or(0, |build| build.devices);
+        assert_eq!(i64::try_from(devices), Ok(tch::Cuda::device_count()));
+        assert!(device(devices).is_err());
+        if devices == 0 {
+            for error in [empty_cache(), synchronize(0), sleep(0, 1), current_stream(0).map(drop)]
+                .map(|result| result.expect_err("no device"))
+            {
+                assert!(error.to_string().contains("CUDA"), "{error}");
+            }
+        }
+    }
+
+    /// The kernel is found in libtorch_cuda by its mangled name. Only then is the device asked for, so that a program
+    /// with CUDA notices on any machine when another libtorch has no such name.
+    #[test]
+    fn where_cuda_is_linked_the_sleep_kernel_is_found() {
+        let Some(build) = build().expect("always answers") else {
+            let error = sleep(0, 1000).expect_err("no CUDA");
+            assert!(error.to_string().starts_with("CUDA is not linked"), "{error}");
+            return;
+        };
+        match sleep(build.devices, 1000) {
+            Err(Error::Torch(reason)) if build.devices == 0 => {
+                assert!(reason.contains("no usable CUDA device"), "{reason}");
+            }
+            Err(Error::Torch(reason)) => {
+                assert!(reason.contains("there is no CUDA device"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(sleep(0, u64::MAX).is_err());
+    }
+
+    #[test]
+    fn every_device_describes_itself() {
+        let devices = build().expect("always answers").map_or(0, |build| build.devices);
+        if devices == 0 {
+            crate::skip::hardware("no CUDA device");
+        }
+        for index in 0..devices {
+            let device = device(index).expect("counted devices exist");
+            println!("{device:?}");
+            assert!(!device.name.is_empty());
+            assert!(device.total_bytes >= device.free_bytes);
+            assert!(device.pci_bus.contains(':'), "{}", device.pci_bus);
+            assert!(device.clock_khz > 100_000, "{}", device.clock_khz);
+            current_stream(index).expect("there is one");
+            sleep(index, 1000).expect("queued");
+            synchronize(index).expect("done");
+            empty_cache().expect("a device is there");
+        }
+    }
+
+    #[test]
+    fn a_capability_that_is_too_low_is_said() {
+        let device = |capability| Device {
+            name: String::new(),
+            free_bytes: 0,
+            total_bytes: 0,
+            capability,
+            driver_cuda: String::new(),
+            pci_bus: String::new(),
+            clock_khz: 0,
+            l2_bytes: 0,
+        };
+        for capability in [(8, 9), (9, 0), (12, 0)] {
+            assert_eq!(device(capability).require((8, 9), "float8 products"), Ok(()));
+        }
+        let refusal = device((8, 6)).require((8, 9), "float8 products").unwrap_err();
+        assert_eq!(refusal, "compute capability 8.6, but float8 products need 8.9 or above");
+        assert!(device((7, 10)).require((8, 0), "products").is_err());
+    }
+
+    #[test]
+    fn versions_as_people_write_them() {
+        assert_eq!(version(12080), "12.8");
+        assert_eq!(version(13000), "13.0");
+        assert_eq!(version(11080), "11.8");
+    }
+}

@@ -1,0 +1,143 @@
+//! Packages of AOTInductor, `.pt2`: machine code for one graph, compiled beforehand, called from here without Python.
+//!
+//! A package is bound to its inputs once. A call allocates what the compiled code allocates, its output among it, and a
+//! reference to each input.
+//!
+//! Compiled code does not look at what it is given. So a package has to say what it was compiled for: `inputs` in its
+//! metadata (Inductor's option `aot_inductor.metadata`), a line for each input with its dtype, sizes and strides, such
+//! as `bfloat16 [64, 1024] [1024, 1]`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::sys as shim;
+use tch::{Device, TchError, Tensor};
+
+use super::constants;
+use super::error::{Error, check, returned_string};
+use super::tensor::returned;
+
+/// A package, loaded and bound to its inputs.
+#[derive(Debug)]
+pub struct Package(*mut shim::Package);
+
+impl Package {
+    /// Loads a package that was compiled for these inputs, which lie on `device`.
+    ///
+    /// # Errors
+    /// When the file is no package, was compiled for another device or for other inputs, or cannot be loaded.
+    pub fn load(path: &Path, device: Device, inputs: Vec<Tensor>) -> Result<Self, Error> {
+        fits(path, device, &inputs).map_err(|error| of(path, error))?;
+        let device_index = match device {
+            Device::Cuda(index) => i32::try_from(index).unwrap_or(i32::MAX),
+            _ => -1,
+        };
+        let handles: Vec<_> = inputs.iter().map(Tensor::as_ptr).collect();
+        let (first, count) = (handles.as_ptr(), handles.len());
+        let (text, length) = bytes(path);
+        let mut package = std::ptr::null_mut();
+        // SAFETY: `text` has that many bytes, the tensors live during the call, which makes holders of its own, and
+        // `package` is writable.
+        let status = unsafe {
+            shim::ctn_package_load(text, length, device_index, first, count, &mut package)
+        };
+        check(status).map_err(|error| of(path, error))?;
+        let package = Self(package);
+        // It was not there when those of libtorch were mapped, and has vector loops of its own.
+        constants::map_library(&package.library()?);
+        Ok(package)
+    }
+
+    /// The name that its library was loaded by.
+    fn library(&self) -> Result<PathBuf, Error> {
+        // SAFETY: the package lives, and `out` is writable.
+        let call = |out| unsafe { shim::ctn_package_library(self.0, out) };
+        // SAFETY: the call hands over a new string.
+        Ok(PathBuf::from(unsafe { returned_string(call) }?))
+    }
+
+    /// Runs the compiled code on the inputs as they are now; on CUDA, on the device's current stream.
+    ///
+    /// # Errors
+    /// When the compiled code fails: it writes why to standard error.
+    pub fn run(&self) -> Result<Tensor, TchError> {
+        // SAFETY: the package lives and is bound to this thread, and `out` is writable.
+        let call = |out| unsafe { shim::ctn_package_run(self.0, out) };
+        // SAFETY: the call hands over a new tensor.
+        Ok(unsafe { returned(call) }?)
+    }
+}
+
+impl Drop for Package {
+    fn drop(&mut self) {
+        // SAFETY: nobody else holds the pointer.
+        unsafe { shim::ctn_package_free(self.0) };
+    }
+}
+
+/// The same error, as one of this package.
+fn of(path: &Path, error: Error) -> Error {
+    match error {
+        Error::OutOfMemory(_) => error,
+        other => Error::Package(format!("{}: {other}", path.display())),
+    }
+}
+
+/// Whether the package was compiled for these inputs on this device.
+fn fits(path: &Path, device: Device, inputs: &[Tensor]) -> Result<(), Error> {
+    let (text, length) = bytes(path);
+    // SAFETY: `text` has that many bytes, and `out` is writable.
+    let call = |out| unsafe { shim::ctn_package_metadata(text, length, out) };
+    // SAFETY: the call hands over a new string.
+    let metadata = unsafe { returned_string(call) }?;
+    let metadata: BTreeMap<String, String> = serde_json::from_str(&metadata)
+        .map_err(|error| Error::Package(format!("its metadata cannot be read: {error}")))?;
+    let value = |key: &str| {
+        metadata.get(key).ok_or_else(|| Error::Package(format!("its metadata has no `{key}`")))
+    };
+    let compiled_for = value("AOTI_DEVICE_KEY")?;
+    let place = match device {
+        Device::Cpu => "cpu",
+        Device::Cuda(_) => "cuda",
+        other => return Err(Error::Package(format!("packages are not run on {other:?}"))),
+    };
+    if compiled_for != place {
+        return Err(Error::Package(format!("it was compiled for {compiled_for}, not {place}")));
+    }
+    let forms: Vec<_> = value("inputs")?.lines().collect();
+    if forms.len() != inputs.len() {
+        let (takes, found) = (forms.len(), inputs.len());
+        return Err(Error::Package(format!("it takes {takes} inputs, not {found}")));
+    }
+    for (index, (input, &expected)) in inputs.iter().zip(&forms).enumerate() {
+        if input.device() != device {
+            let there = input.device();
+            return Err(Error::Package(format!("input {index} is on {there:?}, not {device:?}")));
+        }
+        let found = form(input)?;
+        if found != expected {
+            return Err(Error::Package(format!(
+                "input {index} is {found}, and it was compiled for {expected}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The dtype, sizes and strides of a tensor, as PyTorch writes them in Python: `bfloat16 [2, 3] [3, 1]`.
+fn form(tensor: &Tensor) -> Result<String, Error> {
+    // SAFETY: the tensor lives, and `out` is writable.
+    let call = |out| unsafe { shim::ctn_package_form(tensor.as_ptr(), out) };
+    // SAFETY: the call hands over a new string.
+    unsafe { returned_string(call) }
+}
+
+/// A path as the shim takes it: valid as long as the path is.
+fn bytes(path: &Path) -> (*const std::ffi::c_char, usize) {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    (bytes.as_ptr().cast(), bytes.len())
+}
+
+#[cfg(test)]
+#[path = "package_tests.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! The memory of tensors, moved.
+//!
+//! A case is as fast as its tensors happen to lie: in which pages, at which distance from each other. Built again, it
+//! lies elsewhere. [`relocate`] gives it another place at the price of a copy.
+
+use crate::sys as shim;
+use tch::Tensor;
+
+use super::error::{Error, check};
+
+/// The memory that tensors had before they were moved, freed when dropped. While it lives, nothing
+/// else can come to lie there.
+#[derive(Debug)]
+pub struct Blocks {
+    handle: *mut shim::Blocks,
+    bytes: u64,
+}
+
+impl Blocks {
+    /// Bytes that were moved.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        // SAFETY: nobody else holds the pointer.
+        unsafe { shim::ctn_storage_free(self.handle) };
+    }
+}
+
+/// Copies the storages of these tensors to new memory, in the given order. All views and handles of
+/// a storage move with it; pointers taken before point to the old memory, which the result keeps. A
+/// tensor without a storage (sparse, or in a layout of oneDNN's own) stays.
+///
+/// # Errors
+/// When memory does not suffice; storages before that one have moved.
+pub fn relocate(tensors: &[Tensor]) -> Result<Blocks, Error> {
+    let handles: Vec<_> = tensors.iter().map(Tensor::as_ptr).collect();
+    let (mut bytes, mut handle) = (0, std::ptr::null_mut());
+    // SAFETY: the tensors live during the call, and both results are writable.
+    check(unsafe {
+        shim::ctn_storage_relocate(handles.as_ptr(), handles.len(), &mut bytes, &mut handle)
+    })?;
+    Ok(Blocks { handle, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Kind;
+
+    use super::*;
+    use crate::tensor::wave;
+
+    #[test]
+    fn views_and_handles_move_together_and_keep_their_numbers() {
+        let tensor = wave(&[64, 32], Kind::Float);
+        let (expected, before) = (tensor.copy(), tensor.data_ptr() as usize);
+        let view = tensor.tr();
+        let part = tensor.narrow(0, 8, 8);
+        let blocks = relocate(&[tensor.shallow_clone(), view.shallow_clone()]).expect("moved");
+        assert_eq!(blocks.bytes(), 64 * 32 * 4, "a storage moves once");
+        let after = tensor.data_ptr() as usize;
+        assert_ne!(after, before);
+        assert_eq!(view.data_ptr() as usize, after);
+        assert_eq!(part.data_ptr() as usize, after + 8 * 32 * 4);
+        assert_eq!((&tensor, &view.tr(), &part), (&expected, &expected, &expected.narrow(0, 8, 8)));
+        drop(blocks);
+        assert_eq!(tensor, expected);
+    }
+
+    #[test]
+    fn places_are_distinct_while_the_old_blocks_live() {
+        let tensor = wave(&[1 << 20], Kind::Float);
+        let mut places = vec![tensor.data_ptr() as usize];
+        let mut held = Vec::new();
+        for _ in 0..4 {
+            held.push(relocate(&[tensor.shallow_clone()]).expect("moved"));
+            let place = tensor.data_ptr() as usize;
+            assert!(!places.contains(&place));
+            places.push(place);
+        }
+    }
+
+    #[test]
+    fn empty_and_opaque_tensors_stay() {
+        let empty = Tensor::zeros([0], (Kind::Float, tch::Device::Cpu));
+        let opaque = wave(&[16, 16], Kind::Float).to_mkldnn();
+        let blocks = relocate(&[empty, opaque.shallow_clone()]).expect("nothing to move");
+        assert_eq!(blocks.bytes(), 0);
+        assert_eq!(opaque.to_dense(None, false), wave(&[16, 16], Kind::Float));
+    }
+}

@@ -1,0 +1,187 @@
+//! Functions of every element by itself: `gelu`, x·Φ(x), with erf; `bias_gelu`, the same of x + b, which
+//! follows a product; `gelu_tanh`, ½x(1 + tanh(√(2/π)(x + 0.044715x³))), which torch calls GELU's
+//! approximation; and `silu`, x·σ(x), also known as Swish.
+
+use plan::{Implementation, OperatorWork};
+use tch::{TchError, Tensor};
+
+use super::output::{filling_like, unwritten_like};
+use super::{Formula, Operand};
+use crate::inputs::Inputs;
+use crate::kernel::{Float, Site, Step};
+use crate::refusal::Refusal;
+use kernels::cpu::{names, pointwise as cpu};
+use kernels::{cuda, triton};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pointwise {
+    Gelu,
+    GeluTanh,
+    Silu,
+    BiasGelu,
+}
+
+/// torch's names of the forms of GELU.
+const EXACT: &str = "none";
+const TANH: &str = "tanh";
+
+impl Formula for Pointwise {
+    fn operands(self) -> &'static [Operand] {
+        match self {
+            Self::Gelu | Self::GeluTanh | Self::Silu => &[Operand::LikeX],
+            Self::BiasGelu => &[Operand::LikeX, Operand::Bias],
+        }
+    }
+
+    fn compute(self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        let x = &inputs.examples[0];
+        match self {
+            Self::Gelu => gelu(x),
+            Self::BiasGelu => gelu(&x.f_add(&inputs.parameters[0])?),
+            Self::GeluTanh => gelu_tanh(x),
+            // As the comprehensive operator benchmark writes it.
+            Self::Silu => x.f_mul(&x.f_sigmoid()?),
+        }
+    }
+
+    fn operations(self) -> &'static str {
+        match self {
+            Self::Gelu => "mul erf add mul mul",
+            Self::BiasGelu => "add mul erf add mul mul",
+            Self::GeluTanh => "square mul mul add mul tanh add mul mul",
+            Self::Silu => "sigmoid mul",
+        }
+    }
+
+    fn build(self, site: &Site<OperatorWork>, mut inputs: Inputs) -> Result<Step, Refusal> {
+        let (x, bias) = (inputs.examples.remove(0), inputs.parameters.pop());
+        let names = names(site.work.operator);
+        let form = if self == Self::GeluTanh { TANH } else { EXACT };
+        Ok(match (site.work.implementation, bias) {
+            (Implementation::Aten, None) if self == Self::Silu => {
+                Step::new(&["aten::silu"], move || x.f_silu())
+            }
+            (Implementation::Aten, None) => Step::new(&["aten::gelu"], move || x.f_gelu(form)),
+            (Implementation::Aten, Some(bias)) => {
+                Step::new(&["aten::add", "aten::gelu"], move || x.f_add(&bias)?.f_gelu(form))
+            }
+            (Implementation::AtenOut, None) if self == Self::Silu => {
+                Step::writing_into([unwritten_like(&x)?], &["aten::silu.out"], move |[out]| {
+                    x.f_silu_out(out)
+                })
+            }
+            (Implementation::AtenOut, None) => {
+                Step::writing_into([unwritten_like(&x)?], &["aten::gelu.out"], move |[out]| {
+                    x.f_gelu_out(out, form)
+                })
+            }
+            (Implementation::AtenOut, Some(bias)) => {
+                let outputs = [unwritten_like(&x)?, unwritten_like(&x)?];
+                let kernels = ["aten::add.out", "aten::gelu.out"];
+                Step::writing_into(outputs, &kernels, move |[sum, out]| {
+                    x.f_add_out(sum, &bias)?.f_gelu_out(out, form)
+                })
+            }
+            (Implementation::Rust, None) => match self {
+                Self::Gelu | Self::BiasGelu => filling_like(x, names, cpu::gelu),
+                Self::GeluTanh => filling_like(x, names, cpu::gelu_tanh),
+                Self::Silu => filling_like(x, names, cpu::silu),
+            },
+            (Implementation::Rust, Some(bias)) => {
+                filling_like(x, names, move |x, out| cpu::bias_gelu(x, &bias, out))
+            }
+            (Implementation::Cuda, bias) => {
+                use cuda::pointwise::{Operation, Pointwise};
+                let operation = match self {
+                    Self::Gelu => Operation::Gelu,
+                    Self::GeluTanh => Operation::GeluTanh,
+                    Self::Silu => Operation::Silu,
+                    Self::BiasGelu => Operation::BiasGelu,
+                };
+                let kernels = Pointwise::load(operation, x.f_kind()?, site.cuda()?)?;
+                let names = kernels.kernels(&x, bias.as_ref(), &unwritten_like(&x)?)?;
+                filling_like(x, names, move |x, out| kernels.run(x, bias.as_ref(), out))
+            }
+            (Implementation::Triton, None) => {
+                use triton::activation::{Activation, Formula};
+                let formula = match self {
+                    Self::Gelu | Self::BiasGelu => Formula::Gelu,
+                    Self::GeluTanh => Formula::GeluTanh,
+                    Self::Silu => Formula::Silu,
+                };
+                let kernels = Activation::new(formula, x.f_kind()?, x.device())?;
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
+            (Implementation::Triton, Some(bias)) => {
+                let kernels = triton::activation::BiasGelu::new(&bias)?;
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
+            (Implementation::AtenComposed | Implementation::Stream, _) => {
+                return Err(site.no_such_implementation());
+            }
+        })
+    }
+
+    fn aten_rounds_between(self) -> bool {
+        self == Self::BiasGelu
+    }
+
+    fn condition(self, inputs: &Inputs, y: &Tensor) -> Result<Tensor, TchError> {
+        let x = &inputs.examples[0];
+        match self {
+            // ½(1 + erf) and ½(1 + tanh) cancel where x is negative.
+            Self::Gelu | Self::GeluTanh => x.f_abs(),
+            Self::BiasGelu => x.f_add(&inputs.parameters[0])?.f_abs(),
+            // y(1 + |x|(1 − σ)): exp(−x) has the relative error of its argument times x.
+            Self::Silu => {
+                let slope = x.f_abs()?.f_mul(&x.f_neg()?.f_sigmoid()?)?;
+                slope.f_add_scalar(1.0)?.f_mul(&y.f_abs()?)
+            }
+        }
+    }
+
+    fn underflow(self, inputs: &Inputs, y: &Tensor, held: Float) -> Result<Tensor, TchError> {
+        match self {
+            // An exponential, or its reciprocal, may be flushed.
+            Self::Silu => inputs.examples[0].f_abs()?.f_mul_scalar(held.smallest_normal()),
+            Self::Gelu | Self::GeluTanh | Self::BiasGelu => y.f_zeros_like(),
+        }
+    }
+
+    /// GELU's is x itself; ATen's forms hold 2x before they halve it.
+    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
+        let largest = Float::of(site.dtype).largest();
+        match (self, site.work.implementation) {
+            (
+                Self::Gelu | Self::GeluTanh | Self::BiasGelu,
+                Implementation::Aten | Implementation::AtenOut | Implementation::AtenComposed,
+            ) => largest / 4.0,
+            _ => largest,
+        }
+    }
+}
+
+/// ½x(1 + erf(x/√2))
+fn gelu(x: &Tensor) -> Result<Tensor, TchError> {
+    let mut y = x.f_mul_scalar(std::f64::consts::FRAC_1_SQRT_2)?;
+    y = y.f_erf()?;
+    y = y.f_add_scalar(1.0)?;
+    y = y.f_mul(x)?;
+    y.f_mul_scalar(0.5)
+}
+
+fn gelu_tanh(x: &Tensor) -> Result<Tensor, TchError> {
+    /// √(2/π)
+    const SCALE: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
+    let mut y = x.f_square()?;
+    y = y.f_mul(x)?;
+    y = y.f_mul_scalar(0.044_715)?;
+    y = y.f_add(x)?;
+    y = y.f_mul_scalar(SCALE)?;
+    y = y.f_tanh()?;
+    y = y.f_add_scalar(1.0)?;
+    y = y.f_mul(x)?;
+    y.f_mul_scalar(0.5)
+}

@@ -1,0 +1,78 @@
+//! `softmax`: exp(x − max)/Σ over rows.
+
+use plan::{Implementation, OperatorWork};
+use tch::{Kind, TchError, Tensor};
+
+use super::output::{filling_like, unwritten_like};
+use super::{Formula, Operand, row};
+use crate::inputs::Inputs;
+use crate::kernel::{Float, Site, Step};
+use crate::refusal::Refusal;
+use kernels::cpu::{names, rows as cpu};
+use kernels::{cuda, triton};
+
+#[derive(Clone, Copy)]
+pub(super) struct Softmax;
+
+impl Formula for Softmax {
+    fn operands(self) -> &'static [Operand] {
+        &[Operand::LikeX]
+    }
+
+    fn compute(self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        let x = &inputs.examples[0];
+        let mut y = x.f_sub(&x.f_amax([-1_i64], true)?)?;
+        y = y.f_exp()?;
+        let sum = y.f_sum_dim_intlist([-1_i64].as_slice(), true, None::<Kind>)?;
+        y.f_div(&sum)
+    }
+
+    fn operations(self) -> &'static str {
+        "amax sub exp sum div"
+    }
+
+    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+        let ([x], []) = inputs.into_parts()?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => {
+                Step::new(&["aten::softmax"], move || x.f_softmax(-1, None::<Kind>))
+            }
+            Implementation::AtenOut => {
+                Step::writing_into([unwritten_like(&x)?], &["aten::_softmax.out"], move |[out]| {
+                    x.f_internal_softmax_out(out, -1, false)
+                })
+            }
+            Implementation::Rust => filling_like(x, names(site.work.operator), cpu::softmax),
+            Implementation::Cuda => {
+                let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;
+                let names = kernels.kernels(&x, &unwritten_like(&x)?)?;
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
+            Implementation::Triton => {
+                let kernels = triton::softmax::Softmax::new(row(&x)?, x.f_kind()?, x.device())?;
+                let names = kernels.kernels();
+                filling_like(x, names, move |x, out| kernels.run(x, out))
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+    fn aten_rounds_between(self) -> bool {
+        false
+    }
+
+    /// y(1 + |x − max|): exp has the relative error of its argument times x − max.
+    fn condition(self, inputs: &Inputs, y: &Tensor) -> Result<Tensor, TchError> {
+        let x = &inputs.examples[0];
+        let distance = x.f_sub(&x.f_amax([-1_i64], true)?)?.f_abs()?;
+        distance.f_add_scalar(1.0)?.f_mul(y)
+    }
+
+    /// An exponential may be flushed.
+    fn underflow(self, _: &Inputs, y: &Tensor, held: Float) -> Result<Tensor, TchError> {
+        y.f_full_like(held.smallest_normal())
+    }
+
+    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
+        Float::of(site.dtype).largest()
+    }
+}

@@ -1,0 +1,92 @@
+//! `full_attention` by `scaled_dot_product_attention` (SDPA).
+//!
+//! SDPA chooses among kernels, and what it chooses depends on the shape of its arguments: on the CPU,
+//! `[b, heads, s, d]` takes the flash kernel, and `[b, s, d]`, the same numbers, the composite of
+//! products and softmax, which is several times slower. branes-ai/graphs calls it with three
+//! dimensions. Here `fused` is the call with four, `sdpa-3d` the one with three, and the kernels of both
+//! are libtorch's own answer.
+
+use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork};
+use tch::{TchError, Tensor};
+
+use super::attention::{fold, unfold};
+use crate::kernel::{Site, Step};
+use crate::native::sdpa::{SdpaBackend, sdpa_backend};
+use crate::refusal::Refusal;
+
+/// The site's variant on Q, K and V. A flag is all that it needs of the mask.
+pub(super) fn build(
+    site: &Site<FusionWork>,
+    [q, k, v]: [Tensor; 3],
+    causal: bool,
+) -> Result<Step, Refusal> {
+    let step = match (backend(site.work.variant), site.work.variant) {
+        (Some(backend), _) => {
+            Step::new(&[backend.operation(site.place)], move || backend.attend(&q, &k, &v, causal))
+        }
+        (None, FusionVariant::Fused) => chosen([q, k, v], causal, Ok)?,
+        (None, FusionVariant::Sdpa3d) => {
+            let (_, heads, _, _) = q.size4()?;
+            let folded = [fold(&q)?, fold(&k)?, fold(&v)?];
+            chosen(folded, causal, move |out| unfold(&out, heads))?
+        }
+        _ => return Err(site.no_such_implementation()),
+    };
+    Ok(step.storing(0))
+}
+
+/// SDPA on tensors of either shape, and the kernel that it takes for them.
+fn chosen(
+    [q, k, v]: [Tensor; 3],
+    causal: bool,
+    view: impl Fn(Tensor) -> Result<Tensor, TchError> + 'static,
+) -> Result<Step, Refusal> {
+    let kernel = sdpa_backend(&q, &k, &v, causal)?.operation(q.device());
+    Ok(Step::new(&[kernel], move || {
+        let none = None::<&Tensor>;
+        view(Tensor::f_scaled_dot_product_attention(&q, &k, &v, none, 0.0, causal, None, false)?)
+    }))
+}
+
+/// The kernel that a variant calls by name.
+fn backend(variant: FusionVariant) -> Option<SdpaBackend> {
+    match variant {
+        FusionVariant::SdpaMath => Some(SdpaBackend::Math),
+        FusionVariant::SdpaFlash => Some(SdpaBackend::Flash),
+        FusionVariant::SdpaEfficient => Some(SdpaBackend::Efficient),
+        FusionVariant::SdpaCudnn => Some(SdpaBackend::CudnnAttention),
+        _ => None,
+    }
+}
+
+/// On CUDA, what SDPA itself asks before it takes the kernel (libtorch 2.11): called by name, a kernel
+/// that is asked for more fails. What depends on the GPU's generation is left to the kernel.
+pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
+    let (FusionShape::Attention { s, d, .. }, Some(backend)) =
+        (site.work.size, backend(site.work.variant))
+    else {
+        return Ok(());
+    };
+    let (what, multiple, most) = match (backend, site.dtype) {
+        (SdpaBackend::Flash, _) if site.device == Device::Cpu => return Ok(()),
+        (SdpaBackend::Flash, _) => ("FlashAttention", 8, 256),
+        (SdpaBackend::Efficient, Dtype::Float32) => ("memory-efficient attention", 4, u64::MAX),
+        (SdpaBackend::Efficient, _) => ("memory-efficient attention", 8, u64::MAX),
+        (SdpaBackend::CudnnAttention, _) => ("cuDNN's attention", 8, 128),
+        (SdpaBackend::Math | SdpaBackend::Overrideable, _) => return Ok(()),
+    };
+    let efficient = backend == SdpaBackend::Efficient;
+    if site.device != Device::Cuda {
+        Err(format!("libtorch has {what} on cuda alone, not on {}", site.device))
+    } else if site.dtype == Dtype::Float32 && !efficient {
+        Err(format!("{what} takes bfloat16 and float16, not {}", site.dtype))
+    } else if !d.is_multiple_of(multiple) {
+        Err(format!("{what} takes features in multiples of {multiple}: d is {d}"))
+    } else if d > most {
+        Err(format!("{what} takes at most {most} features: d is {d}"))
+    } else if s == 1 && backend == SdpaBackend::CudnnAttention {
+        Err(format!("{what} takes no single token: s is 1"))
+    } else {
+        Ok(())
+    }
+}

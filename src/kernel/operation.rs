@@ -1,0 +1,171 @@
+//! Kernels that are functions of tensors, with several implementations: the operators, patterns and
+//! probes that ship with the library.
+//!
+//! An implementation never falls back: what it does not have on a device, in a dtype or at a size is
+//! refused, by name and value.
+
+use plan::Dtype;
+use tch::{TchError, Tensor};
+
+use super::site::{Named, Site};
+use super::{Step, Tolerance};
+use crate::inputs::Inputs;
+use crate::refusal::Refusal;
+
+/// A function of tensors.
+pub trait Operation<W> {
+    /// What it computes with, drawn from torch's default generator, the same on every device and for
+    /// every implementation.
+    fn inputs(&self, site: &Site<W>) -> Result<Inputs, Refusal>;
+
+    /// Whether the implementation can run here, before anything is built.
+    ///
+    /// # Errors
+    /// The constraint and the value that broke it.
+    fn check(&self, site: &Site<W>) -> Result<(), String>;
+
+    /// The function from elementary operations, in the dtype of its inputs: in float64, what every
+    /// implementation is compared with.
+    fn reference(&self, site: &Site<W>, inputs: Inputs) -> Result<Tensor, Refusal>;
+
+    /// The site's implementation on these inputs: weights folded and reordered beforehand where it has
+    /// such.
+    fn build(&self, site: &Site<W>, inputs: Inputs) -> Result<Step, Refusal>;
+
+    /// The smallest signal-to-noise ratio, in dB, that the site's implementation has to have against
+    /// the reference: some dB below the lowest that was measured.
+    fn min_sqnr_db(&self, work: &W, dtype: Dtype) -> f64;
+
+    /// How far each value of the output may be from `reference`, which is that of the inputs, all in
+    /// float64 on the host; none where the ratio of norms alone decides.
+    fn tolerance(
+        &self,
+        _site: &Site<W>,
+        _inputs: &Inputs,
+        _reference: &Tensor,
+    ) -> Result<Option<Tolerance>, TchError> {
+        Ok(None)
+    }
+
+    /// Small inputs of every kind, on which the implementation is tried before it is timed; none where
+    /// it is not judged value by value.
+    fn trials(&self, _site: &Site<W>) -> Vec<Trial<W>> {
+        vec![]
+    }
+}
+
+/// Small inputs of one kind.
+pub struct Trial<W> {
+    /// As the record names it.
+    pub name: String,
+    /// The same kernel, implementation, dtype and device, at a small size.
+    pub site: Site<W>,
+    /// Draws the inputs from torch's default generator.
+    pub draw: Box<dyn Fn() -> Result<Inputs, Refusal>>,
+}
+
+impl<W> Trial<W> {
+    /// The inputs, drawn from the case's seed.
+    pub fn inputs(&self) -> Result<Inputs, Refusal> {
+        let _drawing = self.site.seeded();
+        (self.draw)()
+    }
+}
+
+/// Work of the plan whose kernels ship with the library: how they are found, and what all of its kind
+/// have in common.
+pub trait Shipped: Named + Copy + 'static {
+    /// Its description: where a new kernel is registered.
+    fn operation(&self) -> Box<dyn Operation<Self>>;
+
+    /// Whether the implementation can run at this site, before anything is built: it exists, and
+    /// [`Operation::check`] agrees.
+    ///
+    /// # Errors
+    /// Unsupported, with the constraint and the value that broke it; skipped, where the case is too
+    /// large.
+    fn check(site: &Site<Self>) -> Result<(), Refusal>;
+
+    /// Whether the machine has what the implementation is compiled with: asked before inputs are
+    /// drawn, where the device is.
+    ///
+    /// # Errors
+    /// Skipped, with what is missing.
+    fn tools(site: &Site<Self>) -> Result<(), Refusal>;
+
+    /// What it consists of, whatever the implementation.
+    fn parts(site: &Site<Self>) -> Parts;
+
+    /// An input or an output, a part to each place of the first dimension: no part influences another.
+    fn by_part(&self, tensor: &Tensor) -> Result<Tensor, TchError>;
+}
+
+/// Parts of a computation that can be compared one by one: rows, images, heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// How many there are.
+    pub all: u64,
+    /// Floating-point operations of one.
+    pub flops: u64,
+    /// Elements of its largest result.
+    pub elements: u64,
+    /// Whether the output is one number, the mean over all of them.
+    pub are_averaged: bool,
+}
+
+impl<W: Shipped> Site<W> {
+    /// Whether the implementation can run here ([`Shipped::check`]).
+    pub fn check(&self) -> Result<(), Refusal> {
+        W::check(self)
+    }
+
+    /// [`Operation::check`] as a refusal.
+    pub(super) fn constraint(&self) -> Result<(), Refusal> {
+        self.work.operation().check(self).map_err(|constraint| self.unsupported(&constraint))
+    }
+
+    /// What the kernel computes with, drawn from the case's seed.
+    pub fn inputs(&self) -> Result<Inputs, Refusal> {
+        let _drawing = self.seeded();
+        self.work.operation().inputs(self)
+    }
+
+    /// The implementation, ready to run ([`Operation::build`]).
+    pub fn build(&self, inputs: Inputs) -> Result<Step, Refusal> {
+        self.work.operation().build(self, inputs)
+    }
+
+    /// The elementary operations on inputs on the host ([`Operation::reference`]).
+    pub fn reference(&self, inputs: Inputs) -> Result<Tensor, Refusal> {
+        let host = Self { device: plan::Device::Cpu, place: tch::Device::Cpu, ..*self };
+        tch::no_grad(|| self.work.operation().reference(&host, inputs))
+    }
+
+    /// The smallest signal-to-noise ratio ([`Operation::min_sqnr_db`]).
+    pub fn min_sqnr_db(&self) -> f64 {
+        self.work.operation().min_sqnr_db(&self.work, self.dtype)
+    }
+
+    /// The refusal of an implementation that a description lacks.
+    pub(super) fn no_such_implementation(&self) -> Refusal {
+        self.unsupported("it has no such implementation")
+    }
+}
+
+/// A gate for each dtype, in dB.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gates {
+    pub(super) float32: f64,
+    pub(super) bfloat16: f64,
+    pub(super) float16: f64,
+}
+
+impl Gates {
+    pub(super) const fn of(self, dtype: Dtype) -> f64 {
+        match dtype {
+            Dtype::Float64 | Dtype::Float32 => self.float32,
+            Dtype::BFloat16 | Dtype::Float8E4M3Fn => self.bfloat16,
+            Dtype::Float16 => self.float16,
+        }
+    }
+}

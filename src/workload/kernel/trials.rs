@@ -1,0 +1,68 @@
+//! The gates of an implementation that is judged value by value: small inputs of every kind.
+
+use std::collections::BTreeSet;
+
+use plan::Gate;
+
+use crate::inputs::Inputs;
+use crate::kernel::{Shipped, Site, Step, Trial};
+use crate::refusal::Refusal;
+
+/// What makes an implementation: [`Site::build`], or a test's own.
+pub(super) type Build<'a, W> = &'a dyn Fn(&Site<W>, Inputs) -> Result<Step, Refusal>;
+
+/// What an implementation has passed.
+#[derive(Debug)]
+pub(super) struct Passed {
+    /// One for each kind of inputs.
+    pub gates: Vec<Gate>,
+    /// The kernels that computed on any of them.
+    kernels: BTreeSet<String>,
+}
+
+impl Passed {
+    /// Demands that these kernels, the case's, are among those that were tried.
+    ///
+    /// # Errors
+    /// Failed, with the first that is not.
+    pub(super) fn cover(&self, kernels: &[String]) -> Result<(), Refusal> {
+        let Some(untried) = kernels.iter().find(|it| !self.kernels.contains(*it)) else {
+            return Ok(());
+        };
+        let tried: Vec<_> = self.kernels.iter().map(String::as_str).collect();
+        Err(Refusal::Failed(format!(
+            "`{untried}` runs at this size, but on none of the small inputs, which `{}` passed",
+            tried.join("`, `")
+        )))
+    }
+}
+
+/// Tries the site's implementation on every kind of small inputs.
+///
+/// # Errors
+/// Failed, with inputs, size and value of the first gate that is not passed; what the implementation
+/// refuses.
+pub(super) fn pass<W: Shipped>(site: &Site<W>, build: Build<W>) -> Result<Passed, Refusal> {
+    let mut passed = Passed { gates: Vec::new(), kernels: BTreeSet::new() };
+    for trial in site.work.operation().trials(site) {
+        let (kernels, gate) = gate(&trial, build)?;
+        passed.kernels.extend(kernels);
+        passed.gates.extend(gate);
+    }
+    Ok(passed)
+}
+
+/// The kernels that compute on these inputs, and the gate that their output passes.
+fn gate<W: Shipped>(
+    trial: &Trial<W>,
+    build: Build<W>,
+) -> Result<(Vec<String>, Option<Gate>), Refusal> {
+    let (site, inputs) = (&trial.site, trial.inputs()?);
+    let in_float64 = inputs.all_in_float64()?;
+    let step = build(site, inputs)?;
+    let output = tch::no_grad(|| step.run())?;
+    let reference = site.reference(in_float64.share())?;
+    let tolerance = site.work.operation().tolerance(site, &in_float64, &reference)?;
+    let gate = tolerance.map(|it| it.gate(&trial.name, it.worst(&output)?)).transpose()?;
+    Ok((step.kernels, gate))
+}
