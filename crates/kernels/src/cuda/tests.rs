@@ -21,9 +21,9 @@ fn sources() -> [(Source<'static>, Vec<String>); 6] {
         (gemlite::SOURCE, gemlite::entries()),
         (losses::SOURCE, ["mse_loss", "cross_entropy"].into_iter().flat_map(of_loss).collect()),
         (normalization::SOURCE, normalization::Norm::ALL.into_iter().flat_map(of_norm).collect()),
+        (pass_through::SOURCE, pass_through::entries().to_vec()),
         (pointwise::SOURCE, pointwise::Operation::ALL.into_iter().flat_map(of_pointwise).collect()),
         (softmax::SOURCE, places.iter().flat_map(|it| softmax::entries(*it)).collect()),
-        (pass_through::SOURCE, pass_through::entries().to_vec()),
     ]
 }
 

@@ -73,7 +73,7 @@ fn normalization_and_relu_take_their_outputs_beside_the_convolution() {
     let affine = 4 * 2 * o;
     for &dtype in Dtype::ALL {
         let y = dtype.bytes() * 2 * o * s * s;
-        let alone = step(&site(Pattern::Conv2dBn, FusionVariant::Fused, size, dtype));
+        let convolution = site(Pattern::Conv2dBn, FusionVariant::Fused, size, dtype);
         for (variant, peak, beside) in [
             (FusionVariant::Unfused, 2 * y + affine, 2 * y + affine),
             // What is normalized is another tensor than what was convolved.
@@ -86,13 +86,28 @@ fn normalization_and_relu_take_their_outputs_beside_the_convolution() {
             if site.check().is_err() {
                 continue;
             }
-            let memory = step(&site);
+            let (alone, memory) = with_one_scratch(&convolution, &site);
             let label = format!("{variant} {dtype}: {memory:?} beside {alone:?}");
             assert_eq!(memory.peak_bytes, peak.max(alone.peak_bytes), "{label}");
             assert_eq!(memory.total_bytes, alone.total_bytes + beside, "{label}");
             assert_eq!(memory.live_bytes.unsigned_abs(), y, "{label}");
         }
     }
+}
+
+/// The memory of both. The scratch of a convolution depends on the number of threads, which another test
+/// may change meanwhile: then they are tried again.
+fn with_one_scratch(
+    convolution: &Site<FusionWork>,
+    site: &Site<FusionWork>,
+) -> (DeviceMemory, DeviceMemory) {
+    for _ in 0..20 {
+        let (before, memory, after) = (step(convolution), step(site), step(convolution));
+        if before == after {
+            return (before, memory);
+        }
+    }
+    panic!("the convolution alone takes another scratch at each trial")
 }
 
 /// Two outputs at once are the peak of what is not fused, and one of what is.
