@@ -123,7 +123,7 @@ pub enum Command {
     Kernels(kernels::Options),
     /// Run setup, then cargo test --workspace
     ///
-    /// Takes ten minutes on two cores, and skips what takes longer. Every test that did not run is listed
+    /// Skips the tests that take long. Every test that did not run is listed
     /// at the end with the reason: it is long, or something is missing on this machine.
     #[command(after_long_help = TEST)]
     Test {
