@@ -182,7 +182,7 @@ mod tests {
 
     /// Runs this very test in a process of its own: `retain` cannot be undone.
     fn faulting_in(retention: Retention) -> usize {
-        let test = "native::allocator::tests::retained_memory_stops_page_faults";
+        let test = "allocator::tests::retained_memory_stops_page_faults";
         let output = Command::new(std::env::current_exe().expect("the test program has a path"))
             .args(["--exact", test, "--nocapture"])
             .env(CHILD, retention.as_str())

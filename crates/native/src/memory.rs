@@ -162,7 +162,7 @@ mod tests {
         }
         let test = "blocks_of_others_cause_no_warning_and_other_warnings_come_through";
         let output = Command::new(std::env::current_exe().expect("the test program has a path"))
-            .args(["--exact", &format!("native::memory::tests::{test}"), "--nocapture"])
+            .args(["--exact", &format!("memory::tests::{test}"), "--nocapture"])
             .env(CHILD, "1")
             .output()
             .expect("the test program starts");
