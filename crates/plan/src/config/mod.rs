@@ -18,21 +18,18 @@ mod operator_params;
 mod own_keys;
 mod positions;
 mod problem_size;
-mod selection;
 pub(crate) mod shape_set;
-mod training_keys;
 pub mod yaml;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
-pub(crate) use entry::{EntryOf, Listed};
+use entry::Listed as _;
+pub(crate) use entry::{EntryOf, Place, Subject};
 pub use fusion_params::FusionParams;
 pub use kernel_params::{KernelSuite, OVERRIDE_VARIABLE};
-pub use model_params::{ModelParams, ModelSuite};
+pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
-pub(crate) use problem_size::ProblemSize;
 
 use crate::catalogue::fusion::Pattern;
 use crate::catalogue::operator::Operator;
@@ -62,7 +59,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Suite {
     /// `model_params`: inference and training.
-    Models(ModelSuite),
+    Models(Vec<ModelParams>),
     /// `fusion_params`
     Fusion(Vec<FusionParams>),
     /// `operator_params`
