@@ -13,8 +13,8 @@ use crate::cache::{Cache, Entry};
 use crate::cargo;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::flavour::Flavour;
+use crate::human;
 use crate::link::Link;
 use crate::python::Python;
 use crate::source::{self, Source};
@@ -95,7 +95,7 @@ impl Provision {
             Source::User(_) => "your own LIBTORCH",
             Source::Link => "linked as .libtorch",
         };
-        let size = self.bytes.map(|bytes| format!(", {}", files::human(bytes))).unwrap_or_default();
+        let size = self.bytes.map(|bytes| format!(", {}", human::bytes(bytes))).unwrap_or_default();
         format!("libtorch {VERSION} ({flavour}) in {}{size}, {how}", self.libtorch.root.display())
     }
 }

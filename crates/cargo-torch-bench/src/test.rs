@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::name;
 use crate::setup;
 use crate::skips::Skips;
 use crate::workspace::Workspace;
+use ::libtorch::command;
 
 /// Which tests are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub fn command(workspace: &Workspace, tests: Tests, arguments: &[OsString]) -> R
         .map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
     eprint!("{}", skips.summary(&ignored)?);
     if tests == Tests::Usual && !ignored.is_empty() {
-        let all = name::ours("test --all");
+        let all = command::ours("test --all");
         eprintln!("`{all}` runs the long ones, `--exhaustive` the exhaustive ones");
     }
     Ok(cargo::exit_code(status))

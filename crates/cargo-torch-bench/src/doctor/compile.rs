@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::check::{Check, Mark};
 use super::toolchain::first_line_of_version;
+use super::{Check, Mark};
 use crate::ask::ask;
 use crate::cache::Cache;
 use crate::cache_report::packages;
 use crate::error::Result;
-use crate::files;
+use crate::human;
 use ::libtorch::{COMPILER_PYTHON, Chosen, TRITON, VERSION, compiler_python, release};
 
 pub fn check(cache: &Result<Cache>) -> Vec<Check> {
@@ -120,7 +120,7 @@ fn kept(packages: Result<(usize, u64, u64)>) -> Check {
     let name = "compiled";
     match packages {
         Ok((count, bytes, bound)) => {
-            let (bytes, bound) = (files::human(bytes), files::human(bound));
+            let (bytes, bound) = (human::bytes(bytes), human::bytes(bound));
             Check::ok(name, format!("{count} packages, {bytes} of {bound} at most"))
         }
         Err(error) => Check::of_error(Mark::Warning, name, &error, "cargo xtask cache"),

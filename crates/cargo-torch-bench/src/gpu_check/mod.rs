@@ -18,7 +18,7 @@ use crate::doctor;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git;
-use crate::progress;
+use crate::human;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 use ::libtorch::processor::hostname;
@@ -51,8 +51,8 @@ pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     let built = Instant::now();
     let steps = steps(workspace, bench.as_ref(), request.quick);
     let mut facts = facts(root, &steps);
-    facts.push(("took", format!("{} after building", progress::human(built.elapsed()))));
-    facts.push(("built in", progress::human(built - start)));
+    facts.push(("took", format!("{} after building", human::duration(built.elapsed()))));
+    facts.push(("built in", human::duration(built - start)));
     let page = Page { quick: request.quick, facts, steps, private: private(root) };
     println!("{}", page.outcome());
     for (name, text) in [("gpu-check.md", page.markdown()), ("gpu-check.json", page.json())] {
@@ -73,7 +73,7 @@ fn steps(
     let mut left: u32 = taken.iter().map(|(step, _)| step.seconds(quick)).sum();
     let mut done = Vec::new();
     for (number, (step, work)) in taken.iter().enumerate() {
-        let human = progress::human(Duration::from_secs(left.into()));
+        let human = human::duration(Duration::from_secs(left.into()));
         eprint!("[{}/{}] {}, about {human} left: ", number + 1, taken.len(), step.name);
         left -= step.seconds(quick);
         let start = Instant::now();
