@@ -34,7 +34,7 @@ pub(crate) struct KernelParams {
     pub(crate) settings: Settings,
 }
 
-/// What a kernel lists, and what is left of it where a config selects.
+/// The values that a kernel lists, and those that are left where a config selects.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selection<T> {
     pub(super) listed: Vec<T>,
@@ -54,7 +54,7 @@ impl<T: Clone + PartialEq> Selection<T> {
 }
 
 impl KernelParams {
-    /// What it expands to.
+    /// The entry that expands to its cases.
     pub(crate) fn entry(&self) -> EntryOf<&Self> {
         let named = |size: &ProblemSize| (size_text(self.kernel.fields(), size), size.clone());
         Entry {

@@ -52,10 +52,11 @@ pub(crate) struct Place {
     pub(crate) dtype: Dtype,
 }
 
-/// What entries list: models, operators, patterns, probes, users' kernels. Ids call it by its `Display`.
+/// A subject of entries: a model, an operator, a pattern, a probe or a user's kernel. Ids call it by its
+/// `Display`.
 pub(crate) trait Subject: Copy + Display {
     type Size;
-    /// What distinguishes siblings, beside compilation.
+    /// The difference between siblings, beside compilation.
     type Way: Copy;
 
     /// Whether the size, which an entry lists for all of its subjects, is one of this.
@@ -63,7 +64,7 @@ pub(crate) trait Subject: Copy + Display {
         true
     }
 
-    /// What an id of `group` says of the size.
+    /// The part of an id of `group` that says the size.
     fn size_text(self, group: &str, size: &Self::Size) -> String;
 
     /// Those of the listed ways that it has, or the usual ones; the baseline comes first.

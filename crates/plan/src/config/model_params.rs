@@ -79,7 +79,7 @@ const MODEL_KEYS: &[&str] = &[
 /// Our own keys that concern models alone.
 const SIBLING_KEYS: &[&str] = &["out", "packed"];
 
-/// What holds for every model of a config.
+/// Settings and variants of every model of a config.
 #[derive(Clone)]
 struct Outer {
     own: Own,

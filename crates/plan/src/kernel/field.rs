@@ -83,7 +83,7 @@ impl fmt::Display for FieldType {
     }
 }
 
-/// What ids say of a problem size: the values that are given, in the order in which the struct declares their fields.
+/// A problem size in ids: the values that are given, in the order in which the struct declares their fields.
 pub(crate) fn size_text(fields: &[Field], given: &BTreeMap<String, Value>) -> String {
     let values: Vec<String> =
         fields.iter().filter_map(|field| given.get(&field.name)).map(value_text).collect();

@@ -1,4 +1,4 @@
-//! What a run finds out about a case beside its times: memory, weights, kernel, compilation.
+//! Facts of a case beside its times: memory, weights, kernel, compilation.
 
 use std::collections::BTreeMap;
 

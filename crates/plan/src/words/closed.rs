@@ -124,8 +124,12 @@ macro_rules! closed_set {
         $crate::words::closed::serde_as_word!($name);
 
         $crate::words::closed::schema_is!($name, {
+            let others: &[&str] = &[$($($alias,)?)+];
             let words: Vec<&str> = $name::ALL.iter().map(|word| word.as_str()).collect();
-            ::schemars::json_schema!({ "type": "string", "enum": words })
+            match others {
+                [] => ::schemars::json_schema!({ "type": "string", "enum": words }),
+                _ => ::schemars::json_schema!({ "type": "string", "minLength": 1 }),
+            }
         });
     };
 }

@@ -95,7 +95,7 @@ pub enum Recipe {
     Fp6,
 }
 
-/// What there is to know of a recipe without torch.
+/// Facts of a recipe that need no torch.
 pub(crate) struct RecipeFacts {
     /// Nominal bits of a stored weight, scales and zero points aside; none for the baseline, whose
     /// weights keep their dtype.
@@ -157,7 +157,7 @@ impl Recipe {
     pub const INT8DQ: Self = Self::Int8dq { numerics: Int8Numerics::V1 };
 
     pub(crate) const fn facts(self) -> RecipeFacts {
-        /// Of most recipes that store a weight in a byte.
+        /// The facts of most recipes that store a weight in a byte.
         const BYTES: RecipeFacts = RecipeFacts {
             weight_bits: Some(8),
             group: None,

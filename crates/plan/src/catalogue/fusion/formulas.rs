@@ -1,4 +1,4 @@
-//! What the formulas of a family of patterns give: counts, and the operations of each variant.
+//! Formulas of a family of patterns: counts, and the operations of each variant.
 
 use super::FusionVariant;
 use crate::catalogue::{product, sum};
