@@ -21,7 +21,6 @@ mod driver;
 mod flavour;
 
 mod cache;
-mod link;
 mod python;
 mod wheel;
 
@@ -33,7 +32,6 @@ mod cache_report;
 mod environment;
 
 mod bench_arguments;
-mod skips;
 
 mod doctor;
 mod test;

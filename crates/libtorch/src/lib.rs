@@ -114,6 +114,12 @@ pub fn cpu_library() -> &'static str {
     if cfg!(target_os = "macos") { "lib/libtorch_cpu.dylib" } else { "lib/libtorch_cpu.so" }
 }
 
+/// The C++ compiler that Inductor takes: the one that CXX names, else the system's own.
+pub fn inductor_compiler(named: Option<OsString>) -> OsString {
+    let usual = if cfg!(target_os = "macos") { "clang++" } else { "g++" };
+    named.filter(|it| !it.is_empty()).unwrap_or_else(|| usual.into())
+}
+
 /// In this order: the archive of libtorch, a wheel, an installation of the headers alone.
 const VERSION_FILES: [&str; 3] =
     ["build-version", "version.py", "include/torch/headeronly/version.h"];

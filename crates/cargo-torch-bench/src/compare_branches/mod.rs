@@ -11,12 +11,11 @@ use std::process::{ExitCode, ExitStatus, Stdio};
 
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::link::Link;
 use crate::results::{HOME, Results};
 use crate::runs;
 use crate::setup;
 use crate::side::Side;
-use crate::source::Source;
+use crate::source::{Link, Source};
 use crate::workspace::Workspace;
 pub use options::Options;
 use revision::Revision;

@@ -12,8 +12,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::flavour::Flavour;
 use crate::human;
-use crate::link::Link;
-use crate::source::{self, Source};
+use crate::source::{self, Link, Source};
 use crate::workspace::Workspace;
 use ::libtorch::{CUDA_LIBRARY, Libtorch, cpu_library};
 

@@ -78,9 +78,9 @@ fn steps(
         left -= step.seconds(quick);
         let start = Instant::now();
         let limit = Duration::from_secs((10 * step.seconds(quick)).max(120).into());
-        let Taken { findings, log, environment } = take(workspace, bench, step.name, *work, limit);
+        let taken = take(workspace, bench, step.name, *work, limit);
         let (name, proves, took) = (step.name, step.proves, start.elapsed());
-        let step = Done { name, proves, findings, log, environment, took };
+        let step = Done { name, proves, taken, took };
         eprintln!("{}: {}", step.verdict().as_str(), step.summary());
         done.push(step);
     }
@@ -124,7 +124,7 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     add("commit", commit(root));
-    let mut environments = steps.iter().filter_map(|step| step.environment.as_ref());
+    let mut environments = steps.iter().filter_map(|step| step.taken.environment.as_ref());
     let gpu = environments.clone().find(|it| it.torch.cuda_device.is_some());
     if let Some(Environment { host, torch, rustc, .. }) = gpu.or_else(|| environments.next()) {
         add("GPU", torch.cuda_device.clone());
