@@ -30,8 +30,7 @@ pub(super) fn compiler() -> Result<&'static Compiler, Refusal> {
 }
 
 fn find(variable: Option<String>) -> Result<Compiler, Refusal> {
-    let usual = if cfg!(target_os = "macos") { "clang++" } else { "g++" };
-    let program = variable.filter(|it| !it.is_empty()).unwrap_or_else(|| usual.to_owned());
+    let program = ::libtorch::inductor_compiler(variable.map(Into::into)).display().to_string();
     let skipped = |why: &str| {
         Refusal::Skipped(format!(
             "the C++ compiler {program} does not run: {why}; install g++, or set CXX to a compiler \

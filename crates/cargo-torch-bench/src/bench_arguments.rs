@@ -1,4 +1,4 @@
-//! The arguments of a `cargo bench` that is launched several times, each time to be kept under
+//! The arguments of a `cargo bench` that is run several times, each time to be kept under
 //! another name.
 
 use std::ffi::{OsStr, OsString};
@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use crate::error::{Error, Result};
 use plan::flag::{Flag, Results};
 
-/// The arguments that are the same in every launch.
+/// The arguments that are the same in every run.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct BenchArguments {
     /// Cargo's: which benchmarks are built.
@@ -20,7 +20,7 @@ const NO_RUN: &str = "--no-run";
 
 impl BenchArguments {
     /// Takes out the name that criterion's arguments give to `--save-baseline`, if any. `with` is
-    /// what launches several times, for messages.
+    /// what measures several times, for messages.
     pub fn parse(
         cargo: &[OsString],
         criterion: &[OsString],
@@ -64,12 +64,12 @@ impl BenchArguments {
         Ok((kept, name))
     }
 
-    /// Arguments of `cargo` for one launch.
-    pub fn launch(&self, kept_as: &str) -> Vec<OsString> {
+    /// Arguments of `cargo` for one run.
+    pub fn run(&self, kept_as: &str) -> Vec<OsString> {
         self.with(&["--save-baseline", kept_as])
     }
 
-    /// Arguments of `cargo` that list the cases which a launch measures.
+    /// Arguments of `cargo` that list the cases which a run measures.
     pub fn list(&self) -> Vec<OsString> {
         self.with(&["--list"])
     }
@@ -88,15 +88,15 @@ impl BenchArguments {
     }
 }
 
-/// Reads how many launches there are to be.
-pub fn launches(text: &str) -> std::result::Result<u64, &'static str> {
+/// Reads how many runs there are to be.
+pub fn runs(text: &str) -> std::result::Result<u64, &'static str> {
     match text.parse() {
-        Ok(launches @ 1..) => Ok(launches),
-        _ => Err("it is a number of launches, 1 or more; 8 will often do"),
+        Ok(runs @ 1..) => Ok(runs),
+        _ => Err("it is a number of runs, 1 or more; 8 will often do"),
     }
 }
 
-/// The option that a word is, if launches can be measured and kept with it.
+/// The option that a word is, if runs can be measured and kept with it.
 fn suitable<'w>(word: &'w str, with: &str) -> Result<Option<(&'static Flag, Option<&'w str>)>> {
     let found = Flag::of(word);
     let why = match found.map(|(flag, _)| flag.results) {
@@ -107,7 +107,7 @@ fn suitable<'w>(word: &'w str, with: &str) -> Result<Option<(&'static Flag, Opti
         Some(Results::Kept) | None => return Ok(found),
     };
     let flag = found.map_or(word, |(_, value)| Flag::written(word, value));
-    Err(Error::usage(format!("{flag} {why}, and {with} measures and keeps several launches"))
+    Err(Error::usage(format!("{flag} {why}, and {with} measures and keeps several runs"))
         .remedy(format!("leave out one of {with} and {flag}")))
 }
 
@@ -125,7 +125,7 @@ fn check_name(name: &str) -> Result<()> {
     let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
         "it names a folder"
     } else if name.contains('@') {
-        "`@` stands before the number of a launch"
+        "`@` stands before the number of a run"
     } else {
         return Ok(());
     };
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_name_is_taken_out_however_criterion_lets_it_be_given() {
-        for (line, name, launch) in [
+        for (line, name, run) in [
             ("", None, "bench -- --save-baseline N@1"),
             ("--bench x", None, "bench --bench x -- --save-baseline N@1"),
             ("-- f --save-baseline main", Some("main"), "bench -- --save-baseline N@1 f"),
@@ -169,14 +169,14 @@ mod tests {
         ] {
             let (arguments, found) = parsed(line).expect(line);
             assert_eq!(found.as_deref(), name, "{line}");
-            assert_eq!(arguments.launch("N@1").join(OsStr::new(" ")), launch, "{line}");
-            let list = launch.replace("--save-baseline N@1", "--list");
+            assert_eq!(arguments.run("N@1").join(OsStr::new(" ")), run, "{line}");
+            let list = run.replace("--save-baseline N@1", "--list");
             assert_eq!(arguments.list().join(OsStr::new(" ")), list.as_str(), "{line}");
         }
     }
 
     #[test]
-    fn what_cannot_be_kept_in_launches_is_refused_with_both_names() {
+    fn what_cannot_be_kept_in_runs_is_refused_with_both_names() {
         for (line, option) in [
             ("--no-run", "--no-run"),
             ("-- --list", "--list"),
@@ -207,10 +207,7 @@ mod tests {
             ("-- --save-baseline=", "--save-baseline \"\": it names a folder"),
             ("-- -s ../x", "--save-baseline \"../x\": it names a folder"),
             ("-- -s a/b", "--save-baseline \"a/b\": it names a folder"),
-            (
-                "-- -s main@2",
-                "--save-baseline \"main@2\": `@` stands before the number of a launch",
-            ),
+            ("-- -s main@2", "--save-baseline \"main@2\": `@` stands before the number of a run"),
             ("-- -s a -s b", "two names, \"a\" and \"b\""),
         ] {
             let error = parsed(line).expect_err(line);

@@ -1,38 +1,13 @@
-//! `bench`: setup, then the plain cargo command. And how cargo and the report are run.
+//! How cargo and the report are run.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use serde::Deserialize;
 
-use crate::bench_arguments::leaves_results;
 use crate::error::{Error, Result};
 use crate::results::{HOME, Results};
-use crate::setup;
 use crate::workspace::Workspace;
-
-/// `cargo xtask bench`: measures, then prints the report.
-pub fn bench(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
-    setup::before(workspace)?;
-    let home = results(workspace)?.criterion;
-    let status = status(at_home(command(workspace, &["bench"], arguments), &home))?;
-    if !leaves_results(arguments) {
-        return Ok(exit_code(status));
-    }
-    if !status.success() && status.code() != Some(CASES_FAILED) {
-        // Nothing ran, or not to its end; a report of last week's numbers would be worse than none.
-        eprintln!(
-            "cargo bench failed ({status}), so no report; what was measured before that: \
-             cargo criterion-report show"
-        );
-        return Ok(exit_code(status));
-    }
-    let mut report = at_home(report(workspace.root()), &home);
-    report.arg("show");
-    let reported = self::status(report)?;
-    Ok(exit_code(if status.success() { reported } else { status }))
-}
 
 /// How a benchmark ends that ran to its end with failed cases in its records. A build that fails
 /// ends with 101, a wrong command line with 2.
@@ -68,14 +43,6 @@ pub fn report(root: &Path) -> Command {
     }
     let mut cargo = in_folder(root);
     cargo.args(["run", "--quiet", "--release", "--package", "criterion-report", "--"]);
-    cargo
-}
-
-/// The environment goes on unchanged: LIBTORCH is the user's own or, from .cargo/config.toml, the
-/// very value that cargo would set again.
-fn command(workspace: &Workspace, words: &[&str], arguments: &[OsString]) -> Command {
-    let mut cargo = in_folder(workspace.root());
-    cargo.args(words).args(arguments);
     cargo
 }
 

@@ -11,7 +11,7 @@ use std::process::{self, Stdio};
 
 use crate::error::{Error, Result};
 use crate::files;
-use crate::name;
+use ::libtorch::command;
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Claim {
     /// Says whose it is, for those who are refused.
     fn sign(&mut self) -> std::io::Result<()> {
         let words = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-        let words = [name::typed().to_owned()].into_iter().chain(words);
+        let words = [command::name().to_owned()].into_iter().chain(words);
         let words = words.collect::<Vec<_>>().join(" ");
         self.file.set_len(0)?;
         self.file.rewind()?;

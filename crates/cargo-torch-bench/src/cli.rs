@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use crate::bench_arguments::launches;
+use crate::bench_arguments::runs;
 use crate::name;
 use crate::torchao::Comparison;
 use crate::{cache_report, compare_branches, gpu_check, kernels, published, setup};
@@ -51,33 +51,33 @@ pub enum Command {
     /// there is none.
     #[command(after_long_help = BENCH)]
     Bench {
-        /// Build once and measure in N launches, each a process of its own; stands before `--`
+        /// Build once and measure in N runs, each a process of its own; stands before `--`
         ///
-        /// The interval of one launch does not show how far off the next one would be.
+        /// The interval of one run does not show how far off the next one would be.
         ///
         /// Results are kept as main@1 to main@N with `-- --save-baseline main`, otherwise as base@1 to
-        /// base@N. A side of `cargo criterion-report compare main pr` is all launches of a name, and
+        /// base@N. A side of `cargo criterion-report compare main pr` is all runs of a name, and
         /// `cargo criterion-report aa main` shows how far they lie apart.
         ///
-        /// Earlier launches under that name are removed first, with a FILTER also those of cases that
-        /// it skips: a name is one set of launches. Choose another name to keep both.
+        /// Earlier runs under that name are removed first, with a FILTER also those of cases that
+        /// it skips: a name is one set of runs. Choose another name to keep both.
         ///
-        /// It takes N times as long as one launch: 8 launches of the default suites take more than an
-        /// hour. stderr shows how much is left. A launch that fails ends the command with its exit code,
+        /// It takes N times as long as one run: 8 runs of the default suites take more than an
+        /// hour. stderr shows how much is left. A run that fails ends the command with its exit code,
         /// and what was measured is kept; so it is after Ctrl-C. Failed cases are kept as such, the
-        /// launches go on, and the exit code is 1.
+        /// runs go on, and the exit code is 1.
         ///
         /// No report follows. --test, --list, --profile-time, --no-run and the other options for
         /// baselines are refused. Sources that change meanwhile are noticed, and end it.
         // Else clap would find fault with the next word, not with this option.
-        #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = launches)]
+        #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = runs)]
         repeat: Option<u64>,
         /// Passed on to `cargo bench` as they are, and after `--` to criterion
         arguments: Vec<OsString>,
     },
     /// Build and measure two revisions in turn, then compare them
     ///
-    /// Is B slower than A? Both are built, then measured in turn, A B B A and so on, in launches of
+    /// Is B slower than A? Both are built, then measured in turn, A B B A and so on, in runs of
     /// their own, then compared: `cargo criterion-report compare A B`.
     ///
     /// It takes 16 times as long as one `cargo bench` with that filter, and a build for each commit that
@@ -90,12 +90,12 @@ pub enum Command {
     /// so that only this project's own crates are compiled. The dot is built where it lies: leave its sources
     /// alone until the end; changes are noticed, and end the comparison.
     ///
-    /// Launches are kept as A@1, B@1, B@2 and so on in this clone's target/criterion, under the names of
+    /// Runs are kept as A@1, B@1, B@2 and so on in this clone's target/criterion, under the names of
     /// the revisions (feature/x as feature-x), and replace earlier ones of these names. Both sides use
     /// this toolchain and this clone's libtorch. A relative path in BENCH_CONFIG is each side's own file.
     ///
     /// Failed cases are kept as such. Any other failure ends the comparison, and so does Ctrl-C:
-    /// launches until then are kept, and the next comparison replaces them. Only one comparison runs at
+    /// runs until then are kept, and the next comparison replaces them. Only one comparison runs at
     /// a time: a second one names the process that measures, and ends.
     ///
     /// Exit codes are those of the comparison: 0 fine; 1 what --fail-on names was found; 2 a mistake, or
@@ -234,7 +234,7 @@ const COMPARE_BRANCHES: &str = "\
 Examples:
   cargo xtask compare-branches main . -- int8wo/bf16-1x4096
   cargo xtask compare-branches v0.1 main --bench inference --fail-on regression
-  cargo xtask compare-branches main main --launches 10     A/A: how noisy is it here?
+  cargo xtask compare-branches main main --runs 10     A/A: how noisy is it here?
   cargo xtask compare-branches --clean                     remove all worktrees";
 
 const KERNELS: &str = "\

@@ -84,7 +84,7 @@ fn anything_else_is_a_usage_error() {
         ("bench --repeat", "a value is required for '--repeat <N>'"),
         ("bench --repeat --bench x", "invalid value '--bench' for '--repeat <N>'"),
         ("bench --repeat -- x", "invalid value '--' for '--repeat <N>'"),
-        ("bench --repeat 0", "'--repeat <N>': it is a number of launches, 1 or more"),
+        ("bench --repeat 0", "'--repeat <N>': it is a number of runs, 1 or more"),
         ("bench --repeat=", "invalid value '' for '--repeat <N>'"),
         ("compare-branches a", "  <B>"),
         ("setup --rocm", "unexpected argument '--rocm'"),

@@ -9,6 +9,7 @@ use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::flavour::Flavour;
+use crate::human;
 use crate::python::Python;
 use crate::setup;
 use ::libtorch::{
@@ -32,7 +33,7 @@ pub fn command() -> Result<ExitCode> {
         "python with torch {VERSION}, torchao {TORCHAO} in {}, {}, for compiled variants, Triton \
          kernels and compare-torchao",
         place.display(),
-        files::human(bytes)
+        human::bytes(bytes)
     );
     let (chosen, by) = compiler_python(|name| std::env::var_os(name));
     if by == Chosen::Variable {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::name::as_typed;
+
 /// An error for a person at a terminal: one fact, then the ways out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Error {
@@ -65,9 +67,9 @@ impl From<String> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.what)?;
+        writeln!(f, "error: {}", as_typed(&self.what))?;
         for remedy in &self.remedies {
-            writeln!(f, "  help: {remedy}")?;
+            writeln!(f, "  help: {}", as_typed(remedy))?;
         }
         Ok(())
     }
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(error.to_string(), "error: no wheel\n  help: go online\n  help: set LIBTORCH\n");
         assert_eq!(error.exit_code(), 1);
         assert_eq!(Error::usage("what?").exit_code(), 2);
-        let failed = Error::failed("cargo failed", 101).during("launch 2");
-        assert_eq!((failed.what(), failed.exit_code()), ("launch 2: cargo failed", 101));
+        let failed = Error::failed("cargo failed", 101).during("run 2");
+        assert_eq!((failed.what(), failed.exit_code()), ("run 2: cargo failed", 101));
     }
 }

@@ -76,26 +76,9 @@ fn occupied(metadata: &fs::Metadata) -> u64 {
     metadata.len()
 }
 
-/// Decimal units, as package indexes and disk makers write them.
-pub fn human(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    match bytes {
-        b if b < 1e6 => format!("{:.0} kB", b / 1e3),
-        b if b < 1e9 => format!("{:.0} MB", b / 1e6),
-        b => format!("{:.1} GB", b / 1e9),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_read_as_people_write_them() {
-        for (bytes, text) in [(0, "0 kB"), (532_000_000, "532 MB"), (4_700_000_000, "4.7 GB")] {
-            assert_eq!(human(bytes), text);
-        }
-    }
 
     #[test]
     fn a_folder_weighs_at_least_what_its_files_hold() {

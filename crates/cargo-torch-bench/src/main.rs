@@ -4,15 +4,13 @@
 //! It builds before libtorch is there. The order of the modules is the order in which they build on each
 //! other.
 
-mod age;
 mod error;
+mod human;
 mod name;
 
 mod files;
 
 mod claim;
-mod order;
-mod progress;
 mod results;
 mod workspace;
 
@@ -23,10 +21,10 @@ mod driver;
 mod flavour;
 
 mod cache;
-mod link;
-mod manifest;
 mod python;
 mod wheel;
+
+mod cargo;
 
 mod setup;
 
@@ -34,9 +32,7 @@ mod cache_report;
 mod environment;
 
 mod bench_arguments;
-mod skips;
 
-mod cargo;
 mod doctor;
 mod test;
 mod torchao;
@@ -44,11 +40,12 @@ mod torchao;
 mod kernels;
 
 mod git;
-mod launches;
 mod side;
 
+mod runs;
+
+mod bench;
 mod compare_branches;
-mod repeat;
 
 mod gpu_check;
 mod published;
@@ -83,10 +80,7 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat: None, arguments } => cargo::bench(&workspace()?, &arguments),
-        Command::Bench { repeat: Some(launches), arguments } => {
-            repeat::command(&workspace()?, launches, &arguments)
-        }
+        Command::Bench { repeat, arguments } => bench::command(&workspace()?, repeat, &arguments),
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { all, exhaustive, arguments } => {

@@ -48,23 +48,23 @@ impl Results {
         Self { records: criterion.with_file_name("criterion-torch"), criterion }
     }
 
-    /// Held by whoever has several launches leave their results here.
+    /// Held by whoever has several runs leave their results here.
     pub fn claim(&self) -> Result<Claim> {
         Claim::take(&self.records.join("launches.lock"))
     }
 
-    /// Removes every launch of the side `name`: the folders `name@1`, `name@2` and so on of every
+    /// Removes every run of the side `name`: the folders `name@1`, `name@2` and so on of every
     /// benchmark, and those of the records. Returns which there were.
     ///
     /// A folder with folders in it is that of a benchmark or of a group, whatever it is called: what
-    /// criterion and the records keep of a launch are files.
-    pub fn remove_launches(&self, name: &str) -> Result<BTreeSet<u64>> {
+    /// criterion and the records keep of a run are files.
+    pub fn remove_runs(&self, name: &str) -> Result<BTreeSet<u64>> {
         let mut removed = BTreeSet::new();
         for (place, depth) in [(&self.criterion, usize::MAX), (&self.records, 1)] {
             let mut walk = WalkDir::new(place).min_depth(1).max_depth(depth).into_iter();
             while let Some(entry) = walk.next().filter(|_| place.exists()) {
                 let entry = entry.map_err(|error| Error::new(format!("cannot read {error}")))?;
-                if let Some(number) = launch(entry.path(), name)
+                if let Some(number) = run(entry.path(), name)
                     && entry.file_type().is_dir()
                     && files::inside(entry.path())?.iter().all(|inner| !inner.is_dir())
                 {
@@ -78,13 +78,13 @@ impl Results {
     }
 }
 
-/// Under which name a launch of a side is kept.
-pub fn kept_as(side: &str, launch: u64) -> String {
-    format!("{side}@{launch}")
+/// Under which name a run of a side is kept.
+pub fn kept_as(side: &str, run: u64) -> String {
+    format!("{side}@{run}")
 }
 
-/// The number of the launch that is kept in `folder`, if it is one of the side `name`.
-fn launch(folder: &Path, name: &str) -> Option<u64> {
+/// The number of the run that is kept in `folder`, if it is one of the side `name`.
+fn run(folder: &Path, name: &str) -> Option<u64> {
     let number = folder.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('@')?;
     let digits = number.bytes().all(|byte| byte.is_ascii_digit());
     number.parse().ok().filter(|_| digits)
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_launches_of_a_name_go_and_nothing_else_does() {
+    fn the_runs_of_a_name_go_and_nothing_else_does() {
         let root = env::temp_dir().join(format!("xtask-results-{}", std::process::id()));
         let stays = [
             "criterion-torch/main/inference.jsonl",
@@ -124,7 +124,7 @@ mod tests {
             "criterion/group/case/main@+1/sample.json",
             "criterion/group/case/main@1x/sample.json",
             "criterion/group/case/new/sample.json",
-            // A group that is called like a launch.
+            // A group that is called like a run.
             "criterion/main@3/case/new/sample.json",
             "criterion/old-main@1/sample.json",
         ];
@@ -143,10 +143,10 @@ mod tests {
         }
         let results = Results::at(root.join("criterion"));
         assert_eq!(results.records, root.join("criterion-torch"));
-        assert_eq!(results.remove_launches("main"), Ok([1, 2, 12].into()));
+        assert_eq!(results.remove_runs("main"), Ok([1, 2, 12].into()));
         assert_eq!(files(&root, &root), stays);
-        assert_eq!(results.remove_launches("main"), Ok(BTreeSet::new()));
+        assert_eq!(results.remove_runs("main"), Ok(BTreeSet::new()));
         fs::remove_dir_all(&root).expect("remove the scratch folder");
-        assert_eq!(results.remove_launches("main"), Ok(BTreeSet::new()), "no folder, no launch");
+        assert_eq!(results.remove_runs("main"), Ok(BTreeSet::new()), "no folder, no run");
     }
 }

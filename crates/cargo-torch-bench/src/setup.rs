@@ -13,11 +13,10 @@ use crate::cache::{Cache, Entry};
 use crate::cargo;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::flavour::Flavour;
-use crate::link::Link;
+use crate::human;
 use crate::python::Python;
-use crate::source::{self, Source};
+use crate::source::{self, Link, Source};
 use crate::wheel;
 use crate::workspace::Workspace;
 use ::libtorch::lock::{self, Turn};
@@ -95,7 +94,7 @@ impl Provision {
             Source::User(_) => "your own LIBTORCH",
             Source::Link => "linked as .libtorch",
         };
-        let size = self.bytes.map(|bytes| format!(", {}", files::human(bytes))).unwrap_or_default();
+        let size = self.bytes.map(|bytes| format!(", {}", human::bytes(bytes))).unwrap_or_default();
         format!("libtorch {VERSION} ({flavour}) in {}{size}, {how}", self.libtorch.root.display())
     }
 }

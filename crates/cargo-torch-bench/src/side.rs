@@ -1,4 +1,4 @@
-//! One side of a comparison: built once, measured in several launches.
+//! One side of a comparison: built once, measured in several runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::git;
 
 #[derive(Debug)]
 pub struct Side {
-    /// Its launches are kept under this name and their numbers.
+    /// Its runs are kept under this name and their numbers.
     pub name: String,
     /// The folder in which cargo runs.
     pub folder: PathBuf,
@@ -29,7 +29,7 @@ pub struct Side {
 pub struct Built(BTreeMap<PathBuf, u64>);
 
 impl Built {
-    /// Whether several are run in one launch.
+    /// Whether one run starts several.
     pub fn several(&self) -> bool {
         self.0.len() > 1
     }
@@ -55,7 +55,7 @@ impl Side {
         Ok(built)
     }
 
-    /// How many cases a launch will measure.
+    /// How many cases a run will measure.
     pub fn cases(&self, arguments: &BenchArguments) -> Result<usize> {
         let mut cargo = self.cargo();
         cargo.args(arguments.list());
@@ -68,7 +68,7 @@ impl Side {
         Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
     }
 
-    /// Checks that the next launch will run what was `built`: cargo builds anew what somebody has
+    /// Checks that the next run will start what was `built`: cargo builds anew what somebody has
     /// changed in the meantime, and a side would be of two sources.
     pub fn unchanged(&self, arguments: &BenchArguments, built: &Built) -> Result<()> {
         let mut cargo = self.build_command(arguments);
@@ -88,9 +88,9 @@ impl Side {
         Ok(())
     }
 
-    /// One launch, whose results are kept under `kept_as`. What it prints goes to `stdout`, and it
+    /// One run, whose results are kept under `kept_as`. What it prints goes to `stdout`, and it
     /// holds `claim` until it ends.
-    pub fn launch(
+    pub fn run(
         &self,
         arguments: &BenchArguments,
         kept_as: &str,
@@ -98,7 +98,7 @@ impl Side {
         stdout: Stdio,
     ) -> Result<ExitStatus> {
         let mut cargo = self.cargo();
-        cargo.args(arguments.launch(kept_as)).stdin(claim.as_stdin()?).stdout(stdout);
+        cargo.args(arguments.run(kept_as)).stdin(claim.as_stdin()?).stdout(stdout);
         let status = run_status(&mut cargo)?;
         if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
             return Err(self.failed("could not be measured", status, &cargo));

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use crate::cache::Manifest;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::flavour::Flavour;
-use crate::manifest::Manifest;
 use crate::python::{Python, WHEELS_OF_ANY};
 use ::libtorch::{CUDA_LIBRARY, Libtorch};
 

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::name;
 
 /// The root folder of a workspace, or of a package that is in none.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl Workspace {
             .map(|folder| Self { root: folder.to_path_buf() })
             .ok_or_else(|| {
                 Error::new(format!("no Cargo.toml at or above {}", here.display()))
-                    .remedy(format!("run `{}` inside a package", name::typed()))
+                    .remedy("run `cargo xtask` inside a package")
             })
     }
 

@@ -12,14 +12,14 @@ use std::process::{Child, Command, Stdio};
 use common::repository::{Repository, both};
 use common::wait_until;
 
-/// A comparison of three launches of each in the middle of one, in a process group of its own.
-fn held(repository: &Repository, launch: &str) -> Child {
-    let holding = [("SPEED_HOLDS", launch)];
-    let mut command = repository.command("compare-branches main . --launches 3", &holding);
+/// A comparison of three runs of each in the middle of one, in a process group of its own.
+fn held(repository: &Repository, run: &str) -> Child {
+    let holding = [("SPEED_HOLDS", run)];
+    let mut command = repository.command("compare-branches main . --runs 3", &holding);
     let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().expect("run xtask");
-    let begun = || repository.scratch.log("log").iter().any(|line| line.starts_with(launch));
-    wait_until("the launch begins", begun);
+    let begun = || repository.scratch.log("log").iter().any(|line| line.starts_with(run));
+    wait_until("the run begins", begun);
     child
 }
 
@@ -34,7 +34,7 @@ fn check_rerun(repository: &Repository) {
     let measured = [("main@1", 100), ("working-tree@1", 100)];
     assert_eq!(repository.kept(), both(&measured), "of one comparison");
     repository.edit("= 100;", "= 200;");
-    let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 200\n");
     assert_eq!(repository.kept(), both(&[("main@1", 100), ("working-tree@1", 200)]));
 }
@@ -42,9 +42,9 @@ fn check_rerun(repository: &Repository) {
 #[test]
 fn an_interrupt_ends_all_of_it() {
     let repository = Repository::new();
-    let longer = repository.xtask("compare-branches main . --launches 4", &[]);
+    let longer = repository.xtask("compare-branches main . --runs 4", &[]);
     longer.assert_fine();
-    repository.launched();
+    repository.measured();
     let mut child = held(&repository, "working-tree@2");
     // A terminal sends it to the group, too.
     let group = format!("-{}", child.id());
@@ -70,7 +70,7 @@ fn what_still_measures_keeps_others_out() {
     repository.xtask("bench --repeat 2", &[]).assert_refused(2, &said);
     repository.scratch.set("go", "");
     wait_until("the benchmark ends", || is_free(&repository));
-    assert_eq!(repository.kept().len(), 6, "three launches were begun");
+    assert_eq!(repository.kept().len(), 6, "three runs were begun");
     for folder in ["criterion/speed/some-case", "criterion-torch"] {
         let left = repository.clone.join("target").join(folder).join("working-tree@2");
         fs::remove_dir_all(left).expect("what the orphan left");
@@ -88,7 +88,7 @@ fn a_checkout_that_was_killed_is_made_again() {
     // Git locks a worktree that it fills, and leaves it locked.
     repository.git(&["worktree", "lock", "--reason", "initializing", &worktree]);
     fs::remove_file(place.join("Cargo.toml")).expect("it is half there");
-    let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 100\n");
     assert!(outcome.stderr.contains("not checked out to the end"), "{}", outcome.stderr);
 }
@@ -97,10 +97,10 @@ fn a_checkout_that_was_killed_is_made_again() {
 fn locked_and_lost_worktrees_are_cleaned_up() {
     let repository = Repository::new();
     let compare = repository.clone.join("target/compare");
-    repository.xtask("compare-branches main . --launches 1", &[]).assert_fine();
+    repository.xtask("compare-branches main . --runs 1", &[]).assert_fine();
     let main = repository.git(&["rev-parse", "--short=12", "HEAD"]);
     let branch = repository.branch("pr", "= 100;", "= 120;");
-    repository.xtask("compare-branches main pr --launches 1", &[]).assert_fine();
+    repository.xtask("compare-branches main pr --runs 1", &[]).assert_fine();
     for commit in [&main, &branch] {
         let place = compare.join(commit).display().to_string();
         repository.git(&["worktree", "lock", &place]);
@@ -118,5 +118,5 @@ fn locked_and_lost_worktrees_are_cleaned_up() {
     let left = repository.git(&["worktree", "list", "--porcelain"]);
     assert_eq!(left.matches("worktree ").count(), 2, "the clone and what is the user's: {left}");
     assert!(!compare.exists());
-    repository.xtask("compare-branches main pr --launches 1", &[]).assert_fine();
+    repository.xtask("compare-branches main pr --runs 1", &[]).assert_fine();
 }

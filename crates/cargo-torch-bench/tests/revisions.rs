@@ -21,7 +21,7 @@ fn a_shallow_clone_with_an_odd_path_says_what_it_lacks() {
     let said = ["there is no commit \"HEAD~1\"", "latest commits only: git fetch --unshallow"];
     shallow.xtask("compare-branches HEAD~1 .", &[]).assert_refused(2, &said);
     shallow.git(&["fetch", "--quiet", "--unshallow"]);
-    let outcome = shallow.xtask("compare-branches HEAD~1 . --launches 1", &[]);
+    let outcome = shallow.xtask("compare-branches HEAD~1 . --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "HEAD-1: 100\nworking-tree: 120\n");
     let notes = shallow.clone.join("target/compare");
     let commit = shallow.git(&["rev-parse", "--short=12", "HEAD~1"]);
@@ -41,9 +41,9 @@ fn a_revision_may_be_called_like_a_file_or_have_no_branch() {
     repository.git(&["tag", "--delete", "benches"]);
     repository.git(&["switch", "--quiet", "--detach", "main"]);
     repository.edit("= 100;", "= 130;");
-    let outcome = repository.xtask("compare-branches benches v1.0 --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches benches v1.0 --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "benches: 120\nv1.0: 100\n");
-    let outcome = repository.xtask("compare-branches HEAD . --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches HEAD . --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "HEAD: 100\nworking-tree: 130\n");
 }
 
@@ -78,11 +78,11 @@ fn a_configuration_that_reaches_into_the_other_side_is_noted() {
     let path = repository.clone.join(".cargo/config.toml");
     let before = fs::read_to_string(&path).expect("read the configuration");
     let note = "goes by both there";
-    let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert!(!outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
     let text = format!("{before}\n[build]\nrustflags = [\"-Cdebug-assertions\"]\n");
     fs::write(&path, text).expect("change the configuration");
-    let outcome = repository.xtask("compare-branches main . --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert!(outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
 }
 
@@ -103,13 +103,13 @@ fn cargos_configuration_says_where_results_are() {
     let before = fs::read_to_string(&path).expect("read the configuration");
     fs::write(&path, format!("{before}\n[build]\ntarget-dir = \"built\"\n")).expect("configure");
     let option = format!("--criterion-dir {}/built/criterion\n", repository.clone.display());
-    for (launches, removed) in [("3", false), ("1", true)] {
-        let outcome = repository.xtask(&format!("bench --repeat {launches}"), &[]);
+    for (runs, removed) in [("3", false), ("1", true)] {
+        let outcome = repository.xtask(&format!("bench --repeat {runs}"), &[]);
         let said = &outcome.assert_fine().stderr;
         assert!(said.contains(&format!("cargo criterion-report aa base {option}")), "{said}");
         assert_eq!(said.contains("replace: base@1 to base@3\n"), removed, "{said}");
     }
-    let outcome = repository.xtask("compare-branches . . --launches 1", &[]);
+    let outcome = repository.xtask("compare-branches . . --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "working-tree-a: 100\nworking-tree-b: 100\n");
     let case = repository.clone.join("built/criterion/speed/some-case");
     assert!(case.join("base@1").exists() && !case.join("base@2").exists());

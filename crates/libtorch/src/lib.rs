@@ -1,10 +1,11 @@
 //! A libtorch folder: which version it is, whether it is whole, whether it has CUDA. And the releases
 //! that everything here is made for, which Python compiles, the packages that it compiled, child processes with a time
-//! limit, and what Linux says of memory and processor.
+//! limit, what Linux says of memory and processor, and the name of this project's command.
 //!
 //! No libtorch is needed: `cargo torch-bench` asks before it is there, the shim's build script after.
 
 pub mod child;
+pub mod command;
 mod interpreter;
 #[cfg(feature = "packages")]
 pub mod lock;
@@ -111,6 +112,12 @@ const TORCH_HEADER: &str = "include/torch/csrc/api/include/torch/torch.h";
 /// The library that every program of this project needs.
 pub fn cpu_library() -> &'static str {
     if cfg!(target_os = "macos") { "lib/libtorch_cpu.dylib" } else { "lib/libtorch_cpu.so" }
+}
+
+/// The C++ compiler that Inductor takes: the one that CXX names, else the system's own.
+pub fn inductor_compiler(named: Option<OsString>) -> OsString {
+    let usual = if cfg!(target_os = "macos") { "clang++" } else { "g++" };
+    named.filter(|it| !it.is_empty()).unwrap_or_else(|| usual.into())
 }
 
 /// In this order: the archive of libtorch, a wheel, an installation of the headers alone.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{TORCHAO, cache_dir};
+use crate::{TORCHAO, cache_dir, command};
 
 /// The Triton that torch [`VERSION`](crate::VERSION) wants.
 pub const TRITON: &str = "3.6.0";
@@ -19,7 +19,7 @@ pub const COMPILER_PYTHON: &str = "CRITERION_TORCH_PYTHON";
 pub enum Chosen {
     /// [`COMPILER_PYTHON`].
     Variable,
-    /// It is the one in the cache, of `cargo xtask setup --python`.
+    /// It is the one in the cache, of `cargo torch-bench setup --python`.
     Provisioned,
     /// Nobody: python3, wherever the PATH has it.
     Path,
@@ -27,11 +27,11 @@ pub enum Chosen {
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Variable => COMPILER_PYTHON,
-            Self::Provisioned => "cargo xtask setup --python",
-            Self::Path => "the PATH",
-        })
+        match self {
+            Self::Variable => f.write_str(COMPILER_PYTHON),
+            Self::Provisioned => f.write_str(&command::ours("setup --python")),
+            Self::Path => f.write_str("the PATH"),
+        }
     }
 }
 

@@ -32,8 +32,8 @@ pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorW
 pub use catalogue::probe::{Probe, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelSuite,
-    OVERRIDE_VARIABLE, OperatorParams, Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OVERRIDE_VARIABLE,
+    OperatorParams, Suite, yaml,
 };
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_yaml::Value;
 
 use crate::words::closed::schema_is;
 use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
@@ -198,37 +199,17 @@ const fn compile_timeout_s() -> f64 {
 
 impl Settings {
     /// The keys in which two settings differ. Prose is none: it does not change a measurement.
-    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let Self {
-            sampling,
-            latency,
-            energy,
-            threads,
-            allocator,
-            cache,
-            seed,
-            tolerance,
-            compile_timeout_s,
-            case_timeout_s,
-            output_dir,
-            analysis: _,
-            training,
-        } = self;
-        let mut keys = Vec::new();
-        let mut differs = |key, same: bool| keys.extend((!same).then_some(key));
-        differs("sampling", *sampling == other.sampling);
-        differs("latency", *latency == other.latency);
-        differs("energy", *energy == other.energy);
-        differs("threads", *threads == other.threads);
-        differs("allocator", *allocator == other.allocator);
-        differs("cache", *cache == other.cache);
-        differs("seed", *seed == other.seed);
-        differs("tolerance", *tolerance == other.tolerance);
-        differs("compile_timeout_s", *compile_timeout_s == other.compile_timeout_s);
-        differs("case_timeout_s", *case_timeout_s == other.case_timeout_s);
-        differs("output_dir", *output_dir == other.output_dir);
-        differs("training", *training == other.training);
-        keys
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        // In YAML, fields keep their order.
+        let fields = |settings: &Self| match serde_yaml::to_value(settings) {
+            Ok(Value::Mapping(fields)) => fields,
+            other => unreachable!("settings are a mapping: {other:?}"),
+        };
+        let (ours, theirs) = (fields(self), fields(other));
+        let only_theirs = theirs.keys().filter(|key| !ours.contains_key(*key));
+        let keys = ours.keys().chain(only_theirs).filter_map(Value::as_str);
+        let differ = |key: &&str| *key != "analysis" && ours.get(key) != theirs.get(key);
+        keys.filter(differ).map(str::to_owned).collect()
     }
 }
 

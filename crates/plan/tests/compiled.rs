@@ -38,7 +38,7 @@ fn the_spellings_of_compile_are_one_thing() {
     let modes = |keys: &str| {
         let config =
             parse(&format!("model_params: {{ {keys} }}")).unwrap_or_else(|e| panic!("{e}"));
-        let modes = &models(&config).models[0].compile;
+        let modes = &models(&config)[0].compile;
         modes.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(" ")
     };
     for (keys, expected) in [
@@ -104,7 +104,7 @@ fn each_mode_is_a_sibling_of_its_own() {
 fn the_time_limit_of_compiling_is_inherited_and_ten_minutes_by_default() {
     let limits = |text: &str| -> Vec<f64> {
         let config = parse(text).unwrap_or_else(|errors| panic!("{errors}"));
-        models(&config).models.iter().map(|model| model.settings.compile_timeout_s).collect()
+        models(&config).iter().map(|model| model.settings.compile_timeout_s).collect()
     };
     assert_eq!(limits("model_params: {}"), [600.0]);
     let text = "compile_timeout_s: 30\nmodel_params: [{}, { compile_timeout_s: 0.5 }]";

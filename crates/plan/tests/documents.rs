@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use plan::{
-    Case, CompileMode, Config, Device, Mode, ModelKind, ModelSuite, ModelWork, Plan, Recipe, Shape,
-    Suite, expand,
+    Case, CompileMode, Config, Device, Mode, ModelKind, ModelParams, ModelWork, Plan, Recipe,
+    Shape, Suite, expand,
 };
 
-fn models(config: &Config) -> &ModelSuite {
+fn models(config: &Config) -> &[ModelParams] {
     let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
     suite
 }
@@ -75,10 +75,10 @@ fn every_block_is_accepted_but_for_its_placeholders() {
 #[test]
 fn the_readmes_sample_means_what_it_says() {
     let config = read("readme-sample");
-    let model = &models(&config).models[0];
-    assert_eq!(models(&config).models.len(), 1, "a mapping is one model");
+    let model = &models(&config)[0];
+    assert_eq!(models(&config).len(), 1, "a mapping is one model");
     assert_eq!(model.compile, [CompileMode::MaxAutotune]);
-    assert_eq!(model.device, Device::Cuda);
+    assert_eq!(model.devices, [Device::Cuda]);
     assert!(model.profiling.profiler && model.profiling.memory);
     let plan = plan_of("readme-sample");
     assert_eq!(plan.groups.len(), 3);
@@ -117,14 +117,14 @@ fn models_without_recipes_are_their_baseline() {
 fn the_training_block_keeps_its_keys() {
     let config = read("readme-training");
     assert_eq!(config.mode, Mode::Training);
-    let training = models(&config).models[0].settings.training.as_ref().expect("training settings");
+    let training = models(&config)[0].settings.training.as_ref().expect("training settings");
     assert!(training.use_fast_accum);
     assert_eq!(training.repeat_n, 100);
-    assert_eq!(
-        models(&config).recipes,
-        [Recipe::Float8dqTensor, Recipe::Float8dqRow, Recipe::Baseline]
-    );
-    assert_eq!(models(&config).models[0].compile, [CompileMode::Default]);
+    let variants = models(&config)[0].ways.iter().flatten();
+    let eager = variants.filter(|it| it.compile.is_none()).map(|it| it.recipe);
+    let recipes = [Recipe::Baseline, Recipe::Float8dqTensor, Recipe::Float8dqRow];
+    assert_eq!(eager.collect::<Vec<_>>(), recipes);
+    assert_eq!(models(&config)[0].compile, [CompileMode::Default]);
 }
 
 #[test]
@@ -138,9 +138,12 @@ fn the_parts_expand_to_upstreams_counts() {
         ("tutorial-shapes-sweep", 8),
         ("readme-shapes-sweep", 8),
     ] {
-        assert_eq!(models(&read(stem)).models[0].shapes.len(), shapes, "{stem}");
+        assert_eq!(models(&read(stem))[0].sizes.len(), shapes, "{stem}");
     }
-    let device = &models(&read("tutorial-device")).models[0].clone();
-    assert_eq!((device.device, &device.shapes[0].1), (Device::Cuda, &Shape::new(1024, 1024, 1024)));
-    assert_eq!(models(&read("tutorial-compilation")).models[0].compile, [CompileMode::MaxAutotune]);
+    let device = &models(&read("tutorial-device"))[0].clone();
+    assert_eq!(
+        (device.devices[0], &device.sizes[0].1),
+        (Device::Cuda, &Shape::new(1024, 1024, 1024))
+    );
+    assert_eq!(models(&read("tutorial-compilation"))[0].compile, [CompileMode::MaxAutotune]);
 }

@@ -16,7 +16,7 @@ fn shapes(set: &str) -> Vec<(String, [u64; 3])> {
     let text = format!("model_params: {{ matrix_shapes: [{set}] }}");
     let config = parse(&text).unwrap_or_else(|errors| panic!("{errors}"));
     let pair = |(name, s): &(String, plan::Shape)| (name.clone(), [s.m, s.k, s.n]);
-    models(&config).models[0].shapes.iter().map(pair).collect()
+    models(&config)[0].sizes.iter().map(pair).collect()
 }
 
 fn named(rows: &[(&str, [u64; 3])]) -> Vec<(String, [u64; 3])> {
@@ -231,7 +231,7 @@ fn passes_inherit_key_by_key() {
          \x20 - { energy: false, latency: { calls: 10 } }\n",
     )
     .unwrap_or_else(|errors| panic!("{errors}"));
-    let [top, inner, off] = &models(&config).models[..] else { panic!("three models") };
+    let [top, inner, off] = models(&config) else { panic!("three models") };
     assert_eq!(top.settings.sampling.target, Some(0.02));
     assert_eq!(top.settings.energy.window_s, 3.0);
     assert!(top.settings.energy.enabled && !top.settings.energy.subtract_idle);
@@ -245,7 +245,7 @@ fn passes_inherit_key_by_key() {
 
     // A mapping in a model switches on what the top switched off.
     let config = parse("energy: false\nmodel_params: { energy: { window_s: 2 } }").expect("valid");
-    assert!(models(&config).models[0].settings.energy.enabled);
+    assert!(models(&config)[0].settings.energy.enabled);
 }
 
 #[test]
@@ -309,10 +309,7 @@ fn a_list_of_ones_own_lies_beside_the_config() {
         Config::parse(&folder.join("own.yml"), config)
     };
     let config = read("- { label: up, shape: [1, 2, 3] }\n").expect("a valid list");
-    assert_eq!(
-        models(&config).models[0].shapes,
-        [("mine_up".to_owned(), plan::Shape::new(1, 2, 3))]
-    );
+    assert_eq!(models(&config)[0].sizes, [("mine_up".to_owned(), plan::Shape::new(1, 2, 3))]);
     for (text, message) in [
         ("- { label: up, shape: [0, 2, 3] }", "`up` has a dimension outside 1 to 16777216"),
         ("- { label: up, shape: [99999999999, 2, 3] }", "`up` has a dimension outside"),

@@ -6,10 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use super::Clear;
 use super::contents::{Found, Kernels, Packages};
-use crate::age;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::human;
 
 /// A partial kernel is a moment old: its content is in memory before the file is opened. No lock tells more.
 const PATIENCE: Duration = Duration::from_secs(3_600);
@@ -20,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// Names what could not be removed, after everything else was.
 pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result<()> {
     let now = SystemTime::now();
-    let unused = |found: &Found| age::since(found.used, now);
+    let unused = |found: &Found| human::since(found.used, now);
     let mut failures = Vec::new();
     let mut sweep = |all: Vec<Found>, remove: &dyn Fn(&Found) -> io::Result<bool>| {
         let mut swept = Swept::default();
@@ -75,9 +74,9 @@ struct Swept {
 /// "removed 2 kernels, 34 kB; 1 never finished, 4 kB; kept 1 that a process is using or making".
 fn line(names: [&str; 2], whole: &Swept, partial: &Swept) -> String {
     let name = names[usize::from(whole.gone != 1)];
-    let mut line = format!("removed {} {name}, {}", whole.gone, files::human(whole.bytes));
+    let mut line = format!("removed {} {name}, {}", whole.gone, human::bytes(whole.bytes));
     if partial.gone > 0 {
-        line += &format!("; {} never finished, {}", partial.gone, files::human(partial.bytes));
+        line += &format!("; {} never finished, {}", partial.gone, human::bytes(partial.bytes));
     }
     match whole.busy + partial.busy {
         0 => line,

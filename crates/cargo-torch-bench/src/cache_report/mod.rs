@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use crate::age;
 use crate::cache::Cache;
 use crate::error::Result;
+use crate::human;
 use contents::{Contents, Packages};
 
 /// The options of `cache`.
@@ -78,7 +78,7 @@ pub fn command(options: &Options) -> Result<ExitCode> {
             shown.print(&packages, |packages| table::list(packages, now));
         }
         Some(Action::Clear { what, older_than }) => {
-            clear::clear(&cache, *what, older_than.map(age::days))?;
+            clear::clear(&cache, *what, older_than.map(human::days))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -3,9 +3,8 @@
 use std::time::SystemTime;
 
 use super::contents::{Contents, Found, Installation, Package};
-use crate::age;
-use crate::files;
-use crate::name;
+use crate::human;
+use ::libtorch::command;
 
 /// A line for each kind of thing, and for each of those that are large.
 pub fn show(contents: &Contents, now: SystemTime) -> String {
@@ -22,7 +21,7 @@ pub fn show(contents: &Contents, now: SystemTime) -> String {
     for found in &provisioned {
         rows.push([found.name.clone(), weight(&[found]), ago("installed", &[found], now)]);
     }
-    let bound = format!("{} at most", files::human(compiled.bound_bytes));
+    let bound = format!("{} at most", human::bytes(compiled.bound_bytes));
     let used = ago("used", &packages, now);
     rows.push([
         format!("compiled: {}", packages.len()),
@@ -36,7 +35,7 @@ pub fn show(contents: &Contents, now: SystemTime) -> String {
     }
     for Installation { found, left_over } in partial {
         let state = if *left_over {
-            format!("left by an interrupted setup; {} removes it", name::ours("setup"))
+            format!("left by an interrupted setup; {} removes it", command::ours("setup"))
         } else {
             "being installed".to_owned()
         };
@@ -62,23 +61,23 @@ pub fn list(packages: &[Package], now: SystemTime) -> String {
                 ],
                 None => [unknown(), unknown(), unknown()],
             };
-            let used = format!("{} ago", age::human(age::since(found.used, now)));
-            [found.name.clone(), mode, files::human(found.bytes), seconds, used, compiler]
+            let used = format!("{} ago", human::age(human::since(found.used, now)));
+            [found.name.clone(), mode, human::bytes(found.bytes), seconds, used, compiler]
         }))
         .collect();
     aligned(&rows)
 }
 
 fn weight(found: &[&Found]) -> String {
-    files::human(found.iter().map(|found| found.bytes).sum())
+    human::bytes(found.iter().map(|found| found.bytes).sum())
 }
 
 /// "used 5 s to 3 days ago"; nothing of nothing.
 fn ago(verb: &str, found: &[&Found], now: SystemTime) -> String {
-    let ages = || found.iter().map(|found| age::since(found.used, now));
+    let ages = || found.iter().map(|found| human::since(found.used, now));
     match (ages().min(), ages().max()) {
         (Some(newest), Some(oldest)) => {
-            let (newest, oldest) = (age::human(newest), age::human(oldest));
+            let (newest, oldest) = (human::age(newest), human::age(oldest));
             let range = if newest == oldest { newest } else { format!("{newest} to {oldest}") };
             format!("{verb} {range} ago")
         }

@@ -11,12 +11,11 @@ use std::process::{ExitCode, ExitStatus, Stdio};
 
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::launches;
-use crate::link::Link;
 use crate::results::{HOME, Results};
+use crate::runs;
 use crate::setup;
 use crate::side::Side;
-use crate::source::Source;
+use crate::source::{Link, Source};
 use crate::workspace::Workspace;
 pub use options::Options;
 use revision::Revision;
@@ -53,7 +52,7 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     check_report(root, &results)?;
     // The comparison alone goes to stdout.
     let stdout = || Stdio::from(io::stderr());
-    launches::run(&sides, options.launches, &arguments, &results, &claim, stdout)?;
+    runs::measure(&sides, options.runs, &arguments, &results, &claim, stdout)?;
     let [a, b] = &names;
     eprintln!(
         "kept as {a}@… and {b}@…; to compare them again: cargo criterion-report compare {a} {b}{}",

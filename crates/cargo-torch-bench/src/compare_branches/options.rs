@@ -4,9 +4,8 @@ use std::ffi::OsString;
 
 use clap::{ArgAction, Args};
 
-use crate::bench_arguments::{BenchArguments, launches};
+use crate::bench_arguments::{BenchArguments, runs};
 use crate::error::{Error, Result};
-use crate::name;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
@@ -16,9 +15,9 @@ pub struct Options {
     /// The revision that may be slower; a dot is this checkout with what is not committed
     #[arg(required_unless_present = "clean")]
     b: Option<String>,
-    /// Launches of each; fewer than 7 cannot be significant among 50 cases
-    #[arg(long, value_name = "N", default_value_t = LAUNCHES, value_parser = launches)]
-    pub launches: u64,
+    /// Runs of each; fewer than 7 cannot be significant among 50 cases
+    #[arg(long, alias = "launches", value_name = "N", default_value_t = RUNS, value_parser = runs)]
+    pub runs: u64,
     /// Only this bench target; may be repeated
     #[arg(long, value_name = "TARGET")]
     bench: Vec<OsString>,
@@ -40,9 +39,9 @@ pub struct Options {
     criterion: Vec<OsString>,
 }
 
-/// The least p of the exact Mann–Whitney test is 2/C(2n, n). For 8 launches of each it is 1.6e-4, which
+/// The least p of the exact Mann–Whitney test is 2/C(2n, n). For 8 runs of each it is 1.6e-4, which
 /// Holm's correction still calls significant at 0.05 among 321 cases; for 6 it would be among 23.
-const LAUNCHES: u64 = 8;
+const RUNS: u64 = 8;
 const COMMAND: &str = "compare-branches";
 
 impl Options {
@@ -51,7 +50,7 @@ impl Options {
         Some([self.a.as_deref()?, self.b.as_deref()?])
     }
 
-    /// The arguments of each launch.
+    /// The arguments of each run.
     pub fn arguments(&self) -> Result<BenchArguments> {
         let bench = |target: &OsString| [OsString::from("--bench"), target.clone()];
         let cargo: Vec<OsString> = self.bench.iter().flat_map(bench).collect();
@@ -60,7 +59,7 @@ impl Options {
             (_, Some(name)) => Err(Error::usage(format!(
                 "--save-baseline {name}: {COMMAND} names what it keeps after the revisions"
             ))
-            .remedy(format!("what it takes: {} {COMMAND} --help", name::typed()))),
+            .remedy(format!("what it takes: cargo xtask {COMMAND} --help"))),
         }
     }
 
@@ -89,7 +88,7 @@ mod tests {
     #[test]
     fn every_option_is_understood() {
         let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
-        for (line, revisions, launches, fail_on, cargo, criterion) in [
+        for (line, revisions, runs, fail_on, cargo, criterion) in [
             ("main .", ["main", "."], 8, "", "", ""),
             (
                 "--launches=3 main --fail-on regression,missing HEAD~1 --bench x --bench=y",
@@ -100,16 +99,16 @@ mod tests {
                 "",
             ),
             (
-                "a --launches 12 b -- int8wo --sample-size 20 --launches 1",
+                "a --runs 12 b -- int8wo --sample-size 20 --runs 1",
                 ["a", "b"],
                 12,
                 "",
                 "",
-                "int8wo --sample-size 20 --launches 1",
+                "int8wo --sample-size 20 --runs 1",
             ),
             ("a b -- -- -s", ["a", "b"], 8, "", "", "-- -s"),
             (
-                "a b --fail-on missing --launches 3 --fail-on accuracy --launches 4",
+                "a b --fail-on missing --runs 3 --fail-on accuracy --runs 4",
                 ["a", "b"],
                 4,
                 " --fail-on accuracy",
@@ -120,7 +119,7 @@ mod tests {
             let options = parsed(line).expect(line);
             let arguments = BenchArguments { cargo: words(cargo), criterion: words(criterion) };
             assert_eq!(options.revisions(), Some(revisions), "{line}");
-            assert_eq!(options.launches, launches, "{line}");
+            assert_eq!(options.runs, runs, "{line}");
             assert_eq!(options.arguments(), Ok(arguments), "{line}");
             let report = options.report(&["a".to_owned(), "b".to_owned()]);
             assert_eq!(report, words(&format!("compare a b{fail_on}")), "{line}");
@@ -136,8 +135,8 @@ mod tests {
             ("main pr int8wo", "unexpected argument 'int8wo'"),
             ("main pr --clean", "'--clean' cannot be used with"),
             ("main pr --lunches 3", "unexpected argument '--lunches'"),
-            ("main pr --launches", "a value is required for '--launches <N>'"),
-            ("main pr --launches 0", "invalid value '0' for '--launches <N>'"),
+            ("main pr --runs", "a value is required for '--runs <N>'"),
+            ("main pr --runs 0", "invalid value '0' for '--runs <N>'"),
             ("main pr --bench", "a value is required for '--bench <TARGET>'"),
             ("main pr --fail-on slower", "regression, accuracy, missing, inconclusive]"),
         ] {
@@ -152,7 +151,7 @@ mod tests {
             ),
             (
                 "main pr -- --list",
-                "--list measures nothing, and compare-branches measures and keeps several launches",
+                "--list measures nothing, and compare-branches measures and keeps several runs",
             ),
         ] {
             let error = parsed(line).expect("its words are known").arguments().expect_err(line);

@@ -8,7 +8,7 @@ use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git;
-use crate::name;
+use crate::human;
 use crate::workspace::Workspace;
 
 /// The worktrees of one clone, which one command at a time has.
@@ -89,7 +89,7 @@ impl Worktrees {
             } else {
                 files::remove_folder(place)?;
             }
-            eprintln!("removed {}, {}", place.display(), files::human(bytes));
+            eprintln!("removed {}, {}", place.display(), human::bytes(bytes));
         }
         // Git still knows of folders that somebody has removed by hand.
         for place in self::listed(root, &self.folder)? {
@@ -109,10 +109,8 @@ fn remove(root: &Path, place: &Path) -> Result<()> {
 /// Checks that nobody has worked in there.
 fn check(place: &Path, commit: &str) -> Result<()> {
     fault(place, commit)?.map_or(Ok(()), |how| {
-        Err(Error::new(format!("{} {how}", place.display())).remedy(format!(
-            "move away what is yours in there, then: {}",
-            name::ours("compare-branches --clean")
-        )))
+        Err(Error::new(format!("{} {how}", place.display()))
+            .remedy("move away what is yours in there, then: cargo xtask compare-branches --clean"))
     })
 }
 

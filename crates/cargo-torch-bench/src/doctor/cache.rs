@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::check::{Check, Mark};
+use super::{Check, Mark};
 use crate::ask::ask;
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::files;
 use crate::flavour::Flavour;
+use crate::human;
 use ::libtorch::lock;
 
 /// `wanted` is what setup would install, or None if there is nothing to install.
@@ -48,16 +49,16 @@ fn room(dir: &Path, free: Option<u64>, flavour: Flavour) -> Check {
         None => Check::skipped("room", format!("df cannot tell for {}", dir.display())),
         Some(bytes) if bytes < needed => Check::warning(
             "room",
-            format!("{} free, but setup needs {}", files::human(bytes), files::human(needed)),
+            format!("{} free, but setup needs {}", human::bytes(bytes), human::bytes(needed)),
             "set CRITERION_TORCH_CACHE to a folder with more room",
         ),
-        Some(bytes) => Check::ok("room", format!("{} free for libtorch", files::human(bytes))),
+        Some(bytes) => Check::ok("room", format!("{} free for libtorch", human::bytes(bytes))),
     }
 }
 
 /// "torch-2.11.0-cpu 731 MB".
 fn shown(path: &Path) -> String {
-    let weight = files::on_disk(path).map_or_else(|error| format!("({error})"), files::human);
+    let weight = files::on_disk(path).map_or_else(|error| format!("({error})"), human::bytes);
     format!("{} {weight}", files::name(path))
 }
 

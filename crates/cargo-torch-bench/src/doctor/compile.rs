@@ -5,14 +5,16 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::check::{Check, Mark};
 use super::toolchain::first_line_of_version;
+use super::{Check, Mark};
 use crate::ask::ask;
 use crate::cache::Cache;
 use crate::cache_report::packages;
 use crate::error::Result;
-use crate::files;
-use ::libtorch::{COMPILER_PYTHON, Chosen, TRITON, VERSION, compiler_python, release};
+use crate::human;
+use ::libtorch::{
+    COMPILER_PYTHON, Chosen, TRITON, VERSION, compiler_python, inductor_compiler, release,
+};
 
 pub fn check(cache: &Result<Cache>) -> Vec<Check> {
     let (python, by) = compiler_python(|name| std::env::var_os(name));
@@ -94,13 +96,10 @@ fn judge(python: &str, by: Chosen, versions: std::result::Result<Versions, Strin
     }
 }
 
-/// The one that Inductor takes: $CXX, else the system's own by this name.
 fn compiler(chosen: Option<OsString>, version_of: impl Fn(&OsString) -> Option<String>) -> Check {
     let name = "inductor C++";
-    let fallback = if cfg!(target_os = "macos") { "clang++" } else { "g++" };
-    let chosen = chosen.filter(|program| !program.is_empty());
-    let is_chosen = chosen.is_some();
-    let program = chosen.unwrap_or_else(|| fallback.into());
+    let is_chosen = chosen.as_ref().is_some_and(|program| !program.is_empty());
+    let program = inductor_compiler(chosen);
     let shown = program.display();
     match version_of(&program) {
         Some(version) => Check::ok(name, format!("{version} ({shown})")),
@@ -120,7 +119,7 @@ fn kept(packages: Result<(usize, u64, u64)>) -> Check {
     let name = "compiled";
     match packages {
         Ok((count, bytes, bound)) => {
-            let (bytes, bound) = (files::human(bytes), files::human(bound));
+            let (bytes, bound) = (human::bytes(bytes), human::bytes(bound));
             Check::ok(name, format!("{count} packages, {bytes} of {bound} at most"))
         }
         Err(error) => Check::of_error(Mark::Warning, name, &error, "cargo xtask cache"),

@@ -1,24 +1,20 @@
 //! `doctor`: what this machine has, and what to do about each gap. It changes nothing.
 
 mod cache;
-mod check;
 mod compile;
-mod cuda;
 mod libtorch;
-mod loader;
 mod machine;
-mod processor;
-mod python;
 mod toolchain;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use crate::cache::Cache;
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::flavour::Flavour;
+use crate::name::as_typed;
 use crate::workspace::Workspace;
-pub use check::{Check, Mark};
 
 pub fn command(workspace: &Workspace) -> Result<ExitCode> {
     let mut checks = Vec::new();
@@ -39,14 +35,14 @@ pub fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
     say_all(vec![machine::system()]);
     say_all(vec![machine::glibc()]);
     say_all(toolchain::check());
-    say_all(python::check(found.is_ok()));
+    say_all(toolchain::python(found.is_ok()));
     say_all(libtorch::check(&found));
     let driver = Driver::find();
     let libtorch = found.ok().map(|(libtorch, _)| libtorch);
-    say_all(vec![cuda::driver(driver.as_ref())]);
-    say_all(vec![cuda::linked(libtorch.as_ref(), driver.is_some())]);
-    say_all(vec![cuda::devices()]);
-    say_all(processor::check());
+    say_all(vec![libtorch::driver(driver.as_ref())]);
+    say_all(vec![libtorch::linked(libtorch.as_ref(), driver.is_some())]);
+    say_all(vec![libtorch::devices()]);
+    say_all(machine::processor());
     say_all(vec![machine::memory()]);
     let cache = Cache::of_environment();
     let wanted = libtorch.is_none().then(|| Flavour::for_machine(driver.as_ref()));
@@ -65,6 +61,75 @@ fn summary(checks: &[Check]) -> String {
         0 => format!("all that is needed is there{warnings}"),
         1 => format!("1 needed thing is missing{warnings}"),
         many => format!("{many} needed things are missing{warnings}"),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    Ok,
+    /// Works without, though less well.
+    Warning,
+    /// Needed, so the doctor fails.
+    Missing,
+    /// Not looked at.
+    Skipped,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Check {
+    pub mark: Mark,
+    pub name: &'static str,
+    pub found: String,
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    pub fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self { mark: Mark::Ok, name, found: found.into(), remedy: None }
+    }
+
+    pub fn skipped(name: &'static str, reason: impl Into<String>) -> Self {
+        Self { mark: Mark::Skipped, name, found: reason.into(), remedy: None }
+    }
+
+    pub fn warning(
+        name: &'static str,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { mark: Mark::Warning, name, found: found.into(), remedy: Some(remedy.into()) }
+    }
+
+    /// The first way out of an error is the remedy, if it has any.
+    pub fn of_error(mark: Mark, name: &'static str, error: &Error, otherwise: &str) -> Self {
+        let remedy = error.remedies().first().cloned();
+        let remedy = Some(remedy.unwrap_or_else(|| otherwise.to_owned()));
+        Self { mark, name, found: error.what().to_owned(), remedy }
+    }
+
+    pub fn missing(
+        name: &'static str,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { mark: Mark::Missing, name, found: found.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mark, name, found, remedy } = self;
+        let mark = match mark {
+            Mark::Ok => "ok",
+            Mark::Warning => "warning",
+            Mark::Missing => "missing",
+            Mark::Skipped => "skipped",
+        };
+        writeln!(f, "{mark:<8} {name:<13} {}", as_typed(found))?;
+        match remedy {
+            Some(remedy) => writeln!(f, "{:22} -> {}", "", as_typed(remedy)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -88,5 +153,14 @@ mod tests {
         ] {
             assert_eq!(summary(&checks), text);
         }
+    }
+
+    #[test]
+    fn a_gap_is_followed_by_its_remedy() {
+        assert_eq!(Check::ok("rustc", "1.95.0").to_string(), "ok       rustc         1.95.0\n");
+        assert_eq!(
+            Check::missing("python3", "not found", "install it").to_string(),
+            "missing  python3       not found\n                       -> install it\n"
+        );
     }
 }

@@ -1,11 +1,13 @@
-//! rustc, cargo, and the C++ compiler that builds torch-sys and our own shim.
+//! rustc, cargo, the C++ compiler that builds torch-sys and our own shim, and python3 with its pip, which
+//! provision libtorch.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::check::Check;
+use super::{Check, Mark};
 use crate::ask::first_line;
+use crate::python::Python;
 
 pub fn check() -> Vec<Check> {
     let mut checks = vec![tool("rustc", "RUSTC", "rustc"), tool("cargo", "CARGO", "cargo")];
@@ -106,10 +108,21 @@ pub(super) fn first_line_of_version(program: &OsString) -> Option<String> {
     first_line(command).ok()
 }
 
+/// They are not needed once there is a libtorch.
+pub fn python(libtorch_is_there: bool) -> Vec<Check> {
+    match Python::find() {
+        Ok(python) => vec![Check::ok("python3", python.version), Check::ok("pip", python.pip)],
+        Err(error) => {
+            let name = if error.what().starts_with("python3 (") { "pip" } else { "python3" };
+            let mark = if libtorch_is_there { Mark::Warning } else { Mark::Missing };
+            vec![Check::of_error(mark, name, &error, "")]
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::Mark;
 
     #[test]
     fn the_compiler_that_cc_would_take_is_the_one_that_counts() {

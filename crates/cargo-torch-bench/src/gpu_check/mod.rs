@@ -18,7 +18,7 @@ use crate::doctor;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git;
-use crate::progress;
+use crate::human;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 use ::libtorch::processor::hostname;
@@ -51,8 +51,8 @@ pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     let built = Instant::now();
     let steps = steps(workspace, bench.as_ref(), request.quick);
     let mut facts = facts(root, &steps);
-    facts.push(("took", format!("{} after building", progress::human(built.elapsed()))));
-    facts.push(("built in", progress::human(built - start)));
+    facts.push(("took", format!("{} after building", human::duration(built.elapsed()))));
+    facts.push(("built in", human::duration(built - start)));
     let page = Page { quick: request.quick, facts, steps, private: private(root) };
     println!("{}", page.outcome());
     for (name, text) in [("gpu-check.md", page.markdown()), ("gpu-check.json", page.json())] {
@@ -73,14 +73,14 @@ fn steps(
     let mut left: u32 = taken.iter().map(|(step, _)| step.seconds(quick)).sum();
     let mut done = Vec::new();
     for (number, (step, work)) in taken.iter().enumerate() {
-        let human = progress::human(Duration::from_secs(left.into()));
+        let human = human::duration(Duration::from_secs(left.into()));
         eprint!("[{}/{}] {}, about {human} left: ", number + 1, taken.len(), step.name);
         left -= step.seconds(quick);
         let start = Instant::now();
         let limit = Duration::from_secs((10 * step.seconds(quick)).max(120).into());
-        let Taken { findings, log, environment } = take(workspace, bench, step.name, *work, limit);
+        let taken = take(workspace, bench, step.name, *work, limit);
         let (name, proves, took) = (step.name, step.proves, start.elapsed());
-        let step = Done { name, proves, findings, log, environment, took };
+        let step = Done { name, proves, taken, took };
         eprintln!("{}: {}", step.verdict().as_str(), step.summary());
         done.push(step);
     }
@@ -124,7 +124,7 @@ fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     add("commit", commit(root));
-    let mut environments = steps.iter().filter_map(|step| step.environment.as_ref());
+    let mut environments = steps.iter().filter_map(|step| step.taken.environment.as_ref());
     let gpu = environments.clone().find(|it| it.torch.cuda_device.is_some());
     if let Some(Environment { host, torch, rustc, .. }) = gpu.or_else(|| environments.next()) {
         add("GPU", torch.cuda_device.clone());

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plan::Environment;
 use serde::Serialize;
 
+use super::bench::Taken;
 use super::finding::{Finding, Verdict};
 
 /// A step that was taken.
@@ -15,26 +15,23 @@ use super::finding::{Finding, Verdict};
 pub struct Done {
     pub name: &'static str,
     pub proves: &'static str,
-    pub findings: Vec<Finding>,
-    pub log: String,
-    /// The circumstances of its first record.
-    pub environment: Option<Environment>,
+    pub taken: Taken,
     pub took: Duration,
 }
 
 impl Done {
     pub fn verdict(&self) -> Verdict {
-        Verdict::of(&self.findings)
+        Verdict::of(&self.taken.findings)
     }
 
     fn count(&self, verdict: Verdict) -> usize {
-        self.findings.iter().filter(|finding| finding.verdict == verdict).count()
+        self.taken.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }
 
     /// The result in one line.
     pub fn summary(&self) -> String {
-        let first = |verdict| self.findings.iter().find(|finding| finding.verdict == verdict);
-        match (self.verdict(), &self.findings[..]) {
+        let first = |verdict| self.taken.findings.iter().find(|finding| finding.verdict == verdict);
+        match (self.verdict(), &self.taken.findings[..]) {
             (_, []) => "nothing was found".to_owned(),
             (_, [only]) => only.measured.clone(),
             (Verdict::Skipped, [first, ..]) => first.measured.clone(),
@@ -136,8 +133,8 @@ impl Page {
             proves: step.proves,
             verdict: step.verdict(),
             seconds: (step.took.as_secs_f64() * 10.0).round() / 10.0,
-            findings: step.findings.clone(),
-            log: end(&step.log, LINES_OF_FILE),
+            findings: step.taken.findings.clone(),
+            log: end(&step.taken.log, LINES_OF_FILE),
         };
         let file = File {
             version: 1,
@@ -160,8 +157,8 @@ impl Done {
     /// The failed findings, with the end of the log.
     fn details(&self, text: &mut String) {
         *text += &format!("\n## {}: failed\n\n", self.name);
-        table(text, self.findings.iter().filter(|it| it.verdict == Verdict::Failed));
-        let log = end(&self.log, LINES);
+        table(text, self.taken.findings.iter().filter(|it| it.verdict == Verdict::Failed));
+        let log = end(&self.taken.log, LINES);
         if !log.is_empty() {
             *text += &format!("\n```text\n{}\n```\n", log.replace("```", "'''"));
         }
@@ -170,7 +167,7 @@ impl Done {
     /// Reasons of what was skipped in a step that was not, each once.
     fn skips(&self, text: &mut String) {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for finding in self.findings.iter().filter(|it| it.verdict == Verdict::Skipped) {
+        for finding in self.taken.findings.iter().filter(|it| it.verdict == Verdict::Skipped) {
             match reasons.iter_mut().find(|(reason, _)| *reason == finding.measured) {
                 Some((_, names)) => names.push(&finding.name),
                 None => reasons.push((&finding.measured, vec![&finding.name])),
@@ -192,9 +189,9 @@ impl Done {
     /// The values of findings that are no cases. Those of cases are in the file.
     fn values(&self, text: &mut String) {
         let own = |it: &&Finding| it.record.is_none() && it.verdict == Verdict::Passed;
-        if self.findings.iter().any(|finding| own(&finding)) {
+        if self.taken.findings.iter().any(|finding| own(&finding)) {
             *text += &format!("\n## {}: values\n\n", self.name);
-            table(text, self.findings.iter().filter(own));
+            table(text, self.taken.findings.iter().filter(own));
         }
     }
 }

@@ -8,7 +8,6 @@ use clap::{ArgAction, Args};
 use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
-use crate::name;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
@@ -118,7 +117,7 @@ impl Options {
     }
 }
 
-/// Whether there are records under the name, or under those of its launches, `NAME@1` and so on.
+/// Whether there are records under the name, or under those of its runs, `NAME@1` and so on.
 fn is_recorded(name: &OsStr, records: &Path) -> bool {
     let first = [name, OsStr::new("@1")].iter().copied().collect::<OsString>();
     [name, &first].iter().any(|name| records.join(name).is_dir())
@@ -130,7 +129,7 @@ fn is_path(word: &OsStr) -> bool {
 }
 
 fn usage(what: &str) -> Error {
-    Error::usage(what).remedy(format!("what it takes: {}", name::ours("kernels --help")))
+    Error::usage(what).remedy("what it takes: cargo xtask kernels --help")
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ impl Repository {
         xtask
     }
 
-    /// What was launched since the last time, with HERE for the clone.
-    pub fn launched(&self) -> Vec<String> {
+    /// What was measured since the last time, with HERE for the clone.
+    pub fn measured(&self) -> Vec<String> {
         let lines = self.scratch.log("log");
         self.scratch.set("log", "");
         let here = self.clone.display().to_string();

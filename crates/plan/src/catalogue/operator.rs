@@ -31,83 +31,63 @@ struct OperatorFacts {
     flops: u64,
 }
 
+/// The facts of a function of x alone, element by element or row by row: its upstream name, and its
+/// operations for each element.
+const fn unary(upstream: &'static str, flops: u64) -> OperatorFacts {
+    OperatorFacts {
+        upstream,
+        tensors: 1,
+        vectors: 0,
+        has_classes: false,
+        is_loss: false,
+        has_out: true,
+        flops,
+    }
+}
+
 closed_set! {
     /// A function of a tensor `[batch, sequence, dim]`. What runs over a row runs over the last
     /// dimension. Upstream's names are in [`Operator::upstream`].
     Operator, "operator", OperatorFacts {
         /// (x − mean)/√(variance + 10⁻⁵)·w + b, over rows; the variance is the biased one.
+        // Sum; difference, square, sum; and the difference again, scaled, · w + b.
         LayerNorm = "layer_norm" => OperatorFacts {
-            upstream: "LayerNorm",
-            tensors: 1, vectors: 2, has_classes: false, is_loss: false, has_out: false,
-            // Sum; difference, square, sum; and the difference again, scaled, · w + b.
-            flops: 8,
+            vectors: 2, has_out: false, ..unary("LayerNorm", 8)
         },
         /// The same without w and b.
         LayerNormNoAffine = "layer_norm_no_affine" => OperatorFacts {
-            upstream: "LayerNorm_NoAffine",
-            tensors: 1, vectors: 0, has_classes: false, is_loss: false, has_out: false,
-            flops: 6,
+            has_out: false, ..unary("LayerNorm_NoAffine", 6)
         },
         /// x/√(mean(x²) + 10⁻⁵)·w, over rows.
-        RmsNorm = "rms_norm" => OperatorFacts {
-            upstream: "RMSNorm",
-            tensors: 1, vectors: 1, has_classes: false, is_loss: false, has_out: false,
-            // Square, sum; scale, · w.
-            flops: 4,
-        },
+        // Square, sum; scale, · w.
+        RmsNorm = "rms_norm" => OperatorFacts { vectors: 1, has_out: false, ..unary("RMSNorm", 4) },
         /// x·Φ(x), with erf.
-        Gelu = "gelu" => OperatorFacts {
-            upstream: "GELU",
-            tensors: 1, vectors: 0, has_classes: false, is_loss: false, has_out: true,
-            // x/√2, erf, + 1, · x, / 2.
-            flops: 5,
-        },
+        // x/√2, erf, + 1, · x, / 2.
+        Gelu = "gelu" => unary("GELU", 5),
         /// ½x(1 + tanh(√(2/π)(x + 0.044715x³))): another function, at most 5·10⁻⁴ away.
-        GeluTanh = "gelu_tanh" => OperatorFacts {
-            upstream: "GELU_Tanh",
-            tensors: 1, vectors: 0, has_classes: false, is_loss: false, has_out: true,
-            // x², · x, · 0.044715, + x, · √(2/π), tanh, + 1, · x, / 2.
-            flops: 9,
-        },
+        // x², · x, · 0.044715, + x, · √(2/π), tanh, + 1, · x, / 2.
+        GeluTanh = "gelu_tanh" => unary("GELU_Tanh", 9),
         /// x·σ(x), also known as Swish.
-        Silu = "silu" => OperatorFacts {
-            upstream: "Swish",
-            tensors: 1, vectors: 0, has_classes: false, is_loss: false, has_out: true,
-            // −x, exp, + 1, x / that.
-            flops: 4,
-        },
+        // −x, exp, + 1, x / that.
+        Silu = "silu" => unary("Swish", 4),
         /// exp(x − max)/Σ, over rows.
-        Softmax = "softmax" => OperatorFacts {
-            upstream: "Softmax",
-            tensors: 1, vectors: 0, has_classes: false, is_loss: false, has_out: true,
-            // Maximum, difference, exp, sum, quotient.
-            flops: 5,
-        },
+        // Maximum, difference, exp, sum, quotient.
+        Softmax = "softmax" => unary("Softmax", 5),
         /// mean((x − t)²)
+        // Difference, square, sum.
         MseLoss = "mse_loss" => OperatorFacts {
-            upstream: "Loss",
-            tensors: 2, vectors: 0, has_classes: false, is_loss: true, has_out: false,
-            // Difference, square, sum.
-            flops: 3,
+            tensors: 2, is_loss: true, has_out: false, ..unary("Loss", 3)
         },
         /// Mean over rows of log Σ exp(x) − `x[t]`, for a class t of each row, from logits.
+        // Maximum, difference, exp, sum.
         CrossEntropy = "cross_entropy" => OperatorFacts {
-            upstream: "CrossEntropyLoss",
-            tensors: 1, vectors: 0, has_classes: true, is_loss: true, has_out: true,
-            // Maximum, difference, exp, sum.
-            flops: 4,
+            has_classes: true, is_loss: true, ..unary("CrossEntropyLoss", 4)
         },
         /// GELU(x + b), with erf; b of the last dimension.
-        BiasGelu = "bias_gelu" => OperatorFacts {
-            upstream: "Bias_GELU",
-            tensors: 1, vectors: 1, has_classes: false, is_loss: false, has_out: true,
-            flops: 6,
-        },
+        BiasGelu = "bias_gelu" => OperatorFacts { vectors: 1, ..unary("Bias_GELU", 6) },
         /// LayerNorm(x + r): what follows a residual branch.
         AddLayerNorm = "add_layer_norm" => OperatorFacts {
-            upstream: "Add_LayerNorm",
-            tensors: 2, vectors: 2, has_classes: false, is_loss: false, has_out: false,
-            flops: 9,
+            tensors: 2, vectors: 2, has_out: false, ..unary("Add_LayerNorm", 9)
         },
     }
 }

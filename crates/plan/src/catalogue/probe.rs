@@ -138,56 +138,72 @@ impl ProbeWork {
         }
     }
 
-    /// Floating-point operations of one step: 2N³ of a product; of STREAM's none, one, one and two
-    /// for each element; of the others one.
+    /// Floating-point operations of one step.
     pub fn flops(&self, dtype: Dtype) -> u64 {
-        match self.probe.facts() {
-            ProbeFacts::Product => product(&[2, self.size, self.size, self.size]),
-            ProbeFacts::Stream { flops, .. } => {
-                product(&[*flops, self.size / dtype.bytes(), self.passes])
-            }
-            ProbeFacts::Launch | ProbeFacts::Call { .. } => self.size,
-        }
+        self.costs(dtype).flops
     }
 
-    /// Bytes that one step reads and writes, each operand once: 3N² elements of a product; STREAM's
-    /// own count, two arrays for copy and scale, three for add and triad, in every pass; the
-    /// tensor twice for `launch`, and for calls it and its result.
+    /// Bytes that one step reads and writes, each operand once.
     pub fn bytes(&self, dtype: Dtype) -> u64 {
-        match self.probe.facts() {
-            ProbeFacts::Product => product(&[3, dtype.bytes(), self.size, self.size]),
-            ProbeFacts::Stream { arrays, .. } => product(&[*arrays, self.size, self.passes]),
-            ProbeFacts::Launch | ProbeFacts::Call { .. } => product(&[2, dtype.bytes(), self.size]),
-        }
+        self.costs(dtype).bytes
     }
 
-    /// Bytes that it holds: all arrays of STREAM, or three matrices with their reference in float64;
-    /// for calls the tensor, its result and, beside a compiled one, the eager result.
-    pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
-        match self.probe.facts() {
-            ProbeFacts::Product => product(&[3 * dtype.bytes() + 24, self.size, self.size]),
-            ProbeFacts::Stream { .. } => product(&[3, self.size]),
-            ProbeFacts::Launch => product(&[dtype.bytes(), self.size]),
-            ProbeFacts::Call { .. } => product(&[3, dtype.bytes(), self.size]),
-        }
-    }
-
-    /// Bytes of the host's memory that a probe of a device takes. Products draw one matrix at a time;
-    /// their reference, in float64, holds one whole matrix, some rows of the other and of the result.
-    /// STREAM's arrays are drawn where they lie: the host has the elements that are compared.
+    /// Bytes of the host's memory that a probe of a device takes.
     pub(crate) fn host_bytes(&self, dtype: Dtype) -> u64 {
-        let size = self.size;
-        match self.probe.facts() {
+        self.costs(dtype).host
+    }
+
+    /// Bytes that it holds, with what it is compared with.
+    pub fn memory_bytes(&self, dtype: Dtype) -> u64 {
+        self.costs(dtype).memory
+    }
+
+    fn costs(&self, dtype: Dtype) -> Costs {
+        let (size, element) = (self.size, dtype.bytes());
+        match *self.probe.facts() {
             ProbeFacts::Product => {
-                let rows = product(&[size, size]).min(REFERENCE_ELEMENTS);
-                sum(&[product(&[8 + dtype.bytes(), size, size]), 2 * 8 * rows])
+                let matrix = product(&[size, size]);
+                Costs {
+                    flops: product(&[2, matrix, size]),
+                    bytes: product(&[3, element, matrix]),
+                    // With their reference in float64.
+                    memory: product(&[3 * element + 24, matrix]),
+                    // One matrix is drawn at a time; the reference holds one whole matrix, some rows of
+                    // the other and of the result.
+                    host: sum(&[
+                        product(&[8 + element, matrix]),
+                        2 * 8 * matrix.min(REFERENCE_ELEMENTS),
+                    ]),
+                }
             }
-            ProbeFacts::Stream { .. } => {
-                COMPARED_BYTES * (size / dtype.bytes()).min(REFERENCE_ELEMENTS)
+            ProbeFacts::Stream { arrays, flops } => Costs {
+                flops: product(&[flops, size / element, self.passes]),
+                // STREAM's own count, in every pass.
+                bytes: product(&[arrays, size, self.passes]),
+                memory: product(&[3, size]),
+                // Arrays are drawn where they lie: the host has the elements that are compared.
+                host: COMPARED_BYTES * (size / element).min(REFERENCE_ELEMENTS),
+            },
+            ProbeFacts::Launch | ProbeFacts::Call { .. } => {
+                // A call has its result, too, and beside a compiled one the eager result.
+                let tensors = if self.probe.is_call() { 3 } else { 1 };
+                Costs {
+                    flops: size,
+                    bytes: product(&[2, element, size]),
+                    memory: product(&[tensors, element, size]),
+                    host: product(&[element, size]),
+                }
             }
-            ProbeFacts::Launch | ProbeFacts::Call { .. } => product(&[dtype.bytes(), size]),
         }
     }
+}
+
+/// Operations and bytes of a probe.
+struct Costs {
+    flops: u64,
+    bytes: u64,
+    memory: u64,
+    host: u64,
 }
 
 #[cfg(test)]

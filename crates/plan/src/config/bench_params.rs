@@ -1,39 +1,130 @@
 //! `bench.yaml`: how the kernels of its folder are measured.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::entry::{Entry, EntryOf, Place, Subject};
 use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
-use super::selection::Selection;
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expression::{Expression, ExpressionError, Kind};
-use crate::kernel::field::{Field, FieldType};
-use crate::kernel::{Kernel, SkipCondition};
-use crate::settings::Settings;
-use crate::words::{Device, Dtype, UnknownWord};
+use crate::hash;
+use crate::id;
+use crate::kernel::field::{Field, FieldType, size_text};
+use crate::kernel::{Kernel, KernelFile, KernelWork, SkipCondition};
+use crate::settings::{Profiling, Settings};
+use crate::words::{CompileMode, Device, Dtype, UnknownWord};
+use crate::work::Work;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KernelParams {
     pub(crate) kernel: Kernel,
-    pub(crate) problem_sizes: Vec<ProblemSize>,
-    pub(crate) precisions: Selection<Dtype>,
-    pub(crate) backends: Selection<Device>,
-    pub(crate) tolerances: Tolerances,
-    pub(crate) skips: Vec<Skip>,
-    pub(crate) metadata: BTreeMap<String, Value>,
+    problem_sizes: Vec<ProblemSize>,
+    pub(super) precisions: Selection<Dtype>,
+    pub(super) backends: Selection<Device>,
+    tolerances: Tolerances,
+    skips: Vec<Skip>,
+    metadata: BTreeMap<String, Value>,
     pub(crate) settings: Settings,
 }
 
+/// The values that a kernel lists, and those that are left where a config selects.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Selection<T> {
+    pub(super) listed: Vec<T>,
+    /// The listed values that are measured.
+    left: Vec<T>,
+}
+
+impl<T: Clone + PartialEq> Selection<T> {
+    /// Keeps the values of a `bench.yaml` that `over` names. If the file lists none, the values of
+    /// `over` are listed, or else the `usual` one.
+    fn new(said: Option<Vec<T>>, over: Option<&[T]>, usual: T) -> Self {
+        let listed = said.or(over.map(<[T]>::to_vec)).unwrap_or_else(|| vec![usual]);
+        let is_left = |it: &&T| over.is_none_or(|over| over.contains(it));
+        let left = listed.iter().filter(is_left).cloned().collect();
+        Self { listed, left }
+    }
+}
+
 impl KernelParams {
+    /// The entry that expands to its cases.
+    pub(crate) fn entry(&self) -> EntryOf<&Self> {
+        let named = |size: &ProblemSize| (size_text(self.kernel.fields(), size), size.clone());
+        Entry {
+            name: None,
+            kernels: vec![self],
+            sizes: self.problem_sizes.iter().map(named).collect(),
+            ways: None,
+            compile: Vec::new(),
+            dtypes: self.precisions.left.clone(),
+            devices: self.backends.left.clone(),
+            profiling: Profiling::default(),
+            settings: self.settings.clone(),
+        }
+    }
+
     /// Whether the config's `override` leaves nothing of it.
     pub(super) fn is_empty(&self) -> bool {
         self.precisions.left.is_empty() || self.backends.left.is_empty()
+    }
+}
+
+impl fmt::Display for KernelParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kernel.name)
+    }
+}
+
+impl<'k> Subject for &'k KernelParams {
+    type Size = ProblemSize;
+    type Way = &'k KernelFile;
+
+    fn size_text(self, group: &str, size: &ProblemSize) -> String {
+        id::size(group, &size_text(self.kernel.fields(), size))
+    }
+
+    fn ways(self, _listed: Option<&[Self::Way]>, _device: Device) -> Vec<Self::Way> {
+        self.kernel.files.iter().collect()
+    }
+
+    fn work(
+        self,
+        size: &ProblemSize,
+        file: &KernelFile,
+        _compile: Option<CompileMode>,
+        Place { device, dtype }: Place,
+    ) -> Work {
+        let skips = self.skips.iter().filter(|skip| skip.concerns(device, dtype));
+        Work::Kernel(KernelWork {
+            kernel: self.kernel.name.clone(),
+            implementation: file.implementation.clone(),
+            file: file.file.clone(),
+            problem_size: size.clone(),
+            tolerances: self.tolerances.of(dtype),
+            skip_conditions: skips.map(|skip| skip.condition.clone()).collect(),
+            metadata: self.metadata.clone(),
+        })
+    }
+
+    fn config_hash(self, config: &str) -> String {
+        hash::hex(format!("{config}{}", self.kernel.hash))
+    }
+
+    /// Criterion would cut it.
+    fn refusal(self, group: &str) -> Option<Diagnostic> {
+        (group.len() > id::MAX_PART).then(|| {
+            let message =
+                format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
+            let remedy = "give the kernel a shorter name";
+            Diagnostic::whole_file(&self.kernel.baseline().path, message, remedy)
+        })
     }
 }
 
@@ -42,11 +133,11 @@ pub(crate) struct Skip {
     backend: Option<Device>,
     precision: Option<Dtype>,
     /// What the cases carry that it is about.
-    pub(crate) condition: SkipCondition,
+    condition: SkipCondition,
 }
 
 impl Skip {
-    pub(crate) fn concerns(&self, device: Device, dtype: Dtype) -> bool {
+    fn concerns(&self, device: Device, dtype: Dtype) -> bool {
         self.backend.is_none_or(|it| it == device) && self.precision.is_none_or(|it| it == dtype)
     }
 }

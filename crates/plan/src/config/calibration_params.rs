@@ -1,6 +1,6 @@
 //! Configs of `benchmark_mode: calibration`: which limits of the machine, at which sizes.
 
-use super::entry::{Entry, Listed, Reading};
+use super::entry::{Entry, Listed, Place, Reading, Subject};
 use super::node::{Fields, Node};
 use crate::catalogue::SizeSet;
 use crate::catalogue::probe::{Probe, ProbeWork};
@@ -14,10 +14,34 @@ pub type CalibrationParams = Entry<Probe, u64, Threads>;
 
 const STREAM: &str = "stream";
 
-impl Listed for Probe {
+impl Subject for Probe {
     type Size = u64;
     type Way = Threads;
 
+    fn size_text(self, _group: &str, size: &u64) -> String {
+        self.size_name(*size)
+    }
+
+    fn ways(self, listed: Option<&[Threads]>, _device: Device) -> Vec<Threads> {
+        listed.unwrap_or_default().to_vec()
+    }
+
+    fn work(
+        self,
+        size: &u64,
+        threads: Threads,
+        _compile: Option<CompileMode>,
+        place: Place,
+    ) -> Work {
+        Work::Probe(ProbeWork::new(self, *size, threads, place.device))
+    }
+
+    fn settings(threads: Threads, settings: &Settings) -> Settings {
+        Settings { threads, ..settings.clone() }
+    }
+}
+
+impl Listed for Probe {
     const KEY: &'static str = "calibration_params";
     const WORDS_KEY: &'static str = "probes";
     const WHAT: &'static str = "probe";
@@ -58,32 +82,6 @@ impl Listed for Probe {
 
     fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Threads>>> {
         Some(entry.own.threads.clone())
-    }
-
-    fn size_text(self, size: &u64) -> String {
-        self.size_name(*size)
-    }
-
-    fn ways(self, listed: Option<&[Threads]>, _device: Device) -> Vec<Threads> {
-        listed.unwrap_or_default().to_vec()
-    }
-
-    fn is_compiled(_way: Threads) -> bool {
-        false
-    }
-
-    fn work(
-        self,
-        size: &u64,
-        threads: Threads,
-        _compile: Option<CompileMode>,
-        device: Device,
-    ) -> Work {
-        Work::Probe(ProbeWork::new(self, *size, threads, device))
-    }
-
-    fn settings(threads: Threads, settings: &Settings) -> Settings {
-        Settings { threads, ..settings.clone() }
     }
 }
 

@@ -18,21 +18,21 @@ pub(super) fn read(fields: &Fields<'_>) -> Option<Vec<CompileMode>> {
     let flag = fields.get("use_torch_compile").map(|node| node.boolean());
     let (short, mode, flag) = (all_or_none(short)?, all_or_none(mode)?, all_or_none(flag)?);
     // Upstream's own way to switch it off where the flag switches it on.
-    let flag = flag.map(|flag| flag && mode != Some(Said::Off));
+    let flag = flag.map(|flag| flag && mode.as_ref().is_none_or(|mode| mode.is_on));
     if let (Some(node), Some(said)) = (&short_node, &short) {
         if let Some(mode) = mode.as_ref().filter(|mode| said.contradicts(mode)) {
             return contradiction(node, said, "torch_compile_mode", mode);
         }
-        if let Some(flag) = flag.filter(|flag| *flag != said.is_on()) {
+        if let Some(flag) = flag.filter(|flag| *flag != said.is_on) {
             return contradiction(node, said, "use_torch_compile", &flag);
         }
     }
     // A mode alone does not compile, as upstream.
-    if !short.as_ref().map_or(flag == Some(true), Said::is_on) {
+    if !short.as_ref().map_or(flag == Some(true), |short| short.is_on) {
         return Some(Vec::new());
     }
-    let named = [short, mode].into_iter().flatten().find_map(Said::modes);
-    Some(named.unwrap_or_else(|| vec![CompileMode::Default]))
+    let mut named = [short, mode].into_iter().flatten().map(|said| said.modes);
+    Some(named.find(|modes| !modes.is_empty()).unwrap_or_else(|| vec![CompileMode::Default]))
 }
 
 /// The value of a key that may be absent; the outer `None` after an error.
@@ -49,62 +49,37 @@ fn contradiction<T>(
     node.error(format!("`compile` says {said}, `{other}` says {says}"), "keep one of the two")
 }
 
-#[derive(PartialEq)]
-enum Said {
-    /// `false`, in either of its spellings.
-    Off,
-    /// `true`: in a mode that another key may name.
-    On,
-    /// A mode, or a list of them.
-    Modes(Vec<CompileMode>),
+/// `false` in either of its spellings, `true`, a mode, or a list of them.
+struct Said {
+    is_on: bool,
+    /// None of `true`: another key may name some.
+    modes: Vec<CompileMode>,
 }
 
 impl Said {
     fn read(node: &Node<'_>) -> Option<Self> {
-        if let Some(flag) = node.as_boolean() {
-            return Some(if flag { Self::On } else { Self::Off });
+        if let Some(is_on) = node.as_boolean() {
+            return Some(Self { is_on, modes: Vec::new() });
         }
-        if node.is_list() {
-            return listed(node).map(Self::Modes);
-        }
-        match node.string()?.as_str() {
-            "false" => Some(Self::Off),
-            _ => node.word().map(|mode| Self::Modes(vec![mode])),
-        }
-    }
-
-    fn is_on(&self) -> bool {
-        *self != Self::Off
+        let modes = match node.as_text() {
+            Some("false") => return Some(Self { is_on: false, modes: Vec::new() }),
+            _ if node.is_list() => listed(node)?,
+            _ => vec![node.word()?],
+        };
+        Some(Self { is_on: true, modes })
     }
 
     /// Whether `compile` saying this leaves no sense to `torch_compile_mode` saying `mode`.
     fn contradicts(&self, mode: &Self) -> bool {
-        match (self, mode) {
-            (Self::Off, _) | (Self::On | Self::Modes(_), Self::On) => false,
-            (Self::On | Self::Modes(_), Self::Off) => true,
-            (Self::On, Self::Modes(_)) => false,
-            (Self::Modes(own), Self::Modes(other)) => own != other,
-        }
-    }
-
-    fn modes(self) -> Option<Vec<CompileMode>> {
-        match self {
-            Self::Modes(modes) => Some(modes),
-            Self::Off | Self::On => None,
-        }
+        let both_name = !self.modes.is_empty() && !mode.modes.is_empty();
+        self.is_on && (!mode.is_on || both_name && self.modes != mode.modes)
     }
 }
 
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => f.write_str("false"),
-            Self::On => f.write_str("true"),
-            Self::Modes(modes) => {
-                let words: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
-                f.write_str(&words.join(", "))
-            }
-        }
+        let words: Vec<&str> = self.modes.iter().map(|mode| mode.as_str()).collect();
+        if words.is_empty() { self.is_on.fmt(f) } else { f.write_str(&words.join(", ")) }
     }
 }
 

@@ -1,23 +1,27 @@
-//! Entries that list operators, patterns or probes by their words, and the one reader of them.
+//! The entries of configs; and the one reader of those that list operators, patterns or probes by their
+//! words.
+
+use std::fmt::Display;
 
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, top};
-use crate::settings::Settings;
+use crate::diagnostic::Diagnostic;
+use crate::settings::{Profiling, Settings};
 use crate::words::closed::Word;
 use crate::words::{CompileMode, Device, Dtype, UnknownWord};
 use crate::work::Work;
 
-/// One entry. Each kernel at each size, in each dtype, on each device, in each of its ways is a case.
+/// One entry. Each kernel, or model, at each size, in each dtype, on each device, in each of its ways is a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry<Kernel, Size, Way> {
     /// `name`, if given.
     pub name: Option<String>,
-    /// Operators, patterns or probes, without repetition.
+    /// Models, operators, patterns or probes, without repetition.
     pub kernels: Vec<Kernel>,
     /// Sizes with the name of their set.
     pub sizes: Vec<(String, Size)>,
-    /// The implementations, variants or threads that are listed; the usual ones if absent.
+    /// The variants, implementations or threads that are listed; the usual ones if absent.
     pub ways: Option<Vec<Way>>,
     /// Modes of `torch.compile`, in each of which a way that can be compiled has a sibling.
     pub compile: Vec<CompileMode>,
@@ -25,6 +29,8 @@ pub struct Entry<Kernel, Size, Way> {
     pub dtypes: Vec<Dtype>,
     /// Devices.
     pub devices: Vec<Device>,
+    /// Traces asked for.
+    pub profiling: Profiling,
     /// How each is measured.
     pub settings: Settings,
 }
@@ -37,14 +43,63 @@ pub(crate) struct Reading<'e, K> {
     pub(super) kernels: Option<&'e [K]>,
 }
 
-pub(crate) type EntryOf<K> = Entry<K, <K as Listed>::Size, <K as Listed>::Way>;
+pub(crate) type EntryOf<S> = Entry<S, <S as Subject>::Size, <S as Subject>::Way>;
 
-/// A kind of kernel that entries list by words.
-pub(crate) trait Listed: Word {
-    type Size: Clone;
-    /// What distinguishes siblings, beside compilation.
+/// Where a case runs, and in what precision.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) device: Device,
+    pub(crate) dtype: Dtype,
+}
+
+/// A subject of entries: a model, an operator, a pattern, a probe or a user's kernel. Ids call it by its
+/// `Display`.
+pub(crate) trait Subject: Copy + Display {
+    type Size;
+    /// The difference between siblings, beside compilation.
     type Way: Copy;
 
+    /// Whether the size, which an entry lists for all of its subjects, is one of this.
+    fn takes(self, _size: &Self::Size) -> bool {
+        true
+    }
+
+    /// The part of an id of `group` that says the size.
+    fn size_text(self, group: &str, size: &Self::Size) -> String;
+
+    /// Those of the listed ways that it has, or the usual ones; the baseline comes first.
+    fn ways(self, listed: Option<&[Self::Way]>, device: Device) -> Vec<Self::Way>;
+
+    /// Whether a compiler's versions follow behind the way.
+    fn is_compiled(_way: Self::Way) -> bool {
+        false
+    }
+
+    fn work(
+        self,
+        size: &Self::Size,
+        way: Self::Way,
+        compile: Option<CompileMode>,
+        place: Place,
+    ) -> Work;
+
+    fn settings(_way: Self::Way, settings: &Settings) -> Settings {
+        settings.clone()
+    }
+
+    /// [`Config::hash`](super::Config::hash), and a hash of what else it is made of.
+    fn config_hash(self, config: &str) -> String {
+        config.to_owned()
+    }
+
+    /// Why there can be no cases of it in `group`.
+    fn refusal(self, _group: &str) -> Option<Diagnostic> {
+        None
+    }
+}
+
+/// A kind of kernel that entries list by words.
+pub(crate) trait Listed: Subject + Word {
     const KEY: &'static str;
     /// The key of an entry's words.
     const WORDS_KEY: &'static str;
@@ -75,30 +130,6 @@ pub(crate) trait Listed: Word {
     fn sizes(entry: &Reading<'_, Self>) -> Option<Vec<(String, Self::Size)>>;
 
     fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Self::Way>>>;
-
-    /// Whether the size, which an entry lists for all of its kernels, is one of this.
-    fn takes(self, _size: &Self::Size) -> bool {
-        true
-    }
-
-    fn size_text(self, size: &Self::Size) -> String;
-
-    /// Those of the listed ways that it has, or the usual ones; the baseline comes first.
-    fn ways(self, listed: Option<&[Self::Way]>, device: Device) -> Vec<Self::Way>;
-
-    fn is_compiled(way: Self::Way) -> bool;
-
-    fn work(
-        self,
-        size: &Self::Size,
-        way: Self::Way,
-        compile: Option<CompileMode>,
-        device: Device,
-    ) -> Work;
-
-    fn settings(_way: Self::Way, settings: &Settings) -> Settings {
-        settings.clone()
-    }
 }
 
 pub(super) fn read<K: Listed>(node: &Node<'_>) -> Option<Vec<EntryOf<K>>> {
@@ -135,6 +166,7 @@ fn read_entry<K: Listed>(node: &Node<'_>, outer: &Own) -> Option<EntryOf<K>> {
         compile: compile?,
         dtypes: dtypes?.unwrap_or_else(|| vec![Dtype::Float32]),
         devices: devices?.unwrap_or_else(|| vec![Device::Cpu]),
+        profiling: Profiling::default(),
         settings: own.settings,
     })
 }

@@ -1,6 +1,6 @@
 //! Configs of `benchmark_mode: fusion`: which patterns, how large, and which ways to run them.
 
-use super::entry::{self, Entry, Listed, Reading};
+use super::entry::{self, Entry, Listed, Place, Reading, Subject};
 use super::node::{Fields, Node, without_repetition};
 use crate::catalogue::SizeSet;
 use crate::catalogue::fusion::{
@@ -17,10 +17,44 @@ const ALL: &str = "all";
 /// Largest dimension, as of a model's shape.
 const LARGEST: u64 = 1 << 24;
 
-impl Listed for Pattern {
+impl Subject for Pattern {
     type Size = FusionShape;
     type Way = FusionVariant;
 
+    fn takes(self, size: &FusionShape) -> bool {
+        self.takes(*size)
+    }
+
+    fn size_text(self, _group: &str, size: &FusionShape) -> String {
+        size.to_string()
+    }
+
+    fn ways(self, listed: Option<&[FusionVariant]>, device: Device) -> Vec<FusionVariant> {
+        let wanted = |it: &FusionVariant| match listed {
+            Some(listed) => listed.contains(it) || *it == FusionVariant::Unfused,
+            None => it.is_usual(device),
+        };
+        self.variants().iter().copied().filter(wanted).collect()
+    }
+
+    /// The other variants are a compiler's work done by hand: compiling one library call gives the same
+    /// call.
+    fn is_compiled(way: FusionVariant) -> bool {
+        way == FusionVariant::Unfused
+    }
+
+    fn work(
+        self,
+        size: &FusionShape,
+        variant: FusionVariant,
+        compile: Option<CompileMode>,
+        _place: Place,
+    ) -> Work {
+        Work::Fusion(FusionWork { pattern: self, variant, compile, size: *size })
+    }
+}
+
+impl Listed for Pattern {
     const KEY: &'static str = "fusion_params";
     const WORDS_KEY: &'static str = "patterns";
     const WHAT: &'static str = "pattern";
@@ -84,38 +118,6 @@ impl Listed for Pattern {
 
     fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<FusionVariant>>> {
         entry::read_ways(entry, ("variants", "variant"), Self::variants)
-    }
-
-    fn takes(self, size: &FusionShape) -> bool {
-        self.takes(*size)
-    }
-
-    fn size_text(self, size: &FusionShape) -> String {
-        size.to_string()
-    }
-
-    fn ways(self, listed: Option<&[FusionVariant]>, device: Device) -> Vec<FusionVariant> {
-        let wanted = |it: &FusionVariant| match listed {
-            Some(listed) => listed.contains(it) || *it == FusionVariant::Unfused,
-            None => it.is_usual(device),
-        };
-        self.variants().iter().copied().filter(wanted).collect()
-    }
-
-    /// The other variants are a compiler's work done by hand: compiling one library call gives the same
-    /// call.
-    fn is_compiled(way: FusionVariant) -> bool {
-        way == FusionVariant::Unfused
-    }
-
-    fn work(
-        self,
-        size: &FusionShape,
-        variant: FusionVariant,
-        compile: Option<CompileMode>,
-        _device: Device,
-    ) -> Work {
-        Work::Fusion(FusionWork { pattern: self, variant, compile, size: *size })
     }
 }
 

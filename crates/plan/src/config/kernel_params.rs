@@ -196,7 +196,7 @@ mod tests {
         }
         let file = package.path().join("kernels.yml");
         let text = format!("benchmark_mode: kernels\n{config}");
-        let config = Config::parse_overridden(&file, &text, package.path(), Some(json));
+        let config = Config::parse_in(&file, &text, package.path(), Some(json));
         config.map_err(|errors| errors.to_string().replace(&file.display().to_string(), "FILE"))
     }
 

@@ -4,7 +4,7 @@ use super::node::Node;
 use crate::kernel::{Kernel, KernelTolerances};
 use crate::words::Dtype;
 
-/// What a `bench.yaml` says, of every precision.
+/// The limits that a `bench.yaml` gives.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Tolerances {
     rmse: Limit,
@@ -12,55 +12,39 @@ pub(crate) struct Tolerances {
     max_error: Limit,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum Limit {
-    /// One of every precision.
-    Every(f64),
-    /// One of each precision that is named, none of the others.
-    Each(Vec<(Dtype, f64)>),
+/// One of each precision that has any.
+type Limit = Vec<(Dtype, f64)>;
+
+/// A number for every precision, or one for each that is named.
+fn read_limit(node: &Node<'_>) -> Option<Limit> {
+    if !node.is_mapping() {
+        let limit = distance(node)?;
+        return Some(Dtype::PRECISIONS.iter().map(|dtype| (*dtype, limit)).collect());
+    }
+    let mut limits = Limit::new();
+    let entries = node.entries_of_any_key()?;
+    if entries.is_empty() {
+        let remedy = "write one number, or name a precision, e.g. `{ fp32: 1e-6 }`";
+        return node.error("no precision".to_owned(), remedy);
+    }
+    // All are read before any error ends this, so that each error is reported.
+    let mut all_fit = true;
+    for (word, value) in entries {
+        match (value.named(&word, Dtype::precision_named), distance(&value)) {
+            (Some(dtype), Some(_)) if of(&limits, dtype).is_some() => {
+                let message = format!("`{}` is named twice", dtype.precision());
+                value.report(message, "delete one of the two: both words are this precision");
+                all_fit = false;
+            }
+            (Some(dtype), Some(limit)) => limits.push((dtype, limit)),
+            _ => all_fit = false,
+        }
+    }
+    all_fit.then_some(limits)
 }
 
-impl Default for Limit {
-    fn default() -> Self {
-        Self::Each(Vec::new())
-    }
-}
-
-impl Limit {
-    fn read(node: &Node<'_>) -> Option<Self> {
-        if !node.is_mapping() {
-            return distance(node).map(Self::Every);
-        }
-        let mut limits: Vec<(Dtype, f64)> = Vec::new();
-        let entries = node.entries_of_any_key()?;
-        if entries.is_empty() {
-            let remedy = "write one number, or name a precision, e.g. `{ fp32: 1e-6 }`";
-            return node.error("no precision".to_owned(), remedy);
-        }
-        // All are read before any error ends this, so that each error is reported.
-        let mut all_fit = true;
-        for (word, value) in entries {
-            match (value.named(&word, Dtype::precision_named), distance(&value)) {
-                (Some(dtype), Some(_)) if limits.iter().any(|(other, _)| *other == dtype) => {
-                    let message = format!("`{}` is named twice", dtype.precision());
-                    value.report(message, "delete one of the two: both words are this precision");
-                    all_fit = false;
-                }
-                (Some(dtype), Some(limit)) => limits.push((dtype, limit)),
-                _ => all_fit = false,
-            }
-        }
-        all_fit.then_some(Self::Each(limits))
-    }
-
-    fn of(&self, dtype: Dtype) -> Option<f64> {
-        match self {
-            Self::Every(limit) => Some(*limit),
-            Self::Each(limits) => {
-                limits.iter().find(|(other, _)| *other == dtype).map(|(_, limit)| *limit)
-            }
-        }
-    }
+fn of(limit: &Limit, dtype: Dtype) -> Option<f64> {
+    limit.iter().find(|(other, _)| *other == dtype).map(|(_, limit)| *limit)
 }
 
 /// Zero asks for the very bits.
@@ -72,7 +56,7 @@ impl Tolerances {
     /// Reads the key, which asks for a reference.
     pub(super) fn read(node: &Node<'_>, kernel: &Kernel) -> Option<Self> {
         let fields = node.mapping(&["rmse", "relative_error", "max_error"])?;
-        let limit = |key| fields.read(key, Limit::read).unwrap_or_default();
+        let limit = |key| fields.read(key, read_limit).unwrap_or_default();
         let tolerances = Self {
             rmse: limit("rmse"),
             relative_error: limit("relative_error"),
@@ -89,9 +73,9 @@ impl Tolerances {
 
     pub(crate) fn of(&self, dtype: Dtype) -> KernelTolerances {
         KernelTolerances {
-            rmse: self.rmse.of(dtype),
-            relative_error: self.relative_error.of(dtype),
-            max_error: self.max_error.of(dtype),
+            rmse: of(&self.rmse, dtype),
+            relative_error: of(&self.relative_error, dtype),
+            max_error: of(&self.max_error, dtype),
         }
     }
 }

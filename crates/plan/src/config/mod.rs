@@ -18,21 +18,18 @@ mod operator_params;
 mod own_keys;
 mod positions;
 mod problem_size;
-mod selection;
 pub(crate) mod shape_set;
-mod training_keys;
 pub mod yaml;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use bench_params::KernelParams;
 pub use calibration_params::CalibrationParams;
-pub(crate) use entry::{EntryOf, Listed};
+use entry::Listed as _;
+pub(crate) use entry::{EntryOf, Place, Subject};
 pub use fusion_params::FusionParams;
 pub use kernel_params::{KernelSuite, OVERRIDE_VARIABLE};
-pub use model_params::{ModelParams, ModelSuite};
+pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
-pub(crate) use problem_size::ProblemSize;
 
 use crate::catalogue::fusion::Pattern;
 use crate::catalogue::operator::Operator;
@@ -62,7 +59,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Suite {
     /// `model_params`: inference and training.
-    Models(ModelSuite),
+    Models(Vec<ModelParams>),
     /// `fusion_params`
     Fusion(Vec<FusionParams>),
     /// `operator_params`
@@ -93,7 +90,7 @@ impl Config {
             let remedy = yaml::remedy(&error, "name a YAML file that exists and can be read");
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
         })?;
-        Self::parse_in(file, &text, package)
+        Self::parse_in(file, &text, package, overriding().as_deref())
     }
 
     /// Reads `text`; `file` gives the stem, the folder of shape lists, and the errors their name.
@@ -101,16 +98,11 @@ impl Config {
     /// # Errors
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
-        Self::parse_in(file, text, Path::new(HERE))
-    }
-
-    fn parse_in(file: &Path, text: &str, package: &Path) -> Result<Self, Diagnostics> {
-        let by_variable = std::env::var_os(OVERRIDE_VARIABLE).map(|it| it.display().to_string());
-        Self::parse_overridden(file, text, package, by_variable.as_deref())
+        Self::parse_in(file, text, Path::new(HERE), overriding().as_deref())
     }
 
     /// `by_variable` holds in a config of kernels, and counts as a part of its text.
-    fn parse_overridden(
+    fn parse_in(
         file: &Path,
         text: &str,
         package: &Path,
@@ -127,6 +119,11 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// The value of [`OVERRIDE_VARIABLE`].
+fn overriding() -> Option<String> {
+    std::env::var_os(OVERRIDE_VARIABLE).map(|it| it.display().to_string())
 }
 
 /// The stem becomes a part of ids, directories and filters, so it has to be plain.

@@ -1,50 +1,51 @@
-//! Configs of inference and training: torchao's keys as torchao documents them.
+//! Configs of inference and training: torchao's keys as torchao documents them. A model at a shape is
+//! measured in its variants: recipe × sparsity × output × compilation.
 
 use std::path::Path;
 
+use super::entry::{Entry, Place, Subject};
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
-use super::training_keys::{self, TRAINING_KEYS};
 use super::{at_the_top, compile_key, shape_set, top};
-use crate::settings::{Profiling, Settings};
+use crate::settings::{Profiling, TrainingSettings};
 use crate::shape::Shape;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity};
+use crate::variant::Variant;
+use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UnknownWord};
+use crate::work::{ModelWork, Work};
 
-/// Models, and what each is measured with.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelSuite {
-    /// Recipes as listed, without repetition.
-    pub recipes: Vec<Recipe>,
-    /// Sparse layouts as listed, without repetition.
-    pub sparsities: Vec<Sparsity>,
-    /// The entries of `model_params`.
-    pub models: Vec<ModelParams>,
+/// One entry of `model_params`. Its ways are its variants, those that are compiled included.
+pub type ModelParams = Entry<ModelKind, Shape, Variant>;
+
+impl Subject for ModelKind {
+    type Size = Shape;
+    type Way = Variant;
+
+    fn size_text(self, _group: &str, shape: &Shape) -> String {
+        canonical(self, *shape).to_string()
+    }
+
+    fn ways(self, listed: Option<&[Variant]>, _device: Device) -> Vec<Variant> {
+        listed.unwrap_or_default().to_vec()
+    }
+
+    fn work(
+        self,
+        shape: &Shape,
+        variant: Variant,
+        _compile: Option<CompileMode>,
+        _place: Place,
+    ) -> Work {
+        Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape) })
+    }
 }
 
-/// One entry of `model_params`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelParams {
-    /// `name`, if given.
-    pub name: Option<String>,
-    /// The shapes of all its sets, in order, with their names.
-    pub shapes: Vec<(String, Shape)>,
-    /// Dtype before quantization.
-    pub dtype: Dtype,
-    /// Modes of `torch.compile`: each eager variant gets a sibling compiled in each.
-    pub compile: Vec<CompileMode>,
-    /// Whether each eager, dense variant gets a sibling with a preallocated output.
-    pub out: bool,
-    /// Whether each eager, dense variant whose maths libtorch also has as one packed op gets a
-    /// sibling that runs it.
-    pub packed: bool,
-    /// Device.
-    pub device: Device,
-    /// Model type.
-    pub model: ModelKind,
-    /// Traces asked for.
-    pub profiling: Profiling,
-    /// How it is measured.
-    pub settings: Settings,
+/// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes
+/// that differ in n alone are one case.
+fn canonical(model: ModelKind, shape: Shape) -> Shape {
+    match model {
+        ModelKind::Linear | ModelKind::LnLinear(_) => shape,
+        ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },
+    }
 }
 
 pub(super) const KEY: &str = "model_params";
@@ -54,6 +55,15 @@ const TOP_KEYS: &[&str] = &[
     "sparsity_config_recipe_names",
     "output_dir",
     "model_params",
+];
+
+const TRAINING_KEYS: &[&str] = &[
+    "scaling_type_input",
+    "scaling_type_weight",
+    "scaling_type_grad_output",
+    "scaling_granularity",
+    "use_fast_accum",
+    "repeat_n",
 ];
 
 const MODEL_KEYS: &[&str] = &[
@@ -69,46 +79,73 @@ const MODEL_KEYS: &[&str] = &[
 /// Our own keys that concern models alone.
 const SIBLING_KEYS: &[&str] = &["out", "packed"];
 
-/// What they say: which cases there are.
-#[derive(Clone, Copy)]
-struct Siblings {
+/// Settings and variants of every model of a config.
+#[derive(Clone)]
+struct Outer {
+    own: Own,
+    /// The baseline, then each recipe, then the sparse ones.
+    eager: Vec<Variant>,
+    /// Whether each dense variant gets a sibling with a preallocated output.
     out: bool,
+    /// Whether each dense variant whose maths libtorch also has as one packed op gets a sibling that
+    /// runs it.
     packed: bool,
 }
 
-impl Siblings {
-    /// These, with what `fields` says on top.
-    fn with(self, fields: &Fields<'_>) -> Self {
-        Self {
-            out: fields.read("out", Node::boolean).unwrap_or(self.out),
-            packed: fields.read("packed", Node::boolean).unwrap_or(self.packed),
-        }
+pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<Vec<ModelParams>> {
+    let keys = [TOP_KEYS, SIBLING_KEYS, TRAINING_KEYS].concat();
+    let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
+    let recipes = words(&fields, "quantization_config_recipe_names");
+    let eager = eager(&recipes, &words(&fields, "sparsity_config_recipe_names"));
+    let mut outer = Outer { own: Own::default(), eager, out: false, packed: true };
+    fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
+    outer.own.settings.training = read_training(&fields, mode);
+    outer.read(&fields);
+    // A list in the tutorial, one mapping in the README.
+    fields.entries(KEY, "model", |entry| read_model(entry, mode, folder, outer.clone()))
+}
+
+impl Outer {
+    fn read(&mut self, fields: &Fields<'_>) {
+        own_keys::apply(fields, &mut self.own);
+        fields.update("out", &mut self.out, Node::boolean);
+        fields.update("packed", &mut self.packed, Node::boolean);
+    }
+
+    /// Behind each eager variant follow its packed form, if the recipe has one, and, if asked for, its
+    /// form with a preallocated output (dense ones only) and its compiled forms.
+    fn variants(&self, mode: Mode, compile: &[CompileMode]) -> Vec<Variant> {
+        let packs = mode == Mode::Inference && self.packed;
+        let forms = self.eager.iter().flat_map(|&eager| {
+            let dense = eager.sparsity.is_none();
+            let packed = (packs && dense && eager.recipe.has_packed())
+                .then_some(Variant { packed: true, ..eager });
+            let out = (self.out && dense).then_some(Variant { preallocated: true, ..eager });
+            let compiled =
+                compile.iter().map(move |&mode| Variant { compile: Some(mode), ..eager });
+            std::iter::once(eager).chain(packed).chain(out).chain(compiled)
+        });
+        without_repetition(forms)
     }
 }
 
-pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<ModelSuite> {
-    let keys = [TOP_KEYS, SIBLING_KEYS, TRAINING_KEYS].concat();
-    let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
-    let mut own = Own::default();
-    if let Some(output_dir) = fields.read("output_dir", Node::string) {
-        own.settings.output_dir = output_dir;
-    }
-    own.settings.training = training_keys::read(&fields, mode);
-    own_keys::apply(&fields, &mut own);
-    let siblings = Siblings { out: false, packed: true }.with(&fields);
-    // A list in the tutorial, one mapping in the README.
-    let models = fields.entries(KEY, "model", |entry| read_model(entry, folder, &own, siblings));
-    Some(ModelSuite {
-        recipes: words(&fields, "quantization_config_recipe_names"),
-        sparsities: words(&fields, "sparsity_config_recipe_names"),
-        models: models?,
-    })
+/// Upstream pairs block sparsity with the baseline always, 2:4 only with recipes that are listed.
+fn eager(recipes: &[Recipe], sparsities: &[Sparsity]) -> Vec<Variant> {
+    let all = || std::iter::once(Recipe::Baseline).chain(recipes.iter().copied());
+    let sparse = sparsities.iter().flat_map(|&sparsity| {
+        let has_baseline = sparsity == Sparsity::Block || recipes.contains(&Recipe::Baseline);
+        all()
+            .filter(move |&recipe| sparsity.pairs_with(recipe))
+            .filter(move |&recipe| has_baseline || recipe != Recipe::Baseline)
+            .map(move |recipe| Variant { sparsity: Some(sparsity), ..Variant::eager(recipe) })
+    });
+    all().map(Variant::eager).chain(sparse).collect()
 }
 
 /// The words of a list, without repetition. Null entries mean "none", as upstream.
 fn words<T>(fields: &Fields<'_>, key: &str) -> Vec<T>
 where
-    T: std::str::FromStr<Err = crate::words::UnknownWord> + PartialEq,
+    T: std::str::FromStr<Err = UnknownWord> + PartialEq,
 {
     let Some(node) = fields.get(key).filter(|node| !node.is_null()) else { return Vec::new() };
     let word = |item: &Node<'_>| if item.is_null() { Some(None) } else { item.word().map(Some) };
@@ -116,34 +153,51 @@ where
     without_repetition(words)
 }
 
-fn read_model(
-    node: &Node<'_>,
-    folder: &Path,
-    outer: &Own,
-    siblings: Siblings,
-) -> Option<ModelParams> {
+/// The training settings; an error for each of their keys outside training mode.
+fn read_training(fields: &Fields<'_>, mode: Mode) -> Option<TrainingSettings> {
+    if mode != Mode::Training {
+        for node in TRAINING_KEYS.iter().filter_map(|key| fields.get(key)) {
+            let message = "this key has a meaning in training mode only".to_owned();
+            node.report(message, "write `benchmark_mode: training`, or delete it");
+        }
+        return None;
+    }
+    let mut training = TrainingSettings::default();
+    fields.update("scaling_type_input", &mut training.scaling_type_input, Node::word);
+    fields.update("scaling_type_weight", &mut training.scaling_type_weight, Node::word);
+    fields.update("scaling_type_grad_output", &mut training.scaling_type_grad_output, Node::word);
+    fields.update("scaling_granularity", &mut training.scaling_granularity, Node::word);
+    fields.update("use_fast_accum", &mut training.use_fast_accum, Node::boolean);
+    fields.update("repeat_n", &mut training.repeat_n, |node| node.integer(1..=1_000_000));
+    Some(training)
+}
+
+fn read_model(node: &Node<'_>, mode: Mode, folder: &Path, mut outer: Outer) -> Option<ModelParams> {
     let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, SIBLING_KEYS].concat();
     let others = at_the_top(&[TOP_KEYS, TRAINING_KEYS].concat());
     let fields = node.mapping_beside(&keys, &others)?;
-    let mut own = outer.clone();
-    own_keys::apply(&fields, &mut own);
-    let Siblings { out, packed } = siblings.with(&fields);
+    outer.read(&fields);
     let shapes = read_shapes(&fields, folder);
     let compile = compile_key::read(&fields);
-    Some(ModelParams {
-        name: fields.read("name", Node::string),
-        dtype: fields.read("high_precision_dtype", Node::dtype).unwrap_or(Dtype::BFloat16),
-        device: fields.word_or("device", Device::Cpu),
-        model: fields.word_or("model_type", ModelKind::Linear),
-        profiling: Profiling {
-            profiler: fields.flag("enable_profiler"),
-            memory: fields.flag("enable_memory_profiler"),
-        },
-        out,
-        packed,
-        settings: own.settings,
-        shapes: shapes?,
-        compile: compile?,
+    let dtype = fields.read("high_precision_dtype", Node::dtype).unwrap_or(Dtype::BFloat16);
+    let name = fields.read("name", Node::string);
+    let device = fields.word_or("device", Device::Cpu);
+    let model = fields.word_or("model_type", ModelKind::Linear);
+    let profiling = Profiling {
+        profiler: fields.flag("enable_profiler"),
+        memory: fields.flag("enable_memory_profiler"),
+    };
+    let compile = compile?;
+    Some(Entry {
+        name,
+        kernels: vec![model],
+        sizes: shapes?,
+        ways: Some(outer.variants(mode, &compile)),
+        compile,
+        dtypes: vec![dtype],
+        devices: vec![device],
+        profiling,
+        settings: outer.own.settings,
     })
 }
 

@@ -291,6 +291,18 @@ impl<'d> Fields<'d> {
         self.get(key).as_ref().and_then(read)
     }
 
+    /// Puts what `read` makes of the value under `key` into `slot`, if there is one and it is right.
+    pub(super) fn update<T>(
+        &self,
+        key: &str,
+        slot: &mut T,
+        read: impl FnOnce(&Node<'d>) -> Option<T>,
+    ) {
+        if let Some(value) = self.read(key, read) {
+            *slot = value;
+        }
+    }
+
     /// The word under `key`, or `default` when the key is absent.
     pub(super) fn word_or<T: FromStr<Err = UnknownWord>>(&self, key: &str, default: T) -> T {
         self.read(key, Node::word).unwrap_or(default)

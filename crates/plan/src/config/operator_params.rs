@@ -1,6 +1,6 @@
 //! Configs of `benchmark_mode: operators`: which operators, how large, and who computes them.
 
-use super::entry::{self, Entry, Listed, Reading};
+use super::entry::{self, Entry, Listed, Place, Reading, Subject};
 use super::node::{Fields, without_repetition};
 use crate::catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork};
 use crate::words::{CompileMode, Device};
@@ -23,10 +23,41 @@ const MAX_ELEMENTS: u64 = 50_000_000;
 /// The name of sizes that a config gives by their dimensions.
 const SIZE_NAME: &str = "custom";
 
-impl Listed for Operator {
+impl Subject for Operator {
     type Size = (OperatorShape, u64);
     type Way = Implementation;
 
+    fn size_text(self, _group: &str, (size, _): &Self::Size) -> String {
+        size.to_string()
+    }
+
+    /// An implementation that is listed and that the operator lacks is a case, too, to be refused by
+    /// name.
+    fn ways(self, listed: Option<&[Implementation]>, device: Device) -> Vec<Implementation> {
+        let wanted = |it: &Implementation| match listed {
+            Some(listed) => listed.contains(it) || *it == Implementation::Aten,
+            None => it.is_usual(device) && self.implementations().contains(it),
+        };
+        Implementation::ALL.iter().copied().filter(wanted).collect()
+    }
+
+    fn is_compiled(way: Implementation) -> bool {
+        way.is_compiled()
+    }
+
+    fn work(
+        self,
+        (size, max_elements): &Self::Size,
+        implementation: Implementation,
+        compile: Option<CompileMode>,
+        _place: Place,
+    ) -> Work {
+        let (size, max_elements) = (*size, *max_elements);
+        Work::Operator(OperatorWork { operator: self, implementation, compile, size, max_elements })
+    }
+}
+
+impl Listed for Operator {
     const KEY: &'static str = "operator_params";
     const WORDS_KEY: &'static str = "operators";
     const WHAT: &'static str = "operator";
@@ -93,35 +124,6 @@ impl Listed for Operator {
 
     fn listed_ways(entry: &Reading<'_, Self>) -> Option<Option<Vec<Implementation>>> {
         entry::read_ways(entry, ("implementations", "implementation"), Self::implementations)
-    }
-
-    fn size_text(self, (size, _): &Self::Size) -> String {
-        size.to_string()
-    }
-
-    /// An implementation that is listed and that the operator lacks is a case, too, to be refused by
-    /// name.
-    fn ways(self, listed: Option<&[Implementation]>, device: Device) -> Vec<Implementation> {
-        let wanted = |it: &Implementation| match listed {
-            Some(listed) => listed.contains(it) || *it == Implementation::Aten,
-            None => it.is_usual(device) && self.implementations().contains(it),
-        };
-        Implementation::ALL.iter().copied().filter(wanted).collect()
-    }
-
-    fn is_compiled(way: Implementation) -> bool {
-        way.is_compiled()
-    }
-
-    fn work(
-        self,
-        (size, max_elements): &Self::Size,
-        implementation: Implementation,
-        compile: Option<CompileMode>,
-        _device: Device,
-    ) -> Work {
-        let (size, max_elements) = (*size, *max_elements);
-        Work::Operator(OperatorWork { operator: self, implementation, compile, size, max_elements })
     }
 }
 

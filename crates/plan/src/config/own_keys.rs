@@ -39,41 +39,24 @@ impl Own {
 /// `own` with what `fields` says on top.
 pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
     let settings = &mut own.settings;
+    let Settings { sampling, latency, energy, .. } = *settings;
     match &mut own.threads {
-        None => settings.threads = fields.read("threads", read_threads).unwrap_or(settings.threads),
-        Some(several) => {
-            let listed = match fields.get("threads") {
-                Some(node) if node.is_list() => fields.items("threads", read_threads).flatten(),
-                Some(node) => read_threads(&node).map(|threads| vec![threads]),
-                None => None,
-            };
-            *several = listed.unwrap_or_else(|| several.clone());
-        }
+        None => fields.update("threads", &mut settings.threads, read_threads),
+        Some(several) => fields.update("threads", several, |node| match node.is_list() {
+            true => fields.items("threads", read_threads).flatten(),
+            false => read_threads(node).map(|threads| vec![threads]),
+        }),
     }
-    if let Some(sampling) = fields.read("sampling", |node| read_sampling(node, settings.sampling)) {
-        settings.sampling = sampling;
-    }
-    if let Some(latency) = fields.read("latency", |node| read_latency(node, settings.latency)) {
-        settings.latency = latency;
-    }
-    if let Some(energy) = fields.read("energy", |node| read_energy(node, settings.energy)) {
-        settings.energy = energy;
-    }
-    settings.allocator = fields.word_or("allocator", settings.allocator);
-    settings.cache = fields.word_or("cache", settings.cache);
-    settings.seed = fields.read("seed", read_seed).unwrap_or(settings.seed);
-    if let Some(tolerance) = fields.read("tolerance", read_tolerance) {
-        settings.tolerance = tolerance;
-    }
-    if let Some(limit) = fields.read("compile_timeout_s", read_seconds) {
-        settings.compile_timeout_s = limit;
-    }
-    if let Some(limit) = fields.read("case_timeout_s", read_seconds) {
-        settings.case_timeout_s = Some(limit);
-    }
-    if let Some(analysis) = fields.read("analysis", Node::string) {
-        settings.analysis = Some(analysis);
-    }
+    fields.update("sampling", &mut settings.sampling, |node| read_sampling(node, sampling));
+    fields.update("latency", &mut settings.latency, |node| read_latency(node, latency));
+    fields.update("energy", &mut settings.energy, |node| read_energy(node, energy));
+    fields.update("allocator", &mut settings.allocator, Node::word);
+    fields.update("cache", &mut settings.cache, Node::word);
+    fields.update("seed", &mut settings.seed, read_seed);
+    fields.update("tolerance", &mut settings.tolerance, read_tolerance);
+    fields.update("compile_timeout_s", &mut settings.compile_timeout_s, read_seconds);
+    fields.update("case_timeout_s", &mut settings.case_timeout_s, |it| read_seconds(it).map(Some));
+    fields.update("analysis", &mut settings.analysis, |node| node.string().map(Some));
 }
 
 /// Calls that are counted; criterion wants at least 10 samples.
@@ -148,11 +131,10 @@ fn read_energy(node: &Node<'_>, outer: EnergyPass) -> Option<EnergyPass> {
     let fields = node.mapping(&["window_s", "subtract_idle"])?;
     // Counters are updated every few milliseconds, some every 100.
     let window = |node: &Node<'_>| node.number(1.0..=DAY_S, "seconds, up to a day, e.g. `2`");
-    Some(EnergyPass {
-        enabled: true,
-        window_s: fields.read("window_s", window).unwrap_or(outer.window_s),
-        subtract_idle: fields.read("subtract_idle", Node::boolean).unwrap_or(outer.subtract_idle),
-    })
+    let mut energy = EnergyPass { enabled: true, ..outer };
+    fields.update("window_s", &mut energy.window_s, window);
+    fields.update("subtract_idle", &mut energy.subtract_idle, Node::boolean);
+    Some(energy)
 }
 
 fn read_tolerance(node: &Node<'_>) -> Option<Tolerance> {

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::node::{Fields, Node};
 use crate::kernel::Kernel;
-use crate::kernel::field::{Field, FieldType, Scalar};
-use crate::kernel::size_text::size_text;
+use crate::kernel::field::{Field, FieldType, Scalar, size_text};
 
 /// The fields that are given, by name.
 pub(crate) type ProblemSize = BTreeMap<String, Value>;

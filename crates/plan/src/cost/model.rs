@@ -2,6 +2,7 @@
 
 use crate::catalogue::{REFERENCE_BYTES, product};
 use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
+use crate::variant::Variant;
 use crate::words::{Device, Dtype, ModelKind, Recipe};
 use crate::work::ModelWork;
 
@@ -25,8 +26,9 @@ pub(super) fn flops(work: &ModelWork) -> u64 {
 /// Small groups are the reason for counting these: 4 bits in groups of 32 really take 5.
 fn stored_bytes(work: &ModelWork, dtype: Dtype, k: u128, n: u128) -> u128 {
     let element = u128::from(dtype.bytes());
-    let Some(bits) = work.variant.recipe.weight_bits() else { return k * n * element };
-    let groups = n * work.variant.recipe.group().map_or(1, |group| k.div_ceil(group.into()));
+    let facts = work.variant.recipe.facts();
+    let Some(bits) = facts.weight_bits else { return k * n * element };
+    let groups = n * facts.group.map_or(1, |group| k.div_ceil(group.into()));
     (k * n * u128::from(bits)).div_ceil(8) + groups * (element + 8)
 }
 
@@ -50,60 +52,20 @@ struct Temporaries {
 /// each family.
 fn temporaries(work: &ModelWork, dtype: Dtype) -> Temporaries {
     let element = u128::from(dtype.bytes());
-    let recipe = work.variant.recipe;
-    let quantizing = match recipe {
-        // Weight, values, error, what shrinks it, and the parameters of small groups.
-        recipe if recipe.has_solver() => 24,
-        Recipe::Baseline => 0,
-        // Weight, scaled and clamped.
-        Recipe::Float8wo | Recipe::Float8dqTensor | Recipe::Float8dqRow | Recipe::Fp6 => 16,
-        // Scaled and rounded.
-        Recipe::Int8wo { .. }
-        | Recipe::Int8dq { .. }
-        | Recipe::Int8dqPrefillWoDecode
-        | Recipe::Int4wo { .. }
-        | Recipe::Gemlitewo { .. }
-        | Recipe::Int8DynamicIntx { .. }
-        | Recipe::Uintx { .. } => 8,
-    };
-    let pruning = match work.variant.sparsity {
-        // Magnitudes, sorted, and the places of each in 64 bits.
-        Some(_) => 20,
-        None => 0,
-    };
-    let weight = match recipe {
-        // The operation reads the weight as it is stored.
-        _ if work.variant.packed => 0,
-        Recipe::Int4wo { .. } | Recipe::Gemlitewo { .. } => 0,
-        Recipe::Baseline if work.variant.sparsity.is_none() => 0,
-        // It is converted, dequantized or expanded, by way of float32.
-        Recipe::Baseline
-        | Recipe::Int8wo { .. }
-        | Recipe::Int8dq { .. }
-        | Recipe::Int8dqPrefillWoDecode
-        | Recipe::Float8wo
-        | Recipe::Float8dqTensor
-        | Recipe::Float8dqRow
-        | Recipe::Int8DynamicIntx { .. }
-        | Recipe::Uintx { .. }
-        | Recipe::Fp6 => 8 + element,
-    };
-    let activation = match recipe {
-        // Quantized by way of float32.
-        Recipe::Float8dqTensor | Recipe::Float8dqRow => 16,
+    let Variant { recipe, sparsity, packed, .. } = work.variant;
+    let facts = recipe.facts();
+    // Weight, values, error, what shrinks it, and the parameters of small groups.
+    let quantizing = if facts.has_solver { 24 } else { facts.quantizing };
+    // Magnitudes, sorted, and the places of each in 64 bits.
+    let pruning = if sparsity.is_some() { 20 } else { 0 };
+    let is_read = packed || facts.reads_stored || recipe == Recipe::Baseline && sparsity.is_none();
+    Temporaries {
+        building: pruning.max(quantizing),
+        // Else it is converted, dequantized or expanded, by way of float32.
+        weight: if is_read { 0 } else { 8 + element },
         // int8dq holds int32 sums, their conversion and a product together.
-        Recipe::Baseline
-        | Recipe::Int8wo { .. }
-        | Recipe::Int8dq { .. }
-        | Recipe::Int8dqPrefillWoDecode
-        | Recipe::Int4wo { .. }
-        | Recipe::Float8wo
-        | Recipe::Gemlitewo { .. }
-        | Recipe::Int8DynamicIntx { .. }
-        | Recipe::Uintx { .. }
-        | Recipe::Fp6 => 4 + 2 * element,
-    };
-    Temporaries { building: pruning.max(quantizing), weight, activation }
+        activation: facts.activation.unwrap_or(4 + 2 * element),
+    }
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and

@@ -43,58 +43,37 @@ enum Term {
     /// A fact by its name, and what it has to be.
     Fact(String, Kind),
     Not(Box<Term>),
-    /// `and`
-    All(Vec<Term>),
-    /// `or`
-    Any(Vec<Term>),
-    Comparison(Box<Term>, Comparison, Box<Term>),
+    /// Parts of which the first that is this decides: true with `or`, false with `and`.
+    Joined(Vec<Term>, bool),
+    /// With one of [`COMPARISONS`].
+    Comparison(Box<Term>, &'static str, Box<Term>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    /// The left text is part of the right one.
-    Within,
+/// `in` looks for the left text in the right one.
+const COMPARISONS: &[&str] = &["==", "!=", "<", "<=", ">", ">=", "in"];
+
+/// Whether it asks which of the two is the larger.
+fn is_of_order(comparison: &str) -> bool {
+    comparison.starts_with(['<', '>'])
 }
 
-impl Comparison {
-    const ALL: &'static [(&'static str, Self)] = &[
-        ("==", Self::Equal),
-        ("!=", Self::NotEqual),
-        ("<", Self::Less),
-        ("<=", Self::LessOrEqual),
-        (">", Self::Greater),
-        (">=", Self::GreaterOrEqual),
-        ("in", Self::Within),
-    ];
-
-    /// Whether it asks which of the two is the larger.
-    fn is_of_order(self) -> bool {
-        !matches!(self, Self::Equal | Self::NotEqual | Self::Within)
-    }
-
-    fn holds(self, left: &FactValue, right: &FactValue) -> bool {
-        if let (Self::Within, FactValue::Text(part), FactValue::Text(whole)) = (self, left, right) {
+/// Whether the comparison of two values of one kind holds.
+fn holds(left: &FactValue, comparison: &str, right: &FactValue) -> bool {
+    let order = match (left, right) {
+        (FactValue::Text(part), FactValue::Text(whole)) if comparison == "in" => {
             return whole.contains(part.as_str());
         }
-        let order = match (left, right) {
-            (FactValue::Number(left), FactValue::Number(right)) => left.partial_cmp(right),
-            _ => (left == right).then_some(Ordering::Equal),
-        };
-        match self {
-            Self::Equal => order == Some(Ordering::Equal),
-            Self::NotEqual => order != Some(Ordering::Equal),
-            Self::Less => order == Some(Ordering::Less),
-            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
-            Self::Greater => order == Some(Ordering::Greater),
-            Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
-            Self::Within => unreachable!("the types were checked: {left:?} in {right:?}"),
-        }
+        (FactValue::Number(left), FactValue::Number(right)) => left.partial_cmp(right),
+        _ => (left == right).then_some(Ordering::Equal),
+    };
+    match comparison {
+        "==" => order == Some(Ordering::Equal),
+        "!=" => order != Some(Ordering::Equal),
+        "<" => order == Some(Ordering::Less),
+        "<=" => order.is_some_and(Ordering::is_le),
+        ">" => order == Some(Ordering::Greater),
+        ">=" => order.is_some_and(Ordering::is_ge),
+        _ => unreachable!("the types were checked: {left:?} {comparison} {right:?}"),
     }
 }
 
@@ -122,24 +101,16 @@ impl Term {
     fn holds(&self, fact: &dyn Fn(&str) -> Option<FactValue>) -> Result<bool, String> {
         match self {
             Self::Not(inner) => Ok(!inner.holds(fact)?),
-            Self::All(parts) => {
+            Self::Joined(parts, decides) => {
                 for part in parts {
-                    if !part.holds(fact)? {
-                        return Ok(false);
+                    if part.holds(fact)? == *decides {
+                        return Ok(*decides);
                     }
                 }
-                Ok(true)
-            }
-            Self::Any(parts) => {
-                for part in parts {
-                    if part.holds(fact)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+                Ok(!decides)
             }
             Self::Comparison(left, comparison, right) => {
-                Ok(comparison.holds(&left.value(fact)?, &right.value(fact)?))
+                Ok(holds(&left.value(fact)?, comparison, &right.value(fact)?))
             }
             Self::Constant(_) | Self::Fact(..) => match self.value(fact)? {
                 FactValue::Flag(flag) => Ok(flag),

@@ -2,7 +2,7 @@
 
 use super::fact::{Fact, FactValue, Kind};
 use super::lexer::{Token, tokens};
-use super::{Comparison, ExpressionError, Term};
+use super::{COMPARISONS, ExpressionError, Term, is_of_order};
 use crate::words::UnknownWord;
 
 /// Deepest nesting: every level is one of the stack's.
@@ -42,6 +42,11 @@ impl Typed {
             "compare it, e.g. with `==` or `<`".to_owned(),
         ))
     }
+}
+
+/// A term that is true or false.
+fn flag(expression: Term, column: usize) -> Typed {
+    Typed { expression, kind: Kind::Flag, column }
 }
 
 struct Parser<'f> {
@@ -103,11 +108,11 @@ impl Parser<'_> {
     }
 
     fn any(&mut self) -> Result<Typed, ExpressionError> {
-        self.joined("or", Self::all, Term::Any)
+        self.joined("or", Self::all, true)
     }
 
     fn all(&mut self) -> Result<Typed, ExpressionError> {
-        self.joined("and", Self::not, Term::All)
+        self.joined("and", Self::not, false)
     }
 
     /// One part, or several with `word` between them.
@@ -115,7 +120,7 @@ impl Parser<'_> {
         &mut self,
         word: &str,
         part: impl Fn(&mut Self) -> Result<Typed, ExpressionError>,
-        join: impl FnOnce(Vec<Term>) -> Term,
+        decides: bool,
     ) -> Result<Typed, ExpressionError> {
         let first = part(self)?;
         if !self.take_word(word) {
@@ -126,7 +131,7 @@ impl Parser<'_> {
         loop {
             parts.push(part(self)?.flag()?);
             if !self.take_word(word) {
-                return Ok(Typed { expression: join(parts), kind: Kind::Flag, column });
+                return Ok(flag(Term::Joined(parts, decides), column));
             }
         }
     }
@@ -137,60 +142,44 @@ impl Parser<'_> {
             return self.comparison();
         }
         let inner = self.deeper(Self::not)?.flag()?;
-        Ok(Typed { expression: Term::Not(Box::new(inner)), kind: Kind::Flag, column })
+        Ok(flag(Term::Not(Box::new(inner)), column))
     }
 
     fn comparison(&mut self) -> Result<Typed, ExpressionError> {
         let left = self.operand()?;
-        let Some((sign, comparison)) = self.sign() else { return Ok(left) };
+        let Some(sign) = self.sign() else { return Ok(left) };
         let at = self.column();
         self.take();
         let right = self.operand()?;
-        comparable(&left, (sign, comparison, at), &right)?;
+        comparable(&left, (sign, at), &right)?;
         if self.sign().is_some() {
             return self.error("a second comparison", "write both, with `and` between them");
         }
         let column = left.column;
         let (left, right) = (Box::new(left.expression), Box::new(right.expression));
-        let expression = Term::Comparison(left, comparison, right);
-        Ok(Typed { expression, kind: Kind::Flag, column })
+        Ok(flag(Term::Comparison(left, sign, right), column))
     }
 
-    fn sign(&self) -> Option<(&'static str, Comparison)> {
+    fn sign(&self) -> Option<&'static str> {
         let sign = match self.peek() {
             Token::Sign(sign) => sign,
             Token::Word(word) => word.as_str(),
             _ => return None,
         };
-        Comparison::ALL.iter().copied().find(|(it, _)| *it == sign)
+        COMPARISONS.iter().copied().find(|it| *it == sign)
     }
 
     fn operand(&mut self) -> Result<Typed, ExpressionError> {
         let column = self.column();
-        let constant = |value: FactValue| {
-            let kind = value.kind();
-            Ok(Typed { expression: Term::Constant(value), kind, column })
-        };
-        match self.peek().clone() {
-            Token::Number(number) => {
-                self.take();
-                constant(FactValue::Number(number))
-            }
-            Token::Text(text) => {
-                self.take();
-                constant(FactValue::Text(text))
-            }
+        let token = self.peek().clone();
+        let value = match &token {
+            Token::Number(number) => FactValue::Number(*number),
+            Token::Text(text) => FactValue::Text(text.clone()),
             Token::Word(word) => match word.as_str() {
-                "true" | "True" => {
-                    self.take();
-                    constant(FactValue::Flag(true))
-                }
-                "false" | "False" => {
-                    self.take();
-                    constant(FactValue::Flag(false))
-                }
-                "not" | "and" | "or" | "in" => self.nothing(),
-                _ => self.fact(&word),
+                "true" | "True" => FactValue::Flag(true),
+                "false" | "False" => FactValue::Flag(false),
+                "not" | "and" | "or" | "in" => return self.nothing(),
+                _ => return self.fact(word),
             },
             Token::Sign("(") => {
                 self.take();
@@ -198,10 +187,13 @@ impl Parser<'_> {
                 if !self.take_sign(")") {
                     return self.error("a parenthesis is open", "close it with `)`");
                 }
-                Ok(Typed { column, ..inner })
+                return Ok(Typed { column, ..inner });
             }
-            Token::Sign(_) | Token::End => self.nothing(),
-        }
+            Token::Sign(_) | Token::End => return self.nothing(),
+        };
+        self.take();
+        let kind = value.kind();
+        Ok(Typed { expression: Term::Constant(value), kind, column })
     }
 
     fn nothing<T>(&self) -> Result<T, ExpressionError> {
@@ -250,7 +242,7 @@ impl Parser<'_> {
 
 fn comparable(
     left: &Typed,
-    (sign, comparison, at): (&str, Comparison, usize),
+    (sign, at): (&str, usize),
     right: &Typed,
 ) -> Result<(), ExpressionError> {
     if left.kind != right.kind {
@@ -259,11 +251,11 @@ fn comparable(
         let remedy = "compare what is of one kind; text stands in quotes, numbers do not";
         return Err(ExpressionError::new(at, message, remedy.to_owned()));
     }
-    if left.kind != Kind::Number && comparison.is_of_order() {
+    if left.kind != Kind::Number && is_of_order(sign) {
         let message = format!("`{sign}` compares numbers, this is {}", left.kind.described());
         return Err(ExpressionError::new(at, message, "write `==` or `!=`".to_owned()));
     }
-    if comparison == Comparison::Within {
+    if sign == "in" {
         let message = format!("`in` looks for text in text, this is {}", left.kind.described());
         let remedy = "write e.g. `'H100' in device.name`".to_owned();
         let are_texts = left.kind == Kind::Text;

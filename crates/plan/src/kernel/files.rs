@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::digest;
 use super::discovery::Found;
 use super::field::Field;
 use super::source::{Form, ProblemSize, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::hash;
 
 /// A kernel whose files fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ impl Kernel {
         }
         match size {
             Some(size) if errors.is_empty() => {
-                Ok(Self { name: found.name.clone(), files, size, hash: digest::of_files(found)? })
+                Ok(Self { name: found.name.clone(), files, size, hash: digest(found)? })
             }
             _ => Err(Diagnostics(errors)),
         }
@@ -103,4 +103,27 @@ fn shown(path: &Path, package: &Path) -> String {
     let Ok(inside) = path.strip_prefix(package) else { return path.display().to_string() };
     let parts: Vec<_> = inside.components().map(|it| it.as_os_str().to_string_lossy()).collect();
     parts.join("/")
+}
+
+/// A hash of everything that a kernel is made of, so that a record says which edit it is of: the names and
+/// texts of its files, its helpers and its `bench.yaml`.
+fn digest(found: &Found) -> Result<String, Diagnostics> {
+    let sources = found.files.iter().map(|(_, file)| file);
+    let mut bytes = Vec::new();
+    for file in sources.chain(&found.helpers).chain(&found.bench) {
+        let text = read(file)?;
+        // The hash covers the ends of the texts, too.
+        bytes.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
+        bytes.push(0);
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text);
+    }
+    Ok(hash::hex(bytes))
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Diagnostics> {
+    std::fs::read(file).map_err(|error| {
+        let remedy = "make it a file that can be read";
+        Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy).into()
+    })
 }

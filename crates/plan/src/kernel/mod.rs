@@ -1,11 +1,9 @@
 //! A user's kernel: its files, and what a case of it runs.
 
 pub(crate) mod code;
-pub(crate) mod digest;
 pub(crate) mod discovery;
 pub(crate) mod field;
 mod files;
-pub(crate) mod size_text;
 pub(crate) mod source;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::memory::Memory;
+use super::facts::Memory;
 
 /// The measures of a case. One that is null has its reason in `absent`, under its own name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

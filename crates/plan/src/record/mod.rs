@@ -3,14 +3,11 @@
 
 mod accuracy;
 mod check;
-mod compilation;
 mod environment;
-mod kernel;
+mod facts;
 mod measures;
-mod memory;
 mod outcome;
 mod pair;
-mod weights;
 
 use std::collections::BTreeMap;
 
@@ -18,14 +15,11 @@ use serde::{Deserialize, Serialize};
 
 pub use accuracy::{Accuracy, Agreement, Gate, Stat};
 pub use check::{Check, CheckStatus};
-pub use compilation::Compilation;
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
-pub use kernel::KernelFacts;
+pub use facts::{Compilation, KernelFacts, Memory, StepMemory, Weights};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
-pub use memory::{Memory, StepMemory};
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};
-pub use weights::Weights;
 
 use crate::case::Case;
 use crate::flag;

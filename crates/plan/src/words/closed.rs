@@ -45,26 +45,10 @@ pub(crate) fn closest<'a>(
         .into_iter()
         // So many letters have to be added or left out at the least.
         .filter(|word| word.chars().count().abs_diff(length) <= limit)
-        .map(|word| (edit_distance(&found.to_lowercase(), &word.to_lowercase()), word))
+        .map(|word| (strsim::levenshtein(&found.to_lowercase(), &word.to_lowercase()), word))
         .min_by_key(|&(distance, _)| distance)
         .filter(|&(distance, _)| distance <= limit)
         .map(|(_, word)| word)
-}
-
-/// Levenshtein distance, one row at a time.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A word of any closed set.
@@ -76,9 +60,9 @@ pub(crate) trait Word:
     fn text(self) -> &'static str;
 }
 
-/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word. With the
-/// name of a type behind the set's, each word stands before its facts, a constant of that type, which
-/// `facts` gives.
+/// Defines a closed set: the enum, `ALL`, `as_str`, `FromStr`, `Display` and serde as its word. Behind a
+/// word may stand another that is read as it (`"semi-sparse" | "2:4"`). With the name of a type behind the
+/// set's, each word stands before its facts, a constant of that type, which `facts` gives.
 macro_rules! closed_set {
     ($(#[$meta:meta])* $name:ident, $what:literal, $facts:ty {
         $($(#[$variant_meta:meta])* $variant:ident = $text:literal => $fact:expr),+ $(,)?
@@ -94,7 +78,7 @@ macro_rules! closed_set {
         }
     };
     ($(#[$meta:meta])* $name:ident, $what:literal {
-        $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)?
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal $(| $alias:literal)?),+ $(,)?
     }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,10 +105,13 @@ macro_rules! closed_set {
         impl ::std::str::FromStr for $name {
             type Err = $crate::words::UnknownWord;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| {
-                    let allowed = Self::ALL.iter().map(|word| word.as_str());
-                    $crate::words::UnknownWord::new($what, text, allowed)
-                })
+                match text {
+                    $($text $(| $alias)? => Ok(Self::$variant),)+
+                    _ => {
+                        let allowed = [$($text, $($alias,)?)+];
+                        Err($crate::words::UnknownWord::new($what, text, allowed))
+                    }
+                }
             }
         }
 
@@ -137,8 +124,12 @@ macro_rules! closed_set {
         $crate::words::closed::serde_as_word!($name);
 
         $crate::words::closed::schema_is!($name, {
+            let others: &[&str] = &[$($($alias,)?)+];
             let words: Vec<&str> = $name::ALL.iter().map(|word| word.as_str()).collect();
-            ::schemars::json_schema!({ "type": "string", "enum": words })
+            match others {
+                [] => ::schemars::json_schema!({ "type": "string", "enum": words }),
+                _ => ::schemars::json_schema!({ "type": "string", "minLength": 1 }),
+            }
         });
     };
 }

@@ -28,54 +28,42 @@ impl Dtype {
     pub const PRECISIONS: &'static [Self] =
         &[Self::Float64, Self::Float32, Self::BFloat16, Self::Float16, Self::Float8E4M3Fn];
 
-    /// The name in ids: `f64`, `f32`, `bf16`, `f16`, `f8`.
-    pub const fn short(self) -> &'static str {
+    /// The names in torch, in ids and in a `bench.yaml`, and torch's alias.
+    const fn names(self) -> [&'static str; 4] {
         match self {
-            Self::Float64 => "f64",
-            Self::Float32 => "f32",
-            Self::BFloat16 => "bf16",
-            Self::Float16 => "f16",
-            Self::Float8E4M3Fn => "f8",
+            Self::Float64 => ["torch.float64", "f64", "fp64", "double"],
+            Self::Float32 => ["torch.float32", "f32", "fp32", "float"],
+            Self::BFloat16 => ["torch.bfloat16", "bf16", "bf16", "bf16"],
+            Self::Float16 => ["torch.float16", "f16", "fp16", "half"],
+            Self::Float8E4M3Fn => ["torch.float8_e4m3fn", "f8", "fp8", "fp8"],
         }
     }
 
     /// The name in torch, as configs and upstream's files spell it.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Float64 => "torch.float64",
-            Self::Float32 => "torch.float32",
-            Self::BFloat16 => "torch.bfloat16",
-            Self::Float16 => "torch.float16",
-            Self::Float8E4M3Fn => "torch.float8_e4m3fn",
-        }
+        self.names()[0]
+    }
+
+    /// The name in ids: `f64`, `f32`, `bf16`, `f16`, `f8`.
+    pub const fn short(self) -> &'static str {
+        self.names()[1]
     }
 
     /// The name in a `bench.yaml`: `fp64`, `fp32`, `bf16`, `fp16`, `fp8`.
     pub const fn precision(self) -> &'static str {
-        match self {
-            Self::Float64 => "fp64",
-            Self::Float32 => "fp32",
-            Self::BFloat16 => "bf16",
-            Self::Float16 => "fp16",
-            Self::Float8E4M3Fn => "fp8",
-        }
+        self.names()[2]
     }
 
-    /// The one of `members` that `text` names: torch's names with and without `torch.`, torch's
-    /// aliases, and the short names.
+    /// The one of `members` that `text` names: by any of its names, torch's with and without `torch.`.
     ///
     /// # Errors
     /// Another word.
     pub fn among(members: &[Self], text: &str) -> Result<Self, UnknownWord> {
-        let named = match text.strip_prefix("torch.").unwrap_or(text) {
-            "float64" | "double" | "f64" | "fp64" => Some(Self::Float64),
-            "float32" | "float" | "f32" | "fp32" => Some(Self::Float32),
-            "bfloat16" | "bf16" => Some(Self::BFloat16),
-            "float16" | "half" | "f16" | "fp16" => Some(Self::Float16),
-            "float8_e4m3fn" | "f8" | "fp8" => Some(Self::Float8E4M3Fn),
-            _ => None,
-        };
-        named.filter(|dtype| members.contains(dtype)).ok_or_else(|| {
+        fn plain(name: &str) -> &str {
+            name.strip_prefix("torch.").unwrap_or(name)
+        }
+        let is_named = |dtype: &&Self| dtype.names().iter().any(|it| plain(it) == plain(text));
+        members.iter().find(is_named).copied().ok_or_else(|| {
             UnknownWord::new("dtype", text, members.iter().map(|dtype| dtype.as_str()))
         })
     }

@@ -2,20 +2,18 @@
 //! side by side; a word outside its set is an error with a suggestion, never a default.
 
 pub(crate) mod closed;
-mod compile;
 mod dtype;
 mod model;
-mod numerics;
 mod recipe;
 mod settings;
 mod sparsity;
 
 pub use closed::UnknownWord;
 pub(crate) use closed::closest;
-pub use compile::CompileMode;
 pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
-pub use numerics::{Int4Numerics, Int8Numerics};
-pub use recipe::Recipe;
-pub use settings::{Allocator, CacheMode, Device, Mode, ScalingGranularity, ScalingType};
+pub use recipe::{Int4Numerics, Int8Numerics, Recipe};
+pub use settings::{
+    Allocator, CacheMode, CompileMode, Device, Mode, ScalingGranularity, ScalingType,
+};
 pub use sparsity::Sparsity;

@@ -2,8 +2,35 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, Word, schema_is, serde_as_word};
-use super::numerics::{Int4Numerics, Int8Numerics};
+use super::closed::{UnknownWord, Word, closed_set, schema_is, serde_as_word};
+
+// The numerics of the int8 and int4 recipes: each word is what the word of a recipe ends in.
+closed_set! {
+    /// The int8 implementation of torchao that is followed, to the last rounding.
+    Int8Numerics, "numerics of int8" {
+        /// Version 1 of the configurations, the default of torchao 0.17.
+        V1 = "",
+        /// Version 2 in torchao 0.17.
+        V2 = "-v2",
+        /// The default of torchao 0.18.
+        V018 = "-v018",
+    }
+}
+
+closed_set! {
+    /// How scale and zero point of a group of 4-bit weights are chosen.
+    Int4Numerics, "numerics of int4" {
+        /// From minimum and maximum; the smallest scale is 1e-6.
+        Affine = "",
+        /// From minimum and maximum, as torchao 0.17's format for CUDA: the smallest scale is bfloat16's
+        /// epsilon.
+        TilePacked = "-tilepacked",
+        /// Half-quadratic quantization, its solver in float32 on a CPU and in float16 on CUDA.
+        Hqq = "-hqq",
+        /// Half-quadratic quantization, its solver in float16 anywhere.
+        HqqFp16Solver = "-hqq-fp16solver",
+    }
+}
 
 /// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +95,25 @@ pub enum Recipe {
     Fp6,
 }
 
+/// Facts of a recipe that need no torch.
+pub(crate) struct RecipeFacts {
+    /// Nominal bits of a stored weight, scales and zero points aside; none for the baseline, whose
+    /// weights keep their dtype.
+    pub weight_bits: Option<u8>,
+    /// Weights along k that share a scale; none where a whole row does, or all.
+    pub group: Option<u16>,
+    pub has_solver: bool,
+    has_packed: bool,
+    quantizes_activations: bool,
+    /// Whether the product reads the weight as it is stored, and makes no whole one of it.
+    pub reads_stored: bool,
+    /// Bytes of float32 copies that quantizing holds for each weight, if no solver does.
+    pub quantizing: u128,
+    /// Bytes for each element that goes into a layer or comes out; those of a product and its
+    /// conversion if absent.
+    pub activation: Option<u128>,
+}
+
 const INT8_DYNAMIC_INTX: &str = "int8_dynamic_activation_intx_weight";
 
 /// One spelling of each family, for suggestions and lists.
@@ -110,100 +156,74 @@ impl Recipe {
     /// int8 weights and activations with torchao 0.17's default roundings.
     pub const INT8DQ: Self = Self::Int8dq { numerics: Int8Numerics::V1 };
 
-    /// Nominal bits of a stored weight, scales and zero points aside; none for the baseline, whose
-    /// weights keep their dtype.
-    pub const fn weight_bits(self) -> Option<u8> {
+    pub(crate) const fn facts(self) -> RecipeFacts {
+        /// The facts of most recipes that store a weight in a byte.
+        const BYTES: RecipeFacts = RecipeFacts {
+            weight_bits: Some(8),
+            group: None,
+            has_solver: false,
+            has_packed: false,
+            quantizes_activations: false,
+            reads_stored: false,
+            quantizing: 8,
+            activation: None,
+        };
         match self {
-            Self::Baseline => None,
-            Self::Int4wo { .. } => Some(4),
-            Self::Fp6 => Some(6),
-            Self::Gemlitewo { bits, .. } | Self::Uintx { bits, hqq: false, .. } => Some(bits),
-            // Stored one to a byte, as upstream's eager mode has them.
-            Self::Uintx { hqq: true, .. }
-            | Self::Int8DynamicIntx { .. }
-            | Self::Int8wo { .. }
-            | Self::Int8dq { .. }
-            | Self::Int8dqPrefillWoDecode
-            | Self::Float8wo
-            | Self::Float8dqTensor
-            | Self::Float8dqRow => Some(8),
-        }
-    }
-
-    /// Weights along k that share a scale; none where a whole row does, or all.
-    pub const fn group(self) -> Option<u16> {
-        match self {
-            Self::Int4wo { group, .. }
-            | Self::Gemlitewo { bits: 4, group, .. }
-            | Self::Int8DynamicIntx { group, .. }
-            | Self::Uintx { group, .. } => Some(group),
-            Self::Baseline
-            | Self::Int8wo { .. }
-            | Self::Int8dq { .. }
-            | Self::Int8dqPrefillWoDecode
-            | Self::Float8wo
-            | Self::Float8dqTensor
-            | Self::Float8dqRow
-            | Self::Gemlitewo { .. }
-            | Self::Fp6 => None,
+            Self::Baseline => RecipeFacts { weight_bits: None, quantizing: 0, ..BYTES },
+            Self::Int8wo { .. } => RecipeFacts { has_packed: true, ..BYTES },
+            Self::Int8dq { .. } | Self::Int8dqPrefillWoDecode => {
+                RecipeFacts { quantizes_activations: true, ..BYTES }
+            }
+            Self::Int4wo { group, numerics } => RecipeFacts {
+                weight_bits: Some(4),
+                group: Some(group),
+                has_solver: matches!(numerics, Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver),
+                reads_stored: true,
+                ..BYTES
+            },
+            Self::Float8wo => RecipeFacts { quantizing: 16, ..BYTES },
+            Self::Float8dqTensor | Self::Float8dqRow => RecipeFacts {
+                quantizes_activations: true,
+                quantizing: 16,
+                activation: Some(16),
+                ..BYTES
+            },
+            Self::Gemlitewo { bits, group, .. } => RecipeFacts {
+                weight_bits: Some(bits),
+                group: if bits == 4 { Some(group) } else { None },
+                has_solver: bits == 4,
+                reads_stored: true,
+                ..BYTES
+            },
+            Self::Int8DynamicIntx { group, .. } => {
+                RecipeFacts { group: Some(group), quantizes_activations: true, ..BYTES }
+            }
+            Self::Uintx { bits, group, hqq } => RecipeFacts {
+                // With the solver one to a byte, as upstream's eager mode has them.
+                weight_bits: if hqq { Some(8) } else { Some(bits) },
+                group: Some(group),
+                has_solver: hqq,
+                has_packed: bits == 4 && matches!(group, 32 | 64 | 128 | 256),
+                ..BYTES
+            },
+            Self::Fp6 => RecipeFacts { weight_bits: Some(6), quantizing: 16, ..BYTES },
         }
     }
 
     /// Whether half-quadratic quantization chooses the parameters of its groups.
     pub const fn has_solver(self) -> bool {
-        match self {
-            Self::Int4wo { numerics, .. } => {
-                matches!(numerics, Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver)
-            }
-            Self::Gemlitewo { bits, .. } => bits == 4,
-            Self::Uintx { hqq, .. } => hqq,
-            Self::Baseline
-            | Self::Int8wo { .. }
-            | Self::Int8dq { .. }
-            | Self::Int8dqPrefillWoDecode
-            | Self::Float8wo
-            | Self::Float8dqTensor
-            | Self::Float8dqRow
-            | Self::Int8DynamicIntx { .. }
-            | Self::Fp6 => false,
-        }
+        self.facts().has_solver
     }
 
     /// Whether libtorch holds a faster op for the maths that upstream's eager mode does in several:
     /// these recipes have a `+packed` variant.
-    pub fn has_packed(self) -> bool {
-        match self {
-            Self::Int8wo { .. } => true,
-            Self::Uintx { bits, group, .. } => bits == 4 && INT4_GROUPS.contains(&group),
-            Self::Baseline
-            | Self::Int8dq { .. }
-            | Self::Int8dqPrefillWoDecode
-            | Self::Int4wo { .. }
-            | Self::Float8wo
-            | Self::Float8dqTensor
-            | Self::Float8dqRow
-            | Self::Gemlitewo { .. }
-            | Self::Int8DynamicIntx { .. }
-            | Self::Fp6 => false,
-        }
+    pub const fn has_packed(self) -> bool {
+        self.facts().has_packed
     }
 
     /// Whether each step quantizes its activations, too, in some forms of the recipe at least.
     pub const fn quantizes_activations(self) -> bool {
-        match self {
-            Self::Int8dq { .. }
-            | Self::Int8dqPrefillWoDecode
-            | Self::Float8dqTensor
-            | Self::Float8dqRow
-            | Self::Int8DynamicIntx { .. } => true,
-            Self::Baseline
-            | Self::Int8wo { .. }
-            | Self::Int4wo { .. }
-            | Self::Float8wo
-            | Self::Gemlitewo { .. }
-            | Self::Uintx { .. }
-            | Self::Fp6 => false,
-        }
+        self.facts().quantizes_activations
     }
 
     /// Every recipe without parameters, and one of each family with them.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::{Config, Diagnostics, ModelSuite, Plan, Suite, expand};
+use plan::{Config, Diagnostics, ModelParams, Plan, Suite, expand};
 
 pub fn parse(text: &str) -> Result<Config, Diagnostics> {
     Config::parse(Path::new("test.yml"), text)
@@ -13,7 +13,7 @@ pub fn plan_of(text: &str) -> Plan {
     expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-pub fn models(config: &Config) -> &ModelSuite {
+pub fn models(config: &Config) -> &[ModelParams] {
     let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
     suite
 }

@@ -5,8 +5,8 @@
 //! added after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told
 //! by a flag.
 
-use super::FusionVariant;
-use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
+use super::FusionVariant::{self, *};
+use super::formulas::{Counts, Formulas, ONEDNN_GROUP, Operation};
 use crate::catalogue::{product, sum};
 use crate::words::{Device, Dtype};
 
@@ -195,10 +195,6 @@ impl Formulas for Attention {
         dtype: Dtype,
         device: Device,
     ) -> Option<Vec<Operation>> {
-        use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
-            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
-        };
         let flash = match device {
             Device::Cuda => "aten::_scaled_dot_product_flash_attention",
             Device::Cpu | Device::Xpu | Device::Mps => {
@@ -223,12 +219,7 @@ impl Formulas for Attention {
             (SdpaCudnn, End::Output) => {
                 self.one_pass("aten::_scaled_dot_product_cudnn_attention", dtype)
             }
-            (Inplace | TorchScript, End::Output)
-            | (
-                Baddbmm | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient | SdpaCudnn,
-                End::Scores | End::Softmax,
-            )
-            | (Addmm | Folded | Mkldnn | MkldnnUnfused, _) => return None,
+            _ => return None,
         })
     }
 }

@@ -1,8 +1,9 @@
 //! Patterns around a convolution of `x [b, i, s, s]` with filters `[o, i, 3, 3]`, which keeps height
 //! and width. How images lie in memory changes no count.
 
-use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
-use super::{FusionVariant, KERNEL_SIZE};
+use super::FusionVariant::{self, *};
+use super::KERNEL_SIZE;
+use super::formulas::{Counts, Formulas, ONEDNN_GROUP, Operation};
 use crate::catalogue::{product, sum};
 use crate::words::{Device, Dtype};
 
@@ -67,10 +68,6 @@ impl Formulas for Conv {
         dtype: Dtype,
         device: Device,
     ) -> Option<Vec<Operation>> {
-        use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
-            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
-        };
         let (x, filters, y) = (self.x(), self.filters(), self.y());
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
         let with_bias = |name| run(name, &[x, filters, self.o]);
@@ -104,14 +101,7 @@ impl Formulas for Conv {
             (MkldnnUnfused, true, _) => one_by_one(vec![run(POINTWISE, &[x, filters])], last),
             (MkldnnUnfused, false, _) => one_by_one(vec![with_bias(POINTWISE)], last),
             (OnednnGraph, _, _) => vec![with_bias(ONEDNN_GROUP)],
-            (Inplace, _, false)
-            | (Folded, _, _)
-            | (
-                Addmm | Baddbmm | TorchScript | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient
-                | SdpaCudnn,
-                _,
-                _,
-            ) => return None,
+            _ => return None,
         })
     }
 }

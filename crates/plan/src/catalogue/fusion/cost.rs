@@ -12,65 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::attention::Attention;
 use super::conv::Conv;
+use super::formulas::{Counts, Formulas, Operation};
 use super::linear::Linear;
 use super::{Body, FusionShape, FusionVariant, Pattern, Side};
 use crate::catalogue::{COMPARED_BYTES, REFERENCE_BYTES, REFERENCE_ROWS, product, sum};
 use crate::words::{CompileMode, Device, Dtype};
-
-/// One operation of a variant, and its traffic in the consistent accounting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operation {
-    /// Its name in torch's profiler, e.g. `aten::addmm`.
-    pub name: &'static str,
-    /// Bytes of its operands.
-    pub reads: u64,
-    /// Bytes of its result.
-    pub writes: u64,
-}
-
-impl Operation {
-    /// An operation on elements of `element` bytes that reads operands of so many elements.
-    pub(super) fn new(name: &'static str, element: u64, reads: &[u64], writes: u64) -> Self {
-        Self { name, reads: product(&[element, sum(reads)]), writes: product(&[element, writes]) }
-    }
-}
-
-/// A group of operations that oneDNN Graph runs as one.
-pub(super) const ONEDNN_GROUP: &str = "prim::oneDNNFusionGroup";
-
-/// The formulas of a family for one of its patterns at a size.
-pub(super) trait Formulas {
-    fn counts(&self) -> Counts;
-
-    /// The operations of a variant, in order; `None` of one that the pattern lacks.
-    fn operations(
-        &self,
-        variant: FusionVariant,
-        dtype: Dtype,
-        device: Device,
-    ) -> Option<Vec<Operation>>;
-}
-
-/// What a pattern takes at a size, in elements unless said otherwise.
-#[derive(Default)]
-pub(super) struct Counts {
-    /// Floating-point operations by upstream's formula.
-    pub(super) flops: u64,
-    /// What upstream counts for the unfused side.
-    pub(super) upstream_unfused: u64,
-    /// What a perfect fusion reads and writes, its parameters folded.
-    pub(super) minimal: u64,
-    pub(super) inputs: Vec<u64>,
-    /// Each tensor that stays from step to step.
-    pub(super) parameters: Vec<u64>,
-    /// What an operation may make of its inputs while it runs, beside copies of its operands.
-    pub(super) workspace: u64,
-    /// Examples, each computed without the others.
-    pub(super) parts: u64,
-    pub(super) output_size: Vec<u64>,
-    /// `input_shape` of upstream, with the axis of a single head.
-    pub(super) input_shape: Vec<u64>,
-}
 
 /// What a fusion case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,17 +108,6 @@ impl FusionWork {
     pub fn bytes(&self, dtype: Dtype, device: Device) -> Option<u64> {
         let operations = self.operations(dtype, device)?;
         Some(operations.iter().fold(0, |bytes, it| sum(&[bytes, it.reads, it.writes])))
-    }
-
-    /// Elements of all inputs.
-    pub fn input_elements(&self) -> u64 {
-        sum(&self.counts().inputs)
-    }
-
-    /// Elements of what stays from step to step: weights, bias, the normalization's weight, bias,
-    /// mean and variance, and the mask of causal attention.
-    pub fn parameter_elements(&self) -> u64 {
-        sum(&self.counts().parameters)
     }
 
     /// The size of the output: `[m, n]`; `[b, o, s, s]`; `[b, heads, s, s]` or, of full attention,

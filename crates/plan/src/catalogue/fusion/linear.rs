@@ -1,7 +1,7 @@
 //! Patterns around `x [m, k]` times a weight `[n, k]`, given to the product transposed as a view.
 
-use super::FusionVariant;
-use super::cost::{Counts, Formulas, ONEDNN_GROUP, Operation};
+use super::FusionVariant::{self, *};
+use super::formulas::{Counts, Formulas, ONEDNN_GROUP, Operation};
 use crate::catalogue::{product, sum};
 use crate::words::{Device, Dtype};
 
@@ -68,10 +68,6 @@ impl Formulas for Linear {
         dtype: Dtype,
         device: Device,
     ) -> Option<Vec<Operation>> {
-        use FusionVariant::{
-            Addmm, Baddbmm, Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Sdpa3d,
-            SdpaCudnn, SdpaEfficient, SdpaFlash, SdpaMath, TorchScript, Unfused,
-        };
         let (x, weight, bias, y) = (self.x(), self.weight(), self.n, self.y());
         let run = |name, reads: &[u64]| Operation::new(name, dtype.bytes(), reads, y);
         let mm = run("aten::mm", &[x, weight]);
@@ -110,10 +106,7 @@ impl Formulas for Linear {
                 // There is no fuser.
                 Device::Cpu | Device::Xpu | Device::Mps => unfused(),
             },
-            (Addmm | TorchScript, None)
-            | (Baddbmm | Folded | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient | SdpaCudnn, _) => {
-                return None;
-            }
+            _ => return None,
         })
     }
 }

@@ -3,6 +3,7 @@
 mod attention;
 mod conv;
 mod cost;
+mod formulas;
 mod linear;
 mod size;
 
@@ -11,7 +12,8 @@ use crate::words::closed::closed_set;
 use attention::End;
 use linear::{Activation, GELU, RELU};
 
-pub use cost::{FusionWork, Operation};
+pub use cost::FusionWork;
+pub use formulas::Operation;
 pub use size::{FusionShape, KERNEL_SIZE, MemoryFormat, PatternFamily, sizes};
 
 #[derive(Clone, Copy)]

@@ -10,7 +10,6 @@ use crate::words::closed::closed_set;
 struct FamilyFacts {
     /// How a config lists a size.
     numbers: &'static str,
-    shape: fn(&[u64]) -> Option<FusionShape>,
     /// The sizes at which branes-ai/graphs runs every pattern of the family, from the smallest.
     sizes: [&'static [u64]; 3],
 }
@@ -21,30 +20,16 @@ closed_set! {
         /// `x [m, k]` times a weight `[n, k]`.
         Linear = "linear" => FamilyFacts {
             numbers: "`[m, k, n]`: rows, input and output features",
-            shape: |numbers| match *numbers {
-                [m, k, n] => Some(FusionShape::Linear { m, k, n }),
-                _ => None,
-            },
             sizes: [&[128, 512, 512], &[512, 1024, 1024], &[1024, 2048, 2048]],
         },
         /// Convolution of images `[b, i, s, s]` with `o` filters of 3×3, stride 1, padding 1.
         Conv = "conv" => FamilyFacts {
             numbers: "`[b, i, o, s]`: images, input and output channels, height and width",
-            shape: |numbers| match *numbers {
-                [b, i, o, s] => {
-                    Some(FusionShape::Conv { b, i, o, s, memory_format: MemoryFormat::Contiguous })
-                }
-                _ => None,
-            },
             sizes: [&[1, 64, 64, 56], &[4, 128, 128, 28], &[8, 256, 256, 14]],
         },
         /// Attention of `heads` heads over `[b, heads, s, d]`.
         Attention = "attention" => FamilyFacts {
             numbers: "`[b, s, d]`: sequences, tokens, features of a head",
-            shape: |numbers| match *numbers {
-                [b, s, d] => Some(FusionShape::Attention { b, s, d, heads: 1, causal: false }),
-                _ => None,
-            },
             sizes: [&[1, 128, 64], &[4, 256, 64], &[8, 512, 64]],
         },
     }
@@ -113,7 +98,16 @@ impl PatternFamily {
 
     /// The size of such numbers: one head, without a mask, contiguous. `None` for more of them, or fewer.
     pub(crate) fn shape(self, numbers: &[u64]) -> Option<FusionShape> {
-        (self.facts().shape)(numbers)
+        Some(match (self, numbers) {
+            (Self::Linear, &[m, k, n]) => FusionShape::Linear { m, k, n },
+            (Self::Conv, &[b, i, o, s]) => {
+                FusionShape::Conv { b, i, o, s, memory_format: MemoryFormat::Contiguous }
+            }
+            (Self::Attention, &[b, s, d]) => {
+                FusionShape::Attention { b, s, d, heads: 1, causal: false }
+            }
+            (Self::Linear | Self::Conv | Self::Attention, _) => return None,
+        })
     }
 }
 

@@ -198,8 +198,8 @@ fn sizes_of_inputs_and_outputs() {
     let expected = (vec![2, 3, 4, 5], vec![2, 3, 4, 4], vec![2, 3, 4, 4]);
     assert_eq!(shapes(Pattern::QkScores, three), expected);
     let elements = |pattern, size| {
-        let work = of(pattern, size);
-        (work.input_elements(), work.parameter_elements())
+        let counts = of(pattern, size).counts();
+        (sum(&counts.inputs), sum(&counts.parameters))
     };
     assert_eq!(elements(Pattern::LinearBias, linear(3, 5, 7)), (15, 42));
     assert_eq!(elements(Pattern::Conv2dRelu, conv(2, 3, 5, 4)), (96, 140));
@@ -331,7 +331,8 @@ proptest! {
             for &variant in pattern.variants() {
                 let work = work(pattern, variant, size(pattern.family(), numbers, causal));
                 let results = work.written(variant, dtype);
-                let held = work.input_elements().saturating_add(work.parameter_elements());
+                let counts = work.counts();
+                let held = sum(&[sum(&counts.inputs), sum(&counts.parameters)]);
                 let surely = dtype.bytes().saturating_mul(held).saturating_add(results);
                 prop_assert!(work.memory_bytes(dtype) >= surely);
                 prop_assert!(work.memory_bytes(dtype) >= 4_u64.saturating_mul(work.counts().largest()));

@@ -1,18 +1,14 @@
-//! From configs to a plan, the siblings of a group together.
-
-mod kernels;
-mod listing;
-mod models;
+//! From configs to a plan, the siblings of a group together. Each subject of an entry at each size, in each
+//! dtype, on each device, in each of its ways is a case; the first way is the baseline.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::case::{Case, Group, MOST_CASES, Plan, Role};
-use crate::config::{Config, Suite};
+use crate::config::{Config, EntryOf, Place, Subject, Suite};
 use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 use crate::id;
-use listing::Expand;
-use models::Models;
+use crate::words::{CompileMode, Device};
 
 /// Reads and expands `files`; those that lie in no package are of the current folder.
 ///
@@ -87,14 +83,97 @@ fn refuse_too_many(configs: &[Config]) -> Result<(), Diagnostics> {
 /// Has `visit` see each entry of a config.
 fn each_entry(config: &Config, mut visit: impl FnMut(&dyn Expand)) {
     match &config.suite {
-        Suite::Models(suite) => {
-            suite.models.iter().for_each(|it| visit(&Models::new(config.mode, suite, it)));
-        }
+        Suite::Models(entries) => entries.iter().for_each(|entry| visit(entry)),
         Suite::Fusion(entries) => entries.iter().for_each(|entry| visit(entry)),
         Suite::Operators(entries) => entries.iter().for_each(|entry| visit(entry)),
         Suite::Calibration(entries) => entries.iter().for_each(|entry| visit(entry)),
-        Suite::Kernels(suite) => suite.kernels.iter().for_each(|entry| visit(entry)),
+        Suite::Kernels(suite) => suite.kernels.iter().for_each(|params| visit(&params.entry())),
     }
+}
+
+/// An entry of any config.
+trait Expand {
+    /// The cases, equal ones included, without making any.
+    fn count(&self) -> usize;
+
+    fn expand(&self, expansion: &mut Expansion, config: &Config);
+}
+
+impl<S: Subject> Expand for EntryOf<S> {
+    fn count(&self) -> usize {
+        let cases = self.kernels.iter().map(|&subject| {
+            let ways = self.devices.iter().map(|&device| ways(self, subject, device).len());
+            let ways: usize = ways.sum();
+            let sizes = self.sizes.iter().filter(|(_, size)| subject.takes(size)).count();
+            sizes.saturating_mul(self.dtypes.len()).saturating_mul(ways)
+        });
+        cases.fold(0, usize::saturating_add)
+    }
+
+    fn expand(&self, expansion: &mut Expansion, config: &Config) {
+        for &subject in &self.kernels {
+            for &device in &self.devices {
+                let group = id::group(config.mode, &config.stem, subject, device);
+                if let Some(error) = subject.refusal(&group) {
+                    expansion.complain(error);
+                    continue;
+                }
+                let ways = ways(self, subject, device);
+                for &dtype in &self.dtypes {
+                    let place = Place { device, dtype };
+                    for named in self.sizes.iter().filter(|(_, size)| subject.takes(size)) {
+                        for case in siblings(self, config, &group, subject, &ways, named, place) {
+                            expansion.add(config, case);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The cases that differ in their way alone.
+fn siblings<S: Subject>(
+    entry: &EntryOf<S>,
+    config: &Config,
+    group: &str,
+    subject: S,
+    ways: &[Way<S>],
+    (size_name, size): &(String, S::Size),
+    place: Place,
+) -> Vec<Case> {
+    let parameter = id::parameter(place.dtype, subject.size_text(group, size));
+    let case = |(index, &(way, compile)): (usize, &Way<S>)| {
+        let work = subject.work(size, way, compile, place);
+        Case {
+            id: id::case_id(group, &work.variant(), &parameter),
+            config: config.stem.clone(),
+            config_hash: subject.config_hash(&config.hash),
+            names: entry.name.iter().cloned().collect(),
+            role: if index == 0 { Role::Baseline } else { Role::Candidate },
+            mode: config.mode,
+            work,
+            dtype: place.dtype,
+            device: place.device,
+            shape_names: vec![size_name.clone()],
+            profiling: entry.profiling,
+            settings: S::settings(way, &entry.settings),
+        }
+    };
+    ways.iter().enumerate().map(case).collect()
+}
+
+/// A way, and how it is compiled.
+type Way<S> = (<S as Subject>::Way, Option<CompileMode>);
+
+/// Behind a way that can be compiled follow a compiler's versions of it.
+fn ways<S: Subject>(entry: &EntryOf<S>, subject: S, device: Device) -> Vec<Way<S>> {
+    let with_compiled = |way| {
+        let modes = if S::is_compiled(way) { entry.compile.as_slice() } else { &[] };
+        let modes = std::iter::once(None).chain(modes.iter().copied().map(Some));
+        modes.map(move |mode| (way, mode))
+    };
+    subject.ways(entry.ways.as_deref(), device).into_iter().flat_map(with_compiled).collect()
 }
 
 #[derive(Default)]
