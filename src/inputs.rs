@@ -98,9 +98,6 @@ pub struct Inputs {
 
 impl Inputs {
     /// Examples and parameters by name, for who knows how many there are.
-    ///
-    /// # Errors
-    /// There are more or fewer.
     pub fn into_parts<const EXAMPLES: usize, const PARAMETERS: usize>(
         self,
     ) -> Result<([Tensor; EXAMPLES], [Tensor; PARAMETERS]), TchError> {

@@ -81,7 +81,7 @@ fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Re
     let mut all = vec![&input];
     all.extend(layers.iter().flat_map(|layer| layer.tensors()));
     all.extend(built.norms());
-    Ok(verdict(&format!("{variant} {model} {dtype}"), &all, || Ok(built.forward(&input)?)))
+    Ok(verdict(&format!("{variant} {model} {dtype}"), &all, || Ok(built.forward(&input, None)?)))
 }
 
 fn kernel(work: impl Shipped, dtype: Dtype) -> Result<Verdict, Refusal> {

@@ -17,7 +17,6 @@ use crate::refusal::Refusal;
 use ::libtorch::Interpreter;
 use ::libtorch::child::{Patience, Program, RunError, without_variables};
 
-/// The child's text.
 pub(super) const PROGRAM: &str = include_str!("aot_compile.py");
 
 /// Variables that change what is compiled begin with these: Inductor's own, and those that give GCC
@@ -51,7 +50,6 @@ pub(super) struct Request<'r> {
     pub package: &'r Path,
 }
 
-/// Its answer.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Answer {
@@ -78,10 +76,6 @@ enum Kind {
 }
 
 /// Has a package written.
-///
-/// # Errors
-/// Unsupported with Inductor's own reason; timeout at the limit; failed where the child does not
-/// answer.
 pub(super) fn compile(
     python: &Interpreter,
     compiler: &Compiler,

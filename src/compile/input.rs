@@ -5,7 +5,6 @@ use tch::{Kind, Tensor};
 
 use crate::refusal::Refusal;
 
-/// An input of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Input {
     pub sizes: Vec<i64>,
@@ -19,9 +18,6 @@ pub(super) struct Input {
 
 impl Input {
     /// The form of a tensor, as far as Inductor has to know it.
-    ///
-    /// # Errors
-    /// Unsupported, on another device or of another dtype than packages take.
     pub fn of(tensor: &Tensor) -> Result<Self, Refusal> {
         let device = match tensor.device() {
             tch::Device::Cpu => "cpu".to_owned(),

@@ -279,7 +279,6 @@ static MADE: LazyLock<Mutex<HashSet<Key>>> = LazyLock::new(Mutex::default);
 /// Why, and under which limit. A step is prepared more than once, and a limit should pass once.
 static REFUSED: LazyLock<Mutex<HashMap<Key, (Refusal, Duration)>>> = LazyLock::new(Mutex::default);
 
-/// Why there is no package.
 enum Trouble {
     Refused(Refusal),
     /// The folder cannot be written: no reason not to compile.

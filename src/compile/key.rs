@@ -7,7 +7,6 @@ use super::inductor::PROGRAM;
 use super::input::Input;
 use super::toolchain::Compiler;
 
-/// All that decides what is in a package.
 #[derive(Debug)]
 pub(super) struct Ingredients<'i> {
     pub graph: &'i str,

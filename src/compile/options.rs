@@ -43,9 +43,6 @@ pub fn available(device: Device, mode: CompileMode) -> Result<(), Refusal> {
 }
 
 /// Where packages are kept; none where no variable says where the cache is.
-///
-/// # Errors
-/// When the bound is no number.
 pub(super) fn store() -> Result<Option<Store>, Refusal> {
     Store::of_environment().map_err(Refusal::Failed)
 }

@@ -21,9 +21,6 @@ pub(super) struct Compiler {
 }
 
 /// The compiler that CXX names, else the system's, as Inductor looks for it; asked once.
-///
-/// # Errors
-/// Skipped, with the remedy, where there is none.
 pub(super) fn compiler() -> Result<&'static Compiler, Refusal> {
     static FOUND: OnceLock<Result<Compiler, Refusal>> = OnceLock::new();
     FOUND.get_or_init(|| find(std::env::var("CXX").ok())).as_ref().map_err(Clone::clone)
@@ -62,9 +59,6 @@ impl Compiler {
 }
 
 /// The machine that code is compiled for, as far as it decides the code.
-///
-/// # Errors
-/// When the GPU cannot be asked; skipped, where the system does not name the processor.
 pub(super) fn target(place: tch::Device) -> Result<String, Refusal> {
     match place {
         tch::Device::Cuda(index) => {

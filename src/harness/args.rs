@@ -7,20 +7,19 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use clap::ArgMatches;
 use regex::Regex;
 
-use super::flags::Flags;
+use super::flags::{self, FILTER};
 
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Prints ids.
     List,
     /// Runs each step once, without sampling.
     Test,
     /// Runs each step for a while, for an external profiler; saves nothing.
     Profile,
-    /// Samples.
     Measure,
 }
 
@@ -36,11 +35,9 @@ enum Filter {
 /// The command line, resolved.
 #[derive(Debug)]
 pub struct Args {
-    /// Criterion's mode.
     pub mode: Mode,
     /// The baseline under which criterion saves, beside `new`; absent when it compares only.
     pub saved_as: Option<String>,
-    /// Whether criterion saves anything at all.
     pub saves: bool,
     /// The baselines that have to be on disk for a case to be run.
     pub needs: Needs,
@@ -83,15 +80,12 @@ pub struct Overrides {
 
 impl Args {
     /// Reads `arguments`, the program's name first.
-    ///
-    /// # Errors
-    /// Which flag has which bad value, or why the filter is no regular expression.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        let flags = Flags::read(arguments)?;
-        let name = |flag| flags.text(flag).map(str::to_owned);
+        let flags = flags::read(arguments)?;
+        let name = |flag| flags.get_one::<String>(flag).cloned();
         let needs = Needs { baseline: name("baseline"), samples: name("load-baseline") };
         let compares = needs.baseline.is_some() || name("baseline-lenient").is_some();
-        let saves = !flags.has("discard-baseline") && needs.samples.is_none();
+        let saves = !flags.get_flag("discard-baseline") && needs.samples.is_none();
         let saved_as = (saves && !compares)
             .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
         Ok(Self {
@@ -99,15 +93,15 @@ impl Args {
             saved_as,
             saves,
             needs,
-            quick: flags.has("quick"),
+            quick: flags.get_flag("quick"),
             overrides: Overrides {
-                samples: flags.count("sample-size"),
-                warm_up_s: flags.number("warm-up-time"),
-                measurement_s: flags.number("measurement-time"),
+                samples: flags.get_one("sample-size").copied(),
+                warm_up_s: flags.get_one("warm-up-time").copied(),
+                measurement_s: flags.get_one("measurement-time").copied(),
             },
-            waits: flags.has("wait") || std::env::var_os(WAITS).is_some(),
-            has_own_flag: flags.has("wait"),
-            helps: flags.has("help"),
+            waits: flags.get_flag("wait") || std::env::var_os(WAITS).is_some(),
+            has_own_flag: flags.get_flag("wait"),
+            helps: flags.get_flag("help"),
             filter: filter(&flags)?,
         })
     }
@@ -131,7 +125,6 @@ impl Args {
         Err(format!("{WAIT}: {}: {error}", program.display()))
     }
 
-    /// The filter as it was given.
     pub fn filter(&self) -> Option<&str> {
         match &self.filter {
             Filter::All | Filter::None => None,
@@ -162,23 +155,23 @@ impl Args {
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
-fn mode(flags: &Flags) -> Mode {
-    if flags.has("list") {
+fn mode(flags: &ArgMatches) -> Mode {
+    if flags.get_flag("list") {
         Mode::List
-    } else if flags.has("test") || !flags.has("bench") {
+    } else if flags.get_flag("test") || !flags.get_flag("bench") {
         Mode::Test
-    } else if flags.number("profile-time").is_some() {
+    } else if flags.contains_id("profile-time") {
         Mode::Profile
     } else {
         Mode::Measure
     }
 }
 
-fn filter(flags: &Flags) -> Result<Filter, String> {
-    match flags.filter() {
-        _ if flags.has("ignored") => Ok(Filter::None),
+fn filter(flags: &ArgMatches) -> Result<Filter, String> {
+    match flags.get_one::<String>(FILTER) {
+        _ if flags.get_flag("ignored") => Ok(Filter::None),
         None => Ok(Filter::All),
-        Some(id) if flags.has("exact") => Ok(Filter::Exact(id.to_owned())),
+        Some(id) if flags.get_flag("exact") => Ok(Filter::Exact(id.to_owned())),
         Some(pattern) => Regex::new(pattern).map(Filter::Matching).map_err(|error| {
             format!(
                 "the filter `{pattern}` is not a regular expression: {error}\n\

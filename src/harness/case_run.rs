@@ -13,19 +13,16 @@ use super::running;
 use super::timer::{Subject, Timer};
 use crate::measurement::memory;
 use crate::native::allocator::{self, Retention};
-use crate::native::huge_pages;
+use crate::native::{cuda, huge_pages};
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
 /// A case that is ready to be timed.
 pub struct CaseRun {
-    /// The timed step.
     pub subject: Subject,
-    /// Its output against the reference.
     pub accuracy: Accuracy,
     /// The very first step after building, in nanoseconds.
     pub first_call_ns: u64,
-    /// Memory of one step, or why it is not known.
     pub memory: Result<Memory, String>,
     /// Its time and noise, once it has been warmed up for sampling.
     pub pilot: Option<Pilot>,
@@ -33,30 +30,20 @@ pub struct CaseRun {
     pub alone_ns: Option<f64>,
 }
 
-/// Everything known about a case besides its outcome and criterion's estimate of its time.
+/// Everything known about a case besides its outcome and criterion's estimate of its time, as
+/// [`plan::Record`] has it.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// The kernels that did the work.
     pub kernels: Vec<String>,
-    /// The weights as they are stored.
     pub weights: Option<Weights>,
-    /// Facts about a user's kernel.
     pub kernel: Option<KernelFacts>,
-    /// How it was compiled.
     pub compilation: Option<Compilation>,
-    /// Output against reference.
     pub accuracy: Option<Accuracy>,
-    /// The last sample that criterion took.
     pub last_sample: Option<LastSample>,
-    /// How its sampling was planned.
     pub planned: Option<Planned>,
-    /// Against the group's baseline.
     pub pairs: Vec<Pair>,
-    /// Why there is no pair.
     pub no_pair: Option<String>,
-    /// Measures from passes of their own.
     pub measures: Measures,
-    /// Notes for readers of the numbers.
     pub notes: Vec<String>,
 }
 
@@ -152,5 +139,20 @@ pub fn settle_allocator(wanted: Allocator) {
     };
     if let Err(error) = settled {
         eprintln!("note: the allocator is not as asked for: {error}");
+    }
+}
+
+/// The case's tensors are gone; gives their memory back, so that the next case does not inherit it.
+pub fn release(device: Device) {
+    let on_host = match allocator::retention() {
+        Retention::Retained => allocator::release().map(drop),
+        Retention::System => Ok(()),
+    };
+    let on_device = match device {
+        Device::Cuda if tch::Cuda::is_available() => cuda::empty_cache(),
+        _ => Ok(()),
+    };
+    for error in [on_host, on_device].into_iter().filter_map(Result::err) {
+        eprintln!("note: freed memory was not given back: {error}");
     }
 }

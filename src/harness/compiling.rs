@@ -10,7 +10,7 @@ use plan::Case;
 
 use super::clock::Stopwatch;
 use super::progress::rough;
-use super::{panics, release::release};
+use super::{panics, release};
 use crate::workload::Ahead;
 
 /// A case and its trace, ready to be compiled.

@@ -1,6 +1,6 @@
 //! A CUDA device as [`launch::sample`](super::launch::sample) uses it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::launch::{self, Device};
 use crate::measurement::nvml;
@@ -13,6 +13,8 @@ pub struct CudaDevice<'a, T> {
     index: usize,
     step: &'a mut dyn FnMut() -> Result<T, Refusal>,
     flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
+    /// What the host's clock counts from.
+    since: Instant,
 }
 
 impl<'a, T> CudaDevice<'a, T> {
@@ -22,7 +24,7 @@ impl<'a, T> CudaDevice<'a, T> {
         step: &'a mut dyn FnMut() -> Result<T, Refusal>,
         flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
     ) -> Self {
-        Self { index, step, flush }
+        Self { index, step, flush, since: Instant::now() }
     }
 }
 
@@ -61,6 +63,10 @@ impl<T> Device for CudaDevice<'_, T> {
         Ok(cuda::synchronize(self.index)?)
     }
 
+    fn host(&mut self) -> Duration {
+        self.since.elapsed()
+    }
+
     fn between(&self, start: &Event, stop: &Event) -> Result<Duration, Refusal> {
         let ns = start.elapsed_ns(stop)?;
         Duration::try_from_secs_f64(ns / 1e9)
@@ -73,7 +79,6 @@ mod tests {
     use tch::{Kind, Tensor};
 
     use super::*;
-    use crate::harness::clock::HostClock;
     use crate::harness::launch::{LaunchHiding, Launches, Order, queueing, sample};
 
     #[test]
@@ -88,7 +93,7 @@ mod tests {
             device.sync(),
             device.sleep(1),
             device.mark().map(drop),
-            queueing(&mut device, &mut HostClock).map(drop),
+            queueing(&mut device).map(drop),
         ] {
             let refusal = refused.expect_err("no device");
             assert!(
@@ -108,12 +113,12 @@ mod tests {
         let x = Tensor::rand([512, 512], (Kind::Float, tch::Device::Cuda(0)));
         let mut step = || Ok(x.f_matmul(&x)?);
         let mut device = CudaDevice::new(0, &mut step, None);
-        let queue = queueing(&mut device, &mut HostClock).expect("a matrix product");
+        let queue = queueing(&mut device).expect("a matrix product");
         let peak = peak_khz(0).expect("it is there");
         let open = Order::open(false, queue);
         let hidden = open.hidden(LaunchHiding::new(queue, peak).expect("a known clock"));
         for order in [open, hidden] {
-            let taken = sample(&mut device, &mut HostClock, &order, 100).expect("100 products");
+            let taken = sample(&mut device, &order, 100).expect("100 products");
             println!("{taken:?}");
             assert_eq!(taken.steps, 100);
             assert!(taken.device > Duration::ZERO && taken.queue > Duration::ZERO);

@@ -1,44 +1,11 @@
-//! The device's own clock: events on torch's current stream; and what it and the host's say of a
-//! case together.
+//! What the device's own clock, events on torch's current stream, and the host's say of a case together.
 
 use std::time::Duration;
 
 use plan::Clocks;
 use statistics::median;
 
-use super::clock::Clock;
 use super::launch::{DeviceSample, Launches};
-use crate::native::event::Event;
-use crate::refusal::Refusal;
-
-/// CUDA events: what the device spends between two points of its stream. If the host queues
-/// more slowly than the device works, the gaps count, too.
-#[derive(Debug)]
-pub struct EventClock {
-    device: usize,
-}
-
-impl EventClock {
-    /// The clock of CUDA device `device`.
-    pub fn new(device: usize) -> Self {
-        Self { device }
-    }
-}
-
-impl Clock for EventClock {
-    type Moment = Event;
-
-    fn now(&mut self) -> Result<Event, Refusal> {
-        let mut event = Event::new(self.device)?;
-        event.record()?;
-        Ok(event)
-    }
-
-    fn between(&mut self, start: Event, end: Event) -> Result<Duration, Refusal> {
-        end.synchronize()?;
-        Ok(Duration::from_secs_f64(start.elapsed_ns(&end)? / 1e9))
-    }
-}
 
 /// A case is host-bound from this share of queueing time in device time on. At 1 the device waits
 /// for every step. Where launches are not hidden, the events hold the device's waiting, their time
@@ -62,7 +29,6 @@ pub struct BothClocks {
 }
 
 impl BothClocks {
-    /// Adds a sample.
     pub fn add(&mut self, sample: &DeviceSample) {
         let per_step = |time: Duration| time.as_nanos() as f64 / sample.steps as f64;
         if sample.steps == 0 {
@@ -93,9 +59,6 @@ impl BothClocks {
 
     /// Medians per step: [`Self::device_ns`], and the host's, whose clock a sleep would disturb,
     /// from open samples.
-    ///
-    /// # Errors
-    /// Which kind of sample is missing.
     pub fn clocks(&self) -> Result<Clocks, String> {
         let device_ns = self.device_ns().filter(|_| !self.host_ns.is_empty());
         let device_ns = device_ns.ok_or("no sample was taken with open launches")?;

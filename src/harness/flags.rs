@@ -9,53 +9,21 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use plan::cost;
 use plan::flag::{FLAGS, Flag, Value};
 
-/// A command line.
-#[derive(Debug)]
-pub struct Flags(ArgMatches);
+/// The word that belongs to no flag.
+pub const FILTER: &str = "filter";
 
-const FILTER: &str = "filter";
-
-impl Flags {
-    /// Reads `arguments`, the program's name first.
-    ///
-    /// # Errors
-    /// Which flag is unknown, or has which bad value.
-    pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        let command = Command::new(env!("CARGO_PKG_NAME"))
-            .disable_help_flag(true)
-            .disable_version_flag(true)
-            .arg(Arg::new(FILTER))
-            .args(FLAGS.iter().map(arg));
-        command.try_get_matches_from(arguments).map(Self).map_err(|error| {
-            let text = error.to_string();
-            text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
-        })
-    }
-
-    /// Whether the flag is given.
-    pub fn has(&self, flag: &str) -> bool {
-        self.0.get_flag(flag)
-    }
-
-    /// A name or a word.
-    pub fn text(&self, flag: &str) -> Option<&str> {
-        self.0.get_one::<String>(flag).map(String::as_str)
-    }
-
-    /// A time or a share.
-    pub fn number(&self, flag: &str) -> Option<f64> {
-        self.0.get_one(flag).copied()
-    }
-
-    /// A whole number.
-    pub fn count(&self, flag: &str) -> Option<u64> {
-        self.0.get_one(flag).copied()
-    }
-
-    /// The word that belongs to no flag.
-    pub fn filter(&self) -> Option<&str> {
-        self.text(FILTER)
-    }
+/// Reads `arguments`, the program's name first. A flag has the type that its [`Value`] says: text, a
+/// number (`f64`) or a count (`u64`).
+pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<ArgMatches, String> {
+    let command = Command::new(env!("CARGO_PKG_NAME"))
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .arg(Arg::new(FILTER))
+        .args(FLAGS.iter().map(arg));
+    command.try_get_matches_from(arguments).map_err(|error| {
+        let text = error.to_string();
+        text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    })
 }
 
 fn arg(flag: &'static Flag) -> Arg {
@@ -157,7 +125,7 @@ mod tests {
         ] {
             for value in values {
                 let words = ["bench", "--bench", flag, value].map(str::to_owned);
-                let error = Flags::read(words).expect_err(value);
+                let error = read(words).expect_err(value);
                 // An empty value is named by the rest of the line.
                 let named = value.is_empty() || error.contains(&format!("'{value}'"));
                 assert!(error.contains(&format!("'{flag} <")) && named, "{flag} {value}: {error}");
@@ -168,16 +136,16 @@ mod tests {
 
     #[test]
     fn a_bad_value_is_told_with_what_would_do() {
-        let read = |flag: &str, value: &str| {
-            Flags::read(["bench", flag, value].map(str::to_owned)).expect_err(value)
+        let refused = |flag: &str, value: &str| {
+            read(["bench", flag, value].map(str::to_owned)).expect_err(value)
         };
         assert_eq!(
-            read("--measurement-time", "1e30"),
+            refused("--measurement-time", "1e30"),
             "invalid value '1e30' for '--measurement-time <SECONDS>': give seconds from \
              0.000001 to 86400"
         );
         assert_eq!(
-            read("--sample-size", "abc"),
+            refused("--sample-size", "abc"),
             "invalid value 'abc' for '--sample-size <N>': give a whole number from 10 to \
              1000000"
         );
@@ -191,7 +159,7 @@ mod tests {
             "--measurement-time 0.1 --confidence-level 0.9 --save-baseline pr-12_a.b",
         ] {
             let words = ["bench"].into_iter().chain(line.split(' ')).map(str::to_owned);
-            Flags::read(words).expect(line);
+            read(words).expect(line);
         }
     }
 }

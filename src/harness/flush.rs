@@ -18,9 +18,6 @@ pub struct Flush {
 
 impl Flush {
     /// Allocates the buffer: [`cost::FLUSH_BYTES`] on the host, on a GPU what its L2 takes.
-    ///
-    /// # Errors
-    /// When the device has no room for it, or does not describe itself.
     pub fn new(device: Device) -> Result<Self, Refusal> {
         let bytes = match device {
             Device::Cuda(index) => gpu_bytes(cuda::device(index)?.l2_bytes),

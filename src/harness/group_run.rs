@@ -9,28 +9,25 @@ use criterion::{BenchmarkGroup, BenchmarkId};
 use plan::{Case, Device, Outcome, Role};
 
 use super::args::{Args, Mode};
-use super::case_run::{CaseRun, Findings};
+use super::case_run::{CaseRun, Findings, release};
 use super::clock::Stopwatch;
 use super::fault::Fault;
 use super::pairing::{Both, Pairing};
 use super::panics::{self, Caught};
-use super::partner::Partner;
 use super::passes::{self, Passes};
-use super::release::release;
 use super::rounds::Rounds;
 use super::running;
 use super::samples::{Samples, Taken};
-use super::throttle::ThrottleProbe;
 use super::timer::Timer;
 use super::{pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
+use crate::measurement::gpu::ThrottleProbe;
 use crate::measurement::{nvml, probes};
 use crate::native::{allocator, is_out_of_memory};
 use crate::threads;
 use crate::workload::{Prepare, Refusal};
 
-/// The group that is running.
 pub struct GroupRun<'a> {
     baseline: &'a Case,
     partner: Partner,
@@ -294,6 +291,45 @@ impl<'a> GroupRun<'a> {
         findings.notes.extend(pairing.note().map(str::to_owned));
         self.pairing = pairing.wants_more().then_some(pairing);
         Ok(())
+    }
+}
+
+/// The baseline as the other side of pairs.
+enum Partner {
+    /// Not prepared yet: the filter left it out, and no candidate has asked for it.
+    NotYet,
+    /// Prepared and checked.
+    Ready(Rc<RefCell<CaseRun>>),
+    Absent(String),
+}
+
+impl Partner {
+    /// The baseline, prepared now if it was not before; otherwise why there is none.
+    fn get(
+        &mut self,
+        baseline: &Case,
+        prepare: Prepare,
+        timer: &mut Option<Rc<RefCell<Timer>>>,
+    ) -> Result<Rc<RefCell<CaseRun>>, String> {
+        if matches!(self, Self::NotYet) {
+            *self = match panics::catch(|| CaseRun::prepare(baseline, prepare, timer)) {
+                Ok(Ok(run)) => Self::Ready(Rc::new(RefCell::new(run))),
+                // Beside another candidate there may be room, or time.
+                Ok(Err(refusal @ (Refusal::Oom(_) | Refusal::Timeout(_)))) => {
+                    return Err(format!("its baseline: {refusal}"));
+                }
+                Ok(Err(refusal)) => Self::Absent(format!("its baseline: {refusal}")),
+                Err(Caught::Panic(message)) => {
+                    Self::Absent(format!("its baseline failed: {message}"))
+                }
+                Err(Caught::Other(payload)) => std::panic::resume_unwind(payload),
+            };
+        }
+        match self {
+            Self::Ready(run) => Ok(Rc::clone(run)),
+            Self::Absent(reason) => Err(reason.clone()),
+            Self::NotYet => Err("its baseline was not prepared".to_owned()),
+        }
     }
 }
 

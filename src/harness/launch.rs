@@ -23,26 +23,24 @@ use std::time::Duration;
 
 use statistics::median;
 
-use super::clock::Clock;
 use crate::refusal::Refusal;
 
 /// A device that works beside the host, and what is done on it in a sample.
 pub trait Device {
-    /// An event of the device.
     type Moment;
-    /// The output of a step.
     type Output;
 
     /// Queues what empties the cache.
     fn flush(&mut self) -> Result<(), Refusal>;
     /// Queues a kernel that does nothing for so many cycles of the device's clock.
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal>;
-    /// Queues an event.
     fn mark(&mut self) -> Result<Self::Moment, Refusal>;
     /// Queues the work of one step.
     fn step(&mut self) -> Result<Self::Output, Refusal>;
     /// Waits until the device has nothing left to do.
     fn sync(&mut self) -> Result<(), Refusal>;
+    /// The host's clock, since any fixed moment.
+    fn host(&mut self) -> Duration;
     /// Device time between two events that have been passed.
     fn between(&self, start: &Self::Moment, stop: &Self::Moment) -> Result<Duration, Refusal>;
 }
@@ -60,10 +58,8 @@ const MARGIN: f64 = 1.5;
 /// Launching the sleep and recording two events, beside the steps.
 const FIXED_NS: f64 = 50e3;
 
-/// A sleep of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sleep {
-    /// Cycles of the device's clock.
     pub cycles: u64,
     /// Their time at the device's highest clock: it never sleeps less.
     pub at_least: Duration,
@@ -153,7 +149,6 @@ pub enum Launches {
 /// A sample, seen by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceSample {
-    /// Steps in it.
     pub steps: u64,
     /// Between the events.
     pub device: Duration,
@@ -162,35 +157,26 @@ pub struct DeviceSample {
     pub host: Duration,
     /// From the first call until the last one had returned.
     pub queue: Duration,
-    /// Whether the events hold the host's launches.
     pub launches: Launches,
 }
 
 /// The host's time for queueing one step: the median over several, each queued on an idle device.
 /// The case has to be warm: a first call loads kernels and tunes.
-pub fn queueing<D: Device, H: Clock>(device: &mut D, host: &mut H) -> Result<Duration, Refusal>
-where
-    H::Moment: Copy,
-{
+pub fn queueing(device: &mut impl Device) -> Result<Duration, Refusal> {
     const STEPS: u64 = 9;
     let single = Order { cold: false, most: 1, hiding: None };
     let mut times = Vec::new();
     for _ in 0..STEPS {
-        times.push(sample(device, host, &single, 1)?.queue.as_nanos() as f64);
+        times.push(sample(device, &single, 1)?.queue.as_nanos() as f64);
     }
     Ok(Duration::from_nanos(median(&times) as u64))
 }
 
-/// Takes a sample of `steps` steps.
-pub fn sample<D: Device, H: Clock>(
-    device: &mut D,
-    host: &mut H,
+pub fn sample(
+    device: &mut impl Device,
     order: &Order,
     steps: u64,
-) -> Result<DeviceSample, Refusal>
-where
-    H::Moment: Copy,
-{
+) -> Result<DeviceSample, Refusal> {
     let mut sum = DeviceSample {
         steps: 0,
         device: Duration::ZERO,
@@ -201,7 +187,7 @@ where
     let mut rounds = steps.div_ceil(order.most);
     while rounds > 0 {
         // Equal rounds, up to one step.
-        let round = round(device, host, order, (steps - sum.steps).div_ceil(rounds))?;
+        let round = round(device, order, (steps - sum.steps).div_ceil(rounds))?;
         sum.steps += round.steps;
         sum.device += round.device;
         sum.host += round.host;
@@ -214,22 +200,14 @@ where
     Ok(sum)
 }
 
-fn round<D: Device, H: Clock>(
-    device: &mut D,
-    host: &mut H,
-    order: &Order,
-    steps: u64,
-) -> Result<DeviceSample, Refusal>
-where
-    H::Moment: Copy,
-{
+fn round(device: &mut impl Device, order: &Order, steps: u64) -> Result<DeviceSample, Refusal> {
     // 1. The cache, on the device's queue.
     if order.cold {
         device.flush()?;
     }
     // 2. The sleep. It begins no earlier than the host's clock is read here, so everything that is
     //    queued within its length from here is queued before it ends.
-    let began = host.now()?;
+    let began = device.host();
     let sleep = order.hiding.map(|hiding| hiding.before(steps));
     match sleep {
         Some(sleep) => device.sleep(sleep.cycles)?,
@@ -238,26 +216,26 @@ where
     // 3. The start event.
     let start = device.mark()?;
     // 4. The steps.
-    let first = host.now()?;
+    let first = device.host();
     for _ in 1..steps {
         drop(std::hint::black_box(device.step()?));
     }
     let output = std::hint::black_box(device.step()?);
-    let last = host.now()?;
+    let last = device.host();
     // 5. The stop event.
     let stop = device.mark()?;
-    let queued = host.now()?;
+    let queued = device.host();
     // 6. The device's end.
     device.sync()?;
-    let done = host.now()?;
+    let done = device.host();
     // 7. The last output.
     drop(output);
-    let queueing = host.between(began, queued)?;
+    let queueing = queued - began;
     Ok(DeviceSample {
         steps,
         device: device.between(&start, &stop)?,
-        host: host.between(first, done)?,
-        queue: host.between(first, last)?,
+        host: done - first,
+        queue: last - first,
         launches: match sleep {
             None => Launches::Open,
             Some(sleep) if queueing <= sleep.at_least => Launches::Hidden,

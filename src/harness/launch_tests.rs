@@ -57,11 +57,11 @@ impl Machine {
     }
 
     fn queue(&self) -> Duration {
-        queueing(&mut Handle(self), &mut HostTime(self)).expect("nothing fails")
+        queueing(&mut Handle(self)).expect("nothing fails")
     }
 
     fn sample(&self, order: &Order, steps: u64) -> DeviceSample {
-        sample(&mut Handle(self), &mut HostTime(self), order, steps).expect("nothing fails")
+        sample(&mut Handle(self), order, steps).expect("nothing fails")
     }
 
     fn hidden(&self) -> Order {
@@ -72,7 +72,6 @@ impl Machine {
 }
 
 pub struct Handle<'a>(pub &'a Machine);
-pub struct HostTime<'a>(pub &'a Machine);
 pub struct Output<'a>(&'a Machine);
 
 impl Drop for Output<'_> {
@@ -117,20 +116,12 @@ impl<'a> Device for Handle<'a> {
         self.0.now.set(self.0.now.get().max(self.0.free_at.get()));
         Ok(())
     }
+    fn host(&mut self) -> Duration {
+        self.0.write("clock");
+        Duration::from_nanos(self.0.now.get())
+    }
     fn between(&self, start: &u64, stop: &u64) -> Result<Duration, Refusal> {
         Ok(Duration::from_nanos(stop - start))
-    }
-}
-
-impl Clock for HostTime<'_> {
-    type Moment = u64;
-
-    fn now(&mut self) -> Result<u64, Refusal> {
-        self.0.write("clock");
-        Ok(self.0.now.get())
-    }
-    fn between(&mut self, start: u64, end: u64) -> Result<Duration, Refusal> {
-        Ok(Duration::from_nanos(end - start))
     }
 }
 
@@ -290,9 +281,9 @@ fn sleeps_are_as_long_as_queueing_and_a_margin_but_bounded() {
 fn a_step_that_fails_ends_the_sample() {
     let machine = Machine { fails_at: Some(3), ..Machine::new(1, 5 * US, 2 * US) };
     let order = Order::open(false, Duration::from_micros(5));
-    let failed = sample(&mut Handle(&machine), &mut HostTime(&machine), &order, 10);
+    let failed = sample(&mut Handle(&machine), &order, 10);
     assert_eq!(failed, Err(Refusal::Failed("on purpose".to_owned())));
     assert_eq!((machine.steps.get(), machine.dropped.get()), (3, 2));
-    let nothing = sample(&mut Handle(&machine), &mut HostTime(&machine), &order, 0);
+    let nothing = sample(&mut Handle(&machine), &order, 0);
     assert_eq!(nothing.map(|taken| taken.steps), Ok(0));
 }

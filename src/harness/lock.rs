@@ -17,11 +17,8 @@ const FILE: &str = "lock";
 /// A run as it introduces itself to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its process.
     pub pid: u32,
-    /// Its unique name.
     pub run_id: String,
-    /// Its bench target.
     pub target: String,
     /// Seconds since the Unix epoch.
     pub started: u64,
@@ -54,9 +51,6 @@ pub struct Lock {
 
 impl Lock {
     /// Takes the lock of `folder` for `run`; while another run has it, `waits` or fails.
-    ///
-    /// # Errors
-    /// Who has it, and what to do; those of the file system, with the path.
     pub fn take(folder: &Path, run: &Run, waits: bool) -> Result<Self, String> {
         let path = folder.join(FILE);
         let failed = |error: io::Error| format!("{}: {error}", path.display());

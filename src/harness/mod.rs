@@ -5,23 +5,21 @@ mod case_run;
 pub mod clock;
 mod compiling;
 pub mod cuda_device;
-pub mod device_clock;
+mod device_clock;
 mod fault;
 mod flags;
 mod flush;
 mod group_run;
 mod journal;
-pub mod launch;
+mod launch;
 mod lock;
-pub mod pace;
+mod pace;
 mod pairing;
 pub mod pairs;
 mod panics;
-mod partner;
 mod passes;
-pub mod pilot;
+mod pilot;
 pub mod progress;
-mod release;
 mod rounds;
 mod running;
 mod samples;
@@ -33,16 +31,15 @@ mod side;
 mod store;
 mod streams;
 mod target_dir;
-pub mod throttle;
+mod throttle;
 mod timer;
 
 use std::process::ExitCode;
 
-pub use case_run::settle_allocator;
+pub use case_run::{release, settle_allocator};
 /// Named by generated code, so that a bench target needs no dependency on criterion.
 pub use criterion::Criterion;
 pub use pairing::Places;
-pub use release::release;
 pub use session::Session;
 
 use crate::native::huge_pages;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use plan::Clocks;
 
-use super::clock::Clock;
 use super::device_clock::BothClocks;
 use super::launch::{Device, LaunchHiding, Order, queueing, sample};
 use crate::refusal::Refusal;
@@ -16,7 +15,6 @@ const OPEN_SAMPLES: u64 = 11;
 /// Device time of one of them.
 const OPEN_SAMPLE_NS: f64 = 5e6;
 
-/// The pace of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
     open: Order,
@@ -27,16 +25,8 @@ pub struct Pace {
 impl Pace {
     /// Finds how fast the host queues a step. The case has to be warm. `peak_khz` is the device's
     /// highest clock; launches stay open when it is 0, and [`Self::notes`] says so.
-    pub fn find<D: Device, H: Clock>(
-        device: &mut D,
-        host: &mut H,
-        cold: bool,
-        peak_khz: u64,
-    ) -> Result<Self, Refusal>
-    where
-        H::Moment: Copy,
-    {
-        let queue = queueing(device, host)?;
+    pub fn find(device: &mut impl Device, cold: bool, peak_khz: u64) -> Result<Self, Refusal> {
+        let queue = queueing(device)?;
         Ok(Self {
             open: Order::open(cold, queue),
             hiding: LaunchHiding::new(queue, peak_khz),
@@ -45,44 +35,28 @@ impl Pace {
     }
 
     /// Device time of `steps` steps, their launches hidden.
-    pub fn time<D: Device, H: Clock>(
-        &mut self,
-        device: &mut D,
-        host: &mut H,
-        steps: u64,
-    ) -> Result<Duration, Refusal>
-    where
-        H::Moment: Copy,
-    {
+    pub fn time(&mut self, device: &mut impl Device, steps: u64) -> Result<Duration, Refusal> {
         let order = match self.hiding {
             Ok(hiding) => self.open.hidden(hiding),
             Err(_) => self.open,
         };
-        let taken = sample(device, host, &order, steps)?;
+        let taken = sample(device, &order, steps)?;
         self.clocks.add(&taken);
         Ok(taken.device)
     }
 
     /// Both clocks of a step: takes the open samples that the host's side is told from. A pass of
     /// its own, after the samples that count.
-    pub fn clocks<D: Device, H: Clock>(
-        &mut self,
-        device: &mut D,
-        host: &mut H,
-    ) -> Result<Clocks, Refusal>
-    where
-        H::Moment: Copy,
-    {
+    pub fn clocks(&mut self, device: &mut impl Device) -> Result<Clocks, Refusal> {
         let affordable = self.clocks.device_ns().map_or(1.0, |step_ns| OPEN_SAMPLE_NS / step_ns);
         let steps = (affordable as u64).clamp(1, self.open.steps_at_most());
         for _ in 0..OPEN_SAMPLES {
-            let taken = sample(device, host, &self.open, steps)?;
+            let taken = sample(device, &self.open, steps)?;
             self.clocks.add(&taken);
         }
         self.clocks.clocks().map_err(Refusal::Failed)
     }
 
-    /// Notes for readers of the case's numbers.
     pub fn notes(&self) -> Vec<String> {
         self.hiding.clone().err().into_iter().chain(self.clocks.note()).collect()
     }
@@ -91,13 +65,13 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::launch::tests::{Handle, HostTime, Machine, PEAK_KHZ};
+    use crate::harness::launch::tests::{Handle, Machine, PEAK_KHZ};
 
     fn found(machine: &Machine, cold: bool, peak_khz: u64) -> (Duration, Clocks, Vec<String>) {
-        let (mut device, mut host) = (Handle(machine), HostTime(machine));
-        let mut pace = Pace::find(&mut device, &mut host, cold, peak_khz).expect("it runs");
-        let taken = pace.time(&mut device, &mut host, 100).expect("it runs");
-        let clocks = pace.clocks(&mut device, &mut host).expect("it runs");
+        let mut device = Handle(machine);
+        let mut pace = Pace::find(&mut device, cold, peak_khz).expect("it runs");
+        let taken = pace.time(&mut device, 100).expect("it runs");
+        let clocks = pace.clocks(&mut device).expect("it runs");
         (taken, clocks, pace.notes())
     }
 

@@ -7,14 +7,13 @@ use std::time::Duration;
 use plan::{Device, Pair, Stop};
 use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
-use super::case_run::CaseRun;
+use super::case_run::{CaseRun, release};
 use super::clock::Stopwatch;
 use super::group_run::outcome_of_panic;
 use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
-use super::release::release;
-use super::throttle::ThrottleProbe as _;
 use super::timer::Timer;
+use crate::measurement::gpu::ThrottleProbe as _;
 use crate::measurement::nvml;
 use crate::refusal::Refusal;
 use crate::workload::{Displaced, Workload};
@@ -48,7 +47,6 @@ impl Places {
     }
 }
 
-/// A candidate and its baseline.
 pub struct Both {
     timer: Rc<RefCell<Timer>>,
     baseline: Rc<RefCell<CaseRun>>,
@@ -84,19 +82,17 @@ impl Both {
     }
 
     /// Runs the two, and notices whether the device slows itself down meanwhile.
-    ///
-    /// # Errors
-    /// A step failed; the text says on which side.
     fn run<T>(
         &mut self,
         take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
     ) -> Result<T, String> {
         let mut probe = (self.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
         if let Some(probe) = &mut probe {
-            probe.begin();
+            probe.watch();
         }
         let taken = panics::catch(|| take(self));
-        self.throttled |= probe.is_some_and(|mut probe| matches!(probe.throttled(), Ok(Some(_))));
+        self.throttled |=
+            probe.is_some_and(|mut probe| matches!(probe.slowed_since(), Ok(Some(_))));
         match taken {
             Ok(taken) => taken.map_err(|refusal| match self.failed {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
@@ -140,9 +136,6 @@ pub struct Pairing {
 
 impl Pairing {
     /// The first look. All looks together take at most `budget_s` seconds.
-    ///
-    /// # Errors
-    /// A step failed; the text says on which side.
     pub fn first(
         mut both: Both,
         against: String,
@@ -174,9 +167,6 @@ impl Pairing {
     }
 
     /// Another look.
-    ///
-    /// # Errors
-    /// A step failed; the text says on which side.
     pub fn look(&mut self) -> Result<(), String> {
         let Self { both, pairs, .. } = self;
         both.run(|sides| pairs.look(sides))

@@ -34,21 +34,15 @@ const SLOW_START: f64 = 10.0;
 /// Why a cold case has neither counters nor energy nor utilization.
 const FLUSHED: &str = "every step of a cold case follows a flush, which would be counted with it";
 
-/// The passes of one case.
 pub struct Passes<'a> {
-    /// The case.
     pub case: &'a Case,
-    /// `--quick`
     pub quick: bool,
-    /// The group's.
     pub timer: &'a mut Timer,
-    /// The step to run.
     pub subject: &'a mut Subject,
     /// Wall seconds of a step, from the pilot.
     pub step_s: f64,
     /// The measures, or in `absent` the reasons why they are missing.
     pub measures: &'a mut Measures,
-    /// Notes for readers of the numbers.
     pub notes: &'a mut Vec<String>,
 }
 

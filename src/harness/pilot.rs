@@ -13,7 +13,6 @@ const WINDOW: usize = FEWEST / 2;
 /// A case is warm when the medians of the two windows differ by at most this much.
 const STEADY: f64 = 0.02;
 
-/// The pilot's result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pilot {
     /// Median time of a step by the case's clock, in nanoseconds.

@@ -16,18 +16,16 @@ use std::time::Duration;
 
 use plan::LastSample;
 
-use super::throttle::{POWER_CAP, ThrottleProbe, Throttling};
+use super::throttle::{POWER_CAP, Throttling};
+use crate::measurement::gpu::ThrottleProbe;
 use crate::refusal::Refusal;
 
-/// The parts of a sample.
 pub struct Samples<'a> {
-    /// Takes a number of steps.
     pub take: &'a mut dyn FnMut(u64) -> Result<Duration, Refusal>,
     /// Knows of throttling, where the device can tell.
     pub probe: Option<&'a mut dyn ThrottleProbe>,
     /// Lets the device cool.
     pub rest: &'a mut dyn FnMut(Duration),
-    /// Reads clock and temperature.
     pub read: &'a mut dyn FnMut(),
     /// The host's clock, in seconds.
     pub clock: &'a dyn Fn() -> f64,
@@ -38,18 +36,15 @@ pub struct Samples<'a> {
 /// How many samples were taken, thrown away and late.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// The last one.
     pub last: Option<LastSample>,
     /// Nanoseconds of a step in each, criterion's warm-up left out.
     pub steps_ns: Vec<f64>,
-    /// The samples that were thrown away.
     pub throttling: Throttling,
     /// When the first one began, by the host's clock.
     began_s: Option<f64>,
 }
 
 impl Samples<'_> {
-    /// The next sample.
     pub fn next(&mut self, iters: u64, taken: &mut Taken) -> Result<Duration, Refusal> {
         let now_s = (self.clock)();
         let began_s = *taken.began_s.get_or_insert(now_s);
@@ -90,11 +85,11 @@ mod tests {
     struct Probe<'a>(&'a Log, u64);
 
     impl ThrottleProbe for Probe<'_> {
-        fn begin(&mut self) {
+        fn watch(&mut self) {
             self.0.borrow_mut().push("note".to_owned());
         }
 
-        fn throttled(&mut self) -> Result<Option<SlowDown>, String> {
+        fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
             self.0.borrow_mut().push("throttled?".to_owned());
             self.1 += 1;
             Ok((self.1 == 1).then_some(SlowDown::Other))

@@ -9,9 +9,6 @@ use plan::Case;
 use super::args::Needs;
 
 /// Refuses a name that none of the selected cases has.
-///
-/// # Errors
-/// Which name, and which there are.
 pub fn check<'c>(
     needs: &Needs,
     criterion: &Path,

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use statistics::median;
 
-use super::clock::{Clock, HostClock};
 use super::cuda_device::{self, CudaDevice};
 use super::fault::Fault;
 use super::flush::Flush;
@@ -60,7 +59,7 @@ pub fn self_test(index: usize) -> Result<SelfTest, Refusal> {
     let cycles = cycles(peak_khz);
     let mut step = || Ok(cuda::sleep(index, cycles)?);
     let mut device = CudaDevice::new(index, &mut step, None);
-    run(&mut device, &mut HostClock, &clock_mhz, peak_khz)
+    run(&mut device, &clock_mhz, peak_khz)
 }
 
 /// Cycles of one sleep.
@@ -69,25 +68,21 @@ fn cycles(peak_khz: u64) -> u64 {
 }
 
 /// `device` has a sleep of `cycles(peak_khz)` for its step.
-fn run<D: Device, H: Clock>(
-    device: &mut D,
-    host: &mut H,
+fn run(
+    device: &mut impl Device,
     clock_mhz: &dyn Fn() -> Result<f64, Refusal>,
     peak_khz: u64,
-) -> Result<SelfTest, Refusal>
-where
-    H::Moment: Copy,
-{
+) -> Result<SelfTest, Refusal> {
     let hiding = |queue| LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped);
     for _ in 0..WARM_UP {
         drop(device.step()?);
     }
     device.sync()?;
-    let queue = queueing(device, host)?;
+    let queue = queueing(device)?;
     let open = Order::open(false, queue);
     let before = clock_mhz()?;
-    let seen = sample(device, host, &open, 1)?;
-    let hidden = sample(device, host, &open.hidden(hiding(queue)?), 1)?;
+    let seen = sample(device, &open, 1)?;
+    let hidden = sample(device, &open.hidden(hiding(queue)?), 1)?;
     let after = clock_mhz()?;
     if hidden.launches != Launches::Hidden {
         return Err(Refusal::Failed("the launch of one sleep was not hidden".to_owned()));
@@ -149,32 +144,27 @@ pub fn step_times<T>(
     let mut flush = if cold { Some(Flush::new(tch::Device::Cuda(index))?) } else { None };
     let mut flush = flush.as_mut().map(|flush| || flush.run());
     let flush = flush.as_mut().map(|flush| flush as &mut dyn FnMut() -> Result<(), Refusal>);
-    times(&mut CudaDevice::new(index, step, flush), &mut HostClock, cold, most, peak_khz)
+    times(&mut CudaDevice::new(index, step, flush), cold, most, peak_khz)
 }
 
-fn times<D: Device, H: Clock>(
-    device: &mut D,
-    host: &mut H,
+fn times(
+    device: &mut impl Device,
     cold: bool,
     most: u64,
     peak_khz: u64,
-) -> Result<StepTimes, Refusal>
-where
-    H::Moment: Copy,
-{
+) -> Result<StepTimes, Refusal> {
     // An idle device has lowered its clocks, and the first calls load kernels.
     device.sleep(AWAKE_MS * peak_khz)?;
     for _ in 0..WARM_UP {
         drop(device.step()?);
     }
-    let queue = queueing(device, host)?;
+    let queue = queueing(device)?;
     let open = Order::open(cold, queue);
     let hidden = open.hidden(LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped)?);
-    let one = sample(device, host, &hidden, 1)?.device.as_nanos().max(1) as f64;
+    let one = sample(device, &hidden, 1)?.device.as_nanos().max(1) as f64;
     let steps = ((SAMPLE_NS / one) as u64).clamp(1, open.steps_at_most().min(most));
-    let mut taken = |order| {
-        (0..SAMPLES).map(|_| sample(device, host, order, steps)).collect::<Result<Vec<_>, _>>()
-    };
+    let mut taken =
+        |order| (0..SAMPLES).map(|_| sample(device, order, steps)).collect::<Result<Vec<_>, _>>();
     let (seen, hidden) = (taken(&open)?, taken(&hidden)?);
     let per_step = |samples: &[DeviceSample], time: fn(&DeviceSample) -> Duration| {
         let ns = |it: &DeviceSample| time(it).as_nanos() as f64 / it.steps as f64;
@@ -202,7 +192,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::harness::launch::tests::{Handle, HostTime, Machine};
+    use crate::harness::launch::tests::{Handle, Machine};
 
     const PEAK_KHZ: u64 = 2_000_000;
     const LAUNCH_NS: u64 = 5000;
@@ -216,15 +206,13 @@ mod tests {
         missed: f64,
     }
 
-    struct Time<'a>(&'a Fake);
-
     impl Fake {
         fn at(mhz: f64) -> Self {
             Self { mhz: Cell::new(mhz), now: Cell::new(0), free_at: Cell::new(0), missed: 0.0 }
         }
 
         fn test(&self, clock_mhz: &dyn Fn() -> Result<f64, Refusal>) -> Result<SelfTest, Refusal> {
-            run(&mut &*self, &mut Time(self), clock_mhz, PEAK_KHZ)
+            run(&mut &*self, clock_mhz, PEAK_KHZ)
         }
     }
 
@@ -251,19 +239,11 @@ mod tests {
             self.now.set(self.now.get().max(self.free_at.get()));
             Ok(())
         }
+        fn host(&mut self) -> Duration {
+            Duration::from_nanos(self.now.get())
+        }
         fn between(&self, start: &u64, stop: &u64) -> Result<Duration, Refusal> {
             Ok(Duration::from_nanos(stop - start).mul_f64(1.0 - self.missed))
-        }
-    }
-
-    impl Clock for Time<'_> {
-        type Moment = u64;
-
-        fn now(&mut self) -> Result<u64, Refusal> {
-            Ok(self.0.now.get())
-        }
-        fn between(&mut self, start: u64, end: u64) -> Result<Duration, Refusal> {
-            Ok(Duration::from_nanos(end - start))
         }
     }
 
@@ -307,25 +287,25 @@ mod tests {
     fn a_step_cheaper_than_its_launch_is_hidden_and_seen() {
         // The host needs 10 µs for a step, the device 3.
         let machine = Machine::new(1, 10_000, 3000);
-        let (mut device, mut host) = (Handle(&machine), HostTime(&machine));
-        let found = times(&mut device, &mut host, false, u64::MAX, PEAK_KHZ).expect("it works");
+        let mut device = Handle(&machine);
+        let found = times(&mut device, false, u64::MAX, PEAK_KHZ).expect("it works");
         assert_eq!((found.queue_ns, found.hidden_ns, found.late), (10_000.0, 3000.0, 0));
         assert!((found.open_ns - 10_000.0).abs() < 1000.0, "{found:?}");
         // A round is as long as the queue, 1000 launches of the cheapest kind.
         assert_eq!((found.steps, found.samples), (100, SAMPLES));
-        let one = times(&mut device, &mut host, true, 7, PEAK_KHZ).expect("it works");
+        let one = times(&mut device, true, 7, PEAK_KHZ).expect("it works");
         assert_eq!((one.steps, one.hidden_ns), (1, 3000.0), "a cold sample is one step");
-        let seven = times(&mut device, &mut host, false, 7, PEAK_KHZ).expect("it works");
+        let seven = times(&mut device, false, 7, PEAK_KHZ).expect("it works");
         assert_eq!(seven.steps, 7);
-        let unknown = times(&mut device, &mut host, false, 7, 0).expect_err("no clock");
+        let unknown = times(&mut device, false, 7, 0).expect_err("no clock");
         assert!(matches!(unknown, Refusal::Skipped(_)), "{unknown}");
     }
 
     #[test]
     fn a_long_step_is_sampled_alone() {
         let machine = Machine::new(1, 10_000, 20_000_000);
-        let (mut device, mut host) = (Handle(&machine), HostTime(&machine));
-        let found = times(&mut device, &mut host, false, u64::MAX, PEAK_KHZ).expect("it works");
+        let mut device = Handle(&machine);
+        let found = times(&mut device, false, u64::MAX, PEAK_KHZ).expect("it works");
         assert_eq!((found.steps, found.hidden_ns), (1, 20e6));
     }
 

@@ -10,7 +10,7 @@ use criterion::{BenchmarkGroup, Criterion};
 use plan::{Allocator, Case, Device, Plan, Role, cost};
 
 use super::args::{Args, Mode};
-use super::case_run::settle_allocator;
+use super::case_run::{release, settle_allocator};
 use super::compiling;
 use super::fault::Fault;
 use super::group_run::{GroupRun, criterion_id};
@@ -18,7 +18,6 @@ use super::journal::Journal;
 use super::lock::{Lock, Run};
 use super::pairing::Pairing;
 use super::progress::Progress;
-use super::release::release;
 use super::rounds::Rounds;
 use super::running;
 use super::saved;
@@ -262,9 +261,6 @@ impl Session {
     }
 
     /// Closes the journal; the exit code says whether every case went well.
-    ///
-    /// # Errors
-    /// Which file cannot be written, and what to do.
     pub(super) fn finish(mut self) -> Result<ExitCode, String> {
         if self.broken.is_none() {
             self.broken = self.look_again().err();

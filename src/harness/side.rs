@@ -58,9 +58,7 @@ pub struct Known {
 /// A side beside the other.
 #[derive(Debug, Clone)]
 pub struct Gauge {
-    /// Steps in a batch.
     pub iters: u64,
-    /// Wall time of a step.
     pub wall_s: f64,
     /// Nanoseconds of a step while the side ran alone.
     pub alone_ns: f64,

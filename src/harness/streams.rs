@@ -25,9 +25,6 @@ pub struct Streams {
 
 impl Streams {
     /// Guards both, as far as they are no terminals.
-    ///
-    /// # Errors
-    /// When there is no pipe, no process for it, or no number for a file.
     pub fn guard() -> io::Result<Self> {
         // SAFETY: the two numbers stay open for as long as the process lives: nothing here closes
         // them, and Rust opens those that are closed at its start.

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The folders of a run.
 #[derive(Debug)]
 pub struct Folders {
-    /// Criterion's.
     pub criterion: PathBuf,
     /// Our own, `criterion-torch` beside it.
     pub records: PathBuf,
@@ -16,9 +14,6 @@ pub struct Folders {
 /// Under cargo, criterion asks `cargo metadata`; a benchmark started by hand would write into the
 /// current directory instead. The target directory is known either way, as the ancestor of this
 /// executable that cargo has marked, so `CRITERION_HOME` is set to it unless the user has.
-///
-/// # Errors
-/// When there is no such directory and the user has set none.
 pub fn settle() -> Result<Folders, String> {
     const HOME: &str = "CRITERION_HOME";
     let criterion = match std::env::var_os(HOME) {

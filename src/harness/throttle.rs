@@ -5,27 +5,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::measurement::gpu::{Gpu, GpuProbe, SlowDown};
+use crate::measurement::gpu::{SlowDown, ThrottleProbe};
 use crate::refusal::Refusal;
-
-/// Tells whether a device has slowed itself down.
-pub trait ThrottleProbe {
-    /// A sample begins.
-    fn begin(&mut self);
-
-    /// Why the device has slowed itself down since, if it has.
-    fn throttled(&mut self) -> Result<Option<SlowDown>, String>;
-}
-
-impl<G: Gpu> ThrottleProbe for GpuProbe<G> {
-    fn begin(&mut self) {
-        self.watch();
-    }
-
-    fn throttled(&mut self) -> Result<Option<SlowDown>, String> {
-        self.slowed_since()
-    }
-}
 
 /// Samples of one case that may be thrown away. A device that is still too hot or too hungry after
 /// the rests in between (6 s altogether) will stay so, and from then on its samples count.
@@ -45,7 +26,6 @@ pub static POWER_CAP: PowerCap = PowerCap(AtomicBool::new(false));
 /// Counts of the samples of one case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Throttling {
-    /// Samples that were thrown away.
     pub discarded: u64,
     /// The samples among them that were taken at the power limit.
     for_power: u64,
@@ -70,11 +50,11 @@ impl Throttling {
     ) -> Result<T, Refusal> {
         loop {
             if let Some(probe) = probe.as_mut() {
-                probe.begin();
+                probe.watch();
             }
             let taken = sample()?;
             let Some(probe) = probe.as_mut() else { return Ok(taken) };
-            match probe.throttled() {
+            match probe.slowed_since() {
                 Ok(None) => return Ok(taken),
                 Ok(Some(SlowDown::PowerCap))
                     if self.for_power >= MOST_DISCARDED || cap.0.load(Ordering::Relaxed) =>
@@ -136,11 +116,11 @@ mod tests {
     struct Fake(Vec<Result<Option<SlowDown>, String>>, u64);
 
     impl ThrottleProbe for Fake {
-        fn begin(&mut self) {
+        fn watch(&mut self) {
             self.1 += 1;
         }
 
-        fn throttled(&mut self) -> Result<Option<SlowDown>, String> {
+        fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
             if self.0.len() > 1 { self.0.remove(0) } else { self.0[0].clone() }
         }
     }

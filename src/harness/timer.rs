@@ -7,8 +7,8 @@ use plan::{CacheMode, Case, Clocks, Device, Threads};
 
 use super::clock::{FlushFn, HostClock, time};
 use super::cuda_device::{self, CudaDevice};
-use super::device_clock::EventClock;
 use super::flush::Flush;
+use super::launch::{Order, sample};
 use super::pace::Pace;
 use super::running;
 use crate::device;
@@ -30,9 +30,7 @@ pub struct Timer {
 
 /// The timed step, and how it is queued.
 pub struct Subject {
-    /// The work.
     pub workload: Box<dyn Workload>,
-    /// Threads that it runs on.
     threads: Threads,
     /// On a device that works beside the host, once the case is warm.
     pace: Option<Pace>,
@@ -40,9 +38,6 @@ pub struct Subject {
 
 impl Timer {
     /// The timer of `case` and its siblings.
-    ///
-    /// # Errors
-    /// When the device has no clock, or no room for the buffer that flushes its cache.
     pub fn of(case: &Case) -> Result<Self, Refusal> {
         match case.device {
             Device::Cpu | Device::Cuda => {}
@@ -71,10 +66,14 @@ impl Timer {
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         match (self.device, pace) {
             (Device::Cuda, Some(pace)) => {
-                pace.time(&mut CudaDevice::new(CUDA, &mut step, flush), &mut HostClock, iters)
+                pace.time(&mut CudaDevice::new(CUDA, &mut step, flush), iters)
             }
             // How the case is queued is found once it is warm.
-            (Device::Cuda, None) => time(&mut EventClock::new(CUDA), step, flush, iters),
+            (Device::Cuda, None) => {
+                let order = Order::open(flush.is_some(), Duration::ZERO);
+                let mut device = CudaDevice::new(CUDA, &mut step, flush);
+                Ok(sample(&mut device, &order, iters)?.device)
+            }
             _ => time(&mut HostClock, step, flush, iters),
         }
     }
@@ -109,7 +108,7 @@ impl Timer {
             let mut step = || workload.step();
             let mut device = CudaDevice::new(CUDA, &mut step, None);
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
-            subject.pace = Some(Pace::find(&mut device, &mut HostClock, cold, peak_khz)?);
+            subject.pace = Some(Pace::find(&mut device, cold, peak_khz)?);
         }
         Ok(())
     }
@@ -121,7 +120,7 @@ impl Timer {
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         let mut device = CudaDevice::new(CUDA, &mut step, flush);
-        Ok(Some(pace.clocks(&mut device, &mut HostClock)?))
+        Ok(Some(pace.clocks(&mut device)?))
     }
 
     /// Whether a step finds the cache as the step before it left it.

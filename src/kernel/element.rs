@@ -72,114 +72,26 @@ pub trait Element:
     fn powi(self, exponent: i32) -> Self;
 }
 
-/// The functions of [`Element`] by those of what it is computed with.
-macro_rules! functions_of {
-    ($wide:ty) => {
+/// Functions of [`Element`], each by the one of what it is computed with.
+macro_rules! functions {
+    ($wide:ty: $($name:ident($self:ident $(, $argument:ident: $type:ty => $value:expr)*)),+) => {$(
         #[inline]
-        fn sqrt(self) -> Self {
-            Self::narrow(<$wide>::sqrt(self.wide()))
+        fn $name($self $(, $argument: $type)*) -> Self {
+            Self::narrow(<$wide>::$name($self.wide() $(, $value)*))
         }
-
-        #[inline]
-        fn exp(self) -> Self {
-            Self::narrow(<$wide>::exp(self.wide()))
-        }
-
-        #[inline]
-        fn ln(self) -> Self {
-            Self::narrow(<$wide>::ln(self.wide()))
-        }
-
-        #[inline]
-        fn abs(self) -> Self {
-            Self::narrow(<$wide>::abs(self.wide()))
-        }
-
-        #[inline]
-        fn max(self, other: Self) -> Self {
-            Self::narrow(<$wide>::max(self.wide(), other.wide()))
-        }
-
-        #[inline]
-        fn min(self, other: Self) -> Self {
-            Self::narrow(<$wide>::min(self.wide(), other.wide()))
-        }
-
-        #[inline]
-        fn mul_add(self, factor: Self, addend: Self) -> Self {
-            Self::narrow(<$wide>::mul_add(self.wide(), factor.wide(), addend.wide()))
-        }
-
-        #[inline]
-        fn powi(self, exponent: i32) -> Self {
-            Self::narrow(<$wide>::powi(self.wide(), exponent))
-        }
-    };
+    )+};
 }
 
-impl Element for f64 {
-    type Wide = Self;
-    const DTYPE: Dtype = Dtype::Float64;
-
-    #[inline]
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-
-    #[inline]
-    fn to_f64(self) -> f64 {
-        self
-    }
-
-    #[inline]
-    fn wide(self) -> Self {
-        self
-    }
-
-    #[inline]
-    fn narrow(wide: Self) -> Self {
-        wide
-    }
-
-    functions_of!(f64);
-}
-
-impl Element for f32 {
-    type Wide = Self;
-    const DTYPE: Dtype = Dtype::Float32;
-
-    #[inline]
-    fn from_f64(value: f64) -> Self {
-        value as Self
-    }
-
-    #[inline]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
-    #[inline]
-    fn wide(self) -> Self {
-        self
-    }
-
-    #[inline]
-    fn narrow(wide: Self) -> Self {
-        wide
-    }
-
-    functions_of!(f32);
-}
-
-macro_rules! half_precision {
-    ($half:ty, $dtype:expr) => {
-        impl Element for $half {
-            type Wide = f32;
-            const DTYPE: Dtype = $dtype;
+/// A number that is computed with as `$wide`.
+macro_rules! element {
+    ($number:ty, $dtype:ident, $wide:ty, $from_f64:expr, $narrow:expr) => {
+        impl Element for $number {
+            type Wide = $wide;
+            const DTYPE: Dtype = Dtype::$dtype;
 
             #[inline]
             fn from_f64(value: f64) -> Self {
-                Self::from_f64(value)
+                $from_f64(value)
             }
 
             #[inline]
@@ -188,22 +100,33 @@ macro_rules! half_precision {
             }
 
             #[inline]
-            fn wide(self) -> f32 {
-                f32::from(self)
+            fn wide(self) -> $wide {
+                <$wide>::from(self)
             }
 
             #[inline]
-            fn narrow(wide: f32) -> Self {
-                Self::from_f32(wide)
+            fn narrow(wide: $wide) -> Self {
+                $narrow(wide)
             }
 
-            functions_of!(f32);
+            functions! { $wide:
+                sqrt(self),
+                exp(self),
+                ln(self),
+                abs(self),
+                max(self, other: Self => other.wide()),
+                min(self, other: Self => other.wide()),
+                mul_add(self, factor: Self => factor.wide(), addend: Self => addend.wide()),
+                powi(self, exponent: i32 => exponent)
+            }
         }
     };
 }
 
-half_precision!(bf16, Dtype::BFloat16);
-half_precision!(f16, Dtype::Float16);
+element!(f64, Float64, f64, f64::from, f64::from);
+element!(f32, Float32, f32, |value| value as f32, f32::from);
+element!(bf16, BFloat16, f32, bf16::from_f64, bf16::from_f32);
+element!(f16, Float16, f32, f16::from_f64, f16::from_f32);
 
 #[cfg(test)]
 mod tests {

@@ -54,9 +54,6 @@ pub struct Built {
 pub type Reference = Box<dyn Fn() -> Result<Option<Tensor>, Refusal>>;
 
 /// The value of a field, if it is given.
-///
-/// # Errors
-/// A value of another type.
 pub fn read<T: DeserializeOwned>(given: &Fields, field: &str) -> Result<Option<T>, Refusal> {
     let Some(value) = given.get(field) else { return Ok(None) };
     serde_json::from_value(value.clone())
@@ -65,9 +62,6 @@ pub fn read<T: DeserializeOwned>(given: &Fields, field: &str) -> Result<Option<T
 }
 
 /// The value of a field that has no default.
-///
-/// # Errors
-/// As [`read`]; a field that is not given.
 pub fn required<T: DeserializeOwned>(given: &Fields, field: &str) -> Result<T, Refusal> {
     read(given, field)?.ok_or_else(|| {
         let what = format!("problem_size: `{field}` is missing; give it in bench.yaml");

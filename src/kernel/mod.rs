@@ -52,7 +52,6 @@ mod element;
 mod float;
 #[doc(hidden)]
 pub mod generated;
-mod into_tensor;
 mod operation;
 mod site;
 mod step;
@@ -62,14 +61,13 @@ mod values;
 pub use element::Element;
 pub use float::Float;
 pub use half::{bf16, f16};
-pub use into_tensor::IntoTensor;
-pub use operation::{Operation, Parts, Shipped, Trial};
+pub use operation::{ByValue, Operation, Parts, Shipped, Trial};
 pub use plan::{Device, Dtype};
 pub use site::{Named, Site};
 pub use step::{Replaced, Step, over_nan};
 pub use tch::{self, TchError, Tensor};
 pub use tolerance::{Tolerance, Worst, unravel};
-pub use values::{tensor, values};
+pub use values::{IntoTensor, tensor, values};
 
 pub use crate::refusal::Refusal;
 
@@ -92,29 +90,17 @@ pub trait Kernel: Sized + 'static {
     /// Everything that a step reads, made before the clock starts. What it draws ([`Site::normal`])
     /// depends on the case's seed alone, so that siblings see the same input if they draw in the same
     /// order.
-    ///
-    /// # Errors
-    /// Whatever keeps the kernel from running.
     fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
 
     /// One step, which is what is timed. It runs many times and finds the same every time: where it works
     /// in place, it first puts back what it starts from.
-    ///
-    /// # Errors
-    /// Those of its operations.
     fn run(&mut self) -> Result<(), Refusal>;
 
     /// What the last step computed, in the case's dtype, where the case runs. Not timed.
-    ///
-    /// # Errors
-    /// What libtorch refuses.
     fn output(&self) -> Result<Tensor, Refusal>;
 
     /// What the output should be, in float64, of the output's size, by another way. Not timed. Without
     /// one the kernel is measured all the same, and said to be unverified.
-    ///
-    /// # Errors
-    /// Those of its operations.
     fn reference(&self) -> Result<Option<Tensor>, Refusal> {
         Ok(None)
     }

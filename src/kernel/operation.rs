@@ -36,22 +36,23 @@ pub trait Operation<W> {
     /// the reference: some dB below the lowest that was measured.
     fn min_sqnr_db(&self, work: &W, dtype: Dtype) -> f64;
 
-    /// How far each value of the output may be from `reference`, which is that of the inputs, all in
-    /// float64 on the host; none where the ratio of norms alone decides.
+    /// How outputs are judged value by value; none where the ratio of norms alone decides.
+    fn by_value(&self) -> Option<&dyn ByValue<W>>;
+}
+
+/// The judgement of an output value by value.
+pub trait ByValue<W> {
+    /// How far each value may be from `reference`, which is that of the inputs, all in float64 on the
+    /// host.
     fn tolerance(
         &self,
-        _site: &Site<W>,
-        _inputs: &Inputs,
-        _reference: &Tensor,
-    ) -> Result<Option<Tolerance>, TchError> {
-        Ok(None)
-    }
+        site: &Site<W>,
+        inputs: &Inputs,
+        reference: &Tensor,
+    ) -> Result<Tolerance, TchError>;
 
-    /// Small inputs of every kind, on which the implementation is tried before it is timed; none where
-    /// it is not judged value by value.
-    fn trials(&self, _site: &Site<W>) -> Vec<Trial<W>> {
-        vec![]
-    }
+    /// Small inputs of every kind, on which the implementation is tried before it is timed.
+    fn trials(&self, site: &Site<W>) -> Vec<Trial<W>>;
 }
 
 /// Small inputs of one kind.

@@ -132,9 +132,6 @@ impl Step {
 /// One step after another whose output was filled with NaN before it was freed. Allocators hand out
 /// again what was freed last, and a value that is not written must not be the right one because an
 /// earlier step wrote it.
-///
-/// # Errors
-/// Those of `run`; an output of whole numbers, which have no NaN.
 pub fn over_nan(run: impl Fn() -> Result<Tensor, Refusal>) -> Result<Tensor, Refusal> {
     let mut stale = run()?;
     drop(stale.f_fill_(f64::NAN)?);

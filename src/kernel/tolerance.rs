@@ -59,9 +59,6 @@ impl Tolerance {
     }
 
     /// The worst value of an output of the reference's size.
-    ///
-    /// # Errors
-    /// Another size; what libtorch refuses.
     pub fn worst(&self, output: &Tensor) -> Result<Worst, TchError> {
         let size = self.reference.size();
         for tensor in [output, &self.allowed] {

@@ -1,4 +1,4 @@
-//! From a tensor to values and back.
+//! From a tensor to values and back, and what a `run_benchmark` may return.
 
 use tch::{Device, Tensor, kind};
 
@@ -7,9 +7,6 @@ use crate::inputs;
 use crate::refusal::Refusal;
 
 /// `values` as a tensor of this size on the host.
-///
-/// # Errors
-/// What libtorch refuses, a size of another number of elements among it.
 pub fn tensor<T: Element>(values: &[T], size: &[usize]) -> Result<Tensor, Refusal> {
     let size = size.iter().map(|&it| inputs::dimension(it as u64));
     let size = size.collect::<Result<Vec<i64>, _>>()?;
@@ -19,9 +16,6 @@ pub fn tensor<T: Element>(values: &[T], size: &[usize]) -> Result<Tensor, Refusa
 }
 
 /// The elements of `tensor`, in their order, on the host.
-///
-/// # Errors
-/// Elements of another dtype than `T`; what libtorch refuses.
 pub fn values<T: Element>(tensor: &Tensor) -> Result<Vec<T>, Refusal> {
     let (found, wanted) = (tensor.f_kind()?, inputs::kind(T::DTYPE));
     if found != wanted {
@@ -32,6 +26,30 @@ pub fn values<T: Element>(tensor: &Tensor) -> Result<Vec<T>, Refusal> {
     let mut values = vec![T::default(); flat.numel()];
     flat.f_copy_data(&mut values, flat.numel())?;
     Ok(values)
+}
+
+/// An output: a tensor, the elements of one, or a number.
+pub trait IntoTensor {
+    /// As a tensor of its own dtype.
+    fn into_tensor(self) -> Result<Tensor, Refusal>;
+}
+
+impl IntoTensor for Tensor {
+    fn into_tensor(self) -> Result<Tensor, Refusal> {
+        Ok(self)
+    }
+}
+
+impl<T: Element> IntoTensor for Vec<T> {
+    fn into_tensor(self) -> Result<Tensor, Refusal> {
+        tensor(&self, &[self.len()])
+    }
+}
+
+impl<T: Element> IntoTensor for T {
+    fn into_tensor(self) -> Result<Tensor, Refusal> {
+        tensor(&[self], &[1])
+    }
 }
 
 #[cfg(test)]

@@ -5,37 +5,23 @@
 
 pub(super) use platform::{CYCLES_PER_TURN, run};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod platform {
     /// Additions in one turn.
     pub const CYCLES_PER_TURN: Option<u64> = Some(32);
 
-    /// Runs `turns` turns, at least one; returns the sum, one per addition.
-    pub fn run(turns: u64) -> u64 {
-        let mut sum = 0_u64;
-        // SAFETY: only registers that are declared here, and the flags, change.
-        unsafe {
-            std::arch::asm!(
-                "2:",
-                ".rept 32",
-                "add {sum}, {one}",
-                ".endr",
-                "sub {turns}, 1",
-                "jnz 2b",
-                sum = inout(reg) sum,
-                one = in(reg) 1_u64,
-                turns = inout(reg) turns.max(1) => _,
-                options(nomem, nostack),
-            );
-        }
-        sum
+    #[cfg(target_arch = "x86_64")]
+    macro_rules! turn {
+        () => {
+            "2: .rept 32; add {sum}, {one}; .endr; sub {turns}, 1; jnz 2b"
+        };
     }
-}
-
-#[cfg(target_arch = "aarch64")]
-mod platform {
-    /// Additions in one turn.
-    pub const CYCLES_PER_TURN: Option<u64> = Some(32);
+    #[cfg(target_arch = "aarch64")]
+    macro_rules! turn {
+        () => {
+            "2: .rept 32; add {sum}, {sum}, {one}; .endr; subs {turns}, {turns}, #1; b.ne 2b"
+        };
+    }
 
     /// Runs `turns` turns, at least one; returns the sum, one per addition.
     pub fn run(turns: u64) -> u64 {
@@ -43,12 +29,7 @@ mod platform {
         // SAFETY: only registers that are declared here, and the flags, change.
         unsafe {
             std::arch::asm!(
-                "2:",
-                ".rept 32",
-                "add {sum}, {sum}, {one}",
-                ".endr",
-                "subs {turns}, {turns}, #1",
-                "b.ne 2b",
+                turn!(),
                 sum = inout(reg) sum,
                 one = in(reg) 1_u64,
                 turns = inout(reg) turns.max(1) => _,

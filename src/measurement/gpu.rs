@@ -33,6 +33,15 @@ pub enum SlowDown {
     Other,
 }
 
+/// Tells whether a device has slowed itself down.
+pub trait ThrottleProbe {
+    /// From here on, [`Self::slowed_since`] watches.
+    fn watch(&mut self);
+
+    /// Why the device has slowed itself down since then, if it has.
+    fn slowed_since(&mut self) -> Result<Option<SlowDown>, String>;
+}
+
 /// A GPU's driver. An error says what could not be read, and why.
 pub trait Gpu {
     /// Millijoules that the board has taken since the driver was loaded.
@@ -52,9 +61,6 @@ pub trait Gpu {
     fn slowed_ns(&self) -> Result<SlowedNs, String>;
     /// Samples of how busy a part was, of those still held that end after `since_us`, in microseconds
     /// since the epoch.
-    ///
-    /// # Errors
-    /// When the driver takes none of this device.
     fn utilization(&self, domain: Domain, since_us: u64) -> Result<Vec<Sample>, String>;
     /// Processes that compute on it now.
     fn compute_processes(&self) -> Result<u32, String>;
@@ -130,21 +136,22 @@ impl<G: Gpu> GpuProbe<G> {
         Ok(self.gpu.limits()?.contains(ThrottleReasons::GPU_IDLE))
     }
 
-    /// Whether [`Self::slow_downs`] has any.
-    pub fn is_throttled(&self) -> Result<bool, String> {
-        Ok(!self.slow_downs()?.is_empty())
+    fn remember(&mut self, reason: String) {
+        if !self.seen.contains(&reason) {
+            self.seen.push(reason);
+        }
     }
+}
 
-    /// From here on, [`Self::slowed_since`] watches. A driver that does not count slowed time is
-    /// asked for its reasons alone.
-    pub fn watch(&mut self) {
+impl<G: Gpu> ThrottleProbe for GpuProbe<G> {
+    /// A driver that does not count slowed time is asked for its reasons alone.
+    fn watch(&mut self) {
         self.watched = self.gpu.slowed_ns().ok();
     }
 
-    /// Why the GPU has slowed itself down since [`Self::watch`], if it has: by the reasons in force
-    /// now, and by time that the driver has counted since, which a reason that came and went leaves
-    /// behind.
-    pub fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
+    /// By the reasons in force now, and by time that the driver has counted since, which a reason that
+    /// came and went leaves behind.
+    fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
         let reasons = self.slow_downs()?;
         let now = match reasons.as_slice() {
             [] => None,
@@ -165,12 +172,6 @@ impl<G: Gpu> GpuProbe<G> {
             return Ok(Some(SlowDown::PowerCap));
         }
         Ok(now)
-    }
-
-    fn remember(&mut self, reason: String) {
-        if !self.seen.contains(&reason) {
-            self.seen.push(reason);
-        }
     }
 }
 

@@ -12,7 +12,6 @@ const SENSORS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "s
 /// Thermal zones that are the processor.
 const ZONES: [&str; 5] = ["x86_pkg_temp", "cpu-thermal", "cpu_thermal", "soc_thermal", "TCPU"];
 
-/// Readings from the host's own files and its clock.
 #[derive(Debug)]
 pub(super) struct HostReadings {
     cpus: PathBuf,

@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
     use crate::measurement::energy::EnergyCounter;
-    use crate::measurement::gpu::SlowDown;
+    use crate::measurement::gpu::{SlowDown, ThrottleProbe as _};
     use crate::measurement::utilization::{self, Samples, Span, UtilizationMeter};
 
     #[test]

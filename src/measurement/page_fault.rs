@@ -8,31 +8,17 @@
 use once_cell::sync::OnceCell;
 
 #[cfg(target_os = "linux")]
-use statistics::quantile;
-
-use super::{stopwatch::Stopwatch, usage::Usage};
-
-/// As large as an output that does not stay in the cache: pages that were used a moment ago are
-/// zeroed faster.
-#[cfg(target_os = "linux")]
-const BYTES: usize = 32 << 20;
-/// Pages that are timed together: enough that reading the clock does not show, and few enough that
-/// most are over before another program gets its turn.
-#[cfg(target_os = "linux")]
-const PAGES: usize = 256;
-#[cfg(target_os = "linux")]
-const ROUNDS: usize = 3;
+pub use linux::page_bytes;
+#[cfg(all(test, target_os = "linux"))]
+pub(super) use linux::touch_fresh;
 
 static COST: OnceCell<Result<f64, String>> = OnceCell::new();
 
 /// The cost of a page fault in nanoseconds, or why it is not known. Measured on the first call, for
 /// some 40 ms; the median over pieces of
 /// fresh memory, most of which nothing interrupts even on a busy machine.
-///
-/// # Errors
-/// Off Linux, and where the system maps no memory or does not count its faults.
 pub fn cost() -> Result<f64, String> {
-    COST.get_or_init(measure).clone()
+    COST.get_or_init(linux::measure).clone()
 }
 
 /// As [`cost`], without the reason.
@@ -46,81 +32,83 @@ pub fn known_ns() -> Option<f64> {
 }
 
 #[cfg(target_os = "linux")]
-fn measure() -> Result<f64, String> {
-    let mut costs = Vec::new();
-    for _ in 0..ROUNDS {
-        for Touched { ns, faults } in touch_fresh(BYTES)? {
-            costs.push(judge(PAGES, ns, faults)?);
+mod linux {
+    use statistics::quantile;
+
+    use crate::measurement::{stopwatch::Stopwatch, usage::Usage};
+
+    /// As large as an output that does not stay in the cache: pages that were used a moment ago are
+    /// zeroed faster.
+    const BYTES: usize = 32 << 20;
+    /// Pages that are timed together: enough that reading the clock does not show, and few enough that
+    /// most are over before another program gets its turn.
+    pub(super) const PAGES: usize = 256;
+    const ROUNDS: usize = 3;
+
+    pub(super) fn measure() -> Result<f64, String> {
+        let mut costs = Vec::new();
+        for _ in 0..ROUNDS {
+            for Touched { ns, faults } in touch_fresh(BYTES)? {
+                costs.push(judge(PAGES, ns, faults)?);
+            }
         }
+        costs.sort_by(f64::total_cmp);
+        Ok(quantile(&costs, 0.5))
     }
-    costs.sort_by(f64::total_cmp);
-    Ok(quantile(&costs, 0.5))
-}
 
-#[cfg(not(target_os = "linux"))]
-fn measure() -> Result<f64, String> {
-    Err("the cost of a page fault is measured on Linux only".to_owned())
-}
-
-/// The cost of one of `faults`; a system that counts far fewer than it mapped pages does not count,
-/// or maps several at once.
-#[cfg(target_os = "linux")]
-fn judge(pages: usize, ns: f64, faults: f64) -> Result<f64, String> {
-    if faults < 0.9 * pages as f64 {
-        return Err(format!("{pages} pages were written, but the system counted {faults} faults"));
+    /// The cost of one of `faults`; a system that counts far fewer than it mapped pages does not count,
+    /// or maps several at once.
+    pub(super) fn judge(pages: usize, ns: f64, faults: f64) -> Result<f64, String> {
+        if faults < 0.9 * pages as f64 {
+            return Err(format!(
+                "{pages} pages were written, but the system counted {faults} faults"
+            ));
+        }
+        Ok(ns / faults)
     }
-    Ok(ns / faults)
-}
 
-/// Time and page faults of a first write to each of `PAGES` pages.
-#[cfg(target_os = "linux")]
-pub(super) struct Touched {
-    ns: f64,
-    faults: f64,
-}
-
-/// Maps `bytes`, writes one byte to each page, piece by piece, and unmaps them.
-#[cfg(target_os = "linux")]
-pub(super) fn touch_fresh(bytes: usize) -> Result<Vec<Touched>, String> {
-    let page_bytes = page_bytes()?;
-    let memory = mapping::Mapping::new(bytes)?;
-    let piece_bytes = PAGES * page_bytes;
-    let mut touched = Vec::new();
-    for start in (0..bytes / piece_bytes).map(|piece| piece * piece_bytes) {
-        let before = Usage::of_thread()?;
-        let watch = Stopwatch::start();
-        memory.touch((start..start + piece_bytes).step_by(page_bytes));
-        let ns = watch.ns();
-        let faults = (Usage::of_thread()? - before).minor_faults;
-        touched.push(Touched { ns, faults });
+    /// Time and page faults of a first write to each of `PAGES` pages.
+    pub(in crate::measurement) struct Touched {
+        pub(super) ns: f64,
+        pub(super) faults: f64,
     }
-    Ok(touched)
-}
 
-/// Bytes of a page.
-#[cfg(target_os = "linux")]
-pub fn page_bytes() -> Result<usize, String> {
-    // SAFETY: asks for a constant of the system.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(bytes).map_err(|_| format!("sysconf says that a page has {bytes} bytes"))
-}
+    /// Maps `bytes`, writes one byte to each page, piece by piece, and unmaps them.
+    pub(in crate::measurement) fn touch_fresh(bytes: usize) -> Result<Vec<Touched>, String> {
+        let page_bytes = page_bytes()?;
+        let memory = Mapping::new(bytes)?;
+        let piece_bytes = PAGES * page_bytes;
+        let mut touched = Vec::new();
+        for start in (0..bytes / piece_bytes).map(|piece| piece * piece_bytes) {
+            let before = Usage::of_thread()?;
+            let watch = Stopwatch::start();
+            memory.touch((start..start + piece_bytes).step_by(page_bytes));
+            let ns = watch.ns();
+            let faults = (Usage::of_thread()? - before).minor_faults;
+            touched.push(Touched { ns, faults });
+        }
+        Ok(touched)
+    }
 
-#[cfg(target_os = "linux")]
-mod mapping {
-    use std::ptr;
+    /// Bytes of a page.
+    pub fn page_bytes() -> Result<usize, String> {
+        // SAFETY: asks for a constant of the system.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(bytes).map_err(|_| format!("sysconf says that a page has {bytes} bytes"))
+    }
 
     /// Anonymous memory in pages of the smallest size.
-    pub(super) struct Mapping {
+    struct Mapping {
         start: *mut u8,
         bytes: usize,
     }
 
     impl Mapping {
-        pub(super) fn new(bytes: usize) -> Result<Self, String> {
+        fn new(bytes: usize) -> Result<Self, String> {
             let (access, kind) =
                 (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             // SAFETY: a new mapping, at an address of the kernel's choice, touches nobody's memory.
-            let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+            let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
             if start == libc::MAP_FAILED {
                 let error = std::io::Error::last_os_error();
                 return Err(format!("{bytes} bytes could not be mapped: {error}"));
@@ -137,7 +125,7 @@ mod mapping {
         }
 
         /// Writes one byte at each of `offsets`.
-        pub(super) fn touch(&self, offsets: impl Iterator<Item = usize>) {
+        fn touch(&self, offsets: impl Iterator<Item = usize>) {
             for offset in offsets {
                 assert!(offset < self.bytes, "offset {offset} is outside the mapping");
                 // SAFETY: `offset` is below the size of the mapping.
@@ -157,8 +145,16 @@ mod mapping {
     }
 }
 
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    pub(super) fn measure() -> Result<f64, String> {
+        Err("the cost of a page fault is measured on Linux only".to_owned())
+    }
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::linux::{PAGES, judge};
     use super::*;
 
     #[test]

@@ -24,9 +24,6 @@ pub fn readings(device: Device) -> Box<dyn Readings> {
 }
 
 /// The energy counter of the processor that `device` means.
-///
-/// # Errors
-/// Why there is none, or none that may be read.
 pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
     match device {
         Device::Cpu => Ok(Box::new(Rapl::open()?)),

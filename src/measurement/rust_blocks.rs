@@ -36,7 +36,6 @@ impl Blocks {
         Self { locked: AtomicBool::new(false), table: UnsafeCell::new(table) }
     }
 
-    /// Forgets everything.
     pub fn clear(&self) {
         self.with(|table| {
             if table.count > 0 {

@@ -2,6 +2,9 @@
 
 use std::ops::Sub;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
 /// Counts since the process, or the thread, began.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Usage {
@@ -16,13 +19,25 @@ pub(super) struct Usage {
 impl Usage {
     /// The counters of the process, all its threads together.
     pub(super) fn of_process() -> Result<Self, String> {
-        platform::read(platform::PROCESS)
+        Self::read(UsageWho::RUSAGE_SELF)
     }
 
     /// The counters of the calling thread.
     #[cfg(target_os = "linux")]
     pub(super) fn of_thread() -> Result<Self, String> {
-        platform::read(libc::RUSAGE_THREAD)
+        Self::read(UsageWho::RUSAGE_THREAD)
+    }
+
+    fn read(who: UsageWho) -> Result<Self, String> {
+        let usage = getrusage(who).map_err(|error| format!("getrusage failed: {error}"))?;
+        Ok(Self {
+            minor_faults: usage.minor_page_faults() as f64,
+            major_faults: usage.major_page_faults() as f64,
+            voluntary_switches: usage.voluntary_context_switches() as f64,
+            involuntary_switches: usage.involuntary_context_switches() as f64,
+            user_ns: usage.user_time().num_nanoseconds() as f64,
+            system_ns: usage.system_time().num_nanoseconds() as f64,
+        })
     }
 }
 
@@ -41,47 +56,7 @@ impl Sub for Usage {
     }
 }
 
-#[cfg(unix)]
-mod platform {
-    use std::ffi::c_int;
-    use std::mem::MaybeUninit;
-
-    use super::Usage;
-
-    pub(super) const PROCESS: c_int = libc::RUSAGE_SELF;
-
-    pub(super) fn read(who: c_int) -> Result<Usage, String> {
-        let mut usage = MaybeUninit::<libc::rusage>::uninit();
-        // SAFETY: `usage` is writable.
-        if unsafe { libc::getrusage(who, usage.as_mut_ptr()) } != 0 {
-            return Err(format!("getrusage failed: {}", std::io::Error::last_os_error()));
-        }
-        // SAFETY: getrusage filled it.
-        let usage = unsafe { usage.assume_init() };
-        let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
-        Ok(Usage {
-            minor_faults: usage.ru_minflt as f64,
-            major_faults: usage.ru_majflt as f64,
-            voluntary_switches: usage.ru_nvcsw as f64,
-            involuntary_switches: usage.ru_nivcsw as f64,
-            user_ns: ns(usage.ru_utime),
-            system_ns: ns(usage.ru_stime),
-        })
-    }
-}
-
-#[cfg(not(unix))]
-mod platform {
-    use super::Usage;
-
-    pub(super) const PROCESS: i32 = 0;
-
-    pub(super) fn read(_: i32) -> Result<Usage, String> {
-        Err("this system has no getrusage".to_owned())
-    }
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -78,9 +78,6 @@ fn now_us() -> u64 {
 
 /// Sums up the samples of which the whole period lies within `span`. They are read once, at its end:
 /// of a span longer than what the driver holds, only the last part is in it.
-///
-/// # Errors
-/// Why there is none: the window asked for is too short, or the driver has no sample in it.
 pub fn over(
     meter: &dyn UtilizationMeter,
     settings: EnergyPass,

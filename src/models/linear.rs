@@ -23,12 +23,8 @@ impl Linear {
 }
 
 impl Model for Linear {
-    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
-        self.linear.forward(input)
-    }
-
-    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        self.linear.forward_out(input, out)
+    fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        self.linear.forward(input, out)
     }
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {

@@ -24,23 +24,16 @@ impl LnLinear {
     ) -> Result<Self, Refusal> {
         Ok(Self { fc: make(FC, parameters.take_weight(FC)?)?, activation })
     }
-
-    /// The input of the activation.
-    fn preactivation(&self, input: &Tensor) -> Result<Tensor, TchError> {
-        let features = input.size().last().copied().unwrap_or_default();
-        let none = None::<&Tensor>;
-        let x = input.f_layer_norm([features], none, none, EPS, true)?;
-        self.fc.forward(&x)
-    }
 }
 
 impl Model for LnLinear {
-    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
-        activate(self.activation, &self.preactivation(input)?)
-    }
-
-    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        activate_out(self.activation, &self.preactivation(input)?, out)
+    fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        let features = input.size().last().copied().unwrap_or_default();
+        let none = None::<&Tensor>;
+        let mut x = input.f_layer_norm([features], none, none, EPS, true)?;
+        // Frees the layer's input before the activation.
+        x = self.fc.forward(&x, None)?;
+        activate(self.activation, &x, out)
     }
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {
@@ -52,29 +45,23 @@ impl Model for LnLinear {
     }
 }
 
-fn activate(activation: Activation, x: &Tensor) -> Result<Tensor, TchError> {
-    match activation {
-        Activation::Relu => x.f_relu(),
-        Activation::Sigmoid => x.f_sigmoid(),
-        Activation::LeakyRelu => x.f_leaky_relu(),
-        Activation::Relu6 => x.f_relu6(),
-        Activation::Gelu => x.f_gelu("none"),
-        Activation::Silu => x.f_silu(),
-        Activation::Hardswish => x.f_hardswish(),
+/// The two without an out form of their own (`relu.out` is generated: it allocates a result and copies
+/// it) call what ATen implements them by.
+fn activate(activation: Activation, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+    match (activation, out) {
+        (Activation::Relu, None) => x.f_relu(),
+        (Activation::Relu, Some(out)) => x.f_clamp_min_out(out, 0),
+        (Activation::Sigmoid, None) => x.f_sigmoid(),
+        (Activation::Sigmoid, Some(out)) => x.f_sigmoid_out(out),
+        (Activation::LeakyRelu, None) => x.f_leaky_relu(),
+        (Activation::LeakyRelu, Some(out)) => x.f_leaky_relu_out(out),
+        (Activation::Relu6, None) => x.f_relu6(),
+        (Activation::Relu6, Some(out)) => x.f_clamp_out(out, 0, 6),
+        (Activation::Gelu, None) => x.f_gelu("none"),
+        (Activation::Gelu, Some(out)) => x.f_gelu_out(out, "none"),
+        (Activation::Silu, None) => x.f_silu(),
+        (Activation::Silu, Some(out)) => x.f_silu_out(out),
+        (Activation::Hardswish, None) => x.f_hardswish(),
+        (Activation::Hardswish, Some(out)) => x.f_hardswish_out(out),
     }
-}
-
-/// The out forms of [`activate`]. The two without one of their own (`relu.out` is generated: it
-/// allocates a result and copies it) call what ATen implements them by.
-fn activate_out(activation: Activation, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    match activation {
-        Activation::Relu => x.f_clamp_min_out(out, 0),
-        Activation::Sigmoid => x.f_sigmoid_out(out),
-        Activation::LeakyRelu => x.f_leaky_relu_out(out),
-        Activation::Relu6 => x.f_clamp_out(out, 0, 6),
-        Activation::Gelu => x.f_gelu_out(out, "none"),
-        Activation::Silu => x.f_silu_out(out),
-        Activation::Hardswish => x.f_hardswish_out(out),
-    }
-    .map(drop)
 }

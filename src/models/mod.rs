@@ -18,12 +18,10 @@ use crate::refusal::Refusal;
 
 /// A model ready to run.
 pub trait Model {
-    /// One forward pass in upstream's order of operations.
-    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError>;
-
-    /// [`forward`](Self::forward), whose last operation writes into `out`, contiguous and of the
-    /// size and dtype of the output. Only the output: intermediate results are allocated as ever.
-    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError>;
+    /// One forward pass in upstream's order of operations. If there is an `out`, contiguous and of the
+    /// size and dtype of the output, the last operation writes into it. Only the output: intermediate
+    /// results are allocated as ever.
+    fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError>;
 
     /// Its linear layers, in order.
     fn layers(&self) -> Vec<&dyn LinearLayer>;

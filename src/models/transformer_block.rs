@@ -46,7 +46,7 @@ impl TransformerBlock {
         let heads = BLOCK_HEADS as i64;
         let head = width / heads;
 
-        let qkv = self.qkv.forward(&x)?.f_reshape([batch, sequence, 3, heads, head])?;
+        let qkv = self.qkv.forward(&x, None)?.f_reshape([batch, sequence, 3, heads, head])?;
         // To [3, b, heads, s, head].
         let qkv = qkv.f_permute([2, 0, 3, 1, 4])?;
         let mut parts = qkv.f_unbind(0)?;
@@ -66,35 +66,25 @@ impl TransformerBlock {
         held.append(&mut parts);
         mixed.f_transpose(1, 2)?.f_reshape([batch, sequence, width])
     }
+}
 
-    /// Everything up to the last residual sum, whose two terms are passed to `add`.
-    fn terms<T>(
-        &self,
-        input: &Tensor,
-        add: impl FnOnce(&Tensor, &Tensor) -> Result<T, TchError>,
-    ) -> Result<T, TchError> {
+impl Model for TransformerBlock {
+    fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let mut held = Vec::new();
         let mut x = rms_norm(input, &self.norm1)?;
         x = self.attention(x, &mut held)?;
-        x = self.proj.forward(&x)?;
+        x = self.proj.forward(&x, None)?;
         x = input.f_add(&x)?;
 
         let residual = x.shallow_clone();
         x = rms_norm(&x, &self.norm2)?;
-        x = self.mlp_fc1.forward(&x)?;
+        x = self.mlp_fc1.forward(&x, None)?;
         x = x.f_gelu("none")?;
-        x = self.mlp_fc2.forward(&x)?;
-        add(&residual, &x)
-    }
-}
-
-impl Model for TransformerBlock {
-    fn forward(&self, input: &Tensor) -> Result<Tensor, TchError> {
-        self.terms(input, |residual, x| residual.f_add(x))
-    }
-
-    fn forward_out(&self, input: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        self.terms(input, |residual, x| residual.f_add_out(out, x).map(drop))
+        x = self.mlp_fc2.forward(&x, None)?;
+        match out {
+            None => residual.f_add(&x),
+            Some(out) => residual.f_add_out(out, &x),
+        }
     }
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {

@@ -3,10 +3,10 @@
 use plan::{Dtype, Sparsity};
 use tch::{TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site, block_sparse, semi_sparse};
+use super::semi_sparse::{self, Stored};
+use super::{LinearLayer, Quantized, Site, block_sparse, linear};
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme;
 
@@ -24,19 +24,18 @@ impl super::Scheme for Scheme {
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        Ok(Box::new(Baseline { weight }))
+        Ok(Box::new(Baseline { weight: Stored::Dense(weight) }))
     }
 
     fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        semi_sparse::layer(&weight)
+        if weight.device().is_cuda() {
+            return Ok(Box::new(semi_sparse::OnCuda::new(&weight)?));
+        }
+        Ok(Box::new(Baseline { weight: Stored::compress(&weight)? }))
     }
 
     fn block_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         block_sparse::layer(&weight)
-    }
-
-    fn writes_out(&self) -> bool {
-        true
     }
 
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
@@ -48,31 +47,31 @@ impl super::Scheme for Scheme {
     }
 }
 
-/// `y = x · Wᵀ` by `torch.nn.functional.linear`.
+/// `y = x · Wᵀ`, W expanded at each call where half of it is stored.
 #[derive(Debug)]
 struct Baseline {
     /// `[n, k]`, float32, bfloat16 or float16.
-    weight: Tensor,
+    weight: Stored,
 }
 
 impl LinearLayer for Baseline {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        x.f_linear(&self.weight, None::<&Tensor>)
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        x.f_linear_out(out, &self.weight, None::<&Tensor>).map(drop)
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        linear(x, &self.weight.dense()?, out)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
-        vec![&self.weight]
+        self.weight.tensors()
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        &["aten::mm"]
+    fn kernels(&self) -> Vec<&'static str> {
+        self.weight.kernels(&["aten::mm"])
     }
 
     fn is_quantized(&self) -> bool {
         false
+    }
+
+    fn density(&self) -> Option<f64> {
+        self.weight.density()
     }
 }

@@ -19,7 +19,6 @@ struct Shard {
 }
 
 impl Shard {
-    /// Values to a byte.
     fn lanes(self) -> i64 {
         8 / self.width
     }

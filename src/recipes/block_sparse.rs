@@ -8,7 +8,7 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Site, as_rows, output_size};
+use super::{LinearLayer, Site, filled};
 use crate::refusal::Refusal;
 
 /// Rows and columns of a block.
@@ -108,29 +108,19 @@ impl BlockSparse {
         }
         Ok(())
     }
-
-    fn n(&self) -> Result<i64, TchError> {
-        Ok(self.values.size3()?.0 * BLOCK)
-    }
 }
 
 impl LinearLayer for BlockSparse {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let mut out = Tensor::f_empty(output_size(x, self.n()?), (x.f_kind()?, x.device()))?;
-        self.forward_out(x, &mut out)?;
-        Ok(out)
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        self.multiply(x, &as_rows(out, self.n()?)?)
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        filled(x, self.values.size3()?.0 * BLOCK, out, |rows| self.multiply(x, rows))
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
         vec![&self.values, &self.columns]
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        &["aten::index_select", "aten::mm"]
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::index_select", "aten::mm"]
     }
 
     fn is_quantized(&self) -> bool {

@@ -72,16 +72,16 @@ fn the_layer_is_the_dense_one_of_the_pruned_weight() {
             let pruned = prune(&wave(n, k, kind)).unwrap();
             let (layer, x) = (layer(&pruned).unwrap(), wave(m, k, kind));
             let exact = x.to_kind(Kind::Double).matmul(&pruned.to_kind(Kind::Double).tr());
-            let found = layer.forward(&x).unwrap();
+            let found = layer.forward(&x, None).unwrap();
             assert_eq!((found.kind(), found.size()), (kind, vec![m, n]));
             let error = (found.to_kind(Kind::Double) - &exact).norm() / exact.norm();
             let error = error.double_value(&[]);
             assert!(error < tolerance, "{kind:?} {m}×{k}×{n}: {error}");
 
-            let mut out = found.full_like(f64::NAN);
-            layer.forward_out(&x, &mut out).unwrap();
+            let out = found.full_like(f64::NAN);
+            drop(layer.forward(&x, Some(&out)).unwrap());
             assert!(out.equal(&found));
-            let three = layer.forward(&x.reshape([1, m, k])).unwrap();
+            let three = layer.forward(&x.reshape([1, m, k]), None).unwrap();
             assert!(three.equal(&found.unsqueeze(0)));
             assert!(!layer.is_quantized());
         }
@@ -91,7 +91,7 @@ fn the_layer_is_the_dense_one_of_the_pruned_weight() {
 #[test]
 fn a_weight_of_zeros_is_zero() {
     let weight = prune(&Tensor::zeros([64, 128], (Kind::Float, Device::Cpu))).unwrap();
-    let y = layer(&weight).unwrap().forward(&wave(3, 128, Kind::Float)).unwrap();
+    let y = layer(&weight).unwrap().forward(&wave(3, 128, Kind::Float), None).unwrap();
     assert_eq!(y.abs().max().double_value(&[]), 0.0);
 }
 

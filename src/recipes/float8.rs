@@ -13,7 +13,6 @@ const MAX: f64 = 448.0;
 pub(super) enum Granularity {
     /// A row of the weight, a token of the activation.
     Row,
-    /// The whole tensor.
     Tensor,
 }
 
@@ -38,9 +37,6 @@ pub(super) fn quantize(x: &Tensor, granularity: Granularity) -> Result<Quantized
 }
 
 /// The numbers of a weight that a layer can be built of.
-///
-/// # Errors
-/// Unsupported where a scale is 0, naming the first such row.
 pub(super) fn quantize_weight(
     weight: &Tensor,
     granularity: Granularity,

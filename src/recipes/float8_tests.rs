@@ -112,7 +112,7 @@ fn zeros_without_a_scale_are_nan_and_refused() {
         }
         // One scale for all rows is that of the others.
         let layer = eager(Recipe::Float8dqTensor, &weight).unwrap();
-        let y = layer.forward(&wave(4, 32, kind)).unwrap();
+        let y = layer.forward(&wave(4, 32, kind), None).unwrap();
         assert_eq!(y.isfinite().all().int64_value(&[]), 1, "{kind:?}");
         assert_eq!(y.select(1, 9).count_nonzero(None::<i64>).int64_value(&[]), 0);
 
@@ -129,7 +129,7 @@ fn a_token_of_zeros_is_nan_where_it_has_a_scale_of_its_own() {
     for (recipe, nan) in
         [(Recipe::Float8dqRow, 16), (Recipe::Float8dqTensor, 0), (Recipe::Float8wo, 0)]
     {
-        let y = eager(recipe, &weight).unwrap().forward(&x).unwrap();
+        let y = eager(recipe, &weight).unwrap().forward(&x, None).unwrap();
         assert_eq!(y.isnan().sum(Kind::Int64).int64_value(&[]), nan, "{recipe}");
     }
 }
@@ -147,7 +147,7 @@ fn layers_compute_what_their_numbers_stand_for() {
                     Some(found) => dequantized(&found),
                 };
                 let layer = eager(recipe, &weight).unwrap();
-                let y = layer.forward(&x).unwrap();
+                let y = layer.forward(&x, None).unwrap();
                 assert_eq!((y.size(), y.kind()), (vec![2, tokens, 48], kind), "{recipe}");
                 let exact = v.matmul(&dequantized(&w).tr());
                 let error = (y.to_kind(Kind::Double) - &exact).norm() / exact.norm();
@@ -159,8 +159,8 @@ fn layers_compute_what_their_numbers_stand_for() {
                 let error = error.double_value(&[]);
                 assert!(error < rounding, "{recipe} {kind:?}: {error}");
 
-                let mut out = y.full_like(f64::NAN);
-                layer.forward_out(&x, &mut out).unwrap();
+                let out = y.full_like(f64::NAN);
+                drop(layer.forward(&x, Some(&out)).unwrap());
                 assert!(out.equal(&y), "{recipe} {kind:?}");
             }
         }
@@ -171,9 +171,9 @@ fn layers_compute_what_their_numbers_stand_for() {
 fn tokens_do_not_see_each_other_per_row() {
     let (weight, x) = (wave(16, 64, Kind::BFloat16), wave(4, 64, Kind::BFloat16));
     let layer = eager(Recipe::Float8dqRow, &weight).unwrap();
-    let before = layer.forward(&x).unwrap();
+    let before = layer.forward(&x, None).unwrap();
     drop(x.get(3).f_mul_scalar_(1024.0).unwrap());
-    let after = layer.forward(&x).unwrap();
+    let after = layer.forward(&x, None).unwrap();
     assert!(after.narrow(0, 0, 3).equal(&before.narrow(0, 0, 3)));
     // A power of two changes the scale alone.
     assert!(after.get(3).equal(&(before.get(3) * 1024.0)));
@@ -209,6 +209,6 @@ fn what_upstream_would_not_quantize_is_refused() {
     for &dtype in Dtype::ALL {
         assert_eq!(check(Recipe::Float8wo, dtype, 7, 3), Ok(()));
         let layer = eager(Recipe::Float8wo, &wave(3, 7, Kind::Float)).unwrap();
-        assert_eq!(layer.forward(&wave(2, 7, Kind::Float)).unwrap().size(), [2, 3]);
+        assert_eq!(layer.forward(&wave(2, 7, Kind::Float), None).unwrap().size(), [2, 3]);
     }
 }

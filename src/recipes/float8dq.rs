@@ -4,16 +4,20 @@
 //! Source: torchao 0.17, `Float8DynamicActivationFloat8WeightConfig` (version 2, its default) with
 //! `PerTensor` and `PerRow` granularity and its own `torch` kernels. Upstream demands a CUDA device;
 //! the CPU computes the same with what it has.
+//!
+//! With 2:4 sparse weights, on a CPU, the weight is expanded at each call, and multiplied as in the dense
+//! recipe. torchao's product on CUDA, `rowwise_scaled_linear_sparse_cutlass`, is a kernel of torchao's
+//! own; libtorch's `_cslt_sparse_mm` may take float8 too, which is not built here.
 
 use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
-use super::{LinearLayer, Quantized, Site, as_rows, float8dq_sparse, output_size};
+use super::semi_sparse::{self, Stored};
+use super::{LinearLayer, Quantized, Site, output_size};
 use crate::native::cuda;
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
     /// One scale per row, of weight and activation; else one each.
@@ -29,7 +33,12 @@ impl Scheme {
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
         if site.variant.sparsity.is_some() {
-            return float8dq_sparse::check(self.granularity(), site);
+            if site.device == Device::Cuda {
+                return Err("device cuda, but its 2:4 sparse layout is for the cpu (torchao's \
+                            kernel is not libtorch's)"
+                    .to_owned());
+            }
+            semi_sparse::check(site, 32)?;
         }
         check(self.granularity(), site)
     }
@@ -44,16 +53,14 @@ impl super::Scheme for Scheme {
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         let granularity = self.granularity();
-        let weight = float8::quantize_weight(&weight, granularity)?;
-        Ok(Box::new(Float8dq { weight, granularity }))
+        let Quantized { values, scale, .. } = float8::quantize_weight(&weight, granularity)?;
+        Ok(Box::new(Float8dq { weight: Stored::Dense(values), scale, granularity }))
     }
 
     fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        float8dq_sparse::layer(&weight, self.granularity())
-    }
-
-    fn writes_out(&self) -> bool {
-        true
+        let granularity = self.granularity();
+        let Quantized { values, scale, .. } = float8::quantize_weight(&weight, granularity)?;
+        Ok(Box::new(Float8dq { weight: Stored::compress(&values)?, scale, granularity }))
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
@@ -63,55 +70,35 @@ impl super::Scheme for Scheme {
 
 /// `y = (q_x · qᵀ) · s_x · scale` in the dtype of `x [.., k]`, for a `weight q [n, k]` and its
 /// `scale [n, 1]` (per tensor `[1, 1]`), the numbers of [`float8::quantize`].
-pub(super) fn product(
+fn product(
     x: &Tensor,
     weight: &Tensor,
     scale: &Tensor,
     granularity: Granularity,
+    out: Option<&Tensor>,
 ) -> Result<Tensor, TchError> {
-    let (n, _) = weight.size2()?;
-    let kind = x.f_kind()?;
-    let y = with_activation(x, weight, granularity, |rows, row_scale| {
-        if scales_after(granularity, x) {
-            return scaled_after(rows, weight, row_scale, scale)?.f_to_kind(kind);
-        }
-        scaled_mm(rows, weight, row_scale, scale, kind)
-    })?;
-    y.f_reshape(output_size(x, n))
-}
-
-/// [`product`], written into `out [.., n]`.
-pub(super) fn product_out(
-    x: &Tensor,
-    weight: &Tensor,
-    scale: &Tensor,
-    granularity: Granularity,
-    out: &Tensor,
-) -> Result<(), TchError> {
-    let mut out = as_rows(out, weight.size2()?.0)?;
-    with_activation(x, weight, granularity, |rows, row_scale| {
-        if scales_after(granularity, x) {
-            let y = scaled_after(rows, weight, row_scale, scale)?;
-            return out.f_copy_(&y);
-        }
-        let (weight, scale, kind) = (weight.f_tr()?, scale.f_tr()?, out.f_kind()?);
-        let none = None::<&Tensor>;
-        rows.f_internal_scaled_mm_out(&out, &weight, row_scale, &scale, none, none, kind, true)
-            .map(drop)
-    })
-}
-
-/// Passes the quantized `x` as `[rows, k]` and its scale, `[rows, 1]` or `[1, 1]`, to `multiply`.
-fn with_activation<T>(
-    x: &Tensor,
-    weight: &Tensor,
-    granularity: Granularity,
-    multiply: impl FnOnce(&Tensor, &Tensor) -> Result<T, TchError>,
-) -> Result<T, TchError> {
-    let (_, k) = weight.size2()?;
+    let ((n, k), kind) = (weight.size2()?, x.f_kind()?);
     let activation = float8::quantize(x, granularity)?;
     let rows = activation.values.f_reshape([-1, k])?;
-    multiply(&rows, &activation.scale.f_reshape([-1, 1])?)
+    let row_scale = activation.scale.f_reshape([-1, 1])?;
+    let after = scales_after(granularity, x);
+    let Some(out) = out else {
+        let y = match after {
+            true => scaled_after(&rows, weight, &row_scale, scale)?.f_to_kind(kind)?,
+            false => scaled_mm(&rows, weight, &row_scale, scale, kind)?,
+        };
+        return y.f_reshape(output_size(x, n));
+    };
+    let mut written = out.f_view([-1, n])?;
+    if after {
+        written.f_copy_(&scaled_after(&rows, weight, &row_scale, scale)?)?;
+    } else {
+        let (weight, scale, none) = (weight.f_tr()?, scale.f_tr()?, None::<&Tensor>);
+        drop(rows.f_internal_scaled_mm_out(
+            &written, &weight, &row_scale, &scale, none, none, kind, true,
+        )?);
+    }
+    Ok(out.shallow_clone())
 }
 
 fn scaled_mm(
@@ -148,40 +135,40 @@ fn scaled_after(
 #[derive(Debug)]
 struct Float8dq {
     /// `[n, k]`.
-    weight: Quantized,
+    weight: Stored,
+    /// `[n, 1]`, per tensor `[1, 1]`.
+    scale: Tensor,
     granularity: Granularity,
 }
 
 impl LinearLayer for Float8dq {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        product(x, &self.weight.values, &self.weight.scale, self.granularity)
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        product_out(x, &self.weight.values, &self.weight.scale, self.granularity, out)
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        product(x, &self.weight.dense()?, &self.scale, self.granularity, out)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
-        self.weight.tensors()
+        let mut tensors = self.weight.tensors();
+        tensors.push(&self.scale);
+        tensors
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        kernels(self.granularity, &self.weight.values)
+    /// The ops that work on the weight, and where its scales are applied by an op of their own, that.
+    fn kernels(&self) -> Vec<&'static str> {
+        let after = scales_after(self.granularity, &self.scale);
+        self.weight.kernels(match after {
+            true => &["aten::_scaled_mm", "aten::mul_"],
+            false => &["aten::_scaled_mm"],
+        })
     }
-}
 
-/// The ops that work on the weight, and where its scales are applied by an op of their own, that.
-pub(super) fn kernels(granularity: Granularity, weight: &Tensor) -> &'static [&'static str] {
-    if scales_after(granularity, weight) {
-        &["aten::_scaled_mm", "aten::mul_"]
-    } else {
-        &["aten::_scaled_mm"]
+    fn density(&self) -> Option<f64> {
+        self.weight.density()
     }
 }
 
 /// Upstream leaves other weights unquantized, which would not be float8dq, and refuses other dtypes
 /// and devices. On the CPU any shape would do, but a recipe is the same wherever it runs.
-pub(super) fn check(granularity: Granularity, site: &Site) -> Result<(), String> {
+fn check(granularity: Granularity, site: &Site) -> Result<(), String> {
     for (dimension, size) in [("k", site.linear.k), ("n", site.linear.n)] {
         if size % 16 != 0 {
             return Err(format!(

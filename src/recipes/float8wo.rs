@@ -6,10 +6,9 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
-use super::{LinearLayer, Quantized, Site, as_rows};
+use super::{LinearLayer, Quantized, Site};
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme;
 
@@ -25,10 +24,6 @@ impl super::Scheme for Scheme {
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         let kind = weight.f_kind()?;
         Ok(Box::new(Float8wo { weight: float8::quantize_weight(&weight, Granularity::Row)?, kind }))
-    }
-
-    fn writes_out(&self) -> bool {
-        true
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
@@ -56,20 +51,19 @@ impl Float8wo {
 }
 
 impl LinearLayer for Float8wo {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        x.f_matmul(&self.dequantized()?)
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        let Some(out) = out else { return x.f_matmul(&self.dequantized()?) };
         let (n, k) = self.weight.values.size2()?;
-        x.f_reshape([-1, k])?.f_mm_out(&as_rows(out, n)?, &self.dequantized()?).map(drop)
+        let rows = out.f_view([-1, n])?;
+        drop(x.f_reshape([-1, k])?.f_mm_out(&rows, &self.dequantized()?)?);
+        Ok(out.shallow_clone())
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
         self.weight.tensors()
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        &["aten::_to_copy", "aten::mul", "aten::mm"]
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::_to_copy", "aten::mul", "aten::mm"]
     }
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use tch::{TchError, Tensor};
 
-use super::{LinearLayer, Quantized, ZeroPoint, as_rows, forward_fresh};
+use super::{LinearLayer, Quantized, ZeroPoint, filled};
 use crate::refusal::Refusal;
 use kernels::cuda::gemlite::Gemlite;
 
@@ -34,15 +34,11 @@ struct Layer {
 }
 
 impl LinearLayer for Layer {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        forward_fresh(self, x, self.weight.n())
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let k = x.size().last().copied().unwrap_or_default();
         let rows = x.f_reshape([-1, k])?.f_contiguous()?;
         self.rows.set(Some(rows.size2()?.0));
-        self.weight.multiply(&rows, &mut as_rows(out, self.weight.n())?)
+        filled(x, self.weight.n(), out, |out| self.weight.multiply(&rows, out))
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
@@ -50,8 +46,8 @@ impl LinearLayer for Layer {
     }
 
     /// The kernel of the last call; none before the first.
-    fn kernels(&self) -> &'static [&'static str] {
-        self.rows.get().map_or(&[], |rows| self.weight.kernels(rows))
+    fn kernels(&self) -> Vec<&'static str> {
+        self.rows.get().map_or_else(Vec::new, |rows| self.weight.kernels(rows).to_vec())
     }
 }
 
@@ -98,11 +94,11 @@ mod tests {
             [(1, "criterion_torch::gemlite_gemv"), (20, "criterion_torch::gemlite_gemm")]
         {
             let x = float([2 * rows, 64]).reshape([2, rows, 64]);
-            let y = layer.forward(&x).unwrap();
+            let y = layer.forward(&x, None).unwrap();
             let exact = x.to_kind(Kind::Float).matmul(&weight.tr());
             assert!(y.to_kind(Kind::Float).allclose(&exact, 1e-2, 1e-2, false), "{rows} rows");
-            let mut out = y.full_like(f64::NAN);
-            layer.forward_out(&x, &mut out).unwrap();
+            let out = y.full_like(f64::NAN);
+            drop(layer.forward(&x, Some(&out)).unwrap());
             assert!(out.equal(&y), "{rows} rows");
             assert_eq!(layer.kernels(), [kernel]);
         }

@@ -142,7 +142,8 @@ fn zeros_stay_zero() {
             let group = largest(&restored.get(3).narrow(0, 32, 32));
             // Minimum and maximum without zero leave it to rounding: 8 · scale − 8 · scale.
             assert!(row <= 1e-10 && group <= 1e-10, "{recipe}, {kind:?}: {row}, {group}");
-            let y = eager(recipe, &weight).forward(&uniform(3, [4, 64]).to_kind(kind)).unwrap();
+            let y =
+                eager(recipe, &weight).forward(&uniform(3, [4, 64]).to_kind(kind), None).unwrap();
             assert!(largest(&y.narrow(1, 2, 1)) <= 1e-7, "{recipe}, {kind:?}");
         }
     }
@@ -235,11 +236,11 @@ fn layers_take_any_leading_dimensions_and_strides() {
         let x = normal(3, [12, 64]).to_kind(kind);
         for recipe in uintx(3..5, 64).chain(int4wo(64)) {
             let layer = eager(recipe, &weight);
-            let expected = layer.forward(&x).unwrap();
+            let expected = layer.forward(&x, None).unwrap();
             assert_eq!((expected.size(), expected.kind()), (vec![12, 16], kind), "{recipe}");
-            let cube = layer.forward(&x.reshape([2, 1, 6, 64])).unwrap();
+            let cube = layer.forward(&x.reshape([2, 1, 6, 64]), None).unwrap();
             assert_eq!(cube.size(), [2, 1, 6, 16], "{recipe}");
-            let turned = layer.forward(&x.tr().contiguous().tr()).unwrap();
+            let turned = layer.forward(&x.tr().contiguous().tr(), None).unwrap();
             for found in [cube.reshape([12, 16]), turned] {
                 let off = largest(&(found - &expected)) / largest(&expected);
                 assert!(off < 0.01, "{recipe}, {kind:?}: {off}");
@@ -278,7 +279,7 @@ fn the_packed_layer_is_as_accurate_as_the_eager_one() {
             for weight in weights(group, 48, 512, kind) {
                 for word in [format!("uintx-4-{group}"), format!("uintx-4-{group}-hqq")] {
                     let db = |layer: Box<dyn LinearLayer>| {
-                        sqnr_db(&weight, &x, &layer.forward(&x).unwrap())
+                        sqnr_db(&weight, &x, &layer.forward(&x, None).unwrap())
                     };
                     let recipe = recipe(&word);
                     let (eager, packed) = (db(eager(recipe, &weight)), db(packed(recipe, &weight)));
@@ -293,8 +294,8 @@ fn the_packed_layer_is_as_accurate_as_the_eager_one() {
 fn packed_hqq_is_int4wo() {
     let [weight, _] = weights(5, 32, 128, Kind::BFloat16);
     let x = normal(6, [4, 128]).to_kind(Kind::BFloat16);
-    let found = packed(recipe("uintx-4-64-hqq"), &weight).forward(&x).unwrap();
-    assert!(found.equal(&eager(recipe("int4wo-64-hqq"), &weight).forward(&x).unwrap()));
+    let found = packed(recipe("uintx-4-64-hqq"), &weight).forward(&x, None).unwrap();
+    assert!(found.equal(&eager(recipe("int4wo-64-hqq"), &weight).forward(&x, None).unwrap()));
 }
 
 /// Every recipe here, with a group that divides `k`.
@@ -314,7 +315,8 @@ fn random_weights_pass_the_gates() {
                 let x = normal(seed + 100, [m, k]).to_kind(kind);
                 for weight in weights(seed, n, k, kind) {
                     let build = if is_packed { packed } else { eager };
-                    let found = sqnr_db(&weight, &x, &build(recipe, &weight).forward(&x).unwrap());
+                    let found =
+                        sqnr_db(&weight, &x, &build(recipe, &weight).forward(&x, None).unwrap());
                     // The gates are for a thousand outputs and more; fewer are a matter of chance.
                     let chance = if m * n < 1024 { 10.0 } else { 0.0 };
                     let gate = min_sqnr_db(recipe, dtype) - chance;
@@ -332,7 +334,7 @@ fn garbage_fails_the_gates() {
         for weight in weights(8, 64, 512, kind) {
             for (recipe, _) in gated(128) {
                 let gate = min_sqnr_db(recipe, dtype);
-                let y = eager(recipe, &weight).forward(&x).unwrap();
+                let y = eager(recipe, &weight).forward(&x, None).unwrap();
                 // One bit is no better than silence, and its neighbour's output no worse than its
                 // own: there the gate stops only what is far larger than the signal.
                 let louder =

@@ -9,7 +9,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::groups::{self, Grouped};
 use super::quantized::refuse_non_finite;
-use super::{LinearLayer, Site, output_size};
+use super::{LinearLayer, Site, output_size, refuse_out};
 use crate::native;
 use crate::refusal::Refusal;
 
@@ -109,7 +109,8 @@ fn pack_for_cuda(values: &Tensor) -> Result<Tensor, TchError> {
 }
 
 impl LinearLayer for Int4Packed {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        refuse_out(out)?;
         let k = x.size().last().copied().unwrap_or_default();
         let mut rows = x.f_reshape([-1, k])?;
         let y = if x.device().is_cuda() {
@@ -131,11 +132,11 @@ impl LinearLayer for Int4Packed {
         vec![&self.weight, &self.scale_and_zero]
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
+    fn kernels(&self) -> Vec<&'static str> {
         if self.weight.device().is_cuda() {
-            &["aten::_weight_int4pack_mm"]
+            vec!["aten::_weight_int4pack_mm"]
         } else {
-            &["aten::_weight_int4pack_mm_for_cpu"]
+            vec!["aten::_weight_int4pack_mm_for_cpu"]
         }
     }
 }

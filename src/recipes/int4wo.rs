@@ -17,7 +17,6 @@ use crate::refusal::Refusal;
 const EPS: f64 = 1e-6;
 const BFLOAT16_EPSILON: f64 = 0.0078125;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
     /// Weights that share a scale.

@@ -60,9 +60,6 @@ pub(super) fn activation(x: &Tensor, numerics: Int8Numerics) -> Result<Quantized
 
 /// A float16 row whose amax is below about 0.002 has a scale whose reciprocal overflows to
 /// infinity: its zeros become NaN and their integers are undefined, upstream too.
-///
-/// # Errors
-/// Unsupported, naming the first such row.
 pub(super) fn refuse_overflowing_reciprocals(scale: &Tensor) -> Result<(), Refusal> {
     let infinite = scale.f_reshape([-1])?.f_reciprocal()?.f_isinf()?;
     let rows: Vec<i64> = Vec::try_from(&infinite.f_nonzero()?.f_reshape([-1])?)?;

@@ -127,7 +127,7 @@ fn layers_of_hard_rows_are_finite_or_refused() {
             }
             let layer = layer.unwrap();
             for tokens in [1, 5] {
-                let y = layer.forward(&wave(tokens, 48, kind)).unwrap();
+                let y = layer.forward(&wave(tokens, 48, kind), None).unwrap();
                 let finite = y.isfinite().all().int64_value(&[]);
                 assert_eq!((finite, y.kind()), (1, kind), "{recipe} {kind:?}");
                 assert_eq!(y.get(0).get(0).double_value(&[]), 0.0, "{recipe} {kind:?}");
@@ -155,7 +155,7 @@ fn layers_compute_what_their_numbers_stand_for() {
                 found => numbers(found),
             };
             let layer = eager(recipe, &weight).unwrap();
-            let y = layer.forward(&x).unwrap();
+            let y = layer.forward(&x, None).unwrap();
             assert_eq!((y.size(), y.kind()), (vec![2, 3, 21], kind), "{recipe}");
             let error = relative(&y, &v.matmul(&w.tr()));
             let rounding = match kind {
@@ -165,8 +165,8 @@ fn layers_compute_what_their_numbers_stand_for() {
             };
             assert!(error < rounding, "{recipe} {kind:?}: {error}");
 
-            let mut out = y.full_like(f64::NAN);
-            layer.forward_out(&x, &mut out).unwrap();
+            let out = y.full_like(f64::NAN);
+            drop(layer.forward(&x, Some(&out)).unwrap());
             assert!(out.equal(&y), "{recipe} {kind:?}");
         }
     }
@@ -184,7 +184,8 @@ fn the_packed_op_computes_the_eager_layers_product() {
                 // A stride between rows crashes the op itself.
                 let strided = wave(6, k + 7, kind).narrow(1, 0, k);
                 for x in [wave(6, k, kind).reshape([2, 3, k]), strided] {
-                    let (y, expected) = (layer.forward(&x).unwrap(), eager.forward(&x).unwrap());
+                    let (y, expected) =
+                        (layer.forward(&x, None).unwrap(), eager.forward(&x, None).unwrap());
                     assert_eq!((y.size(), y.kind()), (expected.size(), kind));
                     // The eager layer rounds the product before it scales it.
                     let rounding = match kind {
@@ -242,19 +243,19 @@ fn a_single_token_is_not_quantized() {
         for size in [vec![1, 1, 40], vec![3, 1, 40]] {
             let x = wave(size.iter().product::<i64>() / 40, 40, kind).reshape(&size);
             assert!(recipes::quantize_activation(recipe, &x).unwrap().is_none());
-            let y = layer.forward(&x).unwrap();
+            let y = layer.forward(&x, None).unwrap();
             assert!(y.equal(&x.linear(&dequantized, None::<&Tensor>)), "{size:?}");
             assert_eq!(layer.kernels(), ["aten::_to_copy", "aten::mul", "aten::mm"]);
-            let mut out = y.full_like(f64::NAN);
-            layer.forward_out(&x, &mut out).unwrap();
+            let out = y.full_like(f64::NAN);
+            drop(layer.forward(&x, Some(&out)).unwrap());
             assert!(out.equal(&y), "{size:?}");
         }
         // A single row of two dimensions is none: upstream asks dimension 1.
         for size in [vec![1, 40], vec![2, 40], vec![1, 2, 40]] {
             let x = wave(size.iter().product::<i64>() / 40, 40, kind).reshape(&size);
             assert!(recipes::quantize_activation(recipe, &x).unwrap().is_some());
-            let y = layer.forward(&x).unwrap();
-            assert!(!exact || y.equal(&prefill.forward(&x).unwrap()), "{size:?}");
+            let y = layer.forward(&x, None).unwrap();
+            assert!(!exact || y.equal(&prefill.forward(&x, None).unwrap()), "{size:?}");
             assert_eq!(layer.kernels(), prefill.kernels());
         }
     }

@@ -3,24 +3,73 @@
 //!
 //! Sources: torchao 0.17, `Int8DynamicActivationInt8WeightConfig` version 1 (`int8dq`) and version
 //! 2 (`int8dq-v2`); torchao 0.18, `Int8DynamicActivationInt8WeightConfig` (`int8dq-v018`).
+//!
+//! `int8dq_prefill_wo_decode` is version 1 with `weight_only_decode`: a single token is multiplied
+//! unquantized. Upstream takes that path where `x.shape[1] == 1`, and so does this. That is the
+//! number of tokens of an input `[batch, tokens, k]`, but of an input `[rows, k]` the number of
+//! features: a plain linear layer never takes it, not for one row either, and the transformer block's
+//! inputs have 16 tokens. On the models of this version the recipe is int8dq with a question before
+//! it. The path is not that of int8wo: upstream finds no kernel for a float activation and a weight
+//! without zero points, and so dequantizes the whole weight on every call.
+//!
+//! With 2:4 sparse weights the weight is quantized once it is pruned; zero stays zero. On a CPU it is
+//! expanded at each call and multiplied as in the dense recipe. On CUDA, as in torchao 0.14.1's
+//! `SemiSparseLayout`, the product by cuSPARSELt includes the weight's scales, and is rounded to
+//! bfloat16.
+
+use std::cell::Cell;
 
 use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site, as_rows, int8, int8dq_sparse, output_size, saturation};
+use super::semi_sparse::{self, Cslt, Stored};
+use super::{LinearLayer, Quantized, Site, int8, linear, output_size, refuse_out, saturation};
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
     /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
+    /// Whether a single token is multiplied unquantized.
+    pub decodes: bool,
+}
+
+impl Scheme {
+    /// The quantized weight, if a layer can be built of it.
+    fn quantize_or_refuse(self, weight: &Tensor) -> Result<Quantized, Refusal> {
+        let quantized = quantize_weight(weight, self.numerics)?;
+        int8::refuse_overflowing_reciprocals(&quantized.scale)?;
+        Ok(quantized)
+    }
+
+    fn layer(self, weight: Stored, scale: Tensor, zero_point: Option<&Tensor>) -> Int8dq {
+        let zero_point = zero_point.map(Tensor::shallow_clone);
+        let decoded = self.decodes.then(Cell::default);
+        Int8dq { weight, scale, zero_point, numerics: self.numerics, decoded }
+    }
+
+    /// Whether 2:4 sparse weights can be stored and multiplied like this.
+    fn check_sparse(self, site: &Site) -> Result<(), String> {
+        check_width(self.numerics, site.linear)?;
+        semi_sparse::check(site, 32)?;
+        match site.device {
+            Device::Cuda if self.decodes => {
+                Err("device cuda, but its 2:4 sparse layout is for the cpu".to_owned())
+            }
+            Device::Cuda if self.numerics == Int8Numerics::V1 => Ok(()),
+            Device::Cuda => Err(format!(
+                "numerics {:?} on cuda, but torchao has 2:4 sparse int8 weights in version 1 alone",
+                self.numerics
+            )),
+            Device::Cpu | Device::Xpu | Device::Mps => check_product(site.device, site.linear),
+        }
+    }
 }
 
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
         if site.variant.sparsity.is_some() {
-            return int8dq_sparse::check(site, self.numerics);
+            return self.check_sparse(site);
         }
         check_width(self.numerics, site.linear)?;
         check_product(site.device, site.linear)
@@ -31,21 +80,23 @@ impl super::Scheme for Scheme {
     }
 
     fn quantize_activation(&self, x: &Tensor) -> Result<Option<Quantized>, TchError> {
+        if self.decodes && is_decode(x) {
+            return Ok(None);
+        }
         int8::activation(x, self.numerics).map(Some)
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        let weight = quantize_weight(&weight, self.numerics)?;
-        int8::refuse_overflowing_reciprocals(&weight.scale)?;
-        Ok(Box::new(Int8dq { weight, numerics: self.numerics }))
+        let Quantized { values, scale, zero_point } = self.quantize_or_refuse(&weight)?;
+        Ok(Box::new(self.layer(Stored::Dense(values), scale, zero_point.tensor())))
     }
 
     fn semi_sparse(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-        int8dq_sparse::layer(&weight, self.numerics, false)
-    }
-
-    fn writes_out(&self) -> bool {
-        true
+        let Quantized { values, scale, zero_point } = self.quantize_or_refuse(&weight)?;
+        if values.device().is_cuda() {
+            return Ok(Box::new(OnCuda { weight: Cslt::new(&values)?, scale }));
+        }
+        Ok(Box::new(self.layer(Stored::compress(&values)?, scale, zero_point.tensor())))
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
@@ -53,11 +104,13 @@ impl super::Scheme for Scheme {
     }
 }
 
+/// Upstream's question: whether `x` holds a single token of each sequence.
+fn is_decode(x: &Tensor) -> bool {
+    x.size().get(1) == Some(&1)
+}
+
 /// The numbers of a `weight [n, k]`: those of int8wo, but version 1 stores no zero points.
-pub(super) fn quantize_weight(
-    weight: &Tensor,
-    numerics: Int8Numerics,
-) -> Result<Quantized, TchError> {
+fn quantize_weight(weight: &Tensor, numerics: Int8Numerics) -> Result<Quantized, TchError> {
     let zero_point = match numerics {
         Int8Numerics::V1 => None,
         Int8Numerics::V2 | Int8Numerics::V018 => Some(int8::zero_point_kind(numerics)),
@@ -66,51 +119,16 @@ pub(super) fn quantize_weight(
 }
 
 /// `y = ((q_x · qᵀ) · s_x) · scale` in the dtype of `x [.., k]`, for a `weight q [n, k]` and its
-/// `scale [n, 1]`, the numbers of [`quantize_weight`]. The integer sums are exact.
-pub(super) fn product(
+/// `scale [n, 1]`, the numbers of [`quantize_weight`]. The integer sums are exact. Everything is alive
+/// that upstream's function holds to its end: peak memory is compared too.
+fn product(
     x: &Tensor,
     weight: &Tensor,
     scale: &Tensor,
     numerics: Int8Numerics,
+    out: Option<&Tensor>,
 ) -> Result<Tensor, TchError> {
-    let (n, _) = weight.size2()?;
-    rescaled(x, weight, numerics, |sums| {
-        let y = sums.f_mul(&scale.f_reshape([-1])?)?;
-        y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)
-    })
-}
-
-/// [`product`], written into `out [.., n]`.
-pub(super) fn product_out(
-    x: &Tensor,
-    weight: &Tensor,
-    scale: &Tensor,
-    numerics: Int8Numerics,
-    out: &Tensor,
-) -> Result<(), TchError> {
-    let (n, _) = weight.size2()?;
-    let mut rows = as_rows(out, n)?;
-    rescaled(x, weight, numerics, |sums| {
-        let scale = scale.f_reshape([-1])?;
-        let kind = rows.f_kind()?;
-        if sums.f_kind()? == kind && scale.f_kind()? == kind {
-            return sums.f_mul_out(&rows, &scale).map(drop);
-        }
-        // The last product is in float32: the conversion is the last operation.
-        let y = sums.f_mul(&scale)?;
-        rows.f_copy_(&y)
-    })
-}
-
-/// Passes `(q_x · qᵀ) · s_x`, `[rows, n]`, to `finish`, while everything is alive that upstream's
-/// function holds to its end: peak memory is compared too.
-fn rescaled<T>(
-    x: &Tensor,
-    weight: &Tensor,
-    numerics: Int8Numerics,
-    finish: impl FnOnce(&Tensor) -> Result<T, TchError>,
-) -> Result<T, TchError> {
-    let (_, k) = weight.size2()?;
+    let (n, k) = weight.size2()?;
     let activation = int8::activation(x, numerics)?;
     let rows = activation.values.f_reshape([-1, k])?;
     let kind = match activation.scale.f_kind()? {
@@ -132,7 +150,19 @@ fn rescaled<T>(
     if let Some(correction) = &correction {
         y = y.f_sub(&correction.f_to_kind(x.f_kind()?)?)?;
     }
-    finish(&y)
+    let (scale, kind) = (scale.f_reshape([-1])?, x.f_kind()?);
+    let Some(out) = out else {
+        let y = y.f_mul(&scale)?;
+        return y.f_reshape(output_size(x, n))?.f_to_kind(kind);
+    };
+    let mut rows = out.f_view([-1, n])?;
+    if y.f_kind()? == kind && scale.f_kind()? == kind {
+        drop(y.f_mul_out(&rows, &scale)?);
+    } else {
+        // The last product is in float32: the conversion is the last operation.
+        rows.f_copy_(&y.f_mul(&scale)?)?;
+    }
+    Ok(out.shallow_clone())
 }
 
 /// `(q_x · qᵀ) · s_x` in the dtype of `row_scale [rows, 1]`.
@@ -167,43 +197,101 @@ fn zero_point_correction(
 
 /// A layer whose weight is stored as int8.
 #[derive(Debug)]
-pub(super) struct Int8dq {
-    /// `[n, k]`, with one scale per output channel.
-    pub weight: Quantized,
-    /// The torchao version whose roundings are followed.
-    pub numerics: Int8Numerics,
+struct Int8dq {
+    /// `[n, k]`.
+    weight: Stored,
+    /// `[n, 1]`.
+    scale: Tensor,
+    /// `[n, 1]`, all zero, where the numerics have them stored.
+    zero_point: Option<Tensor>,
+    numerics: Int8Numerics,
+    /// Whether the last call was a single token, multiplied unquantized, and none before the first; absent
+    /// where no token is.
+    decoded: Option<Cell<Option<bool>>>,
+}
+
+impl Int8dq {
+    /// `q · scale` in the dtype of the weight it came from.
+    fn dequantized(&self) -> Result<Tensor, TchError> {
+        let mut dense = self.weight.dense()?;
+        dense = dense.f_to_kind(self.scale.f_kind()?)?;
+        dense.f_mul(&self.scale)
+    }
 }
 
 impl LinearLayer for Int8dq {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        product(x, &self.weight.values, &self.weight.scale, self.numerics)
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        product_out(x, &self.weight.values, &self.weight.scale, self.numerics, out)
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        if let Some(decoded) = &self.decoded {
+            decoded.set(Some(is_decode(x)));
+            if is_decode(x) {
+                return linear(x, &self.dequantized()?, out);
+            }
+        }
+        product(x, &self.weight.dense()?, &self.scale, self.numerics, out)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
-        self.weight.tensors()
+        let mut tensors = self.weight.tensors();
+        tensors.push(&self.scale);
+        tensors.extend(&self.zero_point);
+        tensors
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        kernels(self.weight.values.device().is_cuda(), self.numerics)
+    /// With a path for single tokens, those of the last call; none before the first.
+    fn kernels(&self) -> Vec<&'static str> {
+        match self.decoded.as_ref().map(Cell::get) {
+            Some(None) => return vec![],
+            Some(Some(true)) => {
+                return self.weight.kernels(&["aten::_to_copy", "aten::mul", "aten::mm"]);
+            }
+            Some(Some(false)) | None => {}
+        }
+        let copy = self.scale.device().is_cuda().then_some("aten::clone");
+        let sum = (self.numerics == Int8Numerics::V2).then_some("aten::sum");
+        let product = copy.into_iter().chain(["aten::_int_mm"]).chain(sum);
+        self.weight.kernels(&product.collect::<Vec<_>>())
+    }
+
+    fn density(&self) -> Option<f64> {
+        self.weight.density()
     }
 }
 
-/// The ops that work on the weight.
-pub(super) fn kernels(cuda: bool, numerics: Int8Numerics) -> &'static [&'static str] {
-    match (cuda, numerics) {
-        (false, Int8Numerics::V1 | Int8Numerics::V018) => &["aten::_int_mm"],
-        (false, Int8Numerics::V2) => &["aten::_int_mm", "aten::sum"],
-        (true, Int8Numerics::V1 | Int8Numerics::V018) => &["aten::clone", "aten::_int_mm"],
-        (true, Int8Numerics::V2) => &["aten::clone", "aten::_int_mm", "aten::sum"],
+/// `y = bf16(q_x · qᵀ · scale) · s_x`, of a 2:4 sparse weight.
+#[derive(Debug)]
+struct OnCuda {
+    weight: Cslt,
+    /// `[n, 1]`.
+    scale: Tensor,
+}
+
+impl LinearLayer for OnCuda {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        refuse_out(out)?;
+        let (n, k) = (self.scale.size2()?.0, x.size().last().copied().unwrap_or_default());
+        let activation = int8::activation(x, Int8Numerics::V1)?;
+        let rows = activation.values.f_reshape([-1, k])?;
+        let alpha = self.scale.f_reshape([-1])?.f_to_kind(Kind::Float)?;
+        let mut y = self.weight.product(&rows, 16, Some(&alpha))?;
+        y = y.f_mul(&activation.scale.f_reshape([-1, 1])?)?;
+        y.f_reshape(output_size(x, n))?.f_to_kind(x.f_kind()?)?.f_contiguous()
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![self.weight.tensor(), &self.scale]
+    }
+
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::_cslt_sparse_mm"]
+    }
+
+    fn density(&self) -> Option<f64> {
+        Some(semi_sparse::DENSITY)
     }
 }
 
 /// Version 1 leaves narrow weights unquantized, which would not be int8dq.
-pub(super) fn check_width(numerics: Int8Numerics, linear: LinearShape) -> Result<(), String> {
+fn check_width(numerics: Int8Numerics, linear: LinearShape) -> Result<(), String> {
     match (numerics, linear.k) {
         (Int8Numerics::V1, k @ ..=16) => {
             Err(format!("k = {k}, but int8dq quantizes only weights with k > 16"))
@@ -214,7 +302,7 @@ pub(super) fn check_width(numerics: Int8Numerics, linear: LinearShape) -> Result
 
 /// Whether `_int_mm` computes this product. On CUDA, upstream falls back to an integer product on
 /// the host or to a float one where cuBLAS has none; neither would be int8dq.
-pub(super) fn check_product(device: Device, linear: LinearShape) -> Result<(), String> {
+fn check_product(device: Device, linear: LinearShape) -> Result<(), String> {
     match device {
         Device::Cpu => return saturation::check(),
         Device::Cuda => {}

@@ -6,10 +6,9 @@
 use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site, as_rows, int8, output_size};
+use super::{LinearLayer, Quantized, Site, int8, output_size, refuse_out};
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
     /// The torchao version whose roundings are followed.
@@ -48,10 +47,6 @@ impl super::Scheme for Scheme {
         Ok(Box::new(Packed { weight: values, scale }))
     }
 
-    fn writes_out(&self) -> bool {
-        true
-    }
-
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
         38.0
     }
@@ -66,42 +61,26 @@ struct Int8wo {
     weight: Quantized,
 }
 
-impl Int8wo {
-    /// Passes `x · q.to(x.dtype)ᵀ`, `[rows, n]`, and the scale to `finish`.
-    fn product<T>(
-        &self,
-        x: &Tensor,
-        finish: impl FnOnce(Tensor, Tensor) -> Result<T, TchError>,
-    ) -> Result<T, TchError> {
+impl LinearLayer for Int8wo {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let Quantized { values, scale, .. } = &self.weight;
-        let (_, k) = values.size2()?;
+        let (n, k) = values.size2()?;
         let y = {
             let converted = values.f_tr()?.f_to_kind(x.f_kind()?)?;
             x.f_reshape([-1, k])?.f_mm(&converted)?
         };
         let scale = scale.f_to_kind(y.f_kind()?)?.f_reshape([-1])?;
-        finish(y, scale)
-    }
-}
-
-impl LinearLayer for Int8wo {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        let (n, _) = self.weight.values.size2()?;
-        self.product(x, |y, scale| y.f_mul(&scale)?.f_reshape(output_size(x, n)))
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        let (n, _) = self.weight.values.size2()?;
-        let rows = as_rows(out, n)?;
-        self.product(x, |y, scale| y.f_mul_out(&rows, &scale).map(drop))
+        let Some(out) = out else { return y.f_mul(&scale)?.f_reshape(output_size(x, n)) };
+        drop(y.f_mul_out(&out.f_view([-1, n])?, &scale)?);
+        Ok(out.shallow_clone())
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
         self.weight.tensors()
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        &["aten::_to_copy", "aten::mm"]
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::_to_copy", "aten::mm"]
     }
 }
 
@@ -117,7 +96,8 @@ struct Packed {
 }
 
 impl LinearLayer for Packed {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        refuse_out(out)?;
         let (n, k) = self.weight.size2()?;
         // The op takes a matrix; in bfloat16 it reads as if rows were k apart, whatever their
         // stride says.
@@ -129,8 +109,8 @@ impl LinearLayer for Packed {
         vec![&self.weight, &self.scale]
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        &["aten::_weight_int8pack_mm"]
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::_weight_int8pack_mm"]
     }
 }
 

@@ -19,10 +19,9 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint, groups};
+use super::{LinearLayer, Quantized, Site, ZeroPoint, groups, linear};
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
     /// 1 to 8.
@@ -59,10 +58,6 @@ impl super::Scheme for Scheme {
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         Ok(Box::new(self.quantize_weight(&weight)?))
-    }
-
-    fn writes_out(&self) -> bool {
-        true
     }
 
     /// Lowest values measured on a CPU over seeds, groups of 32, 64 and 256, with and without zero
@@ -168,41 +163,32 @@ struct Intx {
 }
 
 impl Intx {
-    /// Passes the operands of the product, `x̂ [.., k]` and `Ŵ [n, k]`, to `multiply`.
-    fn dequantized<T>(
-        &self,
-        x: &Tensor,
-        multiply: impl FnOnce(&Tensor, &Tensor) -> Result<T, TchError>,
-    ) -> Result<T, TchError> {
+    /// `Ŵ [n, k]` in the dtype `kind`.
+    fn dequantized(&self, kind: Kind) -> Result<Tensor, TchError> {
+        let (n, k) = self.weight.size2()?;
+        let (_, groups) = self.scale.size2()?;
+        let grouped = self.weight.f_view([n, groups, k / groups])?;
+        let (scale, zero_point) = (self.scale.f_unsqueeze(-1)?, self.zero_point.f_unsqueeze(-1)?);
+        dequantize(&grouped, &scale, &zero_point, kind)?.f_view([n, k])
+    }
+}
+
+impl LinearLayer for Intx {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let kind = x.f_kind()?;
         let rounded = {
             let (values, scale, zero_point) = quantize_activation(x)?;
             dequantize(&values, &scale.f_unsqueeze(-1)?, &zero_point.f_unsqueeze(-1)?, kind)?
         };
-        let (n, k) = self.weight.size2()?;
-        let (_, groups) = self.scale.size2()?;
-        let grouped = self.weight.f_view([n, groups, k / groups])?;
-        let (scale, zero_point) = (self.scale.f_unsqueeze(-1)?, self.zero_point.f_unsqueeze(-1)?);
-        let weight = dequantize(&grouped, &scale, &zero_point, kind)?.f_view([n, k])?;
-        multiply(&rounded, &weight)
-    }
-}
-
-impl LinearLayer for Intx {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        self.dequantized(x, |x, weight| x.f_linear(weight, None::<&Tensor>))
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        self.dequantized(x, |x, weight| x.f_linear_out(out, weight, None::<&Tensor>).map(drop))
+        linear(&rounded, &self.dequantized(kind)?, out)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
         vec![&self.weight, &self.scale, &self.zero_point]
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
-        &["aten::_to_copy", "aten::sub", "aten::mul", "aten::mm"]
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::_to_copy", "aten::sub", "aten::mul", "aten::mm"]
     }
 }
 
@@ -338,8 +324,8 @@ mod tests {
         let scheme = Scheme { bits: 4, group: 32, asymmetric: true };
         for kind in [Kind::Float, Kind::BFloat16, Kind::Half] {
             let layer = super::super::Scheme::eager(&scheme, wave(5, 64, kind)).unwrap();
-            let flat = layer.forward(&wave(6, 64, kind)).unwrap();
-            let deep = layer.forward(&wave(6, 64, kind).reshape([2, 3, 64])).unwrap();
+            let flat = layer.forward(&wave(6, 64, kind), None).unwrap();
+            let deep = layer.forward(&wave(6, 64, kind).reshape([2, 3, 64]), None).unwrap();
             assert_eq!((deep.size(), deep.kind()), (vec![2, 3, 5], kind));
             assert!(deep.reshape([6, 5]).allclose(&flat, 1e-2, 1e-2, false));
         }

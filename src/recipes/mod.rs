@@ -11,7 +11,6 @@ mod bitpack;
 mod block_sparse;
 mod float8;
 mod float8dq;
-mod float8dq_sparse;
 mod float8wo;
 mod fp6;
 mod gemlitewo;
@@ -22,8 +21,6 @@ mod int4pack;
 mod int4wo;
 mod int8;
 mod int8dq;
-mod int8dq_prefill_wo_decode;
-mod int8dq_sparse;
 mod int8wo;
 mod intx;
 mod quantized;
@@ -36,28 +33,23 @@ pub use quantized::{Quantized, ZeroPoint};
 pub use saturation::integer_products_are_exact;
 pub use scheme::{Scheme, Site};
 
-use plan::{Dtype, Recipe, Sparsity, Variant};
+use plan::{Dtype, Int8Numerics, Recipe, Sparsity, Variant};
 use tch::{TchError, Tensor};
 
 use crate::refusal::Refusal;
 
 /// A linear layer without bias, as a recipe runs it.
 pub trait LinearLayer {
-    /// `x [.., k]` → `[.., n]`, in the dtype of `x`.
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError>;
-
-    /// [`forward`](Self::forward), whose last operation writes into `out [.., n]`, contiguous and
-    /// in the dtype of `x`, by that operation's own out form: the same kernel, the same bits, and
-    /// no allocation for the result. An error where [`Scheme::writes_out`] is false.
-    fn forward_out(&self, _x: &Tensor, _out: &mut Tensor) -> Result<(), TchError> {
-        Err(TchError::Kind("the last operation of this layer has no out form".to_owned()))
-    }
+    /// `x [.., k]` → `[.., n]`, in the dtype of `x`. If there is an `out [.., n]`, contiguous and of
+    /// that dtype, the last operation writes into it, by its own out form: the same kernel, the same
+    /// bits, and no allocation for the result. That is an error where [`writes_out`] is false.
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError>;
 
     /// The tensors that the layer stores: weight, scales, zero points, indices.
     fn tensors(&self) -> Vec<&Tensor>;
 
     /// The ATen ops that work on the weight, and kernels of our own (`criterion_torch::…`).
-    fn kernels(&self) -> &'static [&'static str];
+    fn kernels(&self) -> Vec<&'static str>;
 
     /// Whether the weight is quantized.
     fn is_quantized(&self) -> bool {
@@ -75,8 +67,10 @@ fn scheme(recipe: Recipe) -> Box<dyn Scheme> {
     match recipe {
         Recipe::Baseline => Box::new(baseline::Scheme),
         Recipe::Int8wo { numerics } => Box::new(int8wo::Scheme { numerics }),
-        Recipe::Int8dq { numerics } => Box::new(int8dq::Scheme { numerics }),
-        Recipe::Int8dqPrefillWoDecode => Box::new(int8dq_prefill_wo_decode::Scheme),
+        Recipe::Int8dq { numerics } => Box::new(int8dq::Scheme { numerics, decodes: false }),
+        Recipe::Int8dqPrefillWoDecode => {
+            Box::new(int8dq::Scheme { numerics: Int8Numerics::V1, decodes: true })
+        }
         Recipe::Int4wo { group, numerics } => {
             Box::new(int4wo::Scheme { group: group.into(), numerics })
         }
@@ -121,9 +115,6 @@ fn named(recipe: Recipe, layer: &str, constraint: &str) -> Refusal {
 
 /// Builds the variant's layer from `weight [n, k]`, which is freed unless the layer keeps it, and
 /// which [`prune`] has pruned where the variant is sparse.
-///
-/// # Errors
-/// What the weight's values break, and what libtorch refuses.
 pub fn layer(variant: Variant, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
     let scheme = scheme(variant.recipe);
     match variant.sparsity {
@@ -164,9 +155,10 @@ pub fn prune(sparsity: Sparsity, weight: &Tensor) -> Result<Tensor, Refusal> {
     }
 }
 
-/// Whether the recipe's eager layer can write into a preallocated output.
+/// Whether the recipe's eager layer can write into a preallocated output: libtorch's products with
+/// 4-bit weights have no out form.
 pub fn writes_out(recipe: Recipe) -> bool {
-    scheme(recipe).writes_out()
+    !matches!(recipe, Recipe::Int4wo { .. })
 }
 
 /// The recipe's accuracy gate on a plain linear layer ([`Scheme::min_sqnr_db`]).
@@ -183,16 +175,37 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
     size
 }
 
-/// The output `[.., n]` of a layer whose kernel writes into one: into one of its own.
-fn forward_fresh(layer: &impl LinearLayer, x: &Tensor, n: i64) -> Result<Tensor, TchError> {
-    let mut out = Tensor::f_empty(output_size(x, n), (x.f_kind()?, x.device()))?;
-    layer.forward_out(x, &mut out)?;
+/// `x · weightᵀ`, by `torch.nn.functional.linear`.
+fn linear(x: &Tensor, weight: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+    match out {
+        None => x.f_linear(weight, None::<&Tensor>),
+        Some(out) => x.f_linear_out(out, weight, None::<&Tensor>),
+    }
+}
+
+/// The output `[.., n]` of a kernel that writes `[rows, n]`; into one of its own, where none is given.
+fn filled(
+    x: &Tensor,
+    n: i64,
+    out: Option<&Tensor>,
+    write: impl FnOnce(&mut Tensor) -> Result<(), TchError>,
+) -> Result<Tensor, TchError> {
+    let out = match out {
+        Some(out) => out.shallow_clone(),
+        None => Tensor::f_empty(output_size(x, n), (x.f_kind()?, x.device()))?,
+    };
+    write(&mut out.f_view([-1, n])?)?;
     Ok(out)
 }
 
-/// `out [.., n]` as a matrix `[rows, n]` on the same storage.
-fn as_rows(out: &Tensor, n: i64) -> Result<Tensor, TchError> {
-    out.f_view([-1, n])
+/// Refuses an output that is given, for operations without an out form.
+fn refuse_out(out: Option<&Tensor>) -> Result<(), TchError> {
+    match out {
+        None => Ok(()),
+        Some(_) => {
+            Err(TchError::Kind("the last operation of this layer has no out form".to_owned()))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -84,9 +84,6 @@ impl Quantized {
 /// Refused unless every parameter is a number: where the dtype does not hold a group's range, or
 /// HQQ's solver overflows in float16, there are infinities, and the integers beside them mean
 /// nothing.
-///
-/// # Errors
-/// Unsupported, with the number of such groups.
 pub(super) fn refuse_non_finite(
     scale: &Tensor,
     zero_point: Option<&Tensor>,

@@ -10,9 +10,6 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// Whether `_int_mm` gives exact sums on this CPU, found out once, by sums of the most extreme
 /// values.
-///
-/// # Errors
-/// What libtorch says where the products cannot be computed at all.
 pub fn integer_products_are_exact() -> Result<bool, TchError> {
     static EXACT: OnceLock<bool> = OnceLock::new();
     if let Some(exact) = EXACT.get() {

@@ -56,11 +56,6 @@ pub trait Scheme {
         Err(no_layout(Sparsity::Block))
     }
 
-    /// Whether the last operation of the eager layer has an out form ([`LinearLayer::forward_out`]).
-    fn writes_out(&self) -> bool {
-        false
-    }
-
     /// The smallest signal-to-noise ratio, in dB, that a thousand and more outputs of a `linear` model
     /// may have against their float64 reference: a few dB below the lowest that random weights were
     /// measured to give.

@@ -86,7 +86,7 @@ fn an_all_zero_row_stays_zero() {
         for recipe in [Recipe::INT8WO, Recipe::INT8DQ] {
             let layer = eager(recipe, weight.shallow_clone());
             for x in [wave(4, 32, kind), Tensor::zeros([4, 32], (kind, Device::Cpu))] {
-                let y = layer.forward(&x).unwrap();
+                let y = layer.forward(&x, None).unwrap();
                 assert_eq!(y.count_nonzero(None::<i64>).int64_value(&[]), 0, "{recipe}");
             }
         }
@@ -133,7 +133,7 @@ fn float16_sums_beyond_its_range_do_not_overflow() {
     // The integer sums reach 127 · 127 · 4096 = 66 million, a thousand times float16's largest.
     let x = Tensor::ones([2, 4096], (Kind::Half, Device::Cpu));
     let weight = Tensor::full([8, 4096], 0.01, (Kind::Half, Device::Cpu));
-    let y = eager(Recipe::INT8DQ, weight).forward(&x).unwrap();
+    let y = eager(Recipe::INT8DQ, weight).forward(&x, None).unwrap();
     assert_eq!(y.kind(), Kind::Half);
     if !integer_products_are_exact().unwrap() {
         crate::skip::hardware("int8 products saturate on this CPU (no VNNI)");
@@ -151,7 +151,7 @@ fn layers_keep_leading_dimensions_and_dtype() {
             for (rows, leading) in [(3, vec![3]), (6, vec![2, 3]), (6, vec![1, 2, 3])] {
                 let mut size = leading;
                 size.push(24);
-                let y = layer.forward(&wave(rows, 24, kind).reshape(&size)).unwrap();
+                let y = layer.forward(&wave(rows, 24, kind).reshape(&size), None).unwrap();
                 *size.last_mut().unwrap() = 5;
                 assert_eq!((y.size(), y.kind()), (size, kind), "{recipe}");
             }

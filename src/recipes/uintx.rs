@@ -11,10 +11,9 @@ use tch::{Kind, TchError, Tensor};
 use super::groups::{self, Grouped};
 use super::int4pack::{self, Int4Packed};
 use super::quantized::refuse_non_finite;
-use super::{LinearLayer, Quantized, Site, bitpack, hqq};
+use super::{LinearLayer, Quantized, Site, bitpack, hqq, linear};
 use crate::refusal::Refusal;
 
-/// The recipe.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
     /// 1 to 8.
@@ -87,10 +86,6 @@ impl super::Scheme for Scheme {
         Ok(Box::new(Int4Packed::new(quantized, self.group, n)?))
     }
 
-    fn writes_out(&self) -> bool {
-        true
-    }
-
     /// A bit is worth 6 dB.
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
         match (self.bits, self.hqq) {
@@ -151,12 +146,8 @@ impl Uintx {
 }
 
 impl LinearLayer for Uintx {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        x.f_linear(&self.dequantize()?, None::<&Tensor>)
-    }
-
-    fn forward_out(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        x.f_linear_out(out, &self.dequantize()?, None::<&Tensor>).map(drop)
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        linear(x, &self.dequantize()?, out)
     }
 
     fn tensors(&self) -> Vec<&Tensor> {
@@ -167,9 +158,9 @@ impl LinearLayer for Uintx {
         values.iter().chain([&self.scale, &self.zero_point]).collect()
     }
 
-    fn kernels(&self) -> &'static [&'static str] {
+    fn kernels(&self) -> Vec<&'static str> {
         match (&self.values, self.added_zero) {
-            (Values::Packed { .. }, _) => &[
+            (Values::Packed { .. }, _) => vec![
                 "aten::bitwise_right_shift",
                 "aten::bitwise_and",
                 "aten::copy_",
@@ -180,9 +171,11 @@ impl LinearLayer for Uintx {
                 "aten::mul",
                 "aten::mm",
             ],
-            (Values::Plain(_), None) => &["aten::_to_copy", "aten::sub", "aten::mul", "aten::mm"],
+            (Values::Plain(_), None) => {
+                vec!["aten::_to_copy", "aten::sub", "aten::mul", "aten::mm"]
+            }
             (Values::Plain(_), Some(_)) => {
-                &["aten::sub", "aten::_to_copy", "aten::mul_", "aten::add_", "aten::mm"]
+                vec!["aten::sub", "aten::_to_copy", "aten::mul_", "aten::add_", "aten::mm"]
             }
         }
     }

@@ -66,9 +66,6 @@ impl Judge {
     }
 
     /// The accuracy of the output that is furthest from the reference, when all are near enough.
-    ///
-    /// # Errors
-    /// An output that is not, or that holds no numbers, whatever the reference.
     pub fn accuracy(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
         let mut worst = None::<Accuracy>;
         for (run, output) in outputs.iter().enumerate() {
@@ -247,9 +244,6 @@ fn exceeded(tolerances: &KernelTolerances, distance: &Distance) -> Vec<String> {
 }
 
 /// The largest standard deviation (population) of an element over these outputs.
-///
-/// # Errors
-/// Outputs of several sizes; what libtorch refuses.
 pub fn spread(outputs: &[Tensor]) -> Result<f64, Refusal> {
     let [first, others @ ..] = outputs else { return Ok(0.0) };
     if let Some(other) = others.iter().find(|other| other.size() != first.size()) {

@@ -40,9 +40,6 @@ impl Distance {
     };
 
     /// Compares two tensors of one size, in float64, block by block.
-    ///
-    /// # Errors
-    /// Two sizes; tensors without elements; what libtorch refuses.
     pub fn between(reference: &Tensor, output: &Tensor) -> Result<Self, TchError> {
         let (expected, found) = (reference.size(), output.size());
         if expected != found || output.numel() == 0 {

@@ -27,9 +27,6 @@ const MOST: usize = 512;
 
 impl Ahead {
     /// Builds the case eagerly and traces a step; none where the case is not compiled.
-    ///
-    /// # Errors
-    /// As [`super::prepare`].
     pub fn of(case: &Case) -> Result<Option<Self>, Refusal> {
         let Some(mode) = case.work.compile() else { return Ok(None) };
         preflight(case)?;

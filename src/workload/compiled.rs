@@ -19,16 +19,10 @@ pub(super) trait Eager: Workload {
     fn tensors(&self) -> Vec<Tensor>;
 
     /// An output of the case, whoever computed it, against the float64 reference.
-    ///
-    /// # Errors
-    /// As [`Workload::check`].
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal>;
 }
 
 /// The eager case traced: what there is to compile.
-///
-/// # Errors
-/// What cannot be traced is [`Refusal::Unsupported`].
 pub(super) fn job(case: &Case, mode: CompileMode, eager: &dyn Eager) -> Result<Job, Refusal> {
     let options = Options {
         mode,

@@ -77,10 +77,7 @@ impl Eager for Forward {
 
 impl Workload for Forward {
     fn step(&self) -> Result<Tensor, Refusal> {
-        let Some(output) = &self.output else { return Ok(self.model.forward(&self.input)?) };
-        let mut output = output.shallow_clone();
-        self.model.forward_out(&self.input, &mut output)?;
-        Ok(output)
+        Ok(self.model.forward(&self.input, self.output.as_ref())?)
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
@@ -112,7 +109,7 @@ impl Workload for Forward {
         let mut kernels = Vec::new();
         for kernel in self.model.layers().iter().flat_map(|layer| layer.kernels()) {
             if !kernels.iter().any(|known| known == kernel) {
-                kernels.push((*kernel).to_owned());
+                kernels.push(kernel.to_owned());
             }
         }
         kernels

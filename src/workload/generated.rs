@@ -12,9 +12,6 @@ pub use crate::kernel::generated::{
 pub use crate::refusal::Refusal;
 
 /// Prepares a case of one of these files.
-///
-/// # Errors
-/// As [`super::prepare`]; a case of another file.
 pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     super::preflight(case)?;
     Ok(Box::new(kernel::of_author(entries, case)?))

@@ -27,9 +27,6 @@ pub trait Workload {
     /// One step: a forward pass, a pattern, a probe. The caller switches gradients off. Nothing is
     /// allocated but what the operations themselves allocate; a C++ exception is an `Err`. With a
     /// preallocated output every step returns that same tensor, and dropping it frees nothing.
-    ///
-    /// # Errors
-    /// Those of its operations; what an author refuses, as it is.
     fn step(&self) -> Result<Tensor, Refusal>;
 
     /// Runs one step and compares its output with the float64 reference. An output below its gate,
@@ -39,17 +36,11 @@ pub trait Workload {
     /// Puts everything that a step reads elsewhere in memory, as if the case had been built again.
     /// While the result lives, nothing else comes to lie in the old place. None where there is
     /// nothing to move.
-    ///
-    /// # Errors
-    /// When memory does not suffice.
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
         Ok(None)
     }
 
     /// Looks at its output once more, after everything that was timed.
-    ///
-    /// # Errors
-    /// It is not what [`Self::check`] found.
     fn recheck(&self) -> Result<(), Refusal> {
         Ok(())
     }

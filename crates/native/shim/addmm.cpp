@@ -8,10 +8,10 @@ extern "C" Status ctn_addmm_activation(
     const at::Tensor* bias,
     const at::Tensor* a,
     const at::Tensor* b,
-    int32_t use_gelu,
+    bool use_gelu,
     at::Tensor** out) noexcept {
   return border::guard([&] {
     *out = tensor::release(
-        at::_addmm_activation(*bias, *a, *b, /*beta=*/1, /*alpha=*/1, use_gelu != 0));
+        at::_addmm_activation(*bias, *a, *b, /*beta=*/1, /*alpha=*/1, use_gelu));
   });
 }

@@ -14,8 +14,8 @@ static char* copy_bytes(const char* text, size_t length) noexcept {
   return bytes;
 }
 
-Text copy(const std::string& text) {
-  Text bytes(copy_bytes(text.c_str(), text.size()));
+char* copy(const std::string& text) {
+  char* bytes = copy_bytes(text.c_str(), text.size());
   if (bytes == nullptr) {
     throw std::bad_alloc();
   }

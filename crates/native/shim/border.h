@@ -6,7 +6,7 @@
 //     return border::guard([&] { *out = …; });
 //   }
 //
-// `out` is written only when the status is fine.
+// `out` is written only when the status is fine. The Rust file of the same name declares it.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -25,21 +25,36 @@ struct Status {
   // From malloc, to be given back to `ctn_string_free`; null when fine, and when not even the message fits.
   char* message;
 };
+
+// An object for Rust to own, which frees it with `free`.
+struct Handle {
+  void* object;
+  void (*free)(void* object);
+};
+
+// A text of Rust's, not ended by NUL.
+struct Text {
+  const char* first;
+  size_t length;
+
+  std::string str() const {
+    return std::string(first, length);
+  }
+};
 }
 
 namespace border {
 
 enum class Kind : int32_t { Fine = 0, OutOfMemory = 1, Torch = 2 };
 
-struct Free {
-  void operator()(char* text) const noexcept {
-    std::free(text);
-  }
-};
-using Text = std::unique_ptr<char, Free>;
+// A copy for Rust, which gives it back to `ctn_string_free`.
+char* copy(const std::string& text);
 
-// A copy for Rust, which gives it back to `ctn_string_free`; hand it over (`release`) when nothing can throw any more.
-Text copy(const std::string& text);
+// For Rust to own.
+template <typename T>
+Handle handle(std::unique_ptr<T> object) noexcept {
+  return {object.release(), [](void* given) { delete static_cast<T*>(given); }};
+}
 
 // Keeps the first line only: what follows in libtorch's messages is a backtrace or general advice.
 Status failure(Kind kind, const char* message) noexcept;

@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -13,6 +14,8 @@
 
 extern "C" {
 struct CudaBuild {
+  // Whether libtorch_cuda is in the program; the rest is 0 where it is not.
+  bool linked;
   // As CUDA writes it: 1000 * major + 10 * minor.
   int64_t toolkit;
   // As cuDNN writes it; negative when libtorch was built without cuDNN.
@@ -20,9 +23,6 @@ struct CudaBuild {
   int32_t devices;
 };
 struct CudaDevice {
-  char* name;
-  // Where the device sits, as domain:bus:device.function; NVML knows it by the same place.
-  char* pci_bus;
   uint64_t free_bytes;
   uint64_t total_bytes;
   int32_t capability_major;
@@ -79,26 +79,54 @@ class Driver {
     TORCH_CHECK(code == 0, name, " of the CUDA driver failed with code ", code);
   }
 
+  // The driver's own handle of a device.
+  int device(int32_t index) const {
+    int handle = 0;
+    call("cuDeviceGet", &handle, static_cast<int>(index));
+    return handle;
+  }
+
  private:
   void* library_;
 };
+
+// What a function of the driver's writes of a device.
+std::string text(const char* function, int32_t index) {
+  cuda::device(index);
+  const Driver driver;
+  std::array<char, 256> text{};
+  driver.call(function, text.data(), static_cast<int>(text.size() - 1), driver.device(index));
+  return text.data();
+}
 
 constexpr int kClockRate = 13; // CU_DEVICE_ATTRIBUTE_CLOCK_RATE
 constexpr int kL2CacheSize = 38; // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 constexpr int kCapabilityMajor = 75; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr int kCapabilityMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 
+// `at::cuda::sleep(int64_t)`, of ATen/cuda/Sleep.h. It lives in libtorch_cuda, which the shim must not name to the
+// linker: a libtorch without CUDA has no such library, and the shim is the same for both. The type is not part of what
+// dlsym can check; the mangled name holds it (`l` is int64_t where the shim runs, Linux on 64 bits).
+using Sleep = void (*)(int64_t);
+constexpr const char* kSleep = "_ZN2at4cuda5sleepEl";
+
+Sleep sleep() {
+  auto* found = reinterpret_cast<Sleep>(dlsym(RTLD_DEFAULT, kSleep));
+  TORCH_CHECK(
+      found != nullptr, "this libtorch_cuda has no at::cuda::sleep (", kSleep, ")");
+  return found;
+}
+
 } // namespace
 } // namespace cuda
 
-// `linked` is 0 when libtorch_cuda is not in the program; `out` is then left alone.
-extern "C" Status ctn_cuda_build(int32_t* linked, CudaBuild* out) noexcept {
+extern "C" Status ctn_cuda_build(CudaBuild* out) noexcept {
   return border::guard([&] {
     const auto& hooks = cuda::hooks();
-    *linked = hooks.isBuilt() ? 1 : 0;
+    *out = {};
     if (hooks.isBuilt()) {
       const int64_t cudnn = hooks.compiledWithCuDNN() ? hooks.versionCuDNN() : -1;
-      *out = {hooks.versionCUDART(), cudnn, hooks.getNumGPUs()};
+      *out = {true, hooks.versionCUDART(), cudnn, hooks.getNumGPUs()};
     }
   });
 }
@@ -109,28 +137,41 @@ extern "C" Status ctn_cuda_device(int32_t index, CudaDevice* out) noexcept {
     const auto [free, total] =
         c10::getDeviceAllocator(c10::DeviceType::CUDA)->getMemoryInfo(device.index());
     const cuda::Driver driver;
-    int handle = 0;
-    driver.call("cuDeviceGet", &handle, static_cast<int>(index));
-    std::array<char, 256> name{};
-    driver.call("cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), handle);
-    std::array<char, 32> bus{};
-    driver.call("cuDeviceGetPCIBusId", bus.data(), static_cast<int>(bus.size() - 1), handle);
-    CudaDevice found{nullptr, nullptr, free, total, 0, 0, 0, 0, 0};
+    const int handle = driver.device(index);
+    CudaDevice found{free, total, 0, 0, 0, 0, 0};
     driver.call("cuDeviceGetAttribute", &found.capability_major, cuda::kCapabilityMajor, handle);
     driver.call("cuDeviceGetAttribute", &found.capability_minor, cuda::kCapabilityMinor, handle);
     driver.call("cuDeviceGetAttribute", &found.clock_khz, cuda::kClockRate, handle);
     driver.call("cuDeviceGetAttribute", &found.l2_bytes, cuda::kL2CacheSize, handle);
     driver.call("cuDriverGetVersion", &found.driver);
-    border::Text name_copy = border::copy(name.data());
-    border::Text bus_copy = border::copy(bus.data());
-    found.name = name_copy.release();
-    found.pci_bus = bus_copy.release();
     *out = found;
   });
 }
 
+// The driver's name for a device.
+extern "C" Status ctn_cuda_name(int32_t index, char** out) noexcept {
+  return border::guard([&] { *out = border::copy(cuda::text("cuDeviceGetName", index)); });
+}
+
+// Where the device sits, as domain:bus:device.function; NVML knows it by the same place.
+extern "C" Status ctn_cuda_pci_bus(int32_t index, char** out) noexcept {
+  return border::guard([&] { *out = border::copy(cuda::text("cuDeviceGetPCIBusId", index)); });
+}
+
 extern "C" Status ctn_cuda_synchronize(int32_t index) noexcept {
   return border::guard([&] { cuda::hooks().deviceSynchronize(cuda::device(index).index()); });
+}
+
+// Queues a kernel that does nothing for so many clock cycles on the device's current stream, and returns at once.
+extern "C" Status ctn_cuda_sleep(int32_t index, int64_t cycles) noexcept {
+  return border::guard([&] {
+    TORCH_CHECK(cycles >= 0, "a sleep of ", cycles, " cycles");
+    cuda::require_linked();
+    // Looked up before the device, so that a machine without one finds out too.
+    const cuda::Sleep spin = cuda::sleep();
+    const c10::DeviceGuard on(cuda::device(index));
+    spin(cycles);
+  });
 }
 
 // The CUstream that libtorch queues this thread's work on.

@@ -15,12 +15,12 @@ static void require_recorded(const DeviceEvent& event) {
   TORCH_CHECK(event.event.was_marked_for_recording(), "the event has not been recorded");
 }
 
-extern "C" Status ctn_event_new(int32_t device_index, DeviceEvent** out) noexcept {
+extern "C" Status ctn_event_new(int32_t device_index, Handle* out) noexcept {
   return border::guard([&] {
     // BACKEND_DEFAULT is the flag that keeps timing on; PyTorch's own default turns it off.
-    *out = new DeviceEvent{
+    *out = border::handle(std::make_unique<DeviceEvent>(DeviceEvent{
         cuda::device(device_index),
-        c10::Event(c10::DeviceType::CUDA, c10::EventFlag::BACKEND_DEFAULT)};
+        c10::Event(c10::DeviceType::CUDA, c10::EventFlag::BACKEND_DEFAULT)}));
   });
 }
 
@@ -50,8 +50,4 @@ extern "C" Status ctn_event_elapsed_ms(
         "the events are of different devices: ", earlier->device, " and ", later->device);
     *out = earlier->event.elapsedTime(later->event);
   });
-}
-
-extern "C" void ctn_event_free(DeviceEvent* event) noexcept {
-  delete event;
 }

@@ -221,14 +221,13 @@ struct MemoryScope {
   c10::DebugInfoGuard guard;
 };
 
-extern "C" Status ctn_memory_begin(MemoryScope** out) noexcept {
-  return border::guard([&] { *out = new MemoryScope(std::make_shared<memory::Reporter>(memory::current())); });
+extern "C" Status ctn_memory_begin(Handle* out) noexcept {
+  return border::guard([&] {
+    *out = border::handle(
+        std::make_unique<MemoryScope>(std::make_shared<memory::Reporter>(memory::current())));
+  });
 }
 
 extern "C" Status ctn_memory_read(const MemoryScope* scope, MemoryReport* out) noexcept {
   return border::guard([&] { *out = scope->reporter->report(); });
-}
-
-extern "C" void ctn_memory_end(MemoryScope* scope) noexcept {
-  delete scope;
 }

@@ -4,14 +4,12 @@
 #include <ATen/Context.h>
 
 extern "C" {
-struct NumericsState {
-  int32_t tf32_cublas;
-  int32_t tf32_cudnn;
-  int32_t cudnn_benchmark;
-  int32_t cudnn_deterministic;
-  int32_t deterministic_algorithms;
+struct Numerics {
+  bool tf32_cublas;
+  bool tf32_cudnn;
+  bool cudnn_benchmark;
   // 0 highest, 1 high, 2 medium
-  int32_t float32_matmul_precision;
+  int32_t matmul_precision;
 };
 }
 
@@ -26,15 +24,13 @@ extern "C" Status ctn_numerics_pin() noexcept {
   });
 }
 
-extern "C" Status ctn_numerics_read(NumericsState* out) noexcept {
+extern "C" Status ctn_numerics_read(Numerics* out) noexcept {
   return border::guard([&] {
     const auto& context = at::globalContext();
     *out = {
         context.allowTF32CuBLAS(),
         context.allowTF32CuDNN(),
         context.benchmarkCuDNN(),
-        context.deterministicCuDNN(),
-        context.deterministicAlgorithms(),
         static_cast<int32_t>(context.float32MatmulPrecision())};
   });
 }

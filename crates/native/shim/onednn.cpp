@@ -21,9 +21,9 @@ struct Convolution {
   int64_t groups;
 };
 struct OnednnDtypes {
-  int32_t built;
-  int32_t bf16;
-  int32_t fp16;
+  bool built;
+  bool bf16;
+  bool fp16;
 };
 }
 
@@ -115,12 +115,12 @@ static void check_channels(at::IntArrayRef input, const at::Tensor& weight, int6
 extern "C" Status ctn_onednn_dtypes(OnednnDtypes* out) noexcept {
   return border::guard([&] {
     if (!at::hasMKLDNN()) {
-      *out = {0, 0, 0};
+      *out = {false, false, false};
       return;
     }
     const bool bf16 = onednn::find<bool()>("mkldnn::_is_mkldnn_bf16_supported").call();
     const bool fp16 = onednn::find<bool()>("mkldnn::_is_mkldnn_fp16_supported").call();
-    *out = {1, bf16, fp16};
+    *out = {true, bf16, fp16};
   });
 }
 

@@ -201,46 +201,40 @@ static at::Tensor* run(Package& package) {
 } // namespace package
 
 // What the package says of itself, as JSON.
-extern "C" Status ctn_package_metadata(const char* path, size_t length, char** out) noexcept {
+extern "C" Status ctn_package_metadata(Text path, char** out) noexcept {
   return border::guard([&] {
-    caffe2::serialize::PyTorchStreamReader archive(std::string(path, length));
+    caffe2::serialize::PyTorchStreamReader archive(path.str());
     const auto [data, size] = archive.getRecord(package::file(archive, ".wrapper_metadata.json"));
-    *out = border::copy(std::string(static_cast<const char*>(data.get()), size)).release();
+    *out = border::copy(std::string(static_cast<const char*>(data.get()), size));
   });
 }
 
 // The dtype, sizes and strides of a tensor: `bfloat16 [2, 3] [3, 1]`.
 extern "C" Status ctn_package_form(const at::Tensor* tensor, char** out) noexcept {
-  return border::guard([&] { *out = border::copy(package::form(*tensor)).release(); });
+  return border::guard([&] { *out = border::copy(package::form(*tensor)); });
 }
 
 // `device_index` is that of a CUDA device; negative for the CPU.
 extern "C" Status ctn_package_load(
-    const char* path,
-    size_t length,
+    Text path,
     int32_t device_index,
-    const at::Tensor* const* inputs,
-    size_t count,
-    Package** out) noexcept {
+    Tensors inputs,
+    Handle* out) noexcept {
   return border::guard([&] {
     const auto device = device_index < 0 ? c10::Device(c10::kCPU) : cuda::device(device_index);
     std::vector<at::Tensor> bound;
-    for (size_t index = 0; index < count; ++index) {
-      bound.push_back(*inputs[index]);
+    for (const auto* input : inputs) {
+      bound.push_back(*input);
     }
-    *out = package::load(std::string(path, length), device, std::move(bound)).release();
+    *out = border::handle(package::load(path.str(), device, std::move(bound)));
   });
 }
 
 // The name that the dynamic linker has its library by.
 extern "C" Status ctn_package_library(const Package* package, char** out) noexcept {
-  return border::guard([&] { *out = border::copy(package->library).release(); });
+  return border::guard([&] { *out = border::copy(package->library); });
 }
 
 extern "C" Status ctn_package_run(Package* package, at::Tensor** out) noexcept {
   return border::guard([&] { *out = package::run(*package); });
-}
-
-extern "C" void ctn_package_free(Package* package) noexcept {
-  delete package;
 }

@@ -93,14 +93,14 @@ static void check_schema(const c10::FunctionSchema& schema) {
       "it has to return a Tensor: ", schema);
 }
 
-static at::Tensor run(const ScriptFunction& function, const at::Tensor* const* inputs, size_t count) {
+static at::Tensor run(const ScriptFunction& function, Tensors inputs) {
   TORCH_CHECK(
-      count == function.inputs, function.function->name(), " takes ", function.inputs,
-      " tensors, not ", count);
+      inputs.count == function.inputs, function.function->name(), " takes ", function.inputs,
+      " tensors, not ", inputs.count);
   torch::jit::Stack stack;
-  stack.reserve(count);
-  for (size_t index = 0; index < count; ++index) {
-    stack.emplace_back(*inputs[index]);
+  stack.reserve(inputs.count);
+  for (const auto* input : inputs) {
+    stack.emplace_back(*input);
   }
   function.function->run(stack);
   return std::move(stack.back()).toTensor();
@@ -154,49 +154,47 @@ static void list(const torch::jit::Block* block, std::string& lines, const char*
 
 } // namespace script
 
-extern "C" Status ctn_script_compile(const char* source, size_t length, Script** out) noexcept {
+extern "C" Status ctn_script_compile(Text source, Handle* out) noexcept {
   return script::guard([&] {
     script::register_onednn();
     // The parser wants the last line ended.
-    *out = new Script{torch::jit::compile(std::string(source, length) + "\n")};
+    *out = border::handle(
+        std::make_unique<Script>(Script{torch::jit::compile(source.str() + "\n")}));
   });
 }
 
 extern "C" Status ctn_script_function(
     const Script* script,
-    const char* name,
-    size_t length,
-    ScriptFunction** out) noexcept {
+    Text name,
+    Handle* out) noexcept {
   return script::guard([&] {
-    const std::string wanted(name, length);
+    const std::string wanted = name.str();
     auto* found = script->unit->find_function(c10::QualifiedName(wanted));
     TORCH_CHECK(found != nullptr, "the script has no function `", wanted, "`");
     script::check_schema(found->getSchema());
-    *out = new ScriptFunction{
-        script->unit, &torch::jit::toGraphFunction(*found), found->getSchema().arguments().size()};
+    *out = border::handle(std::make_unique<ScriptFunction>(ScriptFunction{
+        script->unit, &torch::jit::toGraphFunction(*found), found->getSchema().arguments().size()}));
   });
 }
 
 extern "C" Status ctn_script_run(
     const ScriptFunction* function,
-    const at::Tensor* const* inputs,
-    size_t count,
+    Tensors inputs,
     at::Tensor** out) noexcept {
-  return script::guard([&] { *out = tensor::release(script::run(*function, inputs, count)); });
+  return script::guard([&] { *out = tensor::release(script::run(*function, inputs)); });
 }
 
-// Runs the function until libtorch has optimized it. Not 0 in `onednn`: with oneDNN Graph.
+// Runs the function until libtorch has optimized it. `onednn`: with oneDNN Graph.
 extern "C" Status ctn_script_optimize(
     const ScriptFunction* function,
-    const at::Tensor* const* inputs,
-    size_t count,
-    int32_t onednn) noexcept {
+    Tensors inputs,
+    bool onednn) noexcept {
   return script::guard([&] {
     auto& executor = function->function->get_executor();
     TORCH_CHECK(!executor.isOptimized(), function->function->name(), " is optimized already");
-    const script::OnednnScope scope(onednn != 0);
+    const script::OnednnScope scope(onednn);
     for (size_t run = 0; run <= torch::jit::getNumProfiledRuns(); ++run) {
-      script::run(*function, inputs, count);
+      script::run(*function, inputs);
     }
     TORCH_CHECK(
         executor.isOptimized(), function->function->name(), " was not optimized by its run after ",
@@ -214,14 +212,6 @@ extern "C" Status ctn_script_optimized_graph(const ScriptFunction* function, cha
     for (const auto& [arguments, plan] : state.execution_plans) {
       script::list(plan.graph->block(), lines, "\n");
     }
-    *out = border::copy(lines).release();
+    *out = border::copy(lines);
   });
-}
-
-extern "C" void ctn_script_function_free(ScriptFunction* function) noexcept {
-  delete function;
-}
-
-extern "C" void ctn_script_free(Script* script) noexcept {
-  delete script;
 }

@@ -47,10 +47,10 @@ extern "C" Status ctn_sdpa_attend(
     const at::Tensor* query,
     const at::Tensor* key,
     const at::Tensor* value,
-    int32_t causal,
+    bool causal,
     at::Tensor** out) noexcept {
   return border::guard([&] {
     *out = tensor::release(
-        attend(static_cast<at::SDPBackend>(backend), *query, *key, *value, causal != 0));
+        attend(static_cast<at::SDPBackend>(backend), *query, *key, *value, causal));
   });
 }

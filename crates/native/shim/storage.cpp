@@ -3,6 +3,7 @@
 // A tensor, its views and other handles of it share one storage, and the storage alone knows the address. So a storage
 // whose block is exchanged moves under all of them.
 #include "border.h"
+#include "tensor.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
@@ -30,20 +31,19 @@ c10::DataPtr copied(c10::StorageImpl& storage) {
 } // namespace
 
 extern "C" Status ctn_storage_relocate(
-    const at::Tensor* const* tensors,
-    size_t count,
+    Tensors tensors,
     uint64_t* bytes,
-    Blocks** out) noexcept {
+    Handle* out) noexcept {
   return border::guard([&] {
     auto blocks = std::make_unique<Blocks>();
     std::unordered_set<const c10::StorageImpl*> seen;
     uint64_t moved = 0;
-    for (size_t i = 0; i < count; ++i) {
+    for (const auto* tensor : tensors) {
       // A tensor in a layout of oneDNN's own has no storage that could be exchanged.
-      if (!tensors[i]->defined() || !tensors[i]->has_storage()) {
+      if (!tensor->defined() || !tensor->has_storage()) {
         continue;
       }
-      auto* storage = tensors[i]->storage().unsafeGetStorageImpl();
+      auto* storage = tensor->storage().unsafeGetStorageImpl();
       if (storage->nbytes() == 0 || !seen.insert(storage).second) {
         continue;
       }
@@ -54,10 +54,6 @@ extern "C" Status ctn_storage_relocate(
       moved += storage->nbytes();
     }
     *bytes = moved;
-    *out = blocks.release();
+    *out = border::handle(std::move(blocks));
   });
-}
-
-extern "C" void ctn_storage_free(Blocks* blocks) noexcept {
-  delete blocks;
 }

@@ -5,7 +5,23 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <optional>
+
+// Tensors of Rust's, in a row.
+extern "C" {
+struct Tensors {
+  const at::Tensor* const* first;
+  size_t count;
+
+  const at::Tensor* const* begin() const {
+    return first;
+  }
+  const at::Tensor* const* end() const {
+    return first + count;
+  }
+};
+}
 
 namespace tensor {
 

@@ -1,5 +1,6 @@
 // What one step does, recorded by libtorch's tracer as TorchScript.
 #include "border.h"
+#include "tensor.h"
 #include "traceable.h"
 
 #include <c10/core/ScalarType.h>
@@ -33,13 +34,15 @@ static std::string description(const at::Tensor& tensor) {
 }
 
 // Two values of the graph cannot be told apart by one tensor.
-static void check_inputs(const at::Tensor* const* inputs, size_t count) {
+static void check_inputs(Tensors inputs) {
   std::unordered_map<const c10::TensorImpl*, size_t> seen;
-  for (size_t index = 0; index < count; ++index) {
-    TORCH_CHECK(inputs[index]->defined(), "input ", index, " of the trace is undefined");
-    const auto [earlier, is_new] = seen.emplace(inputs[index]->unsafeGetTensorImpl(), index);
+  size_t index = 0;
+  for (const auto* input : inputs) {
+    TORCH_CHECK(input->defined(), "input ", index, " of the trace is undefined");
+    const auto [earlier, is_new] = seen.emplace(input->unsafeGetTensorImpl(), index);
     TORCH_CHECK(
         is_new, "inputs ", earlier->second, " and ", index, " of the trace are the same tensor");
+    ++index;
   }
 }
 
@@ -151,25 +154,25 @@ static jit::Module module(const std::shared_ptr<jit::Graph>& graph) {
 
 // `step` gives the tensor that it made and keeps it alive, or null when it failed; it must not throw.
 extern "C" Status ctn_trace_record(
-    const at::Tensor* const* inputs,
-    size_t count,
+    Tensors inputs,
     trace::Step step,
     void* context,
-    Trace** out) noexcept {
+    Handle* out) noexcept {
   return border::guard([&] {
     // libtorch would end the outer trace, too.
     TORCH_CHECK(!torch::jit::tracer::isTracing(), "a step is being traced on this thread already");
-    trace::check_inputs(inputs, count);
+    trace::check_inputs(inputs);
     std::vector<c10::IValue> values;
-    for (size_t index = 0; index < count; ++index) {
-      values.emplace_back(*inputs[index]);
+    for (const auto* input : inputs) {
+      values.emplace_back(*input);
     }
-    *out = new Trace(trace::record(std::move(values), step, context));
+    *out = border::handle(
+        std::make_unique<Trace>(trace::record(std::move(values), step, context)));
   });
 }
 
 extern "C" Status ctn_trace_text(const Trace* trace, char** out) noexcept {
-  return border::guard([&] { *out = border::copy(trace::text(*trace->graph)).release(); });
+  return border::guard([&] { *out = border::copy(trace::text(*trace->graph)); });
 }
 
 // Tensors of more than one element that the graph holds, one per line.
@@ -181,18 +184,14 @@ extern "C" Status ctn_trace_constants(const Trace* trace, char** out) noexcept {
         lines += trace::description(tensor) + "\n";
       }
     });
-    *out = border::copy(lines).release();
+    *out = border::copy(lines);
   });
 }
 
 extern "C" Status ctn_trace_untraceable(const Trace* trace, char** out) noexcept {
-  return border::guard([&] { *out = border::copy(trace->untraceable).release(); });
+  return border::guard([&] { *out = border::copy(trace->untraceable); });
 }
 
-extern "C" Status ctn_trace_save(const Trace* trace, const char* path, size_t length) noexcept {
-  return border::guard([&] { trace::module(trace->graph).save(std::string(path, length)); });
-}
-
-extern "C" void ctn_trace_free(Trace* trace) noexcept {
-  delete trace;
+extern "C" Status ctn_trace_save(const Trace* trace, Text path) noexcept {
+  return border::guard([&] { trace::module(trace->graph).save(path.str()); });
 }

@@ -1,10 +1,13 @@
 //! A matrix product with bias and activation as one operation.
 
-use crate::sys as shim;
 use tch::Tensor;
 
+use super::border::{self, In, Out, Status};
 use super::error::Error;
-use super::tensor::returned;
+
+unsafe extern "C" {
+    fn ctn_addmm_activation(bias: In, a: In, b: In, use_gelu: bool, out: Out) -> Status;
+}
 
 /// The activation after the bias.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +30,9 @@ pub fn addmm_activation(
     activation: Activation,
 ) -> Result<Tensor, Error> {
     let (bias, a, b) = (bias.as_ptr(), a.as_ptr(), b.as_ptr());
-    let use_gelu = i32::from(activation == Activation::Gelu);
-    // SAFETY: the tensors live during the call, and `out` is writable.
-    let call = |out| unsafe { shim::ctn_addmm_activation(bias, a, b, use_gelu, out) };
-    // SAFETY: the call hands over a new tensor.
-    unsafe { returned(call) }
+    let use_gelu = activation == Activation::Gelu;
+    // SAFETY: the tensors live during the call.
+    border::tensor(|out| unsafe { ctn_addmm_activation(bias, a, b, use_gelu, out) })
 }
 
 #[cfg(test)]
@@ -39,7 +40,7 @@ mod tests {
     use tch::Kind;
 
     use super::*;
-    use crate::tensor::wave;
+    use crate::border::tests::wave;
 
     #[test]
     fn it_is_the_composition_with_its_bias() {

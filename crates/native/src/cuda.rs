@@ -4,9 +4,42 @@
 
 use std::ffi::c_void;
 
-use crate::sys as shim;
+use super::border::{self, Status, TextOut, check};
+use super::error::Error;
 
-use super::error::{Error, check, take_string};
+unsafe extern "C" {
+    fn ctn_cuda_build(out: *mut RawBuild) -> Status;
+    fn ctn_cuda_device(index: i32, out: *mut RawDevice) -> Status;
+    fn ctn_cuda_name(index: i32, out: TextOut) -> Status;
+    fn ctn_cuda_pci_bus(index: i32, out: TextOut) -> Status;
+    safe fn ctn_cuda_synchronize(index: i32) -> Status;
+    safe fn ctn_cuda_sleep(index: i32, cycles: i64) -> Status;
+    fn ctn_cuda_current_stream(index: i32, out: *mut *mut c_void) -> Status;
+    safe fn ctn_cuda_empty_cache() -> Status;
+}
+
+/// `CudaBuild` of `shim/cuda.cpp`.
+#[repr(C)]
+#[derive(Default)]
+struct RawBuild {
+    linked: bool,
+    toolkit: i64,
+    cudnn: i64,
+    devices: i32,
+}
+
+/// `CudaDevice` of `shim/cuda.cpp`.
+#[repr(C)]
+#[derive(Default)]
+struct RawDevice {
+    free_bytes: u64,
+    total_bytes: u64,
+    capability_major: i32,
+    capability_minor: i32,
+    driver: i32,
+    clock_khz: i32,
+    l2_bytes: i32,
+}
 
 /// The CUDA that libtorch was built with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,12 +91,10 @@ impl Device {
 
 /// The CUDA that is linked into this program; `None` when libtorch_cuda is not.
 pub fn build() -> Result<Option<Build>, Error> {
-    let mut linked = 0;
-    let mut found = shim::CudaBuild::default();
-    // SAFETY: both are writable.
-    check(unsafe { shim::ctn_cuda_build(&mut linked, &mut found) })?;
-    let shim::CudaBuild { toolkit, cudnn, devices } = found;
-    Ok((linked != 0).then(|| Build {
+    // SAFETY: `out` is writable.
+    let found = border::value(|out| unsafe { ctn_cuda_build(out) })?;
+    let RawBuild { linked, toolkit, cudnn, devices } = found;
+    Ok(linked.then(|| Build {
         toolkit: version(toolkit),
         cudnn: u64::try_from(cudnn).ok(),
         devices: usize::try_from(devices).unwrap_or(0),
@@ -71,37 +102,21 @@ pub fn build() -> Result<Option<Build>, Error> {
 }
 
 /// Describes a device.
-///
-/// # Errors
-/// When there is no such device, or when its driver cannot be asked.
 pub fn device(index: usize) -> Result<Device, Error> {
-    let mut found = std::mem::MaybeUninit::<shim::CudaDevice>::uninit();
-    // SAFETY: `found` is writable.
-    check(unsafe { shim::ctn_cuda_device(device_index(index)?, found.as_mut_ptr()) })?;
-    // SAFETY: written whenever the status is fine.
-    let found = unsafe { found.assume_init() };
-    let shim::CudaDevice {
-        name,
-        pci_bus,
-        free_bytes,
-        total_bytes,
-        capability_major,
-        capability_minor,
-        driver,
-        clock_khz,
-        l2_bytes,
-    } = found;
-    // SAFETY: both strings are handed over with the struct, and each is taken once.
-    let text = |string| unsafe { take_string(string) };
+    let index = device_index(index)?;
+    // SAFETY: `out` is writable.
+    let found: RawDevice = border::value(|out| unsafe { ctn_cuda_device(index, out) })?;
     Ok(Device {
-        name: text(name),
-        free_bytes,
-        total_bytes,
-        capability: (capability_major, capability_minor),
-        driver_cuda: version(i64::from(driver)),
-        pci_bus: text(pci_bus),
-        clock_khz: u64::try_from(clock_khz).unwrap_or(0),
-        l2_bytes: u64::try_from(l2_bytes).unwrap_or(0),
+        // SAFETY: as above.
+        name: border::text(|out| unsafe { ctn_cuda_name(index, out) })?,
+        free_bytes: found.free_bytes,
+        total_bytes: found.total_bytes,
+        capability: (found.capability_major, found.capability_minor),
+        driver_cuda: version(found.driver.into()),
+        // SAFETY: as above.
+        pci_bus: border::text(|out| unsafe { ctn_cuda_pci_bus(index, out) })?,
+        clock_khz: u64::try_from(found.clock_khz).unwrap_or(0),
+        l2_bytes: u64::try_from(found.l2_bytes).unwrap_or(0),
     })
 }
 
@@ -110,7 +125,7 @@ pub fn device(index: usize) -> Result<Device, Error> {
 /// # Errors
 /// When there is no such device, or when CUDA reports an error of work queued earlier.
 pub fn synchronize(index: usize) -> Result<(), Error> {
-    check(shim::ctn_cuda_synchronize(device_index(index)?))
+    check(ctn_cuda_synchronize(device_index(index)?))
 }
 
 /// Queues a kernel on the device's current stream that does nothing for `cycles` of the multiprocessors' clock, and
@@ -122,23 +137,20 @@ pub fn synchronize(index: usize) -> Result<(), Error> {
 pub fn sleep(index: usize, cycles: u64) -> Result<(), Error> {
     let cycles = i64::try_from(cycles)
         .map_err(|_| Error::Torch(format!("a sleep of {cycles} cycles; at most {}", i64::MAX)))?;
-    check(shim::ctn_cuda_sleep(device_index(index)?, cycles))
+    check(ctn_cuda_sleep(device_index(index)?, cycles))
 }
 
 /// The `CUstream` that libtorch queues this thread's work on; null is the default stream.
-///
-/// # Errors
-/// When libtorch_cuda is not linked, or when there is no such device.
 pub fn current_stream(index: usize) -> Result<*mut c_void, Error> {
     let mut stream = std::ptr::null_mut();
     // SAFETY: `stream` is writable.
-    check(unsafe { shim::ctn_cuda_current_stream(device_index(index)?, &mut stream) })?;
+    check(unsafe { ctn_cuda_current_stream(device_index(index)?, &mut stream) })?;
     Ok(stream)
 }
 
 /// Gives device memory that libtorch caches back to the driver, on all devices.
 pub fn empty_cache() -> Result<(), Error> {
-    check(shim::ctn_cuda_empty_cache())
+    check(ctn_cuda_empty_cache())
 }
 
 /// libtorch's own type for an index is smaller than tch's.

@@ -1,9 +1,5 @@
 //! Errors that come out of C++, and the question whether one means that memory ran out.
 
-use std::ffi::{CStr, c_char};
-
-use crate::sys as shim;
-
 /// Why a call into libtorch, or into the C library's allocator, did not work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -47,66 +43,10 @@ pub fn is_out_of_memory(message: &str) -> bool {
     SIGNS.iter().any(|sign| first_line.contains(sign))
 }
 
-/// The only place that reads a status of the shim.
-pub(super) fn check(status: shim::Status) -> Result<(), Error> {
-    let shim::Status { kind, message } = status;
-    if kind == shim::FINE {
-        return Ok(());
-    }
-    let message = if message.is_null() {
-        "no memory was left for the message".to_owned()
-    } else {
-        // SAFETY: a status owns its message, and this one was just taken apart.
-        unsafe { take_string(message) }
-    };
-    if kind == shim::OUT_OF_MEMORY || is_out_of_memory(&message) {
-        Err(Error::OutOfMemory(message))
-    } else {
-        Err(Error::Torch(message))
-    }
-}
-
-/// The string that a call of the shim hands over.
-///
-/// # Safety
-/// When its status is fine, `call` has written a string that nobody else owns.
-pub(super) unsafe fn returned_string(
-    call: impl FnOnce(*mut *mut c_char) -> shim::Status,
-) -> Result<String, Error> {
-    let mut text = std::ptr::null_mut();
-    check(call(&mut text))?;
-    // SAFETY: just handed over.
-    Ok(unsafe { take_string(text) })
-}
-
-/// Copies a string of the shim and frees it.
-///
-/// # Safety
-/// `text` is a string that the shim handed over, not null, and nobody uses it afterwards.
-pub(super) unsafe fn take_string(text: *mut c_char) -> String {
-    // SAFETY: the shim ends its strings with NUL, and the caller owns this one.
-    let copy = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-    // SAFETY: freed once: the caller gives the string up.
-    unsafe { shim::ctn_string_free(text) };
-    copy
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_exception_becomes_its_error() {
-        let raised = |what| check(shim::ctn_raise(what));
-        assert_eq!(raised(0), Ok(()));
-        assert_eq!(raised(1), Err(Error::Torch("a check".to_owned())));
-        let cuda = "CUDA out of memory. Tried to allocate 1 GiB.".to_owned();
-        assert_eq!(raised(2), Err(Error::OutOfMemory(cuda)));
-        assert_eq!(raised(3), Err(Error::OutOfMemory("std::bad_alloc".to_owned())));
-        assert_eq!(raised(4), Err(Error::Torch("a runtime error".to_owned())));
-        let unknown = "a C++ exception that is no std::exception".to_owned();
-        assert_eq!(raised(5), Err(Error::Torch(unknown)));
-    }
+    use crate::border::tests::raised;
 
     #[test]
     fn tch_texts_are_classified() {
@@ -123,7 +63,7 @@ mod tests {
     #[test]
     fn as_an_error_of_tch_it_keeps_its_class() {
         for (what, out_of_memory) in [(1, false), (2, true), (3, true), (4, false)] {
-            let error = check(shim::ctn_raise(what)).expect_err("raised");
+            let error = raised(what).expect_err("raised");
             let text = tch::TchError::from(error.clone()).to_string();
             assert_eq!(is_out_of_memory(&text), out_of_memory, "{error}");
         }

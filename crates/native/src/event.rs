@@ -1,36 +1,34 @@
 //! Time on a CUDA device between two points of its current stream.
 
-use crate::sys as shim;
+use std::ffi::c_void;
 
+use super::border::{self, Handle, Status, check};
 use super::cuda::device_index;
-use super::error::{Error, check};
+use super::error::Error;
 
-/// A point in the order of a device's work.
-///
-/// Stays on its thread, because libtorch's events are not thread-safe (the pointer makes it neither `Send` nor `Sync`).
+unsafe extern "C" {
+    fn ctn_event_new(device_index: i32, out: *mut Handle) -> Status;
+    fn ctn_event_record(event: *mut c_void) -> Status;
+    fn ctn_event_synchronize(event: *const c_void) -> Status;
+    fn ctn_event_elapsed_ms(earlier: *const c_void, later: *const c_void, out: *mut f64) -> Status;
+}
+
+/// A point in the order of a device's work. It stays on its thread, because libtorch's events are not thread-safe.
 #[derive(Debug)]
-pub struct Event(*mut shim::DeviceEvent);
+pub struct Event(Handle);
 
 impl Event {
     /// An event of a CUDA device, not recorded yet.
-    ///
-    /// # Errors
-    /// When libtorch has no CUDA, or no such device.
     pub fn new(device: usize) -> Result<Self, Error> {
         let index = device_index(device)?;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: `event` is writable.
-        check(unsafe { shim::ctn_event_new(index, &mut event) })?;
-        Ok(Self(event))
+        // SAFETY: `out` is writable.
+        Handle::new(|out| unsafe { ctn_event_new(index, out) }).map(Self)
     }
 
     /// Puts the event behind everything queued on the device's current stream. Again: moves it there.
-    ///
-    /// # Errors
-    /// When CUDA reports one, possibly of work queued earlier.
     pub fn record(&mut self) -> Result<(), Error> {
-        // SAFETY: the event lives until `self` is dropped.
-        check(unsafe { shim::ctn_event_record(self.0) })
+        // SAFETY: the event lives.
+        check(unsafe { ctn_event_record(self.0.as_ptr()) })
     }
 
     /// Waits until the device has reached the event.
@@ -38,8 +36,8 @@ impl Event {
     /// # Errors
     /// When the event was never recorded, or when CUDA reports an error of work queued earlier.
     pub fn synchronize(&self) -> Result<(), Error> {
-        // SAFETY: the event lives until `self` is dropped.
-        check(unsafe { shim::ctn_event_synchronize(self.0) })
+        // SAFETY: the event lives.
+        check(unsafe { ctn_event_synchronize(self.0.as_ptr()) })
     }
 
     /// Nanoseconds of device time from this event to a later one; CUDA resolves about half a microsecond.
@@ -48,17 +46,11 @@ impl Event {
     /// When one was not recorded or not reached yet (`synchronize` the later one first), or when they are of different
     /// devices.
     pub fn elapsed_ns(&self, later: &Self) -> Result<f64, Error> {
-        let mut milliseconds = 0.0;
-        // SAFETY: both events live until they are dropped, and `milliseconds` is writable.
-        check(unsafe { shim::ctn_event_elapsed_ms(self.0, later.0, &mut milliseconds) })?;
+        let (earlier, later) = (self.0.as_ptr(), later.0.as_ptr());
+        // SAFETY: both events live, and `out` is writable.
+        let milliseconds =
+            border::value(|out| unsafe { ctn_event_elapsed_ms(earlier, later, out) })?;
         Ok(milliseconds * 1e6)
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        // SAFETY: nobody else holds the pointer.
-        unsafe { shim::ctn_event_free(self.0) };
     }
 }
 

@@ -1,10 +1,11 @@
 //! What libtorch offers and tch does not bind: safe functions over a C++ shim, one file per noun of it, and how
-//! their errors become the reason why a case was not measured. The bare declarations are [`sys`].
+//! their errors become the reason why a case was not measured.
 //!
 //! Nothing here measures. These are the instruments; the library's `measurement` decides when to read them.
 
 pub mod addmm;
 pub mod allocator;
+mod border;
 pub mod constants;
 pub mod cuda;
 mod error;
@@ -21,8 +22,6 @@ pub mod runtime;
 pub mod script;
 pub mod sdpa;
 pub mod storage;
-pub mod sys;
-mod tensor;
 pub mod trace;
 pub mod triad;
 

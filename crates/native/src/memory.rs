@@ -16,11 +16,39 @@
 //! not know the size of a block that was allocated outside and freed inside; such blocks do not count, so that one
 //! message is dropped while something is tracked.
 
-use crate::sys as shim;
+use std::ffi::c_void;
 
-pub use crate::sys::{DeviceMemory, MemoryReport};
+use super::border::{self, Handle, Status};
+use super::error::Error;
 
-use super::error::{Error, check};
+unsafe extern "C" {
+    fn ctn_memory_begin(out: *mut Handle) -> Status;
+    fn ctn_memory_read(scope: *const c_void, out: *mut MemoryReport) -> Status;
+}
+
+/// Bytes and blocks of one kind of device, as libtorch's allocators report them.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Most bytes that were live at once.
+    pub peak_bytes: u64,
+    /// Bytes live at the end.
+    pub live_bytes: i64,
+    /// Bytes of all allocations together.
+    pub total_bytes: u64,
+    /// Number of allocations.
+    pub allocations: u64,
+}
+
+/// What a piece of work took.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryReport {
+    /// Host memory.
+    pub cpu: DeviceMemory,
+    /// Memory of all CUDA devices together.
+    pub cuda: DeviceMemory,
+}
 
 /// Runs `f` and reports the memory that it allocated.
 ///
@@ -32,36 +60,13 @@ use super::error::{Error, check};
 /// When libtorch's profiler already runs on this thread (both need the same slot), or when memory does not even suffice
 /// for the count.
 pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport), Error> {
-    let scope = Scope::begin()?;
+    // Counts on this thread until it is dropped; scopes end in the reverse order.
+    // SAFETY: `out` is writable.
+    let scope = Handle::new(|out| unsafe { ctn_memory_begin(out) })?;
     let value = f();
-    let report = scope.read()?;
+    // SAFETY: the scope lives, and `out` is writable.
+    let report = border::value(|out| unsafe { ctn_memory_read(scope.as_ptr(), out) })?;
     Ok((value, report))
-}
-
-/// Counts from `begin` until it is dropped. Stays on its thread, because the pointer is not `Send`.
-struct Scope(*mut shim::MemoryScope);
-
-impl Scope {
-    fn begin() -> Result<Self, Error> {
-        let mut scope = std::ptr::null_mut();
-        // SAFETY: `scope` is writable.
-        check(unsafe { shim::ctn_memory_begin(&mut scope) })?;
-        Ok(Self(scope))
-    }
-
-    fn read(&self) -> Result<MemoryReport, Error> {
-        let mut report = MemoryReport::default();
-        // SAFETY: the scope lives until `self` is dropped, and `report` is writable.
-        check(unsafe { shim::ctn_memory_read(self.0, &mut report) })?;
-        Ok(report)
-    }
-}
-
-impl Drop for Scope {
-    fn drop(&mut self) {
-        // SAFETY: begun on this thread and not ended yet; `track` makes scopes end in the reverse order.
-        unsafe { shim::ctn_memory_end(self.0) };
-    }
 }
 
 #[cfg(test)]
@@ -80,6 +85,12 @@ mod tests {
         let (value, report) = track(f).expect("no profiler runs in these tests");
         assert_eq!(report.cuda, DeviceMemory::default());
         (value, report.cpu)
+    }
+
+    #[test]
+    fn nothing_takes_nothing() {
+        let ((), report) = track(|| ()).expect("nothing else tracks");
+        assert_eq!(report, MemoryReport::default());
     }
 
     #[test]

@@ -3,30 +3,22 @@
 //! They are process-wide, and pinned before anything is measured, because a comparison of two numbers under different
 //! switches is worth nothing. The precision of float32 products, as read back, goes into every record.
 
-use crate::sys as shim;
+use super::border::{self, Status, check};
+use super::error::Error;
 
-use super::error::{Error, check};
-
-/// How a float32 matrix product may be computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MatmulPrecision {
-    /// In float32.
-    Highest,
-    /// In TF32, or as a sum of bfloat16 products.
-    High,
-    /// In bfloat16.
-    Medium,
+unsafe extern "C" {
+    safe fn ctn_numerics_pin() -> Status;
+    fn ctn_numerics_read(out: *mut RawNumerics) -> Status;
 }
 
-impl MatmulPrecision {
-    /// PyTorch's word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Highest => "highest",
-            Self::High => "high",
-            Self::Medium => "medium",
-        }
-    }
+/// `Numerics` of `shim/numerics.cpp`.
+#[repr(C)]
+#[derive(Default)]
+struct RawNumerics {
+    tf32_cublas: bool,
+    tf32_cudnn: bool,
+    cudnn_benchmark: bool,
+    matmul_precision: i32,
 }
 
 /// State of the switches.
@@ -38,13 +30,18 @@ pub struct Numerics {
     pub tf32_cudnn: bool,
     /// cuDNN tries its algorithms on the first call of a shape and keeps the fastest.
     pub cudnn_benchmark: bool,
-    /// cuDNN takes repeatable algorithms only.
-    pub cudnn_deterministic: bool,
-    /// Every operator is repeatable or throws.
-    pub deterministic_algorithms: bool,
-    /// How a float32 matrix product may be computed.
-    pub matmul_precision: MatmulPrecision,
+    /// How a float32 matrix product may be computed, by PyTorch's word for it: `highest`, in float32; `high`, in TF32,
+    /// or as a sum of bfloat16 products; `medium`, in bfloat16.
+    pub matmul_precision: &'static str,
 }
+
+/// What everything is measured with.
+const PINNED: Numerics = Numerics {
+    tf32_cublas: false,
+    tf32_cudnn: false,
+    cudnn_benchmark: false,
+    matmul_precision: "highest",
+};
 
 /// Turns TF32 and cuDNN's autotuning off and asks for full float32 precision; leaves the deterministic switches alone.
 ///
@@ -53,23 +50,15 @@ pub struct Numerics {
 /// # Errors
 /// When a switch did not take, which an environment variable of PyTorch can cause.
 pub fn pin() -> Result<Numerics, Error> {
-    check(shim::ctn_numerics_pin())?;
+    check(ctn_numerics_pin())?;
     let state = read()?;
-    let pinned = Numerics {
-        tf32_cublas: false,
-        tf32_cudnn: false,
-        cudnn_benchmark: false,
-        matmul_precision: MatmulPrecision::Highest,
-        ..state
-    };
-    if state == pinned {
-        Ok(state)
-    } else {
-        Err(Error::Torch(format!(
-            "libtorch did not take the pinned numerics: wanted {pinned:?}, found {state:?}; unset \
-             TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"
-        )))
+    if state == PINNED {
+        return Ok(state);
     }
+    Err(Error::Torch(format!(
+        "libtorch did not take the pinned numerics: wanted {PINNED:?}, found {state:?}; unset \
+         TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"
+    )))
 }
 
 /// Reads the switches.
@@ -77,32 +66,16 @@ pub fn pin() -> Result<Numerics, Error> {
 /// # Errors
 /// When libtorch cannot say, for instance after its old and new precision switches were mixed.
 pub fn read() -> Result<Numerics, Error> {
-    let mut state = shim::NumericsState::default();
-    // SAFETY: `state` is writable.
-    check(unsafe { shim::ctn_numerics_read(&mut state) })?;
-    let shim::NumericsState {
-        tf32_cublas,
-        tf32_cudnn,
-        cudnn_benchmark,
-        cudnn_deterministic,
-        deterministic_algorithms,
-        float32_matmul_precision,
-    } = state;
-    Ok(Numerics {
-        tf32_cublas: tf32_cublas != 0,
-        tf32_cudnn: tf32_cudnn != 0,
-        cudnn_benchmark: cudnn_benchmark != 0,
-        cudnn_deterministic: cudnn_deterministic != 0,
-        deterministic_algorithms: deterministic_algorithms != 0,
-        matmul_precision: match float32_matmul_precision {
-            0 => MatmulPrecision::Highest,
-            1 => MatmulPrecision::High,
-            2 => MatmulPrecision::Medium,
-            other => {
-                return Err(Error::Torch(format!("unknown float32 matmul precision {other}")));
-            }
-        },
-    })
+    // SAFETY: `out` is writable.
+    let state: RawNumerics = border::value(|out| unsafe { ctn_numerics_read(out) })?;
+    let RawNumerics { tf32_cublas, tf32_cudnn, cudnn_benchmark, matmul_precision } = state;
+    let matmul_precision = match matmul_precision {
+        0 => "highest",
+        1 => "high",
+        2 => "medium",
+        other => return Err(Error::Torch(format!("unknown float32 matmul precision {other}"))),
+    };
+    Ok(Numerics { tf32_cublas, tf32_cudnn, cudnn_benchmark, matmul_precision })
 }
 
 #[cfg(test)]
@@ -117,8 +90,7 @@ mod tests {
 
         let pinned = pin().expect("no override is set in tests");
         assert!(!pinned.tf32_cublas && !pinned.tf32_cudnn && !pinned.cudnn_benchmark);
-        assert_eq!(pinned.matmul_precision.as_str(), "highest");
-        assert!(!pinned.deterministic_algorithms);
+        assert_eq!(pinned.matmul_precision, "highest");
         assert_eq!(read(), Ok(pinned));
     }
 }

@@ -7,33 +7,64 @@
 //!
 //! Without gradients: with a weight or input that requires one, both refuse unless inside of `tch::no_grad`.
 
-use crate::sys as shim;
 use tch::{Kind, Tensor};
 
-pub use crate::sys::Convolution;
+use super::border::{self, In, Out, Status, optional};
+use super::error::Error;
 
-use super::error::{Error, check};
-use super::tensor::{as_ptr, returned};
+unsafe extern "C" {
+    fn ctn_onednn_dtypes(out: *mut Dtypes) -> Status;
+    fn ctn_onednn_reorder_linear(weight: In, rows: i64, out: Out) -> Status;
+    fn ctn_onednn_reorder_convolution(
+        weight: In,
+        with: *const Convolution,
+        input_size: *const [i64; 4],
+        out: Out,
+    ) -> Status;
+    fn ctn_onednn_linear(input: In, weight: In, bias: In, post_op: PostOp, out: Out) -> Status;
+    fn ctn_onednn_convolution(
+        input: In,
+        weight: In,
+        bias: In,
+        with: *const Convolution,
+        post_op: PostOp,
+        out: Out,
+    ) -> Status;
+}
+
+/// The dtypes that oneDNN computes with on this CPU; `built` where libtorch has oneDNN.
+#[repr(C)]
+#[derive(Default)]
+struct Dtypes {
+    built: bool,
+    bf16: bool,
+    fp16: bool,
+}
+
+/// How a convolution in two dimensions walks over its input, each as [height, width].
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Convolution {
+    /// Zeros on both sides.
+    pub padding: [i64; 2],
+    /// Steps between outputs.
+    pub stride: [i64; 2],
+    /// Steps between the inputs of one output.
+    pub dilation: [i64; 2],
+    /// Parts that channels are split into.
+    pub groups: i64,
+}
 
 /// An operation applied to the result before it is written.
+#[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostOp {
     /// Nothing.
-    None,
+    None = 0,
     /// max(x, 0).
-    Relu,
+    Relu = 1,
     /// The exact x · Φ(x), with erf.
-    Gelu,
-}
-
-impl PostOp {
-    fn code(self) -> i32 {
-        match self {
-            Self::None => shim::POST_OP_NONE,
-            Self::Relu => shim::POST_OP_RELU,
-            Self::Gelu => shim::POST_OP_GELU,
-        }
-    }
+    Gelu = 2,
 }
 
 /// Whether libtorch's oneDNN computes with that dtype on this CPU; the reason when it does not.
@@ -41,18 +72,16 @@ impl PostOp {
 /// float32 always, the halves where libtorch says so, which heeds `ONEDNN_MAX_CPU_ISA`, too: bfloat16 from AVX-512 (BW,
 /// VL, DQ) or AVX-NE-CONVERT on, float16 from AVX512-FP16 or AVX-NE-CONVERT on. Elsewhere the functions here fail.
 pub fn supports(kind: Kind) -> Result<(), String> {
-    let mut dtypes = shim::OnednnDtypes::default();
-    // SAFETY: `dtypes` is writable.
-    let status = unsafe { shim::ctn_onednn_dtypes(&mut dtypes) };
-    check(status)
+    // SAFETY: `out` is writable.
+    let dtypes: Dtypes = border::value(|out| unsafe { ctn_onednn_dtypes(out) })
         .map_err(|error| format!("libtorch cannot say what its oneDNN supports: {error}"))?;
-    if dtypes.built == 0 {
+    if !dtypes.built {
         return Err("this libtorch is built without oneDNN".to_owned());
     }
     match kind {
         Kind::Float => Ok(()),
-        Kind::BFloat16 if dtypes.bf16 != 0 => Ok(()),
-        Kind::Half if dtypes.fp16 != 0 => Ok(()),
+        Kind::BFloat16 if dtypes.bf16 => Ok(()),
+        Kind::Half if dtypes.fp16 => Ok(()),
         Kind::BFloat16 => Err("oneDNN has no bfloat16 on this CPU (needs avx512bw, avx512vl and \
                                avx512dq, or avx_ne_convert)"
             .to_owned()),
@@ -66,51 +95,35 @@ pub fn supports(kind: Kind) -> Result<(), String> {
 }
 
 /// A weight [outputs, inputs] prepared for inputs of that many rows.
-///
-/// # Errors
-/// When the weight has another number of dimensions, is not dense on the CPU, or is of a dtype that oneDNN has not.
 pub fn reorder_linear_weight(weight: &Tensor, rows: i64) -> Result<Tensor, Error> {
-    // SAFETY: the weight lives during the call, and `out` is writable.
-    let call = |out| unsafe { shim::ctn_onednn_reorder_linear(weight.as_ptr(), rows, out) };
-    // SAFETY: the call hands over a new tensor.
-    unsafe { returned(call) }
+    // SAFETY: the weight lives during the call.
+    border::tensor(|out| unsafe { ctn_onednn_reorder_linear(weight.as_ptr(), rows, out) })
 }
 
 /// A weight [outputs, inputs / groups, height, width] prepared for inputs of that size, [batch, inputs, height, width].
-///
-/// # Errors
-/// When the sizes do not fit each other, the weight is not dense on the CPU, or is of a dtype that oneDNN has not.
 pub fn reorder_convolution_weight(
     weight: &Tensor,
     with: &Convolution,
     input_size: [i64; 4],
 ) -> Result<Tensor, Error> {
-    let size = input_size.as_ptr();
-    // SAFETY: the arguments live during the call, which reads four sizes, and `out` is writable.
-    let call =
-        |out| unsafe { shim::ctn_onednn_reorder_convolution(weight.as_ptr(), with, size, out) };
-    // SAFETY: the call hands over a new tensor.
-    unsafe { returned(call) }
+    // SAFETY: the arguments live during the call.
+    border::tensor(|out| unsafe {
+        ctn_onednn_reorder_convolution(weight.as_ptr(), with, &input_size, out)
+    })
 }
 
 /// post_op(input · weightᵀ + bias): input [.., inputs], weight [outputs, inputs] dense or prepared, bias [outputs].
 ///
 /// One dtype for all, [supported](supports). The result is contiguous.
-///
-/// # Errors
-/// When sizes, dtypes or devices do not fit each other, or oneDNN has no implementation for them on this CPU.
 pub fn linear_pointwise(
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
     post_op: PostOp,
 ) -> Result<Tensor, Error> {
-    let (input, weight, bias) = (input.as_ptr(), weight.as_ptr(), as_ptr(bias));
-    let code = post_op.code();
-    // SAFETY: the tensors live during the call, and `out` is writable.
-    let call = |out| unsafe { shim::ctn_onednn_linear(input, weight, bias, code, out) };
-    // SAFETY: the call hands over a new tensor.
-    unsafe { returned(call) }
+    let (input, weight, bias) = (input.as_ptr(), weight.as_ptr(), optional(bias));
+    // SAFETY: the tensors live during the call; a bias may be null.
+    border::tensor(|out| unsafe { ctn_onednn_linear(input, weight, bias, post_op, out) })
 }
 
 /// post_op(convolution of input with weight + bias): input [batch, inputs, height, width], weight
@@ -118,9 +131,6 @@ pub fn linear_pointwise(
 ///
 /// One dtype for all, [supported](supports). The result is channels-last when the input or the dense weight is, and
 /// always with a prepared weight; an input that is not channels-last then is copied first.
-///
-/// # Errors
-/// When sizes, dtypes or devices do not fit each other, or oneDNN has no implementation for them on this CPU.
 pub fn convolution_pointwise(
     input: &Tensor,
     weight: &Tensor,
@@ -128,12 +138,9 @@ pub fn convolution_pointwise(
     with: &Convolution,
     post_op: PostOp,
 ) -> Result<Tensor, Error> {
-    let (input, weight, bias) = (input.as_ptr(), weight.as_ptr(), as_ptr(bias));
-    let code = post_op.code();
-    // SAFETY: the arguments live during the call, and `out` is writable.
-    let call = |out| unsafe { shim::ctn_onednn_convolution(input, weight, bias, with, code, out) };
-    // SAFETY: the call hands over a new tensor.
-    unsafe { returned(call) }
+    let (input, weight, bias) = (input.as_ptr(), weight.as_ptr(), optional(bias));
+    // SAFETY: the arguments live during the call; a bias may be null.
+    border::tensor(|out| unsafe { ctn_onednn_convolution(input, weight, bias, with, post_op, out) })
 }
 
 #[cfg(test)]

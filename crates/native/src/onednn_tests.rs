@@ -1,8 +1,8 @@
 use tch::Device;
 
 use super::*;
+use crate::border::tests::wave;
 use crate::memory;
-use crate::tensor::wave;
 
 const POST_OPS: [PostOp; 3] = [PostOp::None, PostOp::Relu, PostOp::Gelu];
 

@@ -8,18 +8,27 @@
 //! as `bfloat16 [64, 1024] [1024, 1]`.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
-use crate::sys as shim;
 use tch::{Device, TchError, Tensor};
 
+use super::border::{self, Handle, In, Out, Status, Tensors, Text, TextOut, pointers};
 use super::constants;
-use super::error::{Error, check, returned_string};
-use super::tensor::returned;
+use super::error::Error;
+
+unsafe extern "C" {
+    fn ctn_package_metadata(path: Text, out: TextOut) -> Status;
+    fn ctn_package_form(tensor: In, out: TextOut) -> Status;
+    fn ctn_package_load(path: Text, device_index: i32, inputs: Tensors, out: *mut Handle)
+    -> Status;
+    fn ctn_package_library(package: *const c_void, out: TextOut) -> Status;
+    fn ctn_package_run(package: *mut c_void, out: Out) -> Status;
+}
 
 /// A package, loaded and bound to its inputs.
 #[derive(Debug)]
-pub struct Package(*mut shim::Package);
+pub struct Package(Handle);
 
 impl Package {
     /// Loads a package that was compiled for these inputs, which lie on `device`.
@@ -32,17 +41,11 @@ impl Package {
             Device::Cuda(index) => i32::try_from(index).unwrap_or(i32::MAX),
             _ => -1,
         };
-        let handles: Vec<_> = inputs.iter().map(Tensor::as_ptr).collect();
-        let (first, count) = (handles.as_ptr(), handles.len());
-        let (text, length) = bytes(path);
-        let mut package = std::ptr::null_mut();
-        // SAFETY: `text` has that many bytes, the tensors live during the call, which makes holders of its own, and
-        // `package` is writable.
-        let status = unsafe {
-            shim::ctn_package_load(text, length, device_index, first, count, &mut package)
-        };
-        check(status).map_err(|error| of(path, error))?;
-        let package = Self(package);
+        let pointers = pointers(&inputs);
+        // SAFETY: the path and the tensors live during the call, which makes holders of its own.
+        let load =
+            |out| unsafe { ctn_package_load(path.into(), device_index, (&pointers).into(), out) };
+        let package = Self(Handle::new(load).map_err(|error| of(path, error))?);
         // It was not there when those of libtorch were mapped, and has vector loops of its own.
         constants::map_library(&package.library()?);
         Ok(package)
@@ -50,10 +53,9 @@ impl Package {
 
     /// The name that its library was loaded by.
     fn library(&self) -> Result<PathBuf, Error> {
-        // SAFETY: the package lives, and `out` is writable.
-        let call = |out| unsafe { shim::ctn_package_library(self.0, out) };
-        // SAFETY: the call hands over a new string.
-        Ok(PathBuf::from(unsafe { returned_string(call) }?))
+        // SAFETY: the package lives.
+        let name = border::text(|out| unsafe { ctn_package_library(self.0.as_ptr(), out) })?;
+        Ok(PathBuf::from(name))
     }
 
     /// Runs the compiled code on the inputs as they are now; on CUDA, on the device's current stream.
@@ -61,17 +63,8 @@ impl Package {
     /// # Errors
     /// When the compiled code fails: it writes why to standard error.
     pub fn run(&self) -> Result<Tensor, TchError> {
-        // SAFETY: the package lives and is bound to this thread, and `out` is writable.
-        let call = |out| unsafe { shim::ctn_package_run(self.0, out) };
-        // SAFETY: the call hands over a new tensor.
-        Ok(unsafe { returned(call) }?)
-    }
-}
-
-impl Drop for Package {
-    fn drop(&mut self) {
-        // SAFETY: nobody else holds the pointer.
-        unsafe { shim::ctn_package_free(self.0) };
+        // SAFETY: the package lives, and is bound to this thread.
+        Ok(border::tensor(|out| unsafe { ctn_package_run(self.0.as_ptr(), out) })?)
     }
 }
 
@@ -85,11 +78,8 @@ fn of(path: &Path, error: Error) -> Error {
 
 /// Whether the package was compiled for these inputs on this device.
 fn fits(path: &Path, device: Device, inputs: &[Tensor]) -> Result<(), Error> {
-    let (text, length) = bytes(path);
-    // SAFETY: `text` has that many bytes, and `out` is writable.
-    let call = |out| unsafe { shim::ctn_package_metadata(text, length, out) };
-    // SAFETY: the call hands over a new string.
-    let metadata = unsafe { returned_string(call) }?;
+    // SAFETY: the path lives during the call.
+    let metadata = border::text(|out| unsafe { ctn_package_metadata(path.into(), out) })?;
     let metadata: BTreeMap<String, String> = serde_json::from_str(&metadata)
         .map_err(|error| Error::Package(format!("its metadata cannot be read: {error}")))?;
     let value = |key: &str| {
@@ -126,16 +116,8 @@ fn fits(path: &Path, device: Device, inputs: &[Tensor]) -> Result<(), Error> {
 
 /// The dtype, sizes and strides of a tensor, as PyTorch writes them in Python: `bfloat16 [2, 3] [3, 1]`.
 fn form(tensor: &Tensor) -> Result<String, Error> {
-    // SAFETY: the tensor lives, and `out` is writable.
-    let call = |out| unsafe { shim::ctn_package_form(tensor.as_ptr(), out) };
-    // SAFETY: the call hands over a new string.
-    unsafe { returned_string(call) }
-}
-
-/// A path as the shim takes it: valid as long as the path is.
-fn bytes(path: &Path) -> (*const std::ffi::c_char, usize) {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    (bytes.as_ptr().cast(), bytes.len())
+    // SAFETY: the tensor lives during the call.
+    border::text(|out| unsafe { ctn_package_form(tensor.as_ptr(), out) })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tch::Kind;
 
 use super::*;
-use crate::tensor::wave;
+use crate::border::tests::wave;
 use crate::trace::trace;
 
 /// Compiles a trace for inputs of these forms. Knows nothing of modes and limits.

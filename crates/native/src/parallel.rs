@@ -5,9 +5,17 @@ use std::ffi::c_void;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
-use crate::sys as shim;
+use super::border::{Status, check};
+use super::error::Error;
 
-use super::error::{Error, check};
+unsafe extern "C" {
+    /// Returns when all calls of `work` have, which must not unwind.
+    fn ctn_parallel_for(
+        parts: i64,
+        work: unsafe extern "C" fn(context: *mut c_void, part: i64),
+        context: *mut c_void,
+    ) -> Status;
+}
 
 /// Calls `work` with each number below `parts`, by `at::parallel_for`. The calling thread takes
 /// part 0. Where libtorch's threads are those of OpenMP, as in its wheels, and there are no more
@@ -23,7 +31,7 @@ pub fn parallel_for<F: Fn(usize) + Sync>(parts: usize, work: F) -> Result<(), Er
     let parts = i64::try_from(parts).unwrap_or(i64::MAX);
     // SAFETY: `run` is made for a context of this type, which lives until all parts have ended and
     // is only read; `F` may be called by several threads.
-    check(unsafe { shim::ctn_parallel_for(parts, run::<F>, context) })?;
+    check(unsafe { ctn_parallel_for(parts, run::<F>, context) })?;
     match call.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(payload) => panic::resume_unwind(payload),
         None => Ok(()),

@@ -8,13 +8,36 @@
 //! of GPUs. Neither matters here.
 
 use std::ffi::c_void;
-use std::panic::{self, AssertUnwindSafe};
 
-use crate::sys as shim;
 use tch::Device;
 
+use super::border::{Status, Step, check};
 use super::cuda::device_index;
-use super::error::{Error, check};
+use super::error::Error;
+
+unsafe extern "C" {
+    /// `device_index` is that of a CUDA device, negative for the host alone. Neither call may unwind.
+    fn ctn_profile_record(
+        device_index: i32,
+        step: unsafe extern "C" fn(context: *mut c_void),
+        show: unsafe extern "C" fn(context: *mut c_void, event: *const RawEvent),
+        context: *mut c_void,
+    ) -> Status;
+}
+
+/// `ProfileEvent` of `shim/profile.cpp`.
+#[repr(C)]
+struct RawEvent {
+    /// Without a NUL at its end; lives during the call that shows it.
+    name: *const u8,
+    name_length: usize,
+    /// A `profile::Activity`.
+    activity: i32,
+    /// The number of a CUDA device; negative for the host.
+    device_index: i32,
+    start_ns: u64,
+    duration_ns: u64,
+}
 
 /// The kind of an event's work: Kineto's `ActivityType`, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,57 +94,47 @@ pub fn profile<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
         Device::Cuda(index) => device_index(index)?,
         _ => -1,
     };
-    let mut call = Call::<T, E, F> { step: Some(step), outcome: None, events: vec![] };
+    let mut call = Call { step: Step::new(step), events: vec![] };
     let context = (&raw mut call).cast::<c_void>();
-    let (run, show) = (run::<T, E, F>, show::<T, E, F>);
+    let (run, show) = (run::<F, T, E>, show::<F, T, E>);
     // SAFETY: both functions are made for a context of this type, which lives until the call has ended and is nobody
     // else's meanwhile.
-    let recorded = check(unsafe { shim::ctn_profile_record(index, run, show, context) });
-    let Call { outcome, events, .. } = call;
-    // The step's own words say more than that the device failed. Its output is freed here, after the session.
-    match outcome {
-        Some(Ok(Err(error))) => return Err(error),
-        Some(Err(payload)) => panic::resume_unwind(payload),
-        Some(Ok(Ok(_))) | None => recorded?,
-    }
-    Ok(events)
+    let recorded = check(unsafe { ctn_profile_record(index, run, show, context) });
+    // The step's output is freed here, after the session.
+    call.step.end(recorded)?;
+    Ok(call.events)
 }
 
-struct Call<T, E, F> {
-    step: Option<F>,
-    /// None before it ran; else its result or its panic.
-    outcome: Option<std::thread::Result<Result<T, E>>>,
+struct Call<F, T, E> {
+    step: Step<F, T, E>,
     events: Vec<KinetoEvent>,
 }
 
 /// # Safety
-/// `context` points to a live `Call<T, E, F>` that nobody else uses.
-unsafe extern "C" fn run<T, E, F: FnOnce() -> Result<T, E>>(context: *mut c_void) {
+/// `context` points to a live `Call<F, T, E>` that nobody else uses.
+unsafe extern "C" fn run<F: FnOnce() -> Result<T, E>, T, E: From<Error>>(context: *mut c_void) {
     // SAFETY: the caller's promise.
-    let call = unsafe { &mut *context.cast::<Call<T, E, F>>() };
-    if let Some(step) = call.step.take() {
-        // Unwind-safe: the panic is resumed, so nobody sees broken state.
-        call.outcome = Some(panic::catch_unwind(AssertUnwindSafe(step)));
-    }
+    let call = unsafe { &mut *context.cast::<Call<F, T, E>>() };
+    call.step.run();
 }
 
 /// # Safety
 /// `context` is as in [`run`]; `event` is live, and so is its name.
-unsafe extern "C" fn show<T, E, F>(context: *mut c_void, event: *const shim::ProfileEvent) {
+unsafe extern "C" fn show<F, T, E>(context: *mut c_void, event: *const RawEvent) {
     // SAFETY: the caller's promise.
-    let call = unsafe { &mut *context.cast::<Call<T, E, F>>() };
+    let call = unsafe { &mut *context.cast::<Call<F, T, E>>() };
     // SAFETY: the caller's promise.
     let event = unsafe { &*event };
     // SAFETY: the name has that many bytes.
-    let name = unsafe { std::slice::from_raw_parts(event.name.cast::<u8>(), event.name_length) };
+    let name = unsafe { std::slice::from_raw_parts(event.name, event.name_length) };
     call.events.push(KinetoEvent {
         name: String::from_utf8_lossy(name).into_owned(),
         activity: match event.activity {
-            shim::PROFILE_OPERATOR => ActivityType::CpuOp,
-            shim::PROFILE_RUNTIME => ActivityType::CudaRuntime,
-            shim::PROFILE_KERNEL => ActivityType::Kernel,
-            shim::PROFILE_MEMCPY => ActivityType::GpuMemcpy,
-            shim::PROFILE_MEMSET => ActivityType::GpuMemset,
+            0 => ActivityType::CpuOp,
+            1 => ActivityType::CudaRuntime,
+            2 => ActivityType::Kernel,
+            3 => ActivityType::GpuMemcpy,
+            4 => ActivityType::GpuMemset,
             _ => ActivityType::Other,
         },
         device: usize::try_from(event.device_index).map_or(Device::Cpu, Device::Cuda),
@@ -154,11 +167,13 @@ fn turn() -> std::sync::MutexGuard<'static, ()> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic;
+
     use tch::{Kind, TchError, Tensor};
 
     use super::*;
+    use crate::border::tests::wave;
     use crate::script::Script;
-    use crate::tensor::wave;
 
     fn float(size: &[i64]) -> Tensor {
         wave(size, Kind::Float)

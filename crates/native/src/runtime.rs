@@ -1,10 +1,13 @@
 //! Facts about the libtorch that is loaded: circumstances without which a number means nothing.
 
-use std::mem::MaybeUninit;
+use super::border::{self, Status, TextOut};
+use super::error::Error;
 
-use crate::sys as shim;
-
-use super::error::{Error, check, take_string};
+unsafe extern "C" {
+    fn ctn_runtime_version(out: TextOut) -> Status;
+    fn ctn_runtime_cpu_capability(out: TextOut) -> Status;
+    fn ctn_runtime_configuration(out: TextOut) -> Status;
+}
 
 /// libtorch's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,42 +18,17 @@ pub struct Runtime {
     pub cpu_capability: String,
     /// How libtorch was built; several lines.
     pub configuration: String,
-    /// Threading layers and the environment variables that govern them; several lines.
-    pub parallelism: String,
-    /// Threads inside one operator.
-    pub threads: usize,
-    /// Threads between operators.
-    pub interop_threads: usize,
 }
 
-/// Asks libtorch for its facts. The threads are those in force now, on this thread.
+/// Asks libtorch for its facts.
 pub fn facts() -> Result<Runtime, Error> {
-    let mut facts = MaybeUninit::<shim::RuntimeFacts>::uninit();
-    // SAFETY: `facts` is writable.
-    check(unsafe { shim::ctn_runtime_facts(facts.as_mut_ptr()) })?;
-    // SAFETY: written whenever the status is fine.
-    let facts = unsafe { facts.assume_init() };
-    let shim::RuntimeFacts {
-        torch_version,
-        cpu_capability,
-        configuration,
-        parallelism,
-        threads,
-        interop_threads,
-    } = facts;
-    // SAFETY: the strings are handed over with the struct, and each is taken once.
-    let text = |string| unsafe { take_string(string) };
-    let count = |name, threads: i32| {
-        usize::try_from(threads)
-            .map_err(|_| Error::Torch(format!("libtorch reports {threads} {name} threads")))
-    };
     Ok(Runtime {
-        torch_version: text(torch_version),
-        cpu_capability: text(cpu_capability),
-        configuration: text(configuration),
-        parallelism: text(parallelism),
-        threads: count("intra-op", threads)?,
-        interop_threads: count("inter-op", interop_threads)?,
+        // SAFETY: `out` is writable.
+        torch_version: border::text(|out| unsafe { ctn_runtime_version(out) })?,
+        // SAFETY: as above.
+        cpu_capability: border::text(|out| unsafe { ctn_runtime_cpu_capability(out) })?,
+        // SAFETY: as above.
+        configuration: border::text(|out| unsafe { ctn_runtime_configuration(out) })?,
     })
 }
 
@@ -65,8 +43,5 @@ mod tests {
         assert!(facts.torch_version.starts_with("2.11."), "{}", facts.torch_version);
         assert!(facts.configuration.contains("PyTorch built with"), "{}", facts.configuration);
         assert!(facts.configuration.contains(&facts.cpu_capability), "{}", facts.cpu_capability);
-        assert!(facts.parallelism.contains("at::get_num_threads()"), "{}", facts.parallelism);
-        assert!(facts.threads >= 1);
-        assert!(facts.interop_threads >= 1);
     }
 }

@@ -9,11 +9,20 @@
 //! PyTorch's own builds are without, so there nothing is fused ([`Function::optimized_graph`] shows it) unless
 //! [`Fuser::OnednnGraph`] is asked for.
 
-use crate::sys as shim;
+use std::ffi::c_void;
+
 use tch::Tensor;
 
-use super::error::{Error, check, take_string};
-use super::tensor::returned;
+use super::border::{self, Handle, Out, Status, Tensors, Text, TextOut, check, pointers};
+use super::error::Error;
+
+unsafe extern "C" {
+    fn ctn_script_compile(source: Text, out: *mut Handle) -> Status;
+    fn ctn_script_function(script: *const c_void, name: Text, out: *mut Handle) -> Status;
+    fn ctn_script_run(function: *const c_void, inputs: Tensors, out: Out) -> Status;
+    fn ctn_script_optimize(function: *const c_void, inputs: Tensors, onednn: bool) -> Status;
+    fn ctn_script_optimized_graph(function: *const c_void, out: TextOut) -> Status;
+}
 
 /// The fuser, besides those that are on in libtorch by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +42,7 @@ pub fn is_fusion_group(node: &str) -> bool {
 
 /// Compiled source.
 #[derive(Debug)]
-pub struct Script(*mut shim::Script);
+pub struct Script(Handle);
 
 impl Script {
     /// Compiles definitions of functions: `def f(x, y):`, with `torch` as the only module.
@@ -41,36 +50,21 @@ impl Script {
     /// # Errors
     /// What TorchScript does not understand, and its line, counted from 1.
     pub fn compile(source: &str) -> Result<Self, Error> {
-        let mut script = std::ptr::null_mut();
-        let (text, length) = (source.as_ptr().cast(), source.len());
-        // SAFETY: `text` has that many bytes, and `script` is writable.
-        check(unsafe { shim::ctn_script_compile(text, length, &mut script) })?;
-        Ok(Self(script))
+        // SAFETY: the source lives during the call, and `out` is writable.
+        Handle::new(|out| unsafe { ctn_script_compile(source.into(), out) }).map(Self)
     }
 
     /// A function of the source, looked up once. It may outlive the script.
-    ///
-    /// # Errors
-    /// When there is none of that name, or when it takes or returns something else than tensors.
     pub fn function(&self, name: &str) -> Result<Function, Error> {
-        let mut function = std::ptr::null_mut();
-        let (text, length) = (name.as_ptr().cast(), name.len());
-        // SAFETY: the script lives, `text` has that many bytes, and `function` is writable.
-        check(unsafe { shim::ctn_script_function(self.0, text, length, &mut function) })?;
-        Ok(Function(function))
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        // SAFETY: nobody else holds the pointer; functions share what they need.
-        unsafe { shim::ctn_script_free(self.0) };
+        let script = self.0.as_ptr();
+        // SAFETY: script and name live during the call, and `out` is writable.
+        Handle::new(|out| unsafe { ctn_script_function(script, name.into(), out) }).map(Function)
     }
 }
 
 /// A function from tensors to a tensor.
 #[derive(Debug)]
-pub struct Function(*mut shim::ScriptFunction);
+pub struct Function(Handle);
 
 impl Function {
     /// Runs the function on such inputs until libtorch has optimized it: twice, as libtorch is set by default.
@@ -80,24 +74,17 @@ impl Function {
     /// # Errors
     /// When the function is optimized already, when libtorch does not optimize, or as in [`run`](Self::run).
     pub fn optimize(&self, inputs: &[&Tensor], fuser: Fuser) -> Result<(), Error> {
-        let handles: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
-        let onednn = i32::from(fuser == Fuser::OnednnGraph);
-        let (first, count) = (handles.as_ptr(), handles.len());
+        let (function, pointers) = (self.0.as_ptr(), pointers(inputs.iter().copied()));
+        let onednn = fuser == Fuser::OnednnGraph;
         // SAFETY: the function and the tensors live during the call.
-        check(unsafe { shim::ctn_script_optimize(self.0, first, count, onednn) })
+        check(unsafe { ctn_script_optimize(function, (&pointers).into(), onednn) })
     }
 
     /// Calls the function.
-    ///
-    /// # Errors
-    /// When it takes another number of tensors, or what an operation of the script says.
     pub fn run(&self, inputs: &[&Tensor]) -> Result<Tensor, Error> {
-        let handles: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
-        let (first, count) = (handles.as_ptr(), handles.len());
-        // SAFETY: the function and the tensors live during the call, and `out` is writable.
-        let call = |out| unsafe { shim::ctn_script_run(self.0, first, count, out) };
-        // SAFETY: the call hands over a new tensor.
-        unsafe { returned(call) }
+        let (function, pointers) = (self.0.as_ptr(), pointers(inputs.iter().copied()));
+        // SAFETY: the function and the tensors live during the call.
+        border::tensor(|out| unsafe { ctn_script_run(function, (&pointers).into(), out) })
     }
 
     /// The nodes that run when the function is called: their kinds in order, without constants.
@@ -110,19 +97,10 @@ impl Function {
     /// # Errors
     /// When the function is not optimized yet.
     pub fn optimized_graph(&self) -> Result<Vec<String>, Error> {
-        let mut lines = std::ptr::null_mut();
-        // SAFETY: the function lives, and `lines` is writable.
-        check(unsafe { shim::ctn_script_optimized_graph(self.0, &mut lines) })?;
-        // SAFETY: just handed over.
-        let lines = unsafe { take_string(lines) };
+        // SAFETY: the function lives.
+        let lines =
+            border::text(|out| unsafe { ctn_script_optimized_graph(self.0.as_ptr(), out) })?;
         Ok(lines.lines().map(str::to_owned).collect())
-    }
-}
-
-impl Drop for Function {
-    fn drop(&mut self) {
-        // SAFETY: nobody else holds the pointer.
-        unsafe { shim::ctn_script_function_free(self.0) };
     }
 }
 

@@ -1,8 +1,8 @@
 use tch::Kind;
 
 use super::*;
+use crate::border::tests::wave;
 use crate::memory;
-use crate::tensor::wave;
 
 const LAYERS: &str = "
 def biased_relu(x, b):

@@ -1,24 +1,34 @@
 //! The kernels of `scaled_dot_product_attention`: which one it takes, and each by its own name.
 
-use crate::sys as shim;
 use tch::{Device, TchError, Tensor};
 
+use super::border::{self, In, Out, Status};
 use super::error::Error;
-use super::tensor::returned;
 
-/// A kernel of scaled dot-product attention.
+unsafe extern "C" {
+    fn ctn_sdpa_attend(
+        backend: i64,
+        query: In,
+        key: In,
+        value: In,
+        causal: bool,
+        out: Out,
+    ) -> Status;
+}
+
+/// A kernel of scaled dot-product attention, by its number in `at::SDPBackend`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SdpaBackend {
     /// Products and softmax one after the other, with the matrix of scores in memory.
-    Math,
+    Math = 0,
     /// FlashAttention.
-    Flash,
+    Flash = 1,
     /// xFormers' memory-efficient attention.
-    Efficient,
+    Efficient = 2,
     /// cuDNN's.
-    CudnnAttention,
+    CudnnAttention = 3,
     /// The kernel of a backend outside of PyTorch.
-    Overrideable,
+    Overrideable = 4,
 }
 
 impl SdpaBackend {
@@ -48,23 +58,10 @@ impl SdpaBackend {
         value: &Tensor,
         causal: bool,
     ) -> Result<Tensor, Error> {
-        let (backend, causal) = (self.number(), i32::from(causal));
+        let backend = self as i64;
         let (query, key, value) = (query.as_ptr(), key.as_ptr(), value.as_ptr());
-        // SAFETY: the tensors live during the call, and `out` is writable.
-        let call = |out| unsafe { shim::ctn_sdpa_attend(backend, query, key, value, causal, out) };
-        // SAFETY: the call hands over a new tensor.
-        unsafe { returned(call) }
-    }
-
-    /// `at::SDPBackend`
-    fn number(self) -> i64 {
-        match self {
-            Self::Math => 0,
-            Self::Flash => 1,
-            Self::Efficient => 2,
-            Self::CudnnAttention => 3,
-            Self::Overrideable => 4,
-        }
+        // SAFETY: the tensors live during the call.
+        border::tensor(|out| unsafe { ctn_sdpa_attend(backend, query, key, value, causal, out) })
     }
 
     fn from_number(number: i64) -> Result<Self, TchError> {
@@ -73,7 +70,7 @@ impl SdpaBackend {
         }
         let all =
             [Self::Math, Self::Flash, Self::Efficient, Self::CudnnAttention, Self::Overrideable];
-        let found = all.into_iter().find(|it| it.number() == number);
+        let found = all.into_iter().find(|it| *it as i64 == number);
         found.ok_or_else(|| TchError::Torch(format!("unknown kernel {number} of SDPA")))
     }
 }
@@ -83,9 +80,6 @@ impl SdpaBackend {
 ///
 /// libtorch's own answer, which nothing is computed for. It depends on sizes, dtypes, strides, gradients, and on which
 /// kernels are switched on; on the CPU only four dimensions lead to [`Flash`](SdpaBackend::Flash).
-///
-/// # Errors
-/// When no kernel takes such tensors, or libtorch's kernels are numbered anew.
 pub fn sdpa_backend(
     query: &Tensor,
     key: &Tensor,
@@ -110,7 +104,7 @@ mod tests {
     use tch::Kind;
 
     use super::*;
-    use crate::tensor::wave;
+    use crate::border::tests::wave;
 
     fn attend(query: &Tensor, causal: bool) -> Tensor {
         Tensor::scaled_dot_product_attention(

@@ -3,16 +3,20 @@
 //! A case is as fast as its tensors happen to lie: in which pages, at which distance from each other. Built again, it
 //! lies elsewhere. [`relocate`] gives it another place at the price of a copy.
 
-use crate::sys as shim;
 use tch::Tensor;
 
-use super::error::{Error, check};
+use super::border::{Handle, Status, Tensors, pointers};
+use super::error::Error;
+
+unsafe extern "C" {
+    fn ctn_storage_relocate(tensors: Tensors, bytes: *mut u64, out: *mut Handle) -> Status;
+}
 
 /// The memory that tensors had before they were moved, freed when dropped. While it lives, nothing
 /// else can come to lie there.
 #[derive(Debug)]
 pub struct Blocks {
-    handle: *mut shim::Blocks,
+    _held: Handle,
     bytes: u64,
 }
 
@@ -23,13 +27,6 @@ impl Blocks {
     }
 }
 
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        // SAFETY: nobody else holds the pointer.
-        unsafe { shim::ctn_storage_free(self.handle) };
-    }
-}
-
 /// Copies the storages of these tensors to new memory, in the given order. All views and handles of
 /// a storage move with it; pointers taken before point to the old memory, which the result keeps. A
 /// tensor without a storage (sparse, or in a layout of oneDNN's own) stays.
@@ -37,13 +34,12 @@ impl Drop for Blocks {
 /// # Errors
 /// When memory does not suffice; storages before that one have moved.
 pub fn relocate(tensors: &[Tensor]) -> Result<Blocks, Error> {
-    let handles: Vec<_> = tensors.iter().map(Tensor::as_ptr).collect();
-    let (mut bytes, mut handle) = (0, std::ptr::null_mut());
+    let pointers = pointers(tensors);
+    let mut bytes = 0;
     // SAFETY: the tensors live during the call, and both results are writable.
-    check(unsafe {
-        shim::ctn_storage_relocate(handles.as_ptr(), handles.len(), &mut bytes, &mut handle)
-    })?;
-    Ok(Blocks { handle, bytes })
+    let held =
+        Handle::new(|out| unsafe { ctn_storage_relocate((&pointers).into(), &mut bytes, out) })?;
+    Ok(Blocks { _held: held, bytes })
 }
 
 #[cfg(test)]
@@ -51,7 +47,7 @@ mod tests {
     use tch::Kind;
 
     use super::*;
-    use crate::tensor::wave;
+    use crate::border::tests::wave;
 
     #[test]
     fn views_and_handles_move_together_and_keep_their_numbers() {

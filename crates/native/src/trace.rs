@@ -6,18 +6,31 @@
 //! output is no memory of its own.
 
 use std::ffi::c_void;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
-use crate::sys as shim;
 use tch::Tensor;
 
-use super::error::{Error, check, returned_string};
+use super::border::{self, Handle, In, Status, Step, Tensors, Text, TextOut, check, pointers};
+use super::error::Error;
+
+unsafe extern "C" {
+    /// `step` returns its output, alive until this returns, or null when it failed, and must not unwind.
+    fn ctn_trace_record(
+        inputs: Tensors,
+        step: unsafe extern "C" fn(context: *mut c_void) -> In,
+        context: *mut c_void,
+        out: *mut Handle,
+    ) -> Status;
+    fn ctn_trace_text(trace: *const c_void, out: TextOut) -> Status;
+    fn ctn_trace_constants(trace: *const c_void, out: TextOut) -> Status;
+    fn ctn_trace_untraceable(trace: *const c_void, out: TextOut) -> Status;
+    fn ctn_trace_save(trace: *const c_void, path: Text) -> Status;
+}
 
 /// One recorded step, as TorchScript.
 #[derive(Debug)]
 pub struct Trace {
-    raw: *mut shim::Trace,
+    handle: Handle,
     graph: String,
     constants: Vec<String>,
     untraceable: Option<String>,
@@ -41,62 +54,42 @@ where
     F: FnOnce() -> Result<Tensor, E>,
     E: From<Error>,
 {
-    let handles: Vec<_> = inputs.iter().map(|input| input.as_ptr()).collect();
-    let mut call = Call { step: Some(step), outcome: None };
+    let pointers = pointers(inputs.iter().copied());
+    let mut call = Step::new(step);
     let context = (&raw mut call).cast::<c_void>();
-    let mut raw = std::ptr::null_mut();
-    let (first, count) = (handles.as_ptr(), handles.len());
     // SAFETY: the tensors live during the call, `run` is made for a context of this type, which lives until the call
-    // has ended and is nobody else's meanwhile, and `raw` is writable.
-    let status = unsafe { shim::ctn_trace_record(first, count, run::<F, E>, context, &mut raw) };
-    let recorded = check(status);
-    // The step's own words say more than that it failed.
-    match call.outcome {
-        Some(Ok(Err(error))) => return Err(error),
-        Some(Err(payload)) => panic::resume_unwind(payload),
-        Some(Ok(Ok(_))) | None => recorded?,
-    }
-    Ok(Trace::read(raw)?)
-}
-
-struct Call<F, E> {
-    step: Option<F>,
-    /// None before it ran; else its result or its panic.
-    outcome: Option<std::thread::Result<Result<Tensor, E>>>,
+    // has ended and is nobody else's meanwhile, and `out` is writable.
+    let recorded = Handle::new(|out| unsafe {
+        ctn_trace_record((&pointers).into(), run::<F, E>, context, out)
+    });
+    Ok(Trace::read(call.end(recorded)?)?)
 }
 
 /// # Safety
-/// `context` points to a live `Call<F, E>` that nobody else uses.
-unsafe extern "C" fn run<F: FnOnce() -> Result<Tensor, E>, E>(
+/// `context` points to a live `Step<F, Tensor, E>` that nobody else uses.
+unsafe extern "C" fn run<F: FnOnce() -> Result<Tensor, E>, E: From<Error>>(
     context: *mut c_void,
-) -> *const shim::C_tensor {
+) -> In {
     // SAFETY: the caller's promise.
-    let call = unsafe { &mut *context.cast::<Call<F, E>>() };
-    let Some(step) = call.step.take() else { return std::ptr::null() };
-    // Unwind-safe: the panic is resumed, so nobody sees broken state.
-    match call.outcome.insert(panic::catch_unwind(AssertUnwindSafe(step))) {
-        Ok(Ok(output)) => output.as_ptr(),
-        _ => std::ptr::null(),
-    }
+    let step = unsafe { &mut *context.cast::<Step<F, Tensor, E>>() };
+    border::optional(step.run())
 }
 
 impl Trace {
-    fn read(raw: *mut shim::Trace) -> Result<Self, Error> {
-        // First, so that it is freed whatever happens.
-        let mut trace = Self { raw, graph: String::new(), constants: vec![], untraceable: None };
-        // SAFETY: the trace lives, and `out` is writable.
-        let graph = |out| unsafe { shim::ctn_trace_text(raw, out) };
+    fn read(handle: Handle) -> Result<Self, Error> {
+        let trace = handle.as_ptr();
+        // SAFETY: the trace lives.
+        let graph = border::text(|out| unsafe { ctn_trace_text(trace, out) })?;
         // SAFETY: as above.
-        let constants = |out| unsafe { shim::ctn_trace_constants(raw, out) };
+        let constants = border::text(|out| unsafe { ctn_trace_constants(trace, out) })?;
         // SAFETY: as above.
-        let reason = |out| unsafe { shim::ctn_trace_untraceable(raw, out) };
-        // SAFETY: each of the calls hands over a new string.
-        let text = |call: &dyn Fn(_) -> _| unsafe { returned_string(call) };
-        trace.graph = text(&graph)?;
-        trace.constants = text(&constants)?.lines().map(str::to_owned).collect();
-        let reason = text(&reason)?;
-        trace.untraceable = (!reason.is_empty()).then_some(reason);
-        Ok(trace)
+        let reason = border::text(|out| unsafe { ctn_trace_untraceable(trace, out) })?;
+        Ok(Self {
+            handle,
+            graph,
+            constants: constants.lines().map(str::to_owned).collect(),
+            untraceable: Some(reason).filter(|it| !it.is_empty()),
+        })
     }
 
     /// The graph in writing: the same operations on inputs of the same form give the same text in every process. It
@@ -119,22 +112,13 @@ impl Trace {
 
     /// Writes a module for `torch.jit.load`, whose `forward` takes the inputs and returns the output.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        let bytes = path.as_os_str().as_encoded_bytes();
-        let (text, length) = (bytes.as_ptr().cast(), bytes.len());
-        // SAFETY: the trace lives, and `text` has that many bytes.
-        check(unsafe { shim::ctn_trace_save(self.raw, text, length) })
+        // SAFETY: trace and path live during the call.
+        check(unsafe { ctn_trace_save(self.handle.as_ptr(), path.into()) })
     }
 }
 
 // SAFETY: the graph is this trace's alone, and is not tied to the thread that it was recorded on.
 unsafe impl Send for Trace {}
-
-impl Drop for Trace {
-    fn drop(&mut self) {
-        // SAFETY: nobody else holds the pointer.
-        unsafe { shim::ctn_trace_free(self.raw) };
-    }
-}
 
 #[cfg(test)]
 #[path = "trace_tests.rs"]

@@ -3,7 +3,7 @@ use std::panic::{self, AssertUnwindSafe};
 use tch::{CModule, Device, Kind, TchError};
 
 use super::*;
-use crate::tensor::wave;
+use crate::border::tests::wave;
 
 fn float(size: &[i64]) -> Tensor {
     wave(size, Kind::Float)

@@ -1,9 +1,13 @@
 //! STREAM's triad in one pass over memory.
 
-use crate::sys as shim;
 use tch::Tensor;
 
-use super::error::{Error, check};
+use super::border::{In, Status, check};
+use super::error::Error;
+
+unsafe extern "C" {
+    fn ctn_triad(a: In, b: In, c: In, scale: f64) -> Status;
+}
 
 /// a = b + scale · c, written into `a`: ATen's `add` with its factor, which tch does not bind.
 ///
@@ -12,7 +16,7 @@ use super::error::{Error, check};
 pub fn triad(a: &mut Tensor, b: &Tensor, c: &Tensor, scale: f64) -> Result<(), Error> {
     let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_ptr());
     // SAFETY: the tensors live during the call.
-    check(unsafe { shim::ctn_triad(a, b, c, scale) })
+    check(unsafe { ctn_triad(a, b, c, scale) })
 }
 
 #[cfg(test)]
@@ -20,8 +24,8 @@ mod tests {
     use tch::{Device, Kind};
 
     use super::*;
+    use crate::border::tests::wave;
     use crate::memory;
-    use crate::tensor::wave;
 
     #[test]
     fn it_is_the_composition_rounded_once() {

@@ -1,10 +1,50 @@
-//! A 2:4 sparse matrix on a CPU.
+//! A 2:4 sparse matrix on a CPU, and a weight that may be one.
 
 use tch::{Kind, TchError, Tensor};
 
 use super::by_magnitude;
 use crate::refusal::Refusal;
 use kernels::cpu;
+
+/// A weight `[n, k]` as a layer stores it.
+#[derive(Debug)]
+pub(in crate::recipes) enum Stored {
+    Dense(Tensor),
+    Half(Compressed),
+}
+
+impl Stored {
+    /// A weight that [`prune`](super::prune) has pruned, on a CPU.
+    pub fn compress(weight: &Tensor) -> Result<Self, Refusal> {
+        Compressed::new(weight).map(Self::Half)
+    }
+
+    /// All of it, expanded where half of it is stored.
+    pub fn dense(&self) -> Result<Tensor, TchError> {
+        match self {
+            Self::Dense(weight) => Ok(weight.shallow_clone()),
+            Self::Half(compressed) => compressed.expand(),
+        }
+    }
+
+    pub fn tensors(&self) -> Vec<&Tensor> {
+        match self {
+            Self::Dense(weight) => vec![weight],
+            Self::Half(Compressed { values, mask }) => vec![values, mask],
+        }
+    }
+
+    /// What expands it, then `kernels`, which work on all of it.
+    pub fn kernels(&self, kernels: &[&'static str]) -> Vec<&'static str> {
+        let expand = matches!(self, Self::Half(_)).then(|| cpu::ExpandPath::best().name());
+        expand.into_iter().chain(kernels.iter().copied()).collect()
+    }
+
+    /// As [`LinearLayer::density`](crate::recipes::LinearLayer::density).
+    pub fn density(&self) -> Option<f64> {
+        matches!(self, Self::Half(_)).then_some(super::DENSITY)
+    }
+}
 
 /// Half of the elements of a 2:4 sparse matrix, and a bit for each of all that says where they
 /// belong.
@@ -48,11 +88,6 @@ impl Compressed {
     /// The dense matrix `[n, k]`.
     pub fn expand(&self) -> Result<Tensor, TchError> {
         cpu::expand_2_4(&self.values, &self.mask)
-    }
-
-    /// The tensors that are stored.
-    pub fn tensors(&self) -> [&Tensor; 2] {
-        [&self.values, &self.mask]
     }
 }
 

@@ -1,6 +1,8 @@
-//! A 2:4 sparse matrix on CUDA.
+//! A 2:4 sparse matrix on CUDA, and the layer of one that is not quantized.
 
 use tch::{Kind, TchError, Tensor};
+
+use crate::recipes::{LinearLayer, output_size, refuse_out};
 
 /// A 2:4 sparse matrix in cuSPARSELt's layout.
 #[derive(Debug)]
@@ -43,9 +45,48 @@ impl Cslt {
         product.f_tr()?.f_narrow(0, 0, rows)
     }
 
-    /// The tensors that are stored.
-    pub fn tensors(&self) -> [&Tensor; 1] {
-        [&self.compressed]
+    /// What is stored.
+    pub fn tensor(&self) -> &Tensor {
+        &self.compressed
+    }
+}
+
+/// `y = x · Wᵀ`, of a weight that is not quantized.
+#[derive(Debug)]
+pub(in crate::recipes) struct OnCuda {
+    weight: Cslt,
+    n: i64,
+}
+
+impl OnCuda {
+    /// The layer of a pruned `weight [n, k]`.
+    pub fn new(weight: &Tensor) -> Result<Self, TchError> {
+        Ok(Self { weight: Cslt::new(weight)?, n: weight.size2()?.0 })
+    }
+}
+
+impl LinearLayer for OnCuda {
+    fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+        refuse_out(out)?;
+        let k = x.size().last().copied().unwrap_or_default();
+        let rows = x.f_reshape([-1, k])?;
+        self.weight.product(&rows, 8, None)?.f_reshape(output_size(x, self.n))
+    }
+
+    fn tensors(&self) -> Vec<&Tensor> {
+        vec![self.weight.tensor()]
+    }
+
+    fn kernels(&self) -> Vec<&'static str> {
+        vec!["aten::_cslt_sparse_mm"]
+    }
+
+    fn is_quantized(&self) -> bool {
+        false
+    }
+
+    fn density(&self) -> Option<f64> {
+        Some(super::DENSITY)
     }
 }
 

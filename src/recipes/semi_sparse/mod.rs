@@ -7,11 +7,9 @@
 
 mod compressed;
 mod cslt;
-mod layer;
 
-pub(super) use compressed::Compressed;
-pub(super) use cslt::Cslt;
-pub(super) use layer::layer;
+pub(super) use compressed::Stored;
+pub(super) use cslt::{Cslt, OnCuda};
 
 use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};

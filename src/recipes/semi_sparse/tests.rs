@@ -1,4 +1,6 @@
 use super::*;
+use crate::recipes::scheme;
+use plan::Recipe;
 use tch::Device;
 
 fn row(values: &[f32]) -> Tensor {
@@ -59,8 +61,8 @@ fn compression_loses_nothing() {
         for kind in [Kind::Float, Kind::BFloat16, Kind::Half, Kind::Int8, Kind::Float8e4m3fn] {
             let dense = wave(n, k, Kind::Float) * 100.0;
             let pruned = prune(&dense.relu()).unwrap().to_kind(kind);
-            let compressed = Compressed::new(&pruned).unwrap();
-            let expanded = compressed.expand().unwrap();
+            let compressed = Stored::compress(&pruned).unwrap();
+            let expanded = compressed.dense().unwrap();
             assert_eq!((expanded.size(), expanded.kind()), (vec![n, k], kind));
             assert_eq!(values(&expanded), values(&pruned), "{kind:?} {n}×{k}");
 
@@ -74,7 +76,7 @@ fn compression_loses_nothing() {
 
 #[test]
 fn a_weight_that_is_not_pruned_is_refused() {
-    let refusal = Compressed::new(&row(&[1.0, 2.0, 3.0, 0.0])).unwrap_err();
+    let refusal = Stored::compress(&row(&[1.0, 2.0, 3.0, 0.0])).unwrap_err();
     let reason = "1 weights beyond two of each four are not zero".to_owned();
     assert_eq!(refusal, Refusal::Failed(reason));
 }
@@ -84,11 +86,13 @@ fn the_layer_is_the_dense_one_of_the_pruned_weight() {
     for kind in KINDS {
         for (m, k, n) in [(1, 4, 1), (3, 20, 7), (16, 256, 64)] {
             let pruned = prune(&wave(n, k, kind)).unwrap();
-            let (layer, x) = (layer(&pruned).unwrap(), wave(m, k, kind));
+            let baseline = scheme(Recipe::Baseline);
+            let layer = baseline.semi_sparse(pruned.shallow_clone()).unwrap();
+            let x = wave(m, k, kind);
             let expected = x.linear(&pruned, None::<&Tensor>);
-            assert!(layer.forward(&x).unwrap().equal(&expected), "{kind:?}");
-            let mut out = expected.full_like(f64::NAN);
-            layer.forward_out(&x, &mut out).unwrap();
+            assert!(layer.forward(&x, None).unwrap().equal(&expected), "{kind:?}");
+            let out = expected.full_like(f64::NAN);
+            drop(layer.forward(&x, Some(&out)).unwrap());
             assert!(out.equal(&expected), "{kind:?}");
             assert_eq!((layer.is_quantized(), layer.density()), (false, Some(0.5)));
         }

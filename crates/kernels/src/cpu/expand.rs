@@ -53,24 +53,16 @@ impl Path {
         }
         Self::Default
     }
-}
 
-/// The name of what [`expand_2_4`] runs on this machine, and the kernels that follow it.
-#[macro_export]
-macro_rules! expand_2_4_and {
-    ($($kernel:literal),+) => {
-        match $crate::cpu::ExpandPath::best() {
-            $crate::cpu::ExpandPath::Default => {
-                &["criterion_torch::expand_2_4_default", $($kernel),+]
-            }
+    /// The name of what [`expand_2_4`] runs by it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "criterion_torch::expand_2_4_default",
             #[cfg(target_arch = "x86_64")]
-            $crate::cpu::ExpandPath::Avx512Vbmi2 => {
-                &["criterion_torch::expand_2_4_avx512_vbmi2", $($kernel),+]
-            }
+            Self::Avx512Vbmi2 => "criterion_torch::expand_2_4_avx512_vbmi2",
         }
-    };
+    }
 }
-pub use expand_2_4_and;
 
 /// Elements that can be expanded.
 trait Expand: Element + Default {

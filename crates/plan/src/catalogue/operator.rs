@@ -21,73 +21,104 @@ struct OperatorFacts {
     has_classes: bool,
     /// Whether its output is one number; else it is of x's size.
     is_loss: bool,
-    /// Whether ATen can write its output into a tensor that is allocated beforehand. RMSNorm has no
-    /// such form; the mean of the squared error resizes the output to the size of x; LayerNorm
-    /// computes into tensors of its own, which it copies.
-    has_out: bool,
+    /// Its implementations, the baseline first.
+    implementations: &'static [Implementation],
     /// Floating-point operations of the formula for each element of x, each of them one, exp, erf,
     /// tanh, square root and the comparison of a maximum included; what is done once a row counts
     /// nothing.
     flops: u64,
 }
 
-/// The facts of a function of x alone, element by element or row by row: its upstream name, and its
-/// operations for each element.
-const fn unary(upstream: &'static str, flops: u64) -> OperatorFacts {
-    OperatorFacts {
-        upstream,
-        tensors: 1,
-        vectors: 0,
-        has_classes: false,
-        is_loss: false,
-        has_out: true,
-        flops,
-    }
-}
+const ALL: &[Implementation] = Implementation::ALL;
+/// All but ATen's into a tensor that is allocated beforehand: RMSNorm has no such form; the mean of the
+/// squared error resizes the output to the size of x; LayerNorm computes into tensors of its own, which
+/// it copies.
+const NO_OUT: &[Implementation] = &[
+    Implementation::Aten,
+    Implementation::AtenComposed,
+    Implementation::Rust,
+    Implementation::Cuda,
+    Implementation::Triton,
+    Implementation::Stream,
+];
 
 closed_set! {
     /// A function of a tensor `[batch, sequence, dim]`. What runs over a row runs over the last
     /// dimension. Upstream's names are in [`Operator::upstream`].
     Operator, "operator", OperatorFacts {
         /// (x − mean)/√(variance + 10⁻⁵)·w + b, over rows; the variance is the biased one.
-        // Sum; difference, square, sum; and the difference again, scaled, · w + b.
         LayerNorm = "layer_norm" => OperatorFacts {
-            vectors: 2, has_out: false, ..unary("LayerNorm", 8)
+            upstream: "LayerNorm",
+            tensors: 1, vectors: 2, has_classes: false, is_loss: false, implementations: NO_OUT,
+            // Sum; difference, square, sum; and the difference again, scaled, · w + b.
+            flops: 8,
         },
         /// The same without w and b.
         LayerNormNoAffine = "layer_norm_no_affine" => OperatorFacts {
-            has_out: false, ..unary("LayerNorm_NoAffine", 6)
+            upstream: "LayerNorm_NoAffine",
+            tensors: 1, vectors: 0, has_classes: false, is_loss: false, implementations: NO_OUT,
+            flops: 6,
         },
         /// x/√(mean(x²) + 10⁻⁵)·w, over rows.
-        // Square, sum; scale, · w.
-        RmsNorm = "rms_norm" => OperatorFacts { vectors: 1, has_out: false, ..unary("RMSNorm", 4) },
+        RmsNorm = "rms_norm" => OperatorFacts {
+            upstream: "RMSNorm",
+            tensors: 1, vectors: 1, has_classes: false, is_loss: false, implementations: NO_OUT,
+            // Square, sum; scale, · w.
+            flops: 4,
+        },
         /// x·Φ(x), with erf.
-        // x/√2, erf, + 1, · x, / 2.
-        Gelu = "gelu" => unary("GELU", 5),
+        Gelu = "gelu" => OperatorFacts {
+            upstream: "GELU",
+            tensors: 1, vectors: 0, has_classes: false, is_loss: false, implementations: ALL,
+            // x/√2, erf, + 1, · x, / 2.
+            flops: 5,
+        },
         /// ½x(1 + tanh(√(2/π)(x + 0.044715x³))): another function, at most 5·10⁻⁴ away.
-        // x², · x, · 0.044715, + x, · √(2/π), tanh, + 1, · x, / 2.
-        GeluTanh = "gelu_tanh" => unary("GELU_Tanh", 9),
+        GeluTanh = "gelu_tanh" => OperatorFacts {
+            upstream: "GELU_Tanh",
+            tensors: 1, vectors: 0, has_classes: false, is_loss: false, implementations: ALL,
+            // x², · x, · 0.044715, + x, · √(2/π), tanh, + 1, · x, / 2.
+            flops: 9,
+        },
         /// x·σ(x), also known as Swish.
-        // −x, exp, + 1, x / that.
-        Silu = "silu" => unary("Swish", 4),
+        Silu = "silu" => OperatorFacts {
+            upstream: "Swish",
+            tensors: 1, vectors: 0, has_classes: false, is_loss: false, implementations: ALL,
+            // −x, exp, + 1, x / that.
+            flops: 4,
+        },
         /// exp(x − max)/Σ, over rows.
-        // Maximum, difference, exp, sum, quotient.
-        Softmax = "softmax" => unary("Softmax", 5),
+        Softmax = "softmax" => OperatorFacts {
+            upstream: "Softmax",
+            tensors: 1, vectors: 0, has_classes: false, is_loss: false, implementations: ALL,
+            // Maximum, difference, exp, sum, quotient.
+            flops: 5,
+        },
         /// mean((x − t)²)
-        // Difference, square, sum.
         MseLoss = "mse_loss" => OperatorFacts {
-            tensors: 2, is_loss: true, has_out: false, ..unary("Loss", 3)
+            upstream: "Loss",
+            tensors: 2, vectors: 0, has_classes: false, is_loss: true, implementations: NO_OUT,
+            // Difference, square, sum.
+            flops: 3,
         },
         /// Mean over rows of log Σ exp(x) − `x[t]`, for a class t of each row, from logits.
-        // Maximum, difference, exp, sum.
         CrossEntropy = "cross_entropy" => OperatorFacts {
-            has_classes: true, is_loss: true, ..unary("CrossEntropyLoss", 4)
+            upstream: "CrossEntropyLoss",
+            tensors: 1, vectors: 0, has_classes: true, is_loss: true, implementations: ALL,
+            // Maximum, difference, exp, sum.
+            flops: 4,
         },
         /// GELU(x + b), with erf; b of the last dimension.
-        BiasGelu = "bias_gelu" => OperatorFacts { vectors: 1, ..unary("Bias_GELU", 6) },
+        BiasGelu = "bias_gelu" => OperatorFacts {
+            upstream: "Bias_GELU",
+            tensors: 1, vectors: 1, has_classes: false, is_loss: false, implementations: ALL,
+            flops: 6,
+        },
         /// LayerNorm(x + r): what follows a residual branch.
         AddLayerNorm = "add_layer_norm" => OperatorFacts {
-            tensors: 2, vectors: 2, has_out: false, ..unary("Add_LayerNorm", 9)
+            upstream: "Add_LayerNorm",
+            tensors: 2, vectors: 2, has_classes: false, is_loss: false, implementations: NO_OUT,
+            flops: 9,
         },
     }
 }
@@ -145,11 +176,7 @@ impl Operator {
 
     /// Its implementations, the baseline first.
     pub const fn implementations(self) -> &'static [Implementation] {
-        use Implementation::{Aten, AtenComposed, Cuda, Rust, Stream, Triton};
-        match self.facts().has_out {
-            true => Implementation::ALL,
-            false => &[Aten, AtenComposed, Rust, Cuda, Triton, Stream],
-        }
+        self.facts().implementations
     }
 }
 

@@ -1,8 +1,7 @@
 //! Operators: functions of x `[batch, sequence, dim]` that one would write a kernel for, each with its
 //! formula from elementary operations beside every form that computes it at once.
 
-mod cross_entropy;
-mod mse_loss;
+mod losses;
 mod normalization;
 mod output;
 mod pointwise;
@@ -13,8 +12,7 @@ mod trial;
 
 pub use stream::{bits, passed};
 
-use cross_entropy::CrossEntropy;
-use mse_loss::MseLoss;
+use losses::{CrossEntropy, MseLoss};
 use normalization::Normalization;
 use plan::{Device, Dtype, Implementation, Operator, OperatorShape, OperatorWork};
 use pointwise::Pointwise;
@@ -23,7 +21,9 @@ use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Float, Named, Operation, Parts, Shipped, Site, Step, Tolerance, Trial};
+use crate::kernel::{
+    ByValue, Float, Named, Operation, Parts, Shipped, Site, Step, Tolerance, Trial,
+};
 use crate::refusal::Refusal;
 use kernels::{cuda, triton};
 
@@ -67,7 +67,6 @@ trait Formula: Copy + 'static {
     fn largest(self, site: &Site<OperatorWork>, held: Float) -> f64;
 }
 
-/// What a formula computes with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operand {
     /// x, or another tensor of its size.
@@ -253,13 +252,19 @@ impl<F: Formula> Operation<OperatorWork> for F {
         gates.of(dtype)
     }
 
+    fn by_value(&self) -> Option<&dyn ByValue<OperatorWork>> {
+        Some(self)
+    }
+}
+
+impl<F: Formula> ByValue<OperatorWork> for F {
     fn tolerance(
         &self,
         site: &Site<OperatorWork>,
         inputs: &Inputs,
         reference: &Tensor,
-    ) -> Result<Option<Tolerance>, TchError> {
-        tolerance::of(*self, site, inputs, reference).map(Some)
+    ) -> Result<Tolerance, TchError> {
+        tolerance::of(*self, site, inputs, reference)
     }
 
     fn trials(&self, site: &Site<OperatorWork>) -> Vec<Trial<OperatorWork>> {

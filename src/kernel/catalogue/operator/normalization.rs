@@ -10,7 +10,7 @@ use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{names, rows as cpu};
+use kernels::cpu::{name, rows as cpu};
 use kernels::cuda::normalization as cuda;
 use kernels::triton::norm as triton;
 
@@ -64,7 +64,7 @@ impl Formula for Normalization {
     fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let Inputs { mut examples, parameters } = inputs;
         let x = examples.remove(0);
-        let (residual, row, names) = (examples.pop(), row(&x)?, names(site.work.operator));
+        let (residual, row, names) = (examples.pop(), row(&x)?, [name(site.work.operator)]);
         Ok(match (site.work.implementation, residual) {
             (Implementation::Aten, _) if self == Self::Rms => {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], parameters.first(), EPS))
@@ -79,16 +79,16 @@ impl Formula for Normalization {
                 })
             }
             (Implementation::Rust, residual) => match (self, residual) {
-                (Self::Layer | Self::LayerNoAffine, _) => filling_like(x, names, move |x, out| {
+                (Self::Layer | Self::LayerNoAffine, _) => filling_like(x, &names, move |x, out| {
                     let affine = parameters.first().zip(parameters.get(1));
                     cpu::layer_norm(x, affine, EPS, out)
                 }),
-                (Self::AddLayer, Some(residual)) => filling_like(x, names, move |x, out| {
+                (Self::AddLayer, Some(residual)) => filling_like(x, &names, move |x, out| {
                     cpu::add_layer_norm(x, &residual, &parameters[0], &parameters[1], EPS, out)
                 }),
-                (Self::Rms, _) => {
-                    filling_like(x, names, move |x, out| cpu::rms_norm(x, &parameters[0], EPS, out))
-                }
+                (Self::Rms, _) => filling_like(x, &names, move |x, out| {
+                    cpu::rms_norm(x, &parameters[0], EPS, out)
+                }),
                 (Self::AddLayer, None) => return Err(site.no_such_implementation()),
             },
             (Implementation::Cuda, residual) => {

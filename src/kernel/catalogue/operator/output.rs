@@ -18,7 +18,7 @@ pub(super) fn unwritten_loss(x: &Tensor) -> Result<Tensor, TchError> {
 /// A step in which the kernels fill a new tensor like x.
 pub(super) fn filling_like(
     x: Tensor,
-    kernels: &[&str],
+    kernels: &[impl AsRef<str>],
     fill: impl Fn(&Tensor, &mut Tensor) -> Result<(), TchError> + 'static,
 ) -> Step {
     Step::new(kernels, move || {
@@ -31,7 +31,7 @@ pub(super) fn filling_like(
 /// A step in which the kernels write the loss of x into a new tensor of one number.
 pub(super) fn filling_loss(
     x: Tensor,
-    kernels: &[&str],
+    kernels: &[impl AsRef<str>],
     fill: impl Fn(&Tensor, &mut Tensor) -> Result<(), TchError> + 'static,
 ) -> Step {
     Step::new(kernels, move || {

@@ -10,7 +10,7 @@ use super::{Formula, Operand};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{names, pointwise as cpu};
+use kernels::cpu::{name, pointwise as cpu};
 use kernels::{cuda, triton};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Formula for Pointwise {
 
     fn build(self, site: &Site<OperatorWork>, mut inputs: Inputs) -> Result<Step, Refusal> {
         let (x, bias) = (inputs.examples.remove(0), inputs.parameters.pop());
-        let names = names(site.work.operator);
+        let names = [name(site.work.operator)];
         let form = if self == Self::GeluTanh { TANH } else { EXACT };
         Ok(match (site.work.implementation, bias) {
             (Implementation::Aten, None) if self == Self::Silu => {
@@ -83,12 +83,12 @@ impl Formula for Pointwise {
                 })
             }
             (Implementation::Rust, None) => match self {
-                Self::Gelu | Self::BiasGelu => filling_like(x, names, cpu::gelu),
-                Self::GeluTanh => filling_like(x, names, cpu::gelu_tanh),
-                Self::Silu => filling_like(x, names, cpu::silu),
+                Self::Gelu | Self::BiasGelu => filling_like(x, &names, cpu::gelu),
+                Self::GeluTanh => filling_like(x, &names, cpu::gelu_tanh),
+                Self::Silu => filling_like(x, &names, cpu::silu),
             },
             (Implementation::Rust, Some(bias)) => {
-                filling_like(x, names, move |x, out| cpu::bias_gelu(x, &bias, out))
+                filling_like(x, &names, move |x, out| cpu::bias_gelu(x, &bias, out))
             }
             (Implementation::Cuda, bias) => {
                 use cuda::pointwise::{Operation, Pointwise};

@@ -8,7 +8,7 @@ use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{names, rows as cpu};
+use kernels::cpu::{name, rows as cpu};
 use kernels::{cuda, triton};
 
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ impl Formula for Softmax {
                     x.f_internal_softmax_out(out, -1, false)
                 })
             }
-            Implementation::Rust => filling_like(x, names(site.work.operator), cpu::softmax),
+            Implementation::Rust => filling_like(x, &[name(site.work.operator)], cpu::softmax),
             Implementation::Cuda => {
                 let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;
                 let names = kernels.kernels(&x, &unwritten_like(&x)?)?;
@@ -56,6 +56,7 @@ impl Formula for Softmax {
             _ => return Err(site.no_such_implementation()),
         })
     }
+
     fn aten_rounds_between(self) -> bool {
         false
     }

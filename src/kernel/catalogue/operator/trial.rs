@@ -28,7 +28,6 @@ const SHORT: u64 = 7;
 /// What is special about the values of x and of what has its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
-    /// Normally distributed.
     Normal,
     /// The same, 2⁻⁹ as large: a variance near ε.
     Small,
@@ -95,7 +94,6 @@ impl Values {
 /// How the rows lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// One after the other.
     Contiguous,
     /// With NaN between them, each at an address that no wider vector is aligned at.
     Padded,
@@ -104,7 +102,6 @@ enum Layout {
 /// Elements before and after a padded row.
 const PADDING: (i64, i64) = (1, 2);
 
-/// The operator on small inputs of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Small {
     /// The same operator, implementation, dtype and device, at a small size.

@@ -9,17 +9,15 @@ use tch::{Kind, TchError, Tensor};
 use super::{mkldnn, sdpa, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Operation, Site, Step};
+use crate::kernel::{ByValue, Operation, Site, Step};
 use crate::refusal::Refusal;
 
-/// Scores, and what follows them.
 #[derive(Clone, Copy)]
 pub(super) struct Attention {
     ends: Ends,
     gates: Gates,
 }
 
-/// What the pattern ends with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
     Scores,
@@ -121,10 +119,8 @@ impl Operation<FusionWork> for Attention {
                 let reads = scores.tensors().chain(&v).map(Tensor::shallow_clone).collect();
                 let kernels = it.kernels(&scores.kernels(in_place));
                 let rest = Rest { ends: it.ends, v, is_folded: false };
-                if in_place {
-                    return Ok(Step::new(&kernels, move || rest.run(scores.run_in_place()?)));
-                }
-                Ok(Step::new(&kernels, move || rest.run(scores.run()?)).reading(reads))
+                let step = Step::new(&kernels, move || rest.run(scores.run(in_place)?));
+                Ok(if in_place { step } else { step.reading(reads) })
             }
             (FusionVariant::Fused, v @ None) | (FusionVariant::Baddbmm, v @ Some(_)) => {
                 let v = v.map(|v| fold(&v)).transpose()?;
@@ -158,6 +154,10 @@ impl Operation<FusionWork> for Attention {
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
         self.gates.of(dtype)
+    }
+
+    fn by_value(&self) -> Option<&dyn ByValue<FusionWork>> {
+        None
     }
 }
 
@@ -230,7 +230,6 @@ impl Scores {
         Ok(Self { q, k_t, mask, scale })
     }
 
-    /// What it reads.
     fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         [&self.q, &self.k_t].into_iter().chain(&self.mask)
     }
@@ -241,25 +240,19 @@ impl Scores {
         operations(names, self.mask.is_some())
     }
 
-    /// `[b, heads, s, s]`. One variable, as in Python: what it held is freed when the next result is
-    /// there.
-    fn run(&self) -> Result<Tensor, TchError> {
+    /// `[b, heads, s, s]`, in one piece of memory where `in_place`. One variable, as in Python: what it
+    /// held is freed when the next result is there.
+    fn run(&self, in_place: bool) -> Result<Tensor, TchError> {
         let mut scores = self.q.f_matmul(&self.k_t)?;
-        scores = scores.f_mul_scalar(self.scale)?;
-        if let Some(mask) = &self.mask {
-            scores = scores.f_add(mask)?;
+        scores = match in_place {
+            true => scores.f_mul_scalar_(self.scale)?,
+            false => scores.f_mul_scalar(self.scale)?,
+        };
+        match &self.mask {
+            None => Ok(scores),
+            Some(mask) if in_place => scores.f_add_(mask),
+            Some(mask) => scores.f_add(mask),
         }
-        Ok(scores)
-    }
-
-    /// The same in one piece of memory.
-    fn run_in_place(&self) -> Result<Tensor, TchError> {
-        let mut scores = self.q.f_matmul(&self.k_t)?;
-        scores = scores.f_mul_scalar_(self.scale)?;
-        if let Some(mask) = &self.mask {
-            scores = scores.f_add_(mask)?;
-        }
-        Ok(scores)
     }
 }
 

@@ -35,7 +35,6 @@ impl BatchNorm {
         })
     }
 
-    /// Bytes of the four.
     pub(super) fn bytes(&self) -> u64 {
         let Self { weight, bias, mean, variance } = self;
         [weight, bias, mean, variance].into_iter().map(inputs::bytes).sum()

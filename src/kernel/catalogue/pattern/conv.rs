@@ -10,11 +10,10 @@ use super::batch_norm::BatchNorm;
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Operation, Site, Step};
+use crate::kernel::{ByValue, Operation, Site, Step};
 use crate::native::onednn::{self, Convolution, PostOp};
 use crate::refusal::Refusal;
 
-/// A convolution and what follows it.
 #[derive(Clone, Copy)]
 pub(super) struct Conv {
     /// Whether the output's channels are normalized, or get a bias.
@@ -68,7 +67,6 @@ impl Conv {
     };
 }
 
-/// oneDNN's convolution by name.
 const POINTWISE: &str = "mkldnn::_convolution_pointwise";
 
 /// Keeps height and width.
@@ -205,6 +203,10 @@ impl Operation<FusionWork> for Conv {
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
         self.gates.of(dtype)
     }
+
+    fn by_value(&self) -> Option<&dyn ByValue<FusionWork>> {
+        None
+    }
 }
 
 /// A copy that lies pixel by pixel, with the strides that torch gives it, also where a dimension
@@ -218,7 +220,6 @@ fn channels_last(tensor: &Tensor) -> Result<Tensor, TchError> {
     Ok(copy)
 }
 
-/// libtorch's own convolution.
 fn conv2d(x: &Tensor, filters: &Tensor, bias: Option<&Tensor>) -> Result<Tensor, TchError> {
     let Convolution { padding, stride, dilation, groups } = SAME;
     x.f_conv2d(filters, bias, stride, padding, dilation, groups)

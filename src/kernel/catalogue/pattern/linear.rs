@@ -7,19 +7,17 @@ use tch::{TchError, Tensor};
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Operation, Site, Step};
+use crate::kernel::{ByValue, Operation, Site, Step};
 use crate::native::addmm;
 use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
 
-/// A linear layer and what follows it.
 #[derive(Clone, Copy)]
 pub(super) struct Linear {
     activation: Option<Activation>,
     gates: Gates,
 }
 
-/// What follows the layer.
 #[derive(Clone, Copy)]
 enum Activation {
     Relu,
@@ -73,20 +71,14 @@ impl Linear {
         operations.iter().copied().chain(self.activation.map(|it| it.names().0)).collect()
     }
 
-    /// The activation of `y`, which it frees as a variable of Python's would.
-    fn activated(self, y: Tensor) -> Result<Tensor, TchError> {
-        match self.activation {
-            None => Ok(y),
-            Some(Activation::Relu) => y.f_relu(),
-            Some(Activation::Gelu) => y.f_gelu(EXACT),
-        }
-    }
-
-    fn activated_in_place(self, mut y: Tensor) -> Result<Tensor, TchError> {
-        match self.activation {
-            None => Ok(y),
-            Some(Activation::Relu) => y.f_relu_(),
-            Some(Activation::Gelu) => y.f_gelu_(EXACT),
+    /// The activation of `y`, which it frees as a variable of Python's would, or overwrites.
+    fn activated(self, mut y: Tensor, in_place: bool) -> Result<Tensor, TchError> {
+        match (self.activation, in_place) {
+            (None, _) => Ok(y),
+            (Some(Activation::Relu), false) => y.f_relu(),
+            (Some(Activation::Relu), true) => y.f_relu_(),
+            (Some(Activation::Gelu), false) => y.f_gelu(EXACT),
+            (Some(Activation::Gelu), true) => y.f_gelu_(EXACT),
         }
     }
 }
@@ -103,7 +95,6 @@ impl Activation {
         }
     }
 
-    /// Python's function.
     const fn python(self) -> &'static str {
         match self {
             Self::Relu => "torch.relu",
@@ -112,7 +103,6 @@ impl Activation {
     }
 }
 
-/// oneDNN's linear layer.
 const POINTWISE: &str = "mkldnn::_linear_pointwise";
 
 impl Operation<FusionWork> for Linear {
@@ -156,7 +146,7 @@ impl Operation<FusionWork> for Linear {
                     let mut y = x.f_mm(&weight_t)?;
                     // Frees the product before the activation.
                     y = y.f_add(&bias)?;
-                    it.activated(y)
+                    it.activated(y, false)
                 })
                 .reading(reads)
             }
@@ -167,14 +157,12 @@ impl Operation<FusionWork> for Linear {
                 addmm_activation(site, [x, weight_t, bias], activation)
             }
             (FusionVariant::Addmm, _) => Step::new(&it.kernels(&["aten::addmm"]), move || {
-                it.activated(bias.f_addmm(&x, &weight_t)?)
+                it.activated(bias.f_addmm(&x, &weight_t)?, false)
             }),
             (FusionVariant::Inplace, _) => {
                 let last = self.activation.map(|it| it.names().1);
                 let kernels: Vec<_> = ["aten::mm", "aten::add_"].into_iter().chain(last).collect();
-                Step::new(&kernels, move || {
-                    it.activated_in_place(x.f_mm(&weight_t)?.f_add_(&bias)?)
-                })
+                Step::new(&kernels, move || it.activated(x.f_mm(&weight_t)?.f_add_(&bias)?, true))
             }
             (FusionVariant::Mkldnn, activation) => {
                 let (weight, stored) = reordered(&x, &weight, &bias)?;
@@ -195,7 +183,7 @@ impl Operation<FusionWork> for Linear {
                     let mut y = onednn::linear_pointwise(&x, &weight, None, PostOp::None)?;
                     // Frees the product before the activation.
                     y = y.f_add(&bias)?;
-                    Ok(it.activated(y)?)
+                    Ok(it.activated(y, false)?)
                 });
                 mkldnn::noting_reordered(step.storing(stored), site)
             }
@@ -231,6 +219,10 @@ def pattern(x, weight_t, bias):
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
         self.gates.of(dtype)
+    }
+
+    fn by_value(&self) -> Option<&dyn ByValue<FusionWork>> {
+        None
     }
 }
 

@@ -8,9 +8,6 @@ use crate::native::{Error, memory, onednn};
 use crate::refusal::Refusal;
 
 /// Whether they run here, in the site's dtype, where the variant consists of them.
-///
-/// # Errors
-/// The constraint and the value that broke it.
 pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     match site.work.variant {
         FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph => {
@@ -21,9 +18,6 @@ pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
 }
 
 /// The same, whatever the variant.
-///
-/// # Errors
-/// The constraint and the value that broke it.
 pub(super) fn supports(site: &Site<FusionWork>) -> Result<(), String> {
     match site.device {
         Device::Cpu => onednn::supports(site.kind()),

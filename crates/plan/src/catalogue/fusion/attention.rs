@@ -219,7 +219,12 @@ impl Formulas for Attention {
             (SdpaCudnn, End::Output) => {
                 self.one_pass("aten::_scaled_dot_product_cudnn_attention", dtype)
             }
-            _ => return None,
+            (Inplace | TorchScript, End::Output)
+            | (
+                Baddbmm | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient | SdpaCudnn,
+                End::Scores | End::Softmax,
+            )
+            | (Addmm | Folded | Mkldnn | MkldnnUnfused, _) => return None,
         })
     }
 }

@@ -101,7 +101,14 @@ impl Formulas for Conv {
             (MkldnnUnfused, true, _) => one_by_one(vec![run(POINTWISE, &[x, filters])], last),
             (MkldnnUnfused, false, _) => one_by_one(vec![with_bias(POINTWISE)], last),
             (OnednnGraph, _, _) => vec![with_bias(ONEDNN_GROUP)],
-            _ => return None,
+            (Inplace, _, false)
+            | (Folded, _, _)
+            | (
+                Addmm | Baddbmm | TorchScript | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient
+                | SdpaCudnn,
+                _,
+                _,
+            ) => return None,
         })
     }
 }

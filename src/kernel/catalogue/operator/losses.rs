@@ -1,4 +1,5 @@
-//! `cross_entropy`: the mean over rows of log Σ exp(x) − x[t], from logits.
+//! Losses, one number each: `mse_loss`, mean((x − t)²); and `cross_entropy`, the mean over rows of
+//! log Σ exp(x) − x[t], from logits.
 
 use plan::{Device, Dtype, Implementation, OperatorWork};
 use tch::{Kind, Reduction, TchError, Tensor};
@@ -8,8 +9,66 @@ use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{names, rows as cpu};
+use kernels::cpu::{name, rows as cpu};
 use kernels::{cuda, triton};
+
+#[derive(Clone, Copy)]
+pub(super) struct MseLoss;
+
+impl Formula for MseLoss {
+    fn operands(self) -> &'static [Operand] {
+        &[Operand::LikeX, Operand::LikeX]
+    }
+
+    fn compute(self, inputs: &Inputs) -> Result<Tensor, TchError> {
+        let (x, target) = (&inputs.examples[0], &inputs.examples[1]);
+        let mut y = x.f_sub(target)?;
+        y = y.f_square()?;
+        y.f_mean(None::<Kind>)
+    }
+
+    fn operations(self) -> &'static str {
+        "sub square mean"
+    }
+
+    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+        let ([x, target], []) = inputs.into_parts()?;
+        Ok(match site.work.implementation {
+            Implementation::Aten => {
+                Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
+            }
+            Implementation::Rust => {
+                let names = [name(site.work.operator)];
+                filling_loss(x, &names, move |x, out| cpu::mse_loss(x, &target, out))
+            }
+            Implementation::Cuda => {
+                let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;
+                let names = kernels.kernels(&x, &target, &unwritten_loss(&x)?)?;
+                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
+            }
+            Implementation::Triton => {
+                let kernels = triton::loss::MseLoss::new(x.f_kind()?, x.device())?;
+                let names = kernels.kernels();
+                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
+            }
+            _ => return Err(site.no_such_implementation()),
+        })
+    }
+
+    fn aten_rounds_between(self) -> bool {
+        true
+    }
+
+    /// Nothing cancels.
+    fn condition(self, _: &Inputs, y: &Tensor) -> Result<Tensor, TchError> {
+        y.f_abs()
+    }
+
+    /// The output is as large as a square.
+    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
+        super::root_of(Float::of(site.dtype).largest(), site.work.size.elements())
+    }
+}
 
 /// torch's defaults: no class is left out, none is smoothed.
 const IGNORE_INDEX: i64 = -100;
@@ -85,8 +144,8 @@ impl Formula for CrossEntropy {
                 })
             }
             Implementation::Rust => {
-                let names = names(site.work.operator);
-                filling_loss(x, names, move |x, out| cpu::cross_entropy(x, &classes, out))
+                let names = [name(site.work.operator)];
+                filling_loss(x, &names, move |x, out| cpu::cross_entropy(x, &classes, out))
             }
             Implementation::Cuda => {
                 let kernels = cuda::losses::CrossEntropy::load(x.f_kind()?, site.cuda()?)?;
@@ -102,6 +161,7 @@ impl Formula for CrossEntropy {
             _ => return Err(site.no_such_implementation()),
         })
     }
+
     fn aten_rounds_between(self) -> bool {
         true
     }
