@@ -10,7 +10,6 @@ use super::policy::Policy;
 use super::verdict::{Measure, Verdict};
 use crate::model::Interval;
 
-/// One measure of a case on both sides, as documents have it, too.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Measured")]
 pub struct Finding {
@@ -115,7 +114,6 @@ pub fn reasons<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<(Vec<Meas
 
 const NOTHING: &str = "nothing was measured on both sides";
 
-/// A case of both sides, or of one, as documents have it, too.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Case")]
 pub struct Compared {
