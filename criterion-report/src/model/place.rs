@@ -11,15 +11,12 @@ use crate::object::object;
 /// another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Place {
-    /// Kind of device.
     pub device: Device,
     /// Model of the processor or of the GPU; none where the machine lacks the device.
     pub processor: Option<String>,
     /// Intra-op threads, as planned.
     pub threads: Threads,
-    /// Host allocator.
     pub allocator: Allocator,
-    /// State of the cache when a step starts.
     pub cache: CacheMode,
 }
 
@@ -34,7 +31,6 @@ object! {
 }
 
 impl Place {
-    /// The place of a record.
     pub fn of(record: &Record) -> Self {
         let environment = &record.environment;
         let settings = &record.case.settings;
@@ -72,4 +68,22 @@ impl fmt::Display for Place {
         }
         Ok(())
     }
+}
+
+/// The machine that two times have to share: processor, CPUs that the process may use and memory in
+/// GiB; for a CUDA case the GPU. The host's name is not part of it, since every job of a continuous
+/// integration has one of its own, nor is the version of anything that can be updated.
+pub fn fingerprint(record: &Record) -> String {
+    let machine = machine(record);
+    match (record.case.device, &record.environment.torch.cuda_device) {
+        (Device::Cuda, Some(gpu)) => format!("{machine}, {gpu}"),
+        _ => machine,
+    }
+}
+
+/// The same without a GPU, whatever the case ran on.
+pub fn machine(record: &Record) -> String {
+    let host = &record.environment.host;
+    let gib = (host.memory_bytes + (1 << 29)) >> 30;
+    format!("{}, {} CPUs, {gib} GiB", host.cpu_model, host.cpus)
 }

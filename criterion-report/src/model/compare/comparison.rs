@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use anyhow::{Result, bail};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
-use thiserror::Error;
 
 use super::finding::{Compared, Finding};
 use super::floor::{FloorSource, Floors};
@@ -18,27 +18,19 @@ use super::side::Side;
 use super::thresholds::Thresholds;
 use super::verdict::{Measure, Verdict};
 
-/// How to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
-    /// The rule.
     pub policy: Policy,
-    /// From which difference on a case is another.
     pub thresholds: &'a Thresholds,
-    /// What one launch does not show.
+    /// What one run does not show.
     pub floors: Floors<'a>,
-    /// What becomes of a case of two machines.
     pub hosts: Hosts,
-    /// What the sides are called.
     pub words: Words,
 }
 
-/// Two sides, compared.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// The rule.
     pub policy: Policy,
-    /// Thresholds.
     pub thresholds: Thresholds,
     /// The side that is compared with.
     pub a: SideFacts,
@@ -48,7 +40,7 @@ pub struct Comparison {
     pub cases: Vec<Compared>,
     /// Number of cases of which both sides hold the same measurement, and not one each.
     pub same: usize,
-    /// Floors that sides of one launch were widened by, with the number of cases of each kind.
+    /// Floors that sides of one run were widened by, with the number of cases of each kind.
     pub floors: BTreeMap<FloorSource, usize>,
 }
 
@@ -57,8 +49,9 @@ pub struct Comparison {
 pub struct SideFacts {
     /// Its name, as it was asked for.
     pub name: String,
-    /// Names of its launches.
-    pub launches: Vec<String>,
+    /// Names of its runs.
+    #[serde(rename = "launches")]
+    pub runs: Vec<String>,
     /// Revisions of its measured cases, each once.
     pub revisions: Vec<String>,
     /// Machines of its measured cases, each once.
@@ -72,33 +65,14 @@ impl SideFacts {
         };
         Self {
             name: side.name.clone(),
-            launches: side.launches.iter().map(|launch| launch.name.clone()).collect(),
+            runs: side.runs.iter().map(|run| run.name.clone()).collect(),
             revisions: owned(side.revisions()),
             hosts: owned(side.hosts()),
         }
     }
 }
 
-/// A case was measured on two machines.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines do not compare; \
-     with --across-hosts they are compared all the same, with a caution on each case"
-)]
-pub struct HostsDiffer {
-    /// A case of both.
-    pub full_id: String,
-    /// A machine.
-    pub a: String,
-    /// The other one.
-    pub b: String,
-}
-
-/// Compares B with A.
-///
-/// # Errors
-/// When a case is of two machines, and they are not to be compared.
-pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison, HostsDiffer> {
+pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison> {
     let ids = ids(a, b);
     if settings.hosts == Hosts::Refused {
         ids.iter().try_for_each(|id| of_one_host(id, a, b))?;
@@ -108,7 +82,7 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison,
         .iter()
         .map(|id| {
             let limits = settings.thresholds.of(id);
-            let pairing = Pairing::of(id, &a.launches, &b.launches, limits);
+            let pairing = Pairing::of(id, &a.runs, &b.runs, limits);
             if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
         })
         .collect();
@@ -146,7 +120,6 @@ impl Comparison {
         self.cases.iter().any(|case| case.findings.iter().any(|it| !nothing.contains(&it.verdict)))
     }
 
-    /// Number of cases with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
@@ -164,19 +137,20 @@ impl Comparison {
 /// Ids of both sides, each once, those of A first.
 fn ids<'a>(a: &'a Side, b: &'a Side) -> Vec<&'a str> {
     let mut known = HashSet::new();
-    let points = a.launches.iter().chain(&b.launches).flat_map(|launch| &launch.points);
+    let points = a.runs.iter().chain(&b.runs).flat_map(|run| &run.points);
     points.map(|point| point.full_id.as_str()).filter(|id| known.insert(*id)).collect()
 }
 
 /// Refuses a case that was measured on two machines, be it on one side.
-fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<(), HostsDiffer> {
+fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<()> {
     let points = a.points_of(full_id).chain(b.points_of(full_id));
-    match two_hosts(points.filter(|point| point.is_measured())) {
-        Some((a, b)) => {
-            Err(HostsDiffer { full_id: full_id.to_owned(), a: a.to_owned(), b: b.to_owned() })
-        }
-        None => Ok(()),
+    if let Some((a, b)) = two_hosts(points.filter(|point| point.is_measured())) {
+        bail!(
+            "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines do not \
+             compare; with --across-hosts they are compared all the same, with a caution on each case"
+        );
     }
+    Ok(())
 }
 
 fn compared(
@@ -186,7 +160,7 @@ fn compared(
     settings: Settings<'_>,
 ) -> Compared {
     findings.extend(outcomes.finding(pairing));
-    Compared::of(pairing, findings, cautions(pairing, settings))
+    Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
 }
 
 fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
@@ -209,7 +183,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
     cautions
 }
 
-/// What sides of one launch are widened by.
+/// What sides of one run are widened by.
 fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
     let mut used = BTreeMap::new();
     for pairing in pairings.iter().filter(|pairing| pairing.is_widened()) {

@@ -1,36 +1,33 @@
-//! The noise profile: how far launches of one revision lie apart, on this machine, case by case.
+//! The noise profile: how far runs of one revision lie apart, on this machine, case by case.
 //!
 //! ```text
 //! <records>/noise.json   {"schema": "criterion-torch/noise", "version": 1, "hosts": {…}}
 //! ```
 //!
-//! A σ is the standard deviation of ln(median of a launch) between launches. That of a case is of a few
-//! launches, and may be small by chance: no case is taken to be quieter than the median one, and the
-//! interval is Student's with the launches' degrees of freedom. A case that the profile does not know
+//! A σ is the standard deviation of ln(median of a run) between runs. That of a case is of a few
+//! runs, and may be small by chance: no case is taken to be quieter than the median one, and the
+//! interval is Student's with the runs' degrees of freedom. A case that the profile does not know
 //! has the pooled one: the 90 % quantile of the σ of all cases that it does know. Half of all cases are
 //! noisier than the median one, and nothing says that the unknown one is not among them. Neither is
 //! moved by a few wild cases, as a mean would be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use statistics::quantile;
-use thiserror::Error;
 
 use super::verdict::Measure;
 use crate::model::file;
 use crate::units;
 
-/// Schema of the file.
 pub const SCHEMA: &str = "criterion-torch/noise";
-/// Version of the schema that this code reads and writes.
 pub const VERSION: u32 = 1;
-/// Name of the file, beside the records.
 pub const FILE: &str = "noise.json";
 
-/// σ where no profile says anything: the interval of a ratio of two launches is then ±25 % at 95 %,
+/// σ where no profile says anything: the interval of a ratio of two runs is then ±25 % at 95 %,
 /// ln 1.25 / (1.96 · √2). Twice to five times what quiet machines show; shared ones were seen there.
 pub const ASSUMED: f64 = 0.0805;
 
@@ -39,7 +36,6 @@ const POOLED: f64 = 0.9;
 /// And below which none is taken to be.
 const TYPICAL: f64 = 0.5;
 
-/// The file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     schema: String,
@@ -48,7 +44,6 @@ pub struct Profile {
     pub hosts: BTreeMap<String, HostNoise>,
 }
 
-/// The noise of one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostNoise {
     /// When it was computed, RFC 3339 in UTC.
@@ -63,36 +58,33 @@ pub struct HostNoise {
     pub cases: BTreeMap<String, CaseNoise>,
 }
 
-/// The noise of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseNoise {
-    /// Launches that timed it.
-    pub launches: usize,
-    /// Launches with an energy, where these are not as many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy_launches: Option<usize>,
-    /// Its σ.
+    /// Runs that timed it.
+    #[serde(rename = "launches")]
+    pub runs: usize,
+    /// Runs with an energy, where these are not as many.
+    #[serde(rename = "energy_launches", default, skip_serializing_if = "Option::is_none")]
+    pub energy_runs: Option<usize>,
     #[serde(flatten)]
     pub sigmas: Sigmas,
 }
 
 impl CaseNoise {
-    /// Launches that the σ of a measure is of.
-    fn launches_of(&self, measure: Measure) -> usize {
+    fn runs_of(&self, measure: Measure) -> usize {
         match measure {
-            Measure::Energy => self.energy_launches.unwrap_or(self.launches),
-            _ => self.launches,
+            Measure::Energy => self.energy_runs.unwrap_or(self.runs),
+            _ => self.runs,
         }
     }
 
     fn too_few(&self) -> Option<String> {
-        let counts = [("launches", Some(self.launches)), ("energy_launches", self.energy_launches)];
+        let counts = [("launches", Some(self.runs)), ("energy_launches", self.energy_runs)];
         let (key, few) = counts.into_iter().find(|(_, count)| count.is_some_and(|it| it < 2))?;
-        Some(format!("{key} is {}, and one launch shows no spread", few.unwrap_or_default()))
+        Some(format!("{key} is {}, and one run shows no spread", few.unwrap_or_default()))
     }
 }
 
-/// σ of each measure that has one.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sigmas {
     /// σ of ln(median time).
@@ -120,36 +112,7 @@ impl Sigmas {
     }
 }
 
-/// Why a file is no noise profile that can be used.
-#[derive(Debug, Error)]
-pub enum ProfileError {
-    /// It cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is something else.
-    #[error("{}: not a noise profile of `criterion-report aa`: {cause}; {ANEW}", .path.display())]
-    Foreign {
-        /// File.
-        path: PathBuf,
-        /// What is wrong with it.
-        cause: serde_json::Error,
-    },
-    /// The profile has another schema or version, or a σ that is none.
-    #[error("{}: {reason}; {ANEW}", .path.display())]
-    Unusable {
-        /// File.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-/// `aa` reads the file, too: it keeps the cases of earlier launches.
+/// `aa` reads the file, too: it keeps the cases of earlier runs.
 const ANEW: &str = "delete it, and make it anew with `criterion-report aa NAME`";
 
 impl Default for Profile {
@@ -160,17 +123,16 @@ impl Default for Profile {
 
 impl Profile {
     /// Reads a file; none where there is none.
-    ///
-    /// # Errors
-    /// When there is one that cannot be used.
-    pub fn read(path: &Path) -> Result<Option<Self>, ProfileError> {
-        let at = || path.to_owned();
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let unusable = |why: String| file::unusable(path, format!("{why}; {ANEW}"));
         let text = match file::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(ProfileError::Io { path: at(), cause }),
+            Err(cause) => return Err(file::unusable(path, cause)),
         };
-        let foreign = |cause| ProfileError::Foreign { path: at(), cause };
+        let foreign = |cause: serde_json::Error| {
+            unusable(format!("not a noise profile of `criterion-report aa`: {cause}"))
+        };
         #[derive(Deserialize)]
         struct Stamp {
             schema: String,
@@ -178,15 +140,14 @@ impl Profile {
         }
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
-            let reason = format!(
+            return Err(unusable(format!(
                 "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
                  version {VERSION}"
-            );
-            return Err(ProfileError::Unusable { path: at(), reason });
+            )));
         }
         let profile: Self = serde_json::from_slice(&text).map_err(foreign)?;
         match profile.impossible() {
-            Some(reason) => Err(ProfileError::Unusable { path: at(), reason }),
+            Some(reason) => Err(unusable(reason)),
             None => Ok(Some(profile)),
         }
     }
@@ -218,14 +179,12 @@ impl Profile {
         self.hosts.insert(host.to_owned(), HostNoise::of(&found.date, revisions, cases));
     }
 
-    /// The profile as its file has it.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 }
 
 impl HostNoise {
-    /// What these cases say of their machine.
     pub fn of(date: &str, revisions: BTreeSet<String>, cases: BTreeMap<String, CaseNoise>) -> Self {
         let at = |q: f64| {
             let of = |measure: Measure| {
@@ -240,45 +199,34 @@ impl HostNoise {
     }
 }
 
-/// What one launch per side does not show, and where it is had from.
+/// What one run per side does not show, and where it is had from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownFloor {
-    /// The spread between launches.
     pub floor: statistics::Floor,
-    /// Whence.
     pub source: FloorSource,
 }
 
-/// The source of a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FloorSource {
     /// This case, on this machine.
-    Case {
-        /// In so many launches.
-        launches: usize,
-    },
+    Case { runs: usize },
     /// Other cases on this machine.
-    Pooled {
-        /// So many.
-        cases: usize,
-    },
+    Pooled { cases: usize },
     /// Nothing is known of this machine.
     Assumed,
-    /// What differs between launches is not looked at.
+    /// What differs between runs is not looked at.
     Ignored,
 }
 
-/// The sources of floors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Floors<'a> {
     /// The noise profile, if there is one, else [`ASSUMED`].
     Profile(Option<&'a Profile>),
-    /// None: the interval is of the noise within the launches alone.
+    /// None: the interval is of the noise within the runs alone.
     Ignored,
 }
 
 impl Floors<'_> {
-    /// The floor of a case on a machine.
     pub fn of(&self, host: Option<&str>, full_id: &str, measure: Measure) -> KnownFloor {
         let floor = |sigma: f64, freedom: f64, source| KnownFloor {
             floor: statistics::Floor { sigma, freedom },
@@ -292,9 +240,9 @@ impl Floors<'_> {
         let Some(noise) = noise else { return floor(ASSUMED, certain, FloorSource::Assumed) };
         let case = noise.cases.get(full_id);
         if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.of(measure)?))) {
-            let launches = case.launches_of(measure);
+            let runs = case.runs_of(measure);
             let sigma = sigma.max(noise.typical.of(measure).unwrap_or(0.0));
-            return floor(sigma, (launches - 1) as f64, FloorSource::Case { launches });
+            return floor(sigma, (runs - 1) as f64, FloorSource::Case { runs });
         }
         match noise.pooled.of(measure) {
             Some(sigma) => {
@@ -307,31 +255,30 @@ impl Floors<'_> {
 }
 
 impl KnownFloor {
-    /// The larger of two.
     pub fn or_larger(self, other: Self) -> Self {
         if other.floor.sigma > self.floor.sigma { other } else { self }
     }
 
-    /// Half of the width that it gives the interval of a ratio of two launches, at 95 %.
+    /// Half of the width that it gives the interval of a ratio of two runs, at 95 %.
     fn half_width(&self) -> f64 {
         (1.96 * f64::sqrt(2.0) * self.floor.sigma).exp_m1()
     }
 
-    /// `launches of it differ by ±3.1 % (as 8 of one revision showed)`.
+    /// `runs of it differ by ±3.1 % (as 8 of one revision showed)`.
     pub fn text(&self) -> String {
         let width = units::percent(self.half_width());
         match self.source {
-            FloorSource::Case { launches } => {
-                format!("launches of it differ by ±{width} (as {launches} of one revision showed)")
+            FloorSource::Case { runs } => {
+                format!("runs of it differ by ±{width} (as {runs} of one revision showed)")
             }
             FloorSource::Pooled { cases } => {
                 let cases = units::count(cases, "other case");
-                format!("launches differ by ±{width} (as {cases} on this machine showed)")
+                format!("runs differ by ±{width} (as {cases} on this machine showed)")
             }
             FloorSource::Assumed => format!(
-                "launches are assumed to differ by ±{width} (`criterion-report aa` measures it)"
+                "runs are assumed to differ by ±{width} (`criterion-report aa` measures it)"
             ),
-            FloorSource::Ignored => "what differs between launches is not looked at".to_owned(),
+            FloorSource::Ignored => "what differs between runs is not looked at".to_owned(),
         }
     }
 }

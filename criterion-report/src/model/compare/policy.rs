@@ -12,10 +12,10 @@ use super::{counted, hud, noisy, quasim, within};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Intervals, tests over launches and a noise floor
+    /// Intervals, tests over runs and a noise floor
     #[default]
     Default,
-    /// That of `kernels --compare-to`: one launch per side, and the noise within both
+    /// That of `kernels --compare-to`: one run per side, and the noise within both
     Within,
     /// PyTorch's HUD: 1.20 × the least time of A, twice in a row at the end of B; no statistics
     Hud,
@@ -24,16 +24,6 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Its name.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Within => "within",
-            Self::Hud => "hud",
-            Self::Quasim => "quasim",
-        }
-    }
-
     /// The measures of cases that both sides measured, all cases at once: in a family of tests the
     /// verdict on one depends on the others.
     pub fn judge(self, pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {

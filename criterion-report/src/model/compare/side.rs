@@ -1,53 +1,22 @@
-//! One side of a comparison: all launches of a name, a folder or a file.
+//! One side of a comparison: all runs of a name, a folder or a file.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Result, bail};
 use rayon::prelude::*;
-use thiserror::Error;
 
-use super::launch::{Launch, Remarks};
 use super::point::Point;
-use crate::model::file::FileError;
+use super::run::{Remarks, SideRun};
 use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
-use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
+use crate::model::{Exported, Inputs, Location, Selection};
 
-/// One side.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
-    /// Its name, as it was asked for.
     pub name: String,
     /// In the order in which they were measured.
-    pub launches: Vec<Launch>,
-}
-
-/// Why there is no side.
-#[derive(Debug, Error)]
-pub enum SideError {
-    /// There are no records.
-    #[error(transparent)]
-    Records(#[from] RecordsError),
-    /// An exported file that cannot be used.
-    #[error(transparent)]
-    Exported(#[from] ExportedError),
-    /// A summary of an earlier report that cannot be used.
-    #[error(transparent)]
-    Past(#[from] FileError),
-    /// Nothing of the kind.
-    #[error(
-        "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with a \
-         `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}", .records.display(), Location::RECORDS,
-        remedy(.name, .names)
-    )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The folder in which baselines were looked for.
-        records: PathBuf,
-        /// The baselines that are there.
-        names: BTreeSet<String>,
-    },
+    pub runs: Vec<SideRun>,
 }
 
 fn remedy(name: &str, names: &BTreeSet<String>) -> String {
@@ -60,23 +29,19 @@ fn remedy(name: &str, names: &BTreeSet<String>) -> String {
 }
 
 impl Side {
-    /// A case in each launch that has it.
     pub(super) fn points_of(&self, full_id: &str) -> impl Iterator<Item = &Point> {
-        self.launches.iter().filter_map(move |launch| launch.get(full_id))
+        self.runs.iter().filter_map(move |run| run.get(full_id))
     }
 
-    /// Reads what `name` is: a baseline with records, with its launches `NAME@1`, `NAME@2` and so
+    /// Reads what `name` is: a baseline with records, with its runs `NAME@1`, `NAME@2` and so
     /// on; else a file that results were exported to, or a folder, of which `of_folder` is the
     /// baseline.
-    ///
-    /// # Errors
-    /// When it is none of these, or nothing in it can be used.
     pub fn read(
         name: &str,
         location: &Location,
         of_folder: &str,
         selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
+    ) -> Result<(Self, Remarks)> {
         let folder = Path::new(name);
         let is_name =
             !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
@@ -97,11 +62,13 @@ impl Side {
                 return Self::of_baseline(name, of_folder, &other, selection);
             }
         }
-        Err(SideError::Unknown {
-            name: name.to_owned(),
-            records: location.records.clone(),
-            names: known(&location.records)?,
-        })
+        bail!(
+            "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with \
+             a `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}",
+            location.records.display(),
+            Location::RECORDS,
+            remedy(name, &known(&location.records)?)
+        )
     }
 
     fn of_baseline(
@@ -109,12 +76,12 @@ impl Side {
         baseline: &str,
         location: &Location,
         selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
+    ) -> Result<(Self, Remarks)> {
         let inputs = Inputs::read(location, baseline, &selection)?;
         Ok(Self::of_inputs(name, inputs, baseline, selection))
     }
 
-    /// A side of what was read of a baseline, with a launch for each run.
+    /// A side of what was read of a baseline, with a run for each run.
     fn of_inputs(
         name: &str,
         mut inputs: Inputs,
@@ -122,32 +89,31 @@ impl Side {
         selection: Selection<'_>,
     ) -> (Self, Remarks) {
         let runs = std::mem::take(&mut inputs.of_runs);
-        let (mut remarks, launches) = if runs.is_empty() {
-            let (launch, remarks) = Launch::of_inputs(inputs, baseline, selection);
-            (remarks, vec![(launch, Remarks::default())])
+        let (mut remarks, runs) = if runs.is_empty() {
+            let (run, remarks) = SideRun::of_inputs(inputs, baseline, selection);
+            (remarks, vec![(run, Remarks::default())])
         } else {
             let remarks = Remarks { unreadable: inputs.unreadable, warnings: inputs.warnings };
-            let launches = runs
+            let runs = runs
                 .into_par_iter()
-                .map(|(name, inputs)| Launch::of_inputs(inputs, &name, selection));
-            (remarks, launches.collect())
+                .map(|(name, inputs)| SideRun::of_inputs(inputs, &name, selection));
+            (remarks, runs.collect())
         };
-        let mut side = Self { name: name.to_owned(), launches: Vec::new() };
-        for (launch, said) in launches {
+        let mut side = Self { name: name.to_owned(), runs: Vec::new() };
+        for (run, said) in runs {
             remarks.extend(said);
-            side.launches.push(launch);
+            side.runs.push(run);
         }
         remarks.warnings.extend(side.of_several_revisions());
         (side, remarks)
     }
 
-    /// Says that launches may differ in the code.
     fn of_several_revisions(&self) -> Option<String> {
         let revisions: Vec<&str> = self.revisions().into_iter().collect();
-        let differ = self.launches.len() > 1 && revisions.len() > 1;
+        let differ = self.runs.len() > 1 && revisions.len() > 1;
         differ.then(|| {
             format!(
-                "the launches of `{}` are of {} revisions ({}): what they differ in may be the code",
+                "the runs of `{}` are of {} revisions ({}): what they differ in may be the code",
                 self.name,
                 revisions.len(),
                 revisions.join(", ")
@@ -156,12 +122,8 @@ impl Side {
     }
 
     /// An export of ours, or of critcmp.
-    fn of_file(
-        name: &str,
-        file: &Path,
-        selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
-        let (launch, remarks) = match Inputs::read_file(file)? {
+    fn of_file(name: &str, file: &Path, selection: Selection<'_>) -> Result<(Self, Remarks)> {
+        let (run, remarks) = match Exported::read(file)? {
             Exported::Report { mut inputs, baseline } => {
                 inputs.retain(&selection);
                 return Ok(Self::of_inputs(name, *inputs, &baseline, selection));
@@ -169,26 +131,22 @@ impl Side {
             Exported::Critcmp(baseline) => {
                 let unreadable = baseline.unreadable.clone();
                 let remarks = Remarks { unreadable, ..Remarks::default() };
-                (Launch::of_critcmp(baseline, selection), remarks)
+                (SideRun::of_critcmp(baseline, selection), remarks)
             }
         };
-        Ok((Self { name: name.to_owned(), launches: vec![launch] }, remarks))
+        Ok((Self { name: name.to_owned(), runs: vec![run] }, remarks))
     }
 
-    fn of_summary(
-        name: &str,
-        summary: &Path,
-        selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
+    fn of_summary(name: &str, summary: &Path, selection: Selection<'_>) -> Result<(Self, Remarks)> {
         let mut points = Past::read(summary)?.points;
         points.retain(|point| selection.names(&point.full_id));
-        let launches = vec![Launch::new(SUMMARY, points)];
-        Ok((Self { name: name.to_owned(), launches }, Remarks::default()))
+        let runs = vec![SideRun::new(SUMMARY, points)];
+        Ok((Self { name: name.to_owned(), runs }, Remarks::default()))
     }
 
     /// Revisions of its measured cases, each once.
     pub fn revisions(&self) -> BTreeSet<&str> {
-        let points = self.launches.iter().flat_map(|launch| &launch.points);
+        let points = self.runs.iter().flat_map(|run| &run.points);
         points
             .filter(|point| point.is_measured())
             .filter_map(|point| point.revision.as_deref())
@@ -197,7 +155,7 @@ impl Side {
 
     /// Machines that its measured cases are of, each once.
     pub fn hosts(&self) -> BTreeSet<&str> {
-        let points = self.launches.iter().flat_map(|launch| &launch.points);
+        let points = self.runs.iter().flat_map(|run| &run.points);
         points
             .filter(|point| point.is_measured())
             .filter_map(|point| point.host.as_deref())

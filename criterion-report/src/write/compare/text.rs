@@ -3,29 +3,29 @@
 use crate::model::compare::{
     Compared, Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
 };
-use crate::{units, visible};
+use crate::write::table::ABSENT;
+use crate::{units, visible, words};
 
-/// A value of a measure, in its unit.
 pub fn value(measure: Measure, value: Option<f64>) -> String {
-    let Some(value) = value else { return "–".to_owned() };
+    let Some(value) = value else { return ABSENT.to_owned() };
     match measure {
         Measure::Time => units::time(value),
         Measure::Memory => units::bytes(value.round() as u64),
         Measure::Accuracy => units::error(value),
         Measure::Energy => format!("{} J", units::significant(value, 3)),
         Measure::Speedup => units::ratio(value, None),
-        Measure::Outcome => "–".to_owned(),
+        Measure::Outcome => ABSENT.to_owned(),
     }
 }
 
 /// `1.12× [1.08, 1.16]`; nothing without a ratio.
 pub fn ratio(finding: &Finding) -> String {
-    finding.ratio.map_or_else(String::new, |ratio| units::ratio(ratio, finding.interval))
+    finding.ratio.map_or_else(String::new, |ratio| units::ratio(ratio, finding.interval()))
 }
 
 /// `2 regressed, 1 improved, 47 equivalent`, the worst first; those that do not occur are left out.
 pub fn counts(comparison: &Comparison) -> String {
-    let counted = Verdict::ALL.into_iter().map(|it| (it, comparison.count(it)));
+    let counted = Verdict::ALL.iter().map(|it| (it, comparison.count(*it)));
     let counts: Vec<String> = counted
         .filter(|(_, count)| *count > 0)
         .map(|(verdict, count)| format!("{count} {}", verdict.word()))
@@ -33,15 +33,15 @@ pub fn counts(comparison: &Comparison) -> String {
     counts.join(", ")
 }
 
-/// The name with its launches and revisions: `main` (8 launches, 1f0c2ab34d56).
+/// The name with its runs and revisions: `main` (8 runs, 1f0c2ab34d56).
 pub fn side(side: &SideFacts) -> String {
-    let launches = match side.launches.len() {
-        1 => "1 launch".to_owned(),
-        several => format!("{several} launches"),
+    let runs = match side.runs.len() {
+        1 => "1 run".to_owned(),
+        several => format!("{several} runs"),
     };
     let text = match side.revisions.as_slice() {
-        [] => format!("`{}` ({launches})", side.name),
-        revisions => format!("`{}` ({launches}, {})", side.name, revisions.join(" and ")),
+        [] => format!("`{}` ({runs})", side.name),
+        revisions => format!("`{}` ({runs}, {})", side.name, revisions.join(" and ")),
     };
     visible::line(&text).into_owned()
 }
@@ -71,10 +71,9 @@ pub fn hosts(comparison: &Comparison) -> Option<String> {
     differ.then(|| format!("caution: of two machines: {} against {}", a.join(", "), b.join(", ")))
 }
 
-/// The rule and its thresholds.
 pub fn rule(comparison: &Comparison) -> String {
     let limits = comparison.thresholds.limits;
-    let policy = comparison.policy.word();
+    let policy = words::of_flag(comparison.policy);
     let time = units::percent(limits.latency);
     let rules = match comparison.thresholds.rules.len() {
         0 => String::new(),
@@ -88,7 +87,7 @@ pub fn rule(comparison: &Comparison) -> String {
             units::percent(limits.energy),
         ),
         Policy::Within => format!(
-            "policy {policy}: time {time}, accuracy {}{rules}; the noise within launches, and between \
+            "policy {policy}: time {time}, accuracy {}{rules}; the noise within runs, and between \
              those of a side",
             units::error(limits.accuracy),
         ),
@@ -100,23 +99,23 @@ pub fn rule(comparison: &Comparison) -> String {
     }
 }
 
-/// What the intervals of sides of one launch were widened by.
+/// What the intervals of sides of one run were widened by.
 pub fn floors(comparison: &Comparison) -> Vec<String> {
     let sources = comparison.floors.iter();
     sources
         .filter_map(|(source, cases)| {
             let cases = units::count(*cases, "case");
             Some(match source {
-                FloorSource::Case { launches } => format!(
-                    "{cases} with one launch on a side: widened by the case's own noise floor, from \
-                     {launches} launches of one revision"
+                FloorSource::Case { runs } => format!(
+                    "{cases} with one run on a side: widened by the case's own noise floor, from \
+                     {runs} runs of one revision"
                 ),
                 FloorSource::Pooled { cases: known } => format!(
-                    "{cases} with one launch on a side and not in the noise profile: widened by the \
+                    "{cases} with one run on a side and not in the noise profile: widened by the \
                      pooled floor of its {known} cases"
                 ),
                 FloorSource::Assumed => format!(
-                    "{cases} with one launch on a side and no noise profile of this machine: widened \
+                    "{cases} with one run on a side and no noise profile of this machine: widened \
                      by an assumed floor of ±25 %; `criterion-report aa` measures it"
                 ),
                 FloorSource::Ignored => return None,

@@ -5,16 +5,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::data::Spread;
+use super::data::{Figure, Strings};
 use super::roofs::Place;
-use super::spread::Spread;
-use super::strings::{Figure, Strings};
 use crate::model::calibration::{Placement, Skyline};
 use crate::model::{
     Column, Distribution, Entry, Field, Missing, Part, Report, Row, TradeOff, Value as Figures,
 };
 use crate::units;
 
-/// Numbers for charts and orders.
 const NUMBERS: &[Column] = &[
     Column::new("time", "latency"),
     Column::new("speedup", "speedup"),
@@ -32,7 +31,6 @@ const NUMBERS: &[Column] = &[
 const TEXTS: &[Column] =
     &[Column::new("time_text", "latency"), Column::new("speedup_text", "speedup")];
 
-/// A column's name and its value for one case.
 type Cell = (&'static str, Value);
 
 /// Name of a column to its values, one per case; null where a case has none. A column in which no

@@ -1,16 +1,15 @@
 //! What the page's script reads.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::cases::Cases;
-use super::maps::Map;
 use super::roofs::Place;
-use super::strings::Strings;
 use crate::model::calibration::Skyline;
-use crate::model::{Entry, Heatmap, Report};
-use crate::units;
+use crate::model::{Distribution, Entry, Heatmap, HeatmapKind, Report};
+use crate::{units, visible};
 
-/// Everything that charts and table are made of.
 #[derive(Debug, Serialize)]
 pub struct Data {
     /// Names of the units of time with the nanoseconds in each, for the axes.
@@ -26,7 +25,6 @@ pub struct Data {
 }
 
 impl Data {
-    /// The data of a report's entries.
     pub fn of(report: &Report, entries: &[Entry<'_>]) -> Self {
         let mut strings = Strings::default();
         let skylines = Skyline::all(report.rows());
@@ -41,6 +39,132 @@ impl Data {
             maps,
             places,
             texts: strings.into_all(),
+        }
+    }
+}
+
+/// A map; the colours of its fields follow from the cases.
+#[derive(Debug, Serialize)]
+pub struct Map {
+    group: Text,
+    /// `shapes` or `sweep`.
+    kind: &'static str,
+    /// Variant, dtype and k of a sweep.
+    title: Text,
+    rows: Vec<Text>,
+    columns: Vec<Text>,
+    /// Row by row the place of the case, or null.
+    cells: Vec<Option<usize>>,
+}
+
+impl Map {
+    pub fn of(map: Heatmap, strings: &mut Strings) -> Self {
+        let Heatmap { group, kind, rows, columns, cells } = map;
+        let (kind, title) = match kind {
+            HeatmapKind::Shapes => ("shapes", "dtype and shape × variant".to_owned()),
+            HeatmapKind::Sweep { variant, dtype, k } => {
+                ("sweep", format!("{variant}, {dtype}, k = {k}"))
+            }
+        };
+        Self {
+            group: strings.text(&group),
+            kind,
+            title: strings.text(&title),
+            rows: rows.iter().map(|name| strings.text(name)).collect(),
+            columns: columns.iter().map(|name| strings.text(name)).collect(),
+            cells,
+        }
+    }
+}
+
+/// Quantiles as times to be read: fastest, quartiles with the median between them, 90th and 99th
+/// percentile, slowest; what is not known is null. Behind them the number of times.
+#[derive(Debug, Serialize)]
+pub struct Spread(Option<([Option<String>; 7], u64)>);
+
+impl Spread {
+    pub fn of(distribution: Option<Distribution>) -> Self {
+        Self(distribution.map(|it| {
+            let quantiles = [
+                it.fastest_ns,
+                it.lower_quartile_ns,
+                Some(it.median_ns),
+                it.upper_quartile_ns,
+                it.p90_ns,
+                it.p99_ns,
+                Some(it.slowest_ns),
+            ];
+            (quantiles.map(|ns| ns.map(units::time)), it.count)
+        }))
+    }
+}
+
+/// Place of a text among all texts.
+pub type Text = u32;
+
+#[derive(Debug, Default)]
+pub struct Strings {
+    places: HashMap<String, Text>,
+    all: Vec<String>,
+}
+
+impl Strings {
+    /// The place of a text, which is added if it is new.
+    pub fn text(&mut self, text: &str) -> Text {
+        let text = &*visible::lines(text);
+        if let Some(&place) = self.places.get(text) {
+            return place;
+        }
+        let place = Text::try_from(self.all.len()).expect("fewer texts than memory has room for");
+        self.places.insert(text.to_owned(), place);
+        self.all.push(text.to_owned());
+        place
+    }
+
+    pub fn into_all(self) -> Vec<String> {
+        self.all
+    }
+}
+
+/// A figure with six significant digits, for a place in a chart or in an order; where one is to be
+/// read it is a text of its own. What is not finite is a word: JSON has no infinity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure(pub f64);
+
+impl Serialize for Figure {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded: f64 = format!("{:.5e}", self.0).parse().map_err(serde::ser::Error::custom)?;
+        // Whole ones without a point.
+        if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+            return serializer.serialize_i64(rounded as i64);
+        }
+        plan::Stat(rounded).serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_stands_there_once() {
+        let mut strings = Strings::default();
+        assert_eq!([strings.text("a"), strings.text("b"), strings.text("a")], [0, 1, 0]);
+        assert_eq!(strings.into_all(), ["a", "b"]);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        for (value, text) in [
+            (1.0 / 3.0, "0.333333"),
+            (12_345_678.9, "12345700"),
+            (-2.0, "-2"),
+            (1.5e-9, "1.5e-9"),
+            (0.0, "0"),
+            (f64::INFINITY, "\"inf\""),
+            (f64::NAN, "\"nan\""),
+        ] {
+            assert_eq!(serde_json::to_string(&Figure(value)).expect("JSON"), text);
         }
     }
 }

@@ -5,11 +5,8 @@
 mod cases;
 mod circumstances;
 mod data;
-mod maps;
 mod notices;
 mod roofs;
-mod spread;
-mod strings;
 mod template;
 
 use std::io;
@@ -60,10 +57,6 @@ const SCRIPTS: &[&str] = &[
     include_str!("main.js"),
 ];
 
-/// Writes the page.
-///
-/// # Errors
-/// When it would go to a terminal, or `out` cannot be written.
 pub fn write(
     report: &Report,
     options: &Options,
@@ -93,7 +86,6 @@ pub fn write(
     Ok(Notes::new())
 }
 
-/// Names the results.
 fn subtitle(report: &Report) -> String {
     let first = report.circumstances.iter().map(|it| it.first).min();
     let last = report.circumstances.iter().map(|it| it.last).max();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::strings::Figure;
+use super::data::Figure;
 use crate::model::calibration::{Limit, Roofline, Skyline};
 use crate::model::{Row, fingerprint};
 use crate::{units, visible};
@@ -13,7 +13,6 @@ pub struct Place {
     /// `cpu, 2 threads: AMD EPYC 7763, 2 CPUs, 8 GiB`.
     label: String,
     roofs: Vec<Roof>,
-    /// What there is to say about the roofs.
     notes: Vec<String>,
 }
 

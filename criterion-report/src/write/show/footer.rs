@@ -6,8 +6,8 @@ use plan::{Mode, Outcome};
 
 use crate::model::Report;
 use crate::units;
-use crate::write::earlier;
-use crate::write::table::{Paint, wrap};
+use crate::write::table::{remarks, wrap};
+use crate::write::{earlier, foreign};
 
 /// How the cases ended, and what the reader of the table must know besides.
 pub fn footer(report: &Report, width: usize, colour: bool) -> String {
@@ -38,20 +38,9 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     for missing in &report.missing {
         notes.push(format!("{}: {}", missing.full_id, missing.reason));
     }
-    if !report.foreign.is_empty() {
-        notes.push(format!(
-            "{} in criterion's folder without a record not shown, e.g. {}",
-            units::count(report.foreign.len(), "result"),
-            report.foreign[0],
-        ));
-    }
+    notes.extend(foreign(report));
     notes.extend(report.unreadable.iter().chain(&report.warnings).cloned());
-    for note in notes {
-        for (line, part) in wrap(&note, width - 2).iter().enumerate() {
-            let mark = if line == 0 { "!" } else { " " };
-            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
-        }
-    }
+    out.push_str(&remarks(&notes, width, colour));
     out
 }
 

@@ -1,8 +1,8 @@
 //! Under which circumstances the numbers were measured.
 
-use crate::model::{Circumstances, Report, Span, Speedup};
+use crate::model::{Circumstances, Report, Speedup};
 use crate::units;
-use crate::write::table::{Paint, wrap};
+use crate::write::table::{Paint, hanging, labelled};
 
 /// Circumstances of the numbers, without which they say nothing. Machine and library are said again
 /// only where they are others than those just said.
@@ -16,27 +16,16 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         }
         let facts = facts(circumstances, &report.baseline, several);
         for (label, text) in facts.iter().filter(|fact| !said.contains(*fact)) {
-            let indent = 10;
-            for (line, part) in wrap(text, width - indent).iter().enumerate() {
-                let label = format!("{:indent$}", if line == 0 { *label } else { "" });
-                out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
-            }
+            out.push_str(&labelled(label, text, width, colour));
         }
         said = facts;
         said.retain(|(label, _)| ["machine", "libtorch"].contains(label));
     }
-    let indent = 10;
     for (label, text) in runs(report).into_iter().chain(intervals(report)) {
-        for (line, part) in wrap(&text, width - indent).iter().enumerate() {
-            let label = format!("{:indent$}", if line == 0 { label } else { "" });
-            out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
-        }
+        out.push_str(&labelled(label, &text, width, colour));
     }
-    for warning in &report.run_warnings {
-        for (line, part) in wrap(warning, width - indent).iter().enumerate() {
-            let label = format!("{:indent$}", if line == 0 { "warning" } else { "" });
-            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{label}{part}"), colour)));
-        }
+    for line in report.run_warnings.iter().flat_map(|it| hanging("warning   ", it, width)) {
+        out.push_str(&format!("{}\n", Paint::Warn.on(&line, colour)));
     }
     out
 }
@@ -116,13 +105,10 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
 
 /// `score 0.98, load 0.12, governor performance`, as far as known.
 fn quiet(of: &Circumstances) -> Option<String> {
-    let span = |what: &str, span: Span| {
-        let [low, high] = [span.low, span.high].map(|value| format!("{value:.2}"));
-        if low == high { format!("{what} {low}") } else { format!("{what} {low} to {high}") }
-    };
     let governors: Vec<&str> = of.governors.iter().map(String::as_str).collect();
     let governor = (!governors.is_empty()).then(|| format!("governor {}", governors.join(" or ")));
-    let (score, load) = (of.quiet.map(|it| span("score", it)), of.load.map(|it| span("load", it)));
+    let (score, load) =
+        (of.quiet.map(|it| format!("score {it}")), of.load.map(|it| format!("load {it}")));
     let facts: Vec<String> = [score, load, governor].into_iter().flatten().collect();
     (!facts.is_empty()).then(|| facts.join(", "))
 }

@@ -106,7 +106,10 @@ impl Formulas for Linear {
                 // There is no fuser.
                 Device::Cpu | Device::Xpu | Device::Mps => unfused(),
             },
-            _ => return None,
+            (Addmm | TorchScript, None)
+            | (Baddbmm | Folded | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient | SdpaCudnn, _) => {
+                return None;
+            }
         })
     }
 }

@@ -7,7 +7,6 @@ use crate::write::Align;
 use crate::write::markdown::{and_more, code, or_absent, reason, revision, table};
 use crate::{units, visible};
 
-/// Lines of one table.
 const LINES: usize = 20;
 const ALL: &str = "`regressions.json`";
 
@@ -30,7 +29,6 @@ pub fn section(changes: &Changes) -> String {
     format!("Compared with {}: {}", baseline(changes), body(changes, "###"))
 }
 
-/// Its name and what it is of.
 fn baseline(changes: &Changes) -> String {
     const MOST: usize = 3;
     let revisions: Vec<String> =
@@ -48,7 +46,7 @@ fn baseline(changes: &Changes) -> String {
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
     let inconclusive = if changes.inconclusive.iter().any(Changed::is_error) {
-        "Inconclusive: beyond the threshold, but the interval includes 1×, or launches disagree as much"
+        "Inconclusive: beyond the threshold, but the interval includes 1×, or runs disagree as much"
     } else {
         "Inconclusive: beyond the threshold, but the interval includes 1×"
     };

@@ -11,17 +11,16 @@ use crate::model::{CritcmpBaseline, Entry, Inputs, Report, Selection};
 
 /// The cases of one name under which results were saved.
 #[derive(Debug, Clone, Default)]
-pub struct Launch {
+pub struct SideRun {
     /// The name, e.g. `main@3`.
     pub name: String,
-    /// Its cases, as they stood in the records.
     pub points: Vec<Point>,
     /// By bench target, the latest run that saved under the name.
-    pub runs: BTreeMap<String, RunManifest>,
+    pub manifests: BTreeMap<String, RunManifest>,
     places: HashMap<String, usize>,
 }
 
-impl Launch {
+impl SideRun {
     /// One of these cases, each id once.
     pub fn new(name: &str, points: Vec<Point>) -> Self {
         let places = points
@@ -29,10 +28,9 @@ impl Launch {
             .enumerate()
             .map(|(place, point)| (point.full_id.clone(), place))
             .collect();
-        Self { name: name.to_owned(), points, runs: BTreeMap::new(), places }
+        Self { name: name.to_owned(), points, manifests: BTreeMap::new(), places }
     }
 
-    /// One of what was read.
     pub fn of_inputs(mut inputs: Inputs, name: &str, selection: Selection<'_>) -> (Self, Remarks) {
         let remarks = Remarks {
             unreadable: std::mem::take(&mut inputs.unreadable),
@@ -59,25 +57,23 @@ impl Launch {
         // Each once: a manifest names all cases of its run.
         let targets: BTreeSet<&str> =
             points.iter().map(|point| plan::target_of(&point.full_id)).collect();
-        let runs = targets
+        let manifests = targets
             .into_iter()
             .filter_map(|target| Some((target.to_owned(), report.latest_run(target)?.clone())))
             .collect();
-        Self { runs, ..Self::new(name, points) }
+        Self { manifests, ..Self::new(name, points) }
     }
 
-    /// The case with this id.
     pub fn get(&self, full_id: &str) -> Option<&Point> {
         self.places.get(full_id).map(|&place| &self.points[place])
     }
 
     /// What its runs were asked for, by bench target.
     pub fn asked(&self) -> HashMap<&str, Asked<'_>> {
-        self.runs.iter().map(|(target, run)| (target.as_str(), Asked::of(Some(run)))).collect()
+        self.manifests.iter().map(|(target, run)| (target.as_str(), Asked::of(Some(run)))).collect()
     }
 }
 
-/// What reading a side has to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
     /// Files and lines that should be results and cannot be used.
@@ -89,7 +85,7 @@ pub struct Remarks {
 impl Remarks {
     /// Adds what reading another side has to say, each line once.
     pub fn extend(&mut self, other: Self) {
-        // Launches of one folder share their defects.
+        // Runs of one folder share their defects.
         let add = |to: &mut Vec<String>, from: Vec<String>| {
             for line in from {
                 if !to.contains(&line) {
