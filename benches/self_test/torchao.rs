@@ -12,7 +12,6 @@
 mod peer;
 mod rounds;
 mod table;
-mod verdict;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -34,9 +33,8 @@ use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
 use regex::Regex;
 
 use peer::{Answer, Built, Facts, Patience, Peer};
-use rounds::{Goal, Side};
+use rounds::{ALLOWED, Goal, Side};
 use table::{Outcome, Row};
-use verdict::ALLOWED;
 
 /// The first argument that asks for this.
 pub const COMMAND: &str = "torchao";

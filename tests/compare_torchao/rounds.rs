@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use statistics::{MIN_BLOCKS, Ratio};
 
-use crate::torchao::rounds::{Goal, Side, WARM_UP, compare};
-use crate::torchao::verdict::Verdict;
+use crate::torchao::rounds::{Goal, Side, Verdict, WARM_UP, compare};
 
 /// A side whose calls take as long as is said, and that writes down its batches.
 struct Fake<'a> {

@@ -96,9 +96,6 @@ struct Timed {
 impl Peer {
     /// Starts `python` and has it import torchao, after `mallopt` has been told `switches`. Variables
     /// that steer torch and Inductor are removed, as for our own compiler.
-    ///
-    /// # Errors
-    /// When it does not come up; its own words are on standard error.
     pub fn start(python: &OsStr, switches: &[Switch], patience: Patience) -> Result<Self, String> {
         let program =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/self_test/torchao/peer.py");
@@ -130,9 +127,6 @@ impl Peer {
 
     /// Builds the case, in place of the one before, and calls it once, which compiles it if it should
     /// be.
-    ///
-    /// # Errors
-    /// When the process is gone, or hangs.
     pub fn build(&mut self, case: &Case) -> Result<Answer, String> {
         self.ask(&build_request(case), self.patience.build)
     }

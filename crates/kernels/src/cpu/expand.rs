@@ -6,7 +6,7 @@ use super::memory::{Element, slice, slice_mut};
 
 /// The dense matrix `[n, k]` of a compressed one: `values [n, k / 2]`, of 8, 16 or 32 bits, and one
 /// bit per weight in `mask`, uint8, the first weight in the lowest bit, that says whether it is the
-/// next value or zero. Of every four bits two have to be set; where they are not, the elements from
+/// next value or zero. Two of every four bits have to be set; where they are not, the elements from
 /// there on are some or other values. On one thread.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub fn expand_2_4(values: &Tensor, mask: &Tensor) -> Result<Tensor, TchError> {
 /// which VBMI2 has no place, as CPUs have it with or without AVX-512 BF16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// What every CPU has.
+    /// Instructions that every CPU has.
     Default,
     /// AVX-512 with VBMI2, whose `vpexpand` takes bytes and words.
     #[cfg(target_arch = "x86_64")]

@@ -35,9 +35,6 @@ macro_rules! bits {
 bits!(u8, u16, u32);
 
 /// Demands a tensor on the CPU of that dtype and size.
-///
-/// # Errors
-/// When it is another; with its name and what it is.
 pub fn expect(name: &str, tensor: &Tensor, kind: Kind, size: &[i64]) -> Result<(), TchError> {
     let found = (tensor.device(), tensor.f_kind()?, tensor.size());
     if (found.0, found.1, found.2.as_slice()) != (Device::Cpu, kind, size) {
@@ -48,9 +45,6 @@ pub fn expect(name: &str, tensor: &Tensor, kind: Kind, size: &[i64]) -> Result<(
 }
 
 /// The elements of a contiguous CPU tensor.
-///
-/// # Errors
-/// When it is another, or of another dtype.
 pub fn slice<T: Element>(tensor: &Tensor) -> Result<&[T], TchError> {
     let (pointer, length) = (pointer::<T>(tensor)?, tensor.numel());
     if length == 0 {
@@ -62,9 +56,6 @@ pub fn slice<T: Element>(tensor: &Tensor) -> Result<&[T], TchError> {
 }
 
 /// The elements of a tensor that shares its memory with no other.
-///
-/// # Errors
-/// As [`slice`].
 pub fn slice_mut<T: Element>(tensor: &mut Tensor) -> Result<&mut [T], TchError> {
     let (pointer, length) = (pointer::<T>(tensor)?, tensor.numel());
     if length == 0 {
@@ -75,9 +66,6 @@ pub fn slice_mut<T: Element>(tensor: &mut Tensor) -> Result<&mut [T], TchError> 
 }
 
 /// Where the elements of a contiguous CPU tensor begin.
-///
-/// # Errors
-/// As [`slice`].
 pub fn pointer<T: Element>(tensor: &Tensor) -> Result<*mut T, TchError> {
     if !T::is(tensor.f_kind()?) || tensor.device() != Device::Cpu || !tensor.is_contiguous() {
         return Err(TchError::Kind(format!(

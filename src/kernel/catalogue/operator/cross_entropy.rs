@@ -3,13 +3,11 @@
 use plan::{Device, Dtype, Implementation, OperatorWork};
 use tch::{Kind, Reduction, TchError, Tensor};
 
-use super::output::{filling_loss, unwritten_like, unwritten_loss};
+use super::output::{unwritten_like, unwritten_loss};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{names, rows as cpu};
-use kernels::{cuda, triton};
 
 /// torch's defaults: no class is left out, none is smoothed.
 const IGNORE_INDEX: i64 = -100;
@@ -84,24 +82,16 @@ impl Formula for CrossEntropy {
                     )
                 })
             }
-            Implementation::Rust => {
-                let names = names(site.work.operator);
-                filling_loss(x, names, move |x, out| cpu::cross_entropy(x, &classes, out))
-            }
-            Implementation::Cuda => {
-                let kernels = cuda::losses::CrossEntropy::load(x.f_kind()?, site.cuda()?)?;
-                let names = kernels.kernels(&x, &classes, &unwritten_loss(&x)?)?;
-                filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
-            }
-            Implementation::Triton => {
-                let kernels =
-                    triton::softmax::CrossEntropy::new(row(&x)?, x.f_kind()?, x.device())?;
-                let names = kernels.kernels();
-                filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
-            }
             _ => return Err(site.no_such_implementation()),
         })
     }
+
+    fn arranged(self, inputs: Inputs) -> Result<Inputs, Refusal> {
+        let ([x, classes], []) = inputs.into_parts()?;
+        let (x, classes) = rows(&x, &classes)?;
+        Ok(Inputs { examples: vec![x, classes], parameters: vec![] })
+    }
+
     fn aten_rounds_between(self) -> bool {
         true
     }

@@ -3,13 +3,10 @@
 use plan::{Implementation, OperatorWork};
 use tch::{Kind, Reduction, TchError, Tensor};
 
-use super::output::{filling_loss, unwritten_loss};
 use super::{Formula, Operand};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{names, rows as cpu};
-use kernels::{cuda, triton};
 
 #[derive(Clone, Copy)]
 pub(super) struct MseLoss;
@@ -32,27 +29,12 @@ impl Formula for MseLoss {
 
     fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x, target], []) = inputs.into_parts()?;
-        Ok(match site.work.implementation {
-            Implementation::Aten => {
-                Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
-            }
-            Implementation::Rust => {
-                let names = names(site.work.operator);
-                filling_loss(x, names, move |x, out| cpu::mse_loss(x, &target, out))
-            }
-            Implementation::Cuda => {
-                let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;
-                let names = kernels.kernels(&x, &target, &unwritten_loss(&x)?)?;
-                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
-            }
-            Implementation::Triton => {
-                let kernels = triton::loss::MseLoss::new(x.f_kind()?, x.device())?;
-                let names = kernels.kernels();
-                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
-            }
-            _ => return Err(site.no_such_implementation()),
-        })
+        if site.work.implementation != Implementation::Aten {
+            return Err(site.no_such_implementation());
+        }
+        Ok(Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean)))
     }
+
     fn aten_rounds_between(self) -> bool {
         true
     }
