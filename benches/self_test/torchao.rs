@@ -33,7 +33,7 @@ use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
 use regex::Regex;
 
 use peer::{Answer, Built, Facts, Patience, Peer};
-use rounds::{ALLOWED, Goal, Side};
+use rounds::{ALLOWED, Contender, Goal};
 use table::{Outcome, Row};
 
 /// The first argument that asks for this.
@@ -307,7 +307,7 @@ fn ours_refuses(refusal: Refusal) -> Outcome {
 
 struct Ours<'a>(&'a dyn Workload);
 
-impl Side for Ours<'_> {
+impl Contender for Ours<'_> {
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
         let Self(workload) = self;
         let mut step = || -> Result<(), Refusal> {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::rounds::Side;
+use super::rounds::Contender;
 
 /// Names the instruction set that ATen dispatches to.
 pub const CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
@@ -165,7 +165,7 @@ impl Peer {
     }
 }
 
-impl Side for Peer {
+impl Contender for Peer {
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
         let request = json!({ "time": { "lead_in": lead_in, "calls": calls } });
         let timed = self.ask(&request, self.patience.time);

@@ -38,7 +38,7 @@ fn is_open(ratio: &Ratio) -> bool {
 }
 
 /// A timed side: ours or torchao's.
-pub trait Side {
+pub trait Contender {
     /// Runs `lead_in` calls that do not count, then times `calls` that do, together.
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String>;
 }
@@ -80,8 +80,8 @@ const PATIENCE: f64 = 3.0;
 
 /// Compares two sides that take turns; neither runs while the other is timed.
 pub fn compare(
-    ours: &mut dyn Side,
-    theirs: &mut dyn Side,
+    ours: &mut dyn Contender,
+    theirs: &mut dyn Contender,
     goal: Goal,
 ) -> Result<Comparison, String> {
     let mut blocks = Blocks::of([ours, theirs])?;
@@ -116,7 +116,7 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn of([ours, theirs]: [&'a mut dyn Side; 2]) -> Result<Self, String> {
+    fn of([ours, theirs]: [&'a mut dyn Contender; 2]) -> Result<Self, String> {
         let sides = [Batches::of(ours)?, Batches::of(theirs)?];
         Ok(Self { sides, wall: Stopwatch::start(), log_ratios: Vec::new() })
     }
@@ -147,7 +147,7 @@ impl<'a> Blocks<'a> {
 
 /// A side, warmed up.
 struct Batches<'a> {
-    side: &'a mut dyn Side,
+    side: &'a mut dyn Contender,
     /// Calls in a batch.
     calls: u64,
     /// Nanoseconds per call of each batch so far.
@@ -156,7 +156,7 @@ struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// Warms the side up, and finds how many of its calls make a batch.
-    fn of(side: &'a mut dyn Side) -> Result<Self, String> {
+    fn of(side: &'a mut dyn Contender) -> Result<Self, String> {
         let (mut lead_in, mut calls) = (WARM_UP, 1);
         loop {
             let taken_s = side.time(lead_in, calls)?.as_secs_f64();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
-use super::layout::Rows;
+use super::layout::RowPointers;
 use super::pass::{CHAINS, Place, Source, sums};
 use super::{GRAIN, total, write_scalar};
 use crate::cpu::Capability;
@@ -16,7 +16,7 @@ use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
 /// neither weights, smoothing nor an ignored class.
 ///
 /// logits `[.., dim]` and out, without dimensions, float32, bfloat16 or float16; target int64,
-/// contiguous, a class below dim for each row. Rows may lie any one stride apart, their elements
+/// contiguous, a class below dim for each row. RowPointers may lie any one stride apart, their elements
 /// follow one another. The result is off by at most (16 + ln dim)·2⁻²⁴ and, of itself, 2⁻⁵⁰ before
 /// it is rounded to the dtype, and the same on any number of threads. The mean of no rows is NaN, as
 /// is the loss of a row with a NaN or an infinity, or of negative infinities alone.
@@ -26,7 +26,7 @@ pub fn cross_entropy(
     target: &Tensor,
     out: &mut Tensor,
 ) -> Result<(), TchError> {
-    let rows = Rows::of("logits", logits)?;
+    let rows = RowPointers::of("logits", logits)?;
     let targets = classes(target, &rows)?;
     let per_block = (GRAIN / rows.dim.max(1)).max(1);
     let sum = with_element!(logits.f_kind()?, T => {
@@ -40,7 +40,7 @@ pub fn cross_entropy(
 }
 
 /// The class of each row.
-fn classes<'t>(target: &'t Tensor, rows: &Rows) -> Result<&'t [i64], TchError> {
+fn classes<'t>(target: &'t Tensor, rows: &RowPointers) -> Result<&'t [i64], TchError> {
     let kind = target.f_kind()?;
     let fits = kind == Kind::Int64 && target.device() == Device::Cpu && target.is_contiguous();
     if !fits || target.numel() != rows.count {
@@ -68,7 +68,7 @@ fn classes<'t>(target: &'t Tensor, rows: &Rows) -> Result<&'t [i64], TchError> {
 
 /// The sum of the losses of some rows.
 struct CrossEntropy<'t, T> {
-    logits: Rows,
+    logits: RowPointers,
     targets: &'t [i64],
     rows: Range<usize>,
     kind: PhantomData<T>,

@@ -6,7 +6,7 @@ use crate::rows;
 
 /// A tensor on the CPU as rows of its last dimension, each `stride` elements after the one before.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows {
+pub struct RowPointers {
     first: *mut u8,
     element: usize,
     stride: usize,
@@ -17,11 +17,11 @@ pub struct Rows {
 }
 
 // SAFETY: addresses; what may be done with them, the kernels that take them say.
-unsafe impl Send for Rows {}
+unsafe impl Send for RowPointers {}
 // SAFETY: the same.
-unsafe impl Sync for Rows {}
+unsafe impl Sync for RowPointers {}
 
-impl Rows {
+impl RowPointers {
     /// The rows of a tensor of any number of dimensions but none. `name` is for errors.
     pub fn of(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let rows = rows::Rows::of(name, tensor)?;
@@ -73,9 +73,14 @@ pub fn same(name: &str, tensor: &Tensor, like: &Tensor) -> Result<(), TchError> 
 }
 
 /// The elements of a weight or bias, as many as a row of `x` has, of its dtype.
-pub fn parameter(name: &str, tensor: &Tensor, x: &Tensor, dim: usize) -> Result<Rows, TchError> {
+pub fn parameter(
+    name: &str,
+    tensor: &Tensor,
+    x: &Tensor,
+    dim: usize,
+) -> Result<RowPointers, TchError> {
     demand(name, tensor, (x.f_kind()?, vec![dim as i64]))?;
-    Rows::of(name, tensor)
+    RowPointers::of(name, tensor)
 }
 
 fn demand(name: &str, tensor: &Tensor, needed: (Kind, Vec<i64>)) -> Result<(), TchError> {

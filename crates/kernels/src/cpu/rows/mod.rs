@@ -26,7 +26,7 @@ use tch::{Device, Kind, TchError, Tensor};
 use super::Capability;
 use super::parallel::{GRAIN, for_each_part, for_each_row, threads};
 use super::vector::{Kernel, unsupported};
-use layout::Rows;
+use layout::RowPointers;
 
 pub use cross_entropy::cross_entropy;
 pub use mse_loss::mse_loss;
@@ -39,7 +39,7 @@ pub use softmax::softmax;
 /// All that the kernels ask for but the instructions, also those of different parts together.
 unsafe fn run<K: Kernel<Output = ()>>(
     capability: Capability,
-    rows: &Rows,
+    rows: &RowPointers,
     kernel: impl Fn(Range<usize>) -> K + Sync,
 ) -> Result<(), TchError> {
     capability.demand()?;
@@ -49,8 +49,8 @@ unsafe fn run<K: Kernel<Output = ()>>(
     })
 }
 
-/// Rows at whose multiples a thread's part may begin, so that no part is smaller than is worth it.
-fn step(rows: &Rows) -> usize {
+/// RowPointers at whose multiples a thread's part may begin, so that no part is smaller than is worth it.
+fn step(rows: &RowPointers) -> usize {
     let parts = rows.elements().div_ceil(GRAIN).max(1);
     if parts >= threads() { 1 } else { rows.count.div_ceil(parts).max(1) }
 }

@@ -9,7 +9,7 @@ use super::affine::Affine;
 use super::beside::{Beside, Fetched, Written};
 use super::exponentials::in_step;
 use super::held::{Held, MOST, fetched, lag};
-use super::layout::{Rows, parameter, same};
+use super::layout::{RowPointers, parameter, same};
 use super::moments::{self, Statistics};
 use super::pass::{CHAINS, Map, Pair, Place, Source};
 use super::run;
@@ -26,7 +26,7 @@ const EPSILON: f64 = Operator::EPSILON;
 /// one pass over memory.
 ///
 /// x, the residual and out `[.., dim]`, weight and bias `[dim]`, all float32, bfloat16 or float16.
-/// Rows may lie any one stride apart, their elements follow one another. With x̂ the normalized value,
+/// RowPointers may lie any one stride apart, their elements follow one another. With x̂ the normalized value,
 /// a result is off by at most 4·2⁻²⁴·(1 + |x̂|)·|weight|, and 2⁻²⁴·|bias|, before it is rounded to the
 /// dtype: also where the mean is large against the deviation, as nothing is lost when it is
 /// subtracted. Without a mean, it is off by at most 4·2⁻²⁴ of itself, and where that is a subnormal
@@ -43,15 +43,15 @@ pub fn normalize(
     if let Some(residual) = residual {
         same("residual", residual, x)?;
     }
-    let (from, to) = (Rows::of("x", x)?, Rows::of_output("out", out, x)?);
+    let (from, to) = (RowPointers::of("x", x)?, RowPointers::of_output("out", out, x)?);
     refuse_overlap(out, operands.tensors())?;
-    let residual = residual.map(|it| Rows::of("residual", it)).transpose()?;
+    let residual = residual.map(|it| RowPointers::of("residual", it)).transpose()?;
     let rows =
         |name, it: Option<&Tensor>| it.map(|it| parameter(name, it, x, from.dim)).transpose();
     let (weight, bias) = (rows("weight", weight)?, rows("bias", bias)?);
     with_element!(x.f_kind()?, T => {
         let source = move |row| from.row::<T>(row).cast_const();
-        let first = |it: Rows| it.row::<T>(0).cast_const();
+        let first = |it: RowPointers| it.row::<T>(0).cast_const();
         // SAFETY: all rows are as long as those of `to` and of this dtype, which nothing else
         // shares; so are the parameters.
         unsafe {
@@ -153,7 +153,7 @@ unsafe fn normalize_exactly<T: Element, const N: usize, const CENTERED: bool>(
 struct NormalizeRows<T, F, const N: usize, const CENTERED: bool> {
     source: F,
     affine: Affine<T, N>,
-    out: Rows,
+    out: RowPointers,
     rows: Range<usize>,
 }
 
@@ -165,7 +165,7 @@ where
 {
     /// Normalizes what `source` gives for a row's number into the row of that number of `out`, of
     /// elements `T`.
-    fn new(source: F, affine: Affine<T, N>, out: Rows, rows: Range<usize>) -> Self {
+    fn new(source: F, affine: Affine<T, N>, out: RowPointers, rows: Range<usize>) -> Self {
         Self { source, affine, out, rows }
     }
 

@@ -8,7 +8,7 @@ use tch::{TchError, Tensor};
 use super::beside::{Beside, Fetched, Written};
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
 use super::held::{Held, MOST, fetched, lag};
-use super::layout::Rows;
+use super::layout::RowPointers;
 use super::pass::{CHAINS, Map, Place, sums};
 use super::run;
 use crate::cpu::Capability;
@@ -17,13 +17,13 @@ use crate::overlap::refuse_overlap;
 
 /// Writes e^(x − max) / Σ e^(x − max) of each row to `out`.
 ///
-/// x and out `[.., dim]`, float32, bfloat16 or float16. Rows may lie any one stride apart, their
+/// x and out `[.., dim]`, float32, bfloat16 or float16. RowPointers may lie any one stride apart, their
 /// elements follow one another. For float32 a result is off by at most (12 + |x − max|)·2⁻²⁴ of
 /// itself, and then rounded where it is subnormal; for half dtypes by 2⁻¹² of itself before it is
 /// rounded to the dtype. A row with a NaN or an infinity, or of negative infinities alone, becomes
 /// NaN; beside others, a negative infinity becomes 0.
 pub fn softmax(capability: Capability, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    let (from, to) = (Rows::of("x", x)?, Rows::of_output("out", out, x)?);
+    let (from, to) = (RowPointers::of("x", x)?, RowPointers::of_output("out", out, x)?);
     refuse_overlap(out, [x])?;
     with_element!(x.f_kind()?, T => {
         // SAFETY: all rows are as long as those of `to` and of this dtype, which nothing else
@@ -34,8 +34,8 @@ pub fn softmax(capability: Capability, x: &Tensor, out: &mut Tensor) -> Result<(
 
 /// Some of the rows.
 struct Softmax<T> {
-    from: Rows,
-    to: Rows,
+    from: RowPointers,
+    to: RowPointers,
     rows: Range<usize>,
     kind: PhantomData<T>,
 }
