@@ -64,7 +64,7 @@ impl Grid {
         })
     }
 
-    /// What the row's indices but the last add up to: with that, whether a point is red or black.
+    /// The sum of the row's indices but the last, by which a point is red or black.
     pub fn index_sum(&self, row: usize) -> usize {
         match self.size[..] {
             [_, middle, _] => row / middle + row % middle,

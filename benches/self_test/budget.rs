@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use criterion_torch::harness::clock::Stopwatch;
 use criterion_torch::harness::{self, Criterion, GroupFn, Session};
+use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::prepare;
 use plan::{Plan, Record, Role};
 
@@ -14,6 +15,7 @@ use crate::{child, same};
 pub const CHECK: Check = Check {
     name: "budget",
     what: "wall time of the linear rows, pairs included, against torchao's method on the same",
+    device: plan::Device::Cpu,
     run,
 };
 
@@ -77,19 +79,16 @@ pub fn upstream() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run() -> Vec<Finding> {
-    compared().unwrap_or_else(|error| vec![Finding::error("budget", error)])
-}
-
-fn compared() -> Result<Vec<Finding>, String> {
-    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+fn run() -> Result<Vec<Finding>, Refusal> {
+    let home = child::home()?;
     // In turn, twice, so that a machine that slows down does not decide.
     let mut walls = [Vec::new(), Vec::new()];
     for _ in 0..2 {
         walls[0].push(child::start(OURS, home.path(), &["--bench", ROWS])?.wall.as_secs_f64());
         // Only the calls count on torchao's side: it builds in its own way.
         let calls = child::start(UPSTREAM, home.path(), &[])?.stdout;
-        walls[1].push(calls.trim().parse::<f64>().map_err(|error| format!("{calls}: {error}"))?);
+        let seconds = calls.trim().parse::<f64>();
+        walls[1].push(seconds.map_err(|error| Refusal::Failed(format!("{calls}: {error}")))?);
     }
     let [ours, theirs] = walls.map(|walls| statistics::median(&walls));
     let records = child::records(home.path())?;

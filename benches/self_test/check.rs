@@ -1,5 +1,8 @@
 //! A check of the harness, and what it found.
 
+use criterion_torch::device::resolve;
+use criterion_torch::refusal::Refusal;
+use plan::Device;
 use serde::{Deserialize, Serialize};
 
 /// Something that is known beforehand and measured here.
@@ -8,8 +11,24 @@ pub struct Check {
     pub name: &'static str,
     /// The two values that are compared.
     pub what: &'static str,
+    /// Where it measures.
+    pub device: Device,
     /// Measures; as many findings as there are things to find.
-    pub run: fn() -> Vec<Finding>,
+    pub run: fn() -> Result<Vec<Finding>, Refusal>,
+}
+
+impl Check {
+    /// What it finds; or one finding that says why there are none: there is no such device, it lacks
+    /// something, or something went wrong.
+    pub fn findings(&self) -> Vec<Finding> {
+        match resolve(self.device).and_then(|_| (self.run)()) {
+            Ok(findings) => findings,
+            Err(Refusal::Skipped(reason) | Refusal::Unsupported(reason)) => {
+                vec![Finding::skipped(self.name, reason)]
+            }
+            Err(error) => vec![Finding::error(self.name, error)],
+        }
+    }
 }
 
 /// How findings are printed.

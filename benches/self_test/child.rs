@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 use std::time::{Duration, Instant};
 
+use criterion_torch::refusal::Refusal;
 use plan::Record;
 
 /// Says which part a child is to run.
@@ -29,44 +30,33 @@ pub struct Ended {
 }
 
 /// Starts this program as `part`, with criterion's files under `home`.
-///
-/// # Errors
-/// When it cannot be started, or when it fails; with what it said.
-pub fn start(part: &str, home: &Path, arguments: &[&str]) -> Result<Ended, String> {
+pub fn start(part: &str, home: &Path, arguments: &[&str]) -> Result<Ended, Refusal> {
     let start = Instant::now();
     let home = home.join("criterion");
     let output = run(part, arguments, &[("CRITERION_HOME", home.as_os_str())])?;
     let wall = start.elapsed();
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{part}: {}: {}", output.status, said.trim()));
+        return Err(Refusal::Failed(format!("{part}: {}: {}", output.status, said.trim())));
     }
     Ok(Ended { wall, stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
 }
 
 /// Starts this program as `part` and waits for its end, however it ends.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn run(
     part: &str,
     arguments: &[&str],
     environment: &[(&str, &OsStr)],
-) -> Result<Output, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    Command::new(program)
-        .args(arguments)
-        .env(PART, part)
-        .envs(environment.iter().copied())
-        .output()
-        .map_err(|error| format!("{part}: cannot be started: {error}"))
+) -> Result<Output, Refusal> {
+    let output = std::env::current_exe().and_then(|program| {
+        let environment = environment.iter().copied();
+        Command::new(program).args(arguments).env(PART, part).envs(environment).output()
+    });
+    output.map_err(|error| Refusal::Failed(format!("{part}: cannot be started: {error}")))
 }
 
 /// The median of criterion's estimates in a folder, in nanoseconds, with its interval.
-///
-/// # Errors
-/// When there is none.
-pub fn median(folder: &Path) -> Result<[f64; 3], String> {
+pub fn median(folder: &Path) -> Result<[f64; 3], Refusal> {
     let path = folder.join("new/estimates.json");
     let read = || -> Option<[f64; 3]> {
         let text = std::fs::read_to_string(&path).ok()?;
@@ -79,16 +69,21 @@ pub fn median(folder: &Path) -> Result<[f64; 3], String> {
             interval["upper_bound"].as_f64()?,
         ])
     };
-    read().ok_or_else(|| format!("{} holds no estimate of criterion's", path.display()))
+    read().ok_or_else(|| {
+        Refusal::Failed(format!("{} holds no estimate of criterion's", path.display()))
+    })
 }
 
 /// The records that a child left under `home`.
-///
-/// # Errors
-/// When there are none, or when one cannot be read.
-pub fn records(home: &Path) -> Result<Vec<Record>, String> {
+pub fn records(home: &Path) -> Result<Vec<Record>, Refusal> {
     let path = home.join("criterion-torch/new/inference.jsonl");
-    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let record = |line| serde_json::from_str(line).map_err(|error| error.to_string());
+    let failed = |error: String| Refusal::Failed(format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+    let record = |line| serde_json::from_str(line).map_err(|error| failed(error.to_string()));
     text.lines().map(record).collect()
+}
+
+/// A folder for criterion's files, removed with the value.
+pub fn home() -> Result<tempfile::TempDir, Refusal> {
+    tempfile::tempdir().map_err(|error| Refusal::Failed(format!("a temporary folder: {error}")))
 }

@@ -15,6 +15,7 @@ use crate::sides::median_ns;
 pub const CHECK: Check = Check {
     name: "decode",
     what: "1x4096x4096 in bfloat16 with packed weights, against a copy of as many bytes",
+    device: plan::Device::Cpu,
     run,
 };
 
@@ -37,11 +38,7 @@ struct Product {
     shares: Vec<f64>,
 }
 
-fn run() -> Vec<Finding> {
-    measured().unwrap_or_else(|error| vec![Finding::error("decode", error)])
-}
-
-fn measured() -> Result<Vec<Finding>, Refusal> {
+fn run() -> Result<Vec<Finding>, Refusal> {
     same::retain();
     tch::set_num_threads(1);
     let bytes = cycled(last_level_cache(Path::new("/sys/devices/system/cpu/cpu0/cache")));

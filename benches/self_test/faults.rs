@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use criterion_torch::measurement::{counters, page_fault};
 use criterion_torch::native::huge_pages;
+use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
 
 use crate::check::{Check, Finding};
@@ -12,6 +13,7 @@ use crate::{child, same};
 pub const CHECK: Check = Check {
     name: "faults",
     what: "GELU with a 50 MB output: page faults and time under both allocators",
+    device: plan::Device::Cpu,
     run,
 };
 
@@ -57,17 +59,14 @@ fn print() -> ExitCode {
     }
 }
 
-fn findings(retained: &plan::Counters, system: &plan::Counters) -> Vec<Finding> {
+fn findings(retained: &plan::Counters, system: &plan::Counters) -> Result<Vec<Finding>, Refusal> {
     let figures = |counters: &plan::Counters| {
         format!("{:.2} ms with {:.0} faults", counters.wall_ns / 1e6, counters.minor_faults)
     };
-    let pages = match page_fault::page_bytes() {
-        Ok(bytes) => 4.0 * ELEMENTS as f64 / bytes as f64,
-        Err(error) => return vec![Finding::error("faults", error)],
-    };
+    let pages = 4.0 * ELEMENTS as f64 / page_fault::page_bytes().map_err(Refusal::Failed)? as f64;
     // The pages of the page table are faults of the same kind, and few.
     let each_page_once = (pages..1.02 * pages).contains(&system.minor_faults);
-    vec![
+    Ok(vec![
         Finding::new(
             "GELU of 12.6 million floats, memory retained",
             figures(retained),
@@ -80,17 +79,14 @@ fn findings(retained: &plan::Counters, system: &plan::Counters) -> Vec<Finding> 
             format!("a fault for each of its {pages:.0} pages, and hardly any more"),
             each_page_once,
         ),
-    ]
+    ])
 }
 
-fn run() -> Vec<Finding> {
-    let home = std::env::temp_dir();
-    let count = |part: &str| -> Result<plan::Counters, String> {
-        let ended = child::start(part, &home, &[])?;
-        serde_json::from_str(ended.stdout.trim()).map_err(|error| error.to_string())
+fn run() -> Result<Vec<Finding>, Refusal> {
+    let count = |part: &str| -> Result<plan::Counters, Refusal> {
+        let ended = child::start(part, &std::env::temp_dir(), &[])?;
+        let counters = serde_json::from_str(ended.stdout.trim());
+        counters.map_err(|error| Refusal::Failed(format!("{part}: {error}")))
     };
-    match (count(RETAINED), count(SYSTEM)) {
-        (Ok(retained), Ok(system)) => findings(&retained, &system),
-        (Err(error), _) | (_, Err(error)) => vec![Finding::error("faults", error)],
-    }
+    findings(&count(RETAINED)?, &count(SYSTEM)?)
 }

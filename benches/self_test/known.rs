@@ -10,10 +10,11 @@ use crate::sides::median_ns;
 pub const CHECK: Check = Check {
     name: "known",
     what: "steps of known time: spins, sleeps, a copy that is timed by hand as well",
+    device: plan::Device::Cpu,
     run,
 };
 
-fn run() -> Vec<Finding> {
+fn run() -> Result<Vec<Finding>, Refusal> {
     let mut findings = Vec::new();
     for micros in [10, 100, 1000] {
         // Half a percent, and the clock's own two readings.
@@ -24,7 +25,7 @@ fn run() -> Vec<Finding> {
                 std::hint::spin_loop();
             }
             Ok(())
-        }));
+        })?);
     }
     for micros in [1000, 10_000] {
         // The kernel wakes a sleeper up to 50 µs late by default, and the CPU has to come back.
@@ -32,10 +33,10 @@ fn run() -> Vec<Finding> {
         findings.push(within(format!("sleep of {micros} µs"), micros, late, &mut || {
             std::thread::sleep(Duration::from_micros(micros));
             Ok(())
-        }));
+        })?);
     }
-    findings.push(copy());
-    findings
+    findings.push(copy()?);
+    Ok(findings)
 }
 
 /// At least the known time, and at most a share more.
@@ -44,22 +45,19 @@ fn within(
     micros: u64,
     more: f64,
     step: &mut dyn FnMut() -> Result<(), Refusal>,
-) -> Finding {
-    let known = micros as f64;
-    match median_ns(step) {
-        Ok(ns) => Finding::new(
-            name,
-            format!("{:.2} µs", ns / 1e3),
-            format!("{known:.0} to {:.1} µs", known * (1.0 + more)),
-            (known..=known * (1.0 + more)).contains(&(ns / 1e3)),
-        ),
-        Err(error) => Finding::error(name, error),
-    }
+) -> Result<Finding, Refusal> {
+    let (known, measured) = (micros as f64, median_ns(step)? / 1e3);
+    let most = known * (1.0 + more);
+    Ok(Finding::new(
+        name,
+        format!("{measured:.2} µs"),
+        format!("{known:.0} to {most:.1} µs"),
+        (known..=most).contains(&measured),
+    ))
 }
 
 /// A copy of 64 MiB under the harness and under a loop of its own, in turn.
-fn copy() -> Finding {
-    const NAME: &str = "copy of 64 MiB";
+fn copy() -> Result<Finding, Refusal> {
     const BYTES: usize = 64 << 20;
     let (from, mut to) = (vec![1_u8; BYTES], vec![0_u8; BYTES]);
     let mut copy = || {
@@ -72,20 +70,15 @@ fn copy() -> Finding {
         let mut by_hand = Vec::new();
         for _ in 0..50 {
             let start = Instant::now();
-            if let Err(error) = copy() {
-                return Finding::error(NAME, error);
-            }
+            copy()?;
             by_hand.push(start.elapsed().as_nanos() as f64);
         }
-        match median_ns(&mut copy) {
-            Ok(ns) => last_ns = ns,
-            Err(error) => return Finding::error(NAME, error),
-        }
+        last_ns = median_ns(&mut copy)?;
         ratios.push(last_ns / statistics::median(&by_hand));
     }
     let ratio = statistics::median(&ratios);
-    Finding::new(
-        NAME,
+    Ok(Finding::new(
+        "copy of 64 MiB",
         format!(
             "{:.2} ms ({:.1} GB/s), {ratio:.3} times what it is by hand",
             last_ns / 1e6,
@@ -93,5 +86,5 @@ fn copy() -> Finding {
         ),
         "within 5 %",
         (ratio - 1.0).abs() <= 0.05,
-    )
+    ))
 }

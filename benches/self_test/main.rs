@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     let mut failed = 0;
     for (number, check) in selected().enumerate() {
         eprintln!("[{}/{}] {}: {}", number + 1, selected().count(), check.name, check.what);
-        let findings = (check.run)();
+        let findings = check.findings();
         failed += findings.iter().filter(|finding| finding.is_failure()).count();
         for finding in findings {
             println!("{}", finding.line(check.name, options.format));

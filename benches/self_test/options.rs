@@ -17,9 +17,6 @@ pub struct Options {
 
 impl Options {
     /// Reads the arguments behind the program's name.
-    ///
-    /// # Errors
-    /// The flag or the format that does not exist, and what there is.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         let mut arguments = arguments.into_iter();

@@ -14,6 +14,7 @@ use crate::child;
 pub const CHECK: Check = Check {
     name: "overhead",
     what: "an empty step against criterion's own loop, relu of 8 floats against Python's Timer",
+    device: plan::Device::Cpu,
     run,
 };
 
@@ -55,15 +56,8 @@ pub fn child() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run() -> Vec<Finding> {
-    match measured() {
-        Ok(findings) => findings,
-        Err(error) => vec![Finding::error("overhead", error)],
-    }
-}
-
-fn measured() -> Result<Vec<Finding>, String> {
-    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+fn run() -> Result<Vec<Finding>, Refusal> {
+    let home = child::home()?;
     let flags = ["--bench", "--warm-up-time", "0.5", "--measurement-time", "2"];
     child::start(PART, home.path(), &flags)?;
     let median = |name: &str| child::median(&home.path().join("criterion").join(name));

@@ -10,6 +10,7 @@ use crate::sides::pair;
 pub const CHECK: Check = Check {
     name: "planted",
     what: "pairs of known ratio: 0, 2, 5 and 10 % more of the same work",
+    device: plan::Device::Cpu,
     run,
 };
 
@@ -19,7 +20,7 @@ const BUDGET_S: f64 = 0.5;
 /// The truth itself is no better known: a longer loop is not longer in exact proportion.
 const EXACT: f64 = 0.005;
 
-fn run() -> Vec<Finding> {
+fn run() -> Result<Vec<Finding>, Refusal> {
     tch::set_num_threads(1);
     let small = Tensor::ones([64, 64], (Kind::Float, Device::Cpu));
     let products = |times: u64| {
@@ -51,7 +52,7 @@ fn planted(
     times: u64,
     percent: u64,
     work: &dyn Fn(u64) -> Result<(), Refusal>,
-) -> Finding {
+) -> Result<Finding, Refusal> {
     let name = format!("{what}, planted +{percent} %");
     let more = times + times * percent / 100;
     let truth = more as f64 / times as f64;
@@ -59,12 +60,9 @@ fn planted(
     for _ in 0..REPEATS {
         let (mut baseline, mut candidate) = (|| work(more), || work(times));
         // Neither side has memory that could lie elsewhere.
-        match pair(&mut baseline, &mut candidate, &mut || Ok(()), BUDGET_S) {
-            Ok(paired) => match paired.ratio {
-                Ok(found) => ratios.push(found.ratio),
-                Err(none) => return Finding::error(name, format!("{none:?}")),
-            },
-            Err(error) => return Finding::error(name, error),
+        match pair(&mut baseline, &mut candidate, &mut || Ok(()), BUDGET_S)?.ratio {
+            Ok(found) => ratios.push(found.ratio),
+            Err(none) => return Ok(Finding::error(name, format!("{none:?}"))),
         }
     }
     let count = |is: &dyn Fn(&Ratio) -> bool| ratios.iter().filter(|ratio| is(ratio)).count();
@@ -77,7 +75,7 @@ fn planted(
         1..=4 => ("median within ±1 %", true),
         _ => ("called faster 18 times at least", faster >= 18 && slower == 0),
     };
-    Finding::new(
+    Ok(Finding::new(
         name,
         format!(
             "median {median:.4} of {truth:.4}; {covered} of {REPEATS} intervals hold it (±0.5 %), \
@@ -85,5 +83,5 @@ fn planted(
         ),
         format!("{expected}, 18 intervals at least, median within ±1 %"),
         holds && covered >= 18 && (median / truth - 1.0).abs() <= 0.01,
-    )
+    ))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use criterion_torch::harness;
+use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::prepare;
 use plan::{Pair, Record};
 use statistics::median;
@@ -14,6 +15,7 @@ use crate::child;
 pub const CHECK: Check = Check {
     name: "repeat",
     what: "eight runs of the default suite: does each interval hold the median of the other runs?",
+    device: plan::Device::Cpu,
     run,
 };
 
@@ -43,18 +45,14 @@ pub fn one_run() -> ExitCode {
     harness::main("inference", suite::PLAN, suite::FUNCTIONS, prepare)
 }
 
-fn run() -> Vec<Finding> {
-    repeated().unwrap_or_else(|error| vec![Finding::error("repeat", error)])
-}
-
 /// The pairs of a case, a run after the other.
 type Cases = BTreeMap<String, Vec<Pair>>;
 
-fn repeated() -> Result<Vec<Finding>, String> {
+fn run() -> Result<Vec<Finding>, Refusal> {
     let mut cases = Cases::new();
     let mut seconds = Vec::new();
     for number in 1..=RUNS {
-        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let home = child::home()?;
         let ended = child::start(RUN, home.path(), &["--bench", CASES])?;
         seconds.push(ended.wall.as_secs_f64());
         eprintln!("  run {number} of {RUNS}: {:.0} s", ended.wall.as_secs_f64());

@@ -18,12 +18,14 @@ use crate::check::{Check, Finding};
 pub const CHECK: Check = Check {
     name: "same",
     what: "every baseline of the default suite against itself, built twice",
+    device: Device::Cpu,
     run,
 };
 
 pub const UPSTREAM: Check = Check {
     name: "upstream",
     what: "the same by the mean of 100 calls, one side after the other, as torchao measured",
+    device: Device::Cpu,
     run: upstream,
 };
 
@@ -98,7 +100,7 @@ fn ratio(twins: &mut Twins, pairs: &Pairs) -> Result<Ratio, String> {
     Ok(ratio)
 }
 
-fn run() -> Vec<Finding> {
+fn run() -> Result<Vec<Finding>, Refusal> {
     retain();
     tch::set_num_threads(1);
     let (mut findings, places) = (Vec::new(), Rc::default());
@@ -118,7 +120,7 @@ fn run() -> Vec<Finding> {
     while open.iter().any(|(_, pairs)| pairs.wants_more()) {
         for (twins, pairs) in open.iter_mut().filter(|(_, pairs)| pairs.wants_more()) {
             if let Err(error) = pairs.look(twins) {
-                return vec![Finding::error(twins.id.clone(), error)];
+                return Ok(vec![Finding::error(twins.id.clone(), error)]);
             }
         }
     }
@@ -130,7 +132,7 @@ fn run() -> Vec<Finding> {
         }
     }
     findings.push(verdict(&ratios));
-    findings
+    Ok(findings)
 }
 
 fn verdict(ratios: &[Ratio]) -> Finding {
@@ -152,7 +154,7 @@ fn verdict(ratios: &[Ratio]) -> Finding {
 }
 
 /// Two identical linears, twelve times: how far apart means of 100 calls lie.
-fn upstream() -> Vec<Finding> {
+fn upstream() -> Result<Vec<Finding>, Refusal> {
     const TRIES: usize = 12;
     retain();
     let text = "model_params: { matrix_shapes: [{ name: custom, shapes: [[1, 4096, 4096]] }] }";
@@ -169,17 +171,14 @@ fn upstream() -> Vec<Finding> {
             let clock = &mut HostClock;
             Ok(time(clock, calls, None, 100)?.as_secs_f64())
         };
-        match (mean(), mean()) {
-            (Ok(first), Ok(second)) => furthest = furthest.max((first / second - 1.0).abs()),
-            (Err(error), _) | (_, Err(error)) => return vec![Finding::error("upstream", error)],
-        }
+        furthest = furthest.max((mean()? / mean()? - 1.0).abs());
     }
-    vec![Finding::new(
+    Ok(vec![Finding::new(
         "two identical linears 1x4096x4096",
         format!("up to {:.1} % apart in {TRIES} tries", furthest * 100.0),
         "whatever it is: this is the method that pairs replace",
         true,
-    )]
+    )])
 }
 
 /// The default of a case: freed memory stays mapped.

@@ -35,9 +35,6 @@ impl Sides for Two<'_> {
 }
 
 /// Pairs two steps as the harness pairs a candidate with its baseline; `rebuild` builds both anew.
-///
-/// # Errors
-/// Those of a step.
 pub fn pair(
     baseline: Step<'_>,
     candidate: Step<'_>,
@@ -49,9 +46,6 @@ pub fn pair(
 }
 
 /// Median time of a step in nanoseconds, over 50 samples of at least 2 ms.
-///
-/// # Errors
-/// Those of a step.
 pub fn median_ns(step: Step<'_>) -> Result<f64, Refusal> {
     let first = time(&mut HostClock, &mut *step, None, 1)?;
     let iters = statistics::sample_iters(first.as_nanos() as f64);

@@ -12,7 +12,6 @@
 mod peer;
 mod rounds;
 mod table;
-mod verdict;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -34,9 +33,8 @@ use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
 use regex::Regex;
 
 use peer::{Answer, Built, Facts, Patience, Peer};
-use rounds::{Goal, Side};
+use rounds::{ALLOWED, Contender, Goal};
 use table::{Outcome, Row};
-use verdict::ALLOWED;
 
 /// The first argument that asks for this.
 pub const COMMAND: &str = "torchao";
@@ -309,7 +307,7 @@ fn ours_refuses(refusal: Refusal) -> Outcome {
 
 struct Ours<'a>(&'a dyn Workload);
 
-impl Side for Ours<'_> {
+impl Contender for Ours<'_> {
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
         let Self(workload) = self;
         let mut step = || -> Result<(), Refusal> {

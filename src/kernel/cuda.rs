@@ -29,8 +29,8 @@
 //!
 //! A source sees no headers of CUDA, but what the library's own kernels share: `BFloat16`, `Half`,
 //! `to_float` and `from_float`, `Wide<T>`, `wide` and `narrow` (as [`Element`](super::Element) has
-//! them), `load`, `store`, `kVector` (accesses of 16 bytes) and `warp_sum`. It needs a GPU of compute
-//! capability 8.0 or newer.
+//! them), `load`, `store`, `kVector` (accesses of 16 bytes), `warp_sum` and `block_sum`. It needs a GPU
+//! of compute capability 8.0 or newer.
 //!
 //! **Not yet run on a GPU.** The sources under `benches/kernels` are compiled by NVRTC for compute
 //! capabilities 8.0, 9.0 and 10.0 and executed thread by thread on the CPU in tests.

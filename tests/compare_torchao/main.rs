@@ -6,7 +6,6 @@ mod torchao {
     pub mod peer;
     pub mod rounds;
     pub mod table;
-    pub mod verdict;
 }
 
 mod cases;

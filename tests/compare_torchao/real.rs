@@ -8,7 +8,7 @@ use plan::{Case, Recipe};
 
 use crate::cases::{cases, with_compiled, work, work_mut};
 use crate::torchao::peer::{Answer, Built, Patience, Peer};
-use crate::torchao::rounds::Side;
+use crate::torchao::rounds::Contender;
 
 /// The Python that has torchao, where there is one.
 fn python() -> Option<OsString> {

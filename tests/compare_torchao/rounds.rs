@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use statistics::{MIN_BLOCKS, Ratio};
 
-use crate::torchao::rounds::{Goal, Side, WARM_UP, compare};
-use crate::torchao::verdict::Verdict;
+use crate::torchao::rounds::{Contender, Goal, Verdict, WARM_UP, compare};
 
 /// A side whose calls take as long as is said, and that writes down its batches.
 struct Fake<'a> {
@@ -21,7 +20,7 @@ impl<'a> Fake<'a> {
     }
 }
 
-impl Side for Fake<'_> {
+impl Contender for Fake<'_> {
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
         self.log.borrow_mut().push((self.name, lead_in, calls));
         Ok(self.call * u32::try_from(calls).expect("few calls"))
@@ -69,7 +68,7 @@ fn a_side_is_warmed_up_once_and_its_calls_make_a_batch() {
 #[test]
 fn without_time_the_fewest_blocks_are_taken() {
     struct Noisy(u32);
-    impl Side for Noisy {
+    impl Contender for Noisy {
         fn time(&mut self, _: u64, calls: u64) -> Result<Duration, String> {
             self.0 = self.0 * 1_103 % 9_973;
             Ok(Duration::from_micros(u64::from(self.0)) * u32::try_from(calls).expect("few"))
@@ -87,7 +86,7 @@ struct Calming {
     wild: u32,
 }
 
-impl Side for Calming {
+impl Contender for Calming {
     fn time(&mut self, _: u64, calls: u64) -> Result<Duration, String> {
         const SPREAD: [u64; 7] = [1_300, 900, 1_250, 950, 1_000, 1_200, 1_100];
         let step = self.batches as usize;
@@ -130,7 +129,7 @@ fn a_verdict_is_about_the_ratio_and_its_lower_bound() {
 #[test]
 fn the_error_of_a_side_ends_it() {
     struct Broken;
-    impl Side for Broken {
+    impl Contender for Broken {
         fn time(&mut self, _: u64, _: u64) -> Result<Duration, String> {
             Err("it broke".to_owned())
         }

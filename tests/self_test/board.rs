@@ -1,7 +1,6 @@
 use criterion_torch::native::cuda;
 
-use crate::gpu::board::settings;
-use crate::gpu::used_memory::{Board, MIB, judge};
+use crate::gpu::board::{Board, MIB, judge, settings};
 
 #[test]
 fn each_device_alone_and_all_in_reversed_order() {

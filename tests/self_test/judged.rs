@@ -6,7 +6,7 @@ use criterion_torch::refusal::Refusal;
 use plan::Energy;
 
 use crate::check::Finding;
-use crate::gpu::{device_copy, device_memory, device_oom, energy, fault, flush, launches};
+use crate::gpu::{device_copy, device_memory, energy, fault, flush, launches};
 
 const MIB: i64 = 1 << 20;
 
@@ -83,7 +83,7 @@ fn windows_that_disagree_show() {
 
 #[test]
 fn only_out_of_memory_with_its_sizes_passes() {
-    let fails = |refusal| device_oom::judge(170_000_000_000, refusal).is_failure();
+    let fails = |refusal| device_memory::judge_refusal(170_000_000_000, refusal).is_failure();
     let text = "CUDA out of memory. Tried to allocate 158.32 GiB. GPU 0 has a total capacity of \
                 79.11 GiB of which 78.60 GiB is free.";
     assert!(!fails(Some(Refusal::Oom(text.to_owned()))));

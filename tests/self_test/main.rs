@@ -82,7 +82,7 @@ fn without_a_device_each_check_of_one_is_skipped_once_with_the_reason() {
     };
     let Refusal::Skipped(reason) = refusal else { panic!("{refusal}") };
     for check in gpu::CHECKS {
-        let findings = (check.run)();
+        let findings = check.findings();
         let [finding] = &findings[..] else { panic!("{}: {findings:?}", check.name) };
         let line = finding.line(check.name, Format::Text);
         assert!(line.starts_with("  skipped  ") && line.ends_with(&reason), "{line}");

@@ -1,4 +1,4 @@
-//! What the implementations of the product share.
+//! The layer that the implementations of the product share.
 
 #![allow(dead_code, reason = "every kernel uses its own part")]
 

@@ -1,9 +1,9 @@
 //! π by the midpoint rule for ∫₀¹ 4 / (1 + x²) dx. The smallest kernel there is: one function, and
-//! everything in it is timed. What stands beside it may be left out, `bench.yaml`, too.
+//! everything in it is timed. All that stands beside it may be left out, `bench.yaml`, too.
 
 use criterion_torch::kernel::prelude::*;
 
-/// What `bench.yaml` does not give is the default.
+/// A key that `bench.yaml` lacks has the default.
 pub struct ProblemSize {
     pub intervals: u32,
 }

@@ -1,4 +1,4 @@
-//! What the solvers share: the system, when it is solved, and its solution by another way.
+//! The solvers share this: the system, when it is solved, and its solution by another way.
 
 #![allow(dead_code, reason = "every kernel uses its own part")]
 
@@ -21,7 +21,7 @@ pub struct Poisson<T> {
     pub p: Vec<T>,
     /// ‖f‖₂ over the interior.
     right: f64,
-    /// Of the residual, summed over each column.
+    /// The residual's squares, summed over each column.
     squares: Vec<f64>,
     max_iterations: u32,
     tolerance: f64,

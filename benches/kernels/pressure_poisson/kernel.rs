@@ -14,7 +14,7 @@ pub struct ProblemSize {
     pub grid_size: Vec<usize>,
     /// Sweeps at most.
     pub max_iterations: u32,
-    /// Of the residual, relative to the right-hand side.
+    /// The residual's size, relative to the right-hand side.
     pub tolerance: f64,
 }
 

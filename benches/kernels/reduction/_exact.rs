@@ -1,4 +1,4 @@
-//! What the implementations of the sum share.
+//! The values, the exact sum and its costs, which all implementations share.
 
 #![allow(dead_code, reason = "every kernel uses its own part")]
 

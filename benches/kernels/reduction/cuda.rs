@@ -17,7 +17,7 @@ const MOST_BLOCKS: usize = 2048;
 
 pub struct Cuda {
     x: Tensor,
-    /// What each block found, in what sums are computed in.
+    /// The sum of each block, in the dtype that sums are computed in.
     partial: Tensor,
     sum: Tensor,
     of_blocks: Function,

@@ -7,20 +7,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// The sum of every thread's value, in thread 0.
-template <class W>
-__device__ inline W block_sum(W value) {
-  __shared__ W values[kThreads];
-  values[threadIdx.x] = value;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) {
-      values[threadIdx.x] += values[threadIdx.x + half];
-    }
-  }
-  return values[0];
-}
-
 template <class T>
 __device__ inline void sum_blocks(const T* x, long long count, Wide<T>* partial) {
   constexpr int V = kVector<T>;
@@ -40,7 +26,7 @@ __device__ inline void sum_blocks(const T* x, long long count, Wide<T>* partial)
   if (blockIdx.x == 0 && tail < count) {
     sum += wide(x[tail]);
   }
-  sum = block_sum(sum);
+  sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) {
     partial[blockIdx.x] = sum;
   }
@@ -52,7 +38,7 @@ __device__ inline void sum_partials(const Wide<T>* partial, int blocks, T* out) 
   for (int i = threadIdx.x; i < blocks; i += kThreads) {
     sum += partial[i];
   }
-  sum = block_sum(sum);
+  sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) {
     out[0] = narrow<T>(sum);
   }

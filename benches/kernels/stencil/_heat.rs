@@ -1,4 +1,4 @@
-//! What the implementations of the heat step share.
+//! The step and its costs, which all implementations share.
 
 #![allow(dead_code, reason = "every kernel uses its own part")]
 
@@ -45,13 +45,13 @@ pub fn reference(u: &Tensor, grid: &Grid) -> Result<Tensor, Refusal> {
             change = change.f_add(&u.f_roll([by], [dim])?)?.f_sub(&u)?;
         }
     }
-    // What was rolled in from the other side lies on the boundary, which keeps its values.
+    // Values that were rolled in from the other side lie on the boundary, which keeps its own.
     let mask = u.f_zeros_like()?;
     drop(grid.interior_of(&mask)?.f_fill_(ALPHA)?);
     Ok(u.f_add(&change.f_mul(&mask)?)?)
 }
 
-/// Of each interior point: 2·D − 1 sums of neighbours, two products and their sum.
+/// Each interior point takes 2·D − 1 sums of neighbours, two products and their sum.
 pub fn flops(size: &[usize]) -> u64 {
     interior(size) * (2 * size.len() as u64 + 2)
 }

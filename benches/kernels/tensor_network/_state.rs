@@ -1,4 +1,4 @@
-//! What the contractions share: a matrix product state.
+//! The matrix product state that the contractions share.
 
 #![allow(dead_code, reason = "every kernel uses its own part")]
 
@@ -62,8 +62,8 @@ impl State {
     }
 }
 
-/// Of the contraction site by site: of each, `E·A` and then `Aᵀ·(E·A)`, each element of a product of
-/// matrices a product and a sum for every index that is summed over.
+/// The contraction takes `E·A` and then `Aᵀ·(E·A)` for each site; each element of a product of
+/// matrices takes a product and a sum for every index that is summed over.
 pub fn flops(sites: usize, bond: usize, physical: usize) -> u64 {
     let product = |rows: usize, inner: usize, columns: usize| 2 * (rows * inner * columns) as u64;
     (0..sites)

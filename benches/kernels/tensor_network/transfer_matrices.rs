@@ -39,8 +39,8 @@ impl Kernel for TransferMatrices {
         Ok(self.norm.f_view([1])?)
     }
 
-    /// Of this order: of each site, d products and sums for every element of the transfer matrix, and
-    /// one more for the environment.
+    /// This order takes, for each site, d products and sums for every element of the transfer matrix,
+    /// and one more for the environment.
     fn flops(size: &ProblemSize) -> Option<u64> {
         let &ProblemSize { sites, bond_dimension, physical_dimension } = size;
         let (bond, physical) = (bond_dimension as u64, physical_dimension as u64);

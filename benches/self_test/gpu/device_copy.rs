@@ -1,23 +1,23 @@
 //! Our CUDA kernels against the device's own copy of as many bytes. `decode` is the same on the CPU.
 
 use criterion_torch::harness::self_test::step_times;
-use criterion_torch::kernels::cuda as kernels;
 use criterion_torch::kernels::cuda::gemlite::Gemlite;
-use criterion_torch::kernels::cuda::normalization::{Norm, Normalization, Operands};
-use criterion_torch::kernels::cuda::pass_through::PassThrough;
-use criterion_torch::kernels::cuda::pointwise::{Operation, Pointwise};
-use criterion_torch::kernels::cuda::softmax::Softmax;
+use criterion_torch::kernels::cuda::pass_through::{PassThrough, Read};
+use criterion_torch::kernels::cuda::{self as kernels, OperatorKernels};
+use criterion_torch::kernels::operands::Operands;
 use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
+use plan::Operator;
 use statistics::median;
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::{DEVICE, findings, micros};
+use super::{DEVICE, micros};
 use crate::check::{Check, Finding};
 
 pub const CHECK: Check = Check {
     name: "device-copy",
     what: "our CUDA kernels in bfloat16, against a device copy of as many bytes",
+    device: plan::Device::Cuda,
     run,
 };
 
@@ -47,28 +47,26 @@ struct Kernel {
     shares: Vec<f64>,
 }
 
-fn run() -> Vec<Finding> {
-    findings(CHECK.name, || {
-        kernels::available()?;
-        let bytes = moved(cuda::device(DEVICE)?.l2_bytes);
-        let x = Tensor::f_rand([bytes / 2 / (2 * DIM), DIM], OPTIONS)?;
-        let out = x.f_zeros_like()?;
-        let mut kernels = ours(&x, &out, bytes)?;
-        let mut copied = out.shallow_clone();
-        let mut copy = || Ok(copied.f_copy_(&x)?);
-        let mut copies_ns = Vec::new();
-        for _ in 0..ROUNDS {
-            let copy_ns = time(&mut copy)?;
-            copies_ns.push(copy_ns);
-            for kernel in &mut kernels {
-                let ns = time(&mut *kernel.step)?;
-                kernel.times_ns.push(ns);
-                kernel.shares.push(share(ns, kernel.bytes, copy_ns, bytes));
-            }
+fn run() -> Result<Vec<Finding>, Refusal> {
+    kernels::available()?;
+    let bytes = moved(cuda::device(DEVICE)?.l2_bytes);
+    let x = Tensor::f_rand([bytes / 2 / (2 * DIM), DIM], OPTIONS)?;
+    let out = x.f_zeros_like()?;
+    let mut kernels = ours(&x, &out, bytes)?;
+    let mut copied = out.shallow_clone();
+    let mut copy = || Ok(copied.f_copy_(&x)?);
+    let mut copies_ns = Vec::new();
+    for _ in 0..ROUNDS {
+        let copy_ns = time(&mut copy)?;
+        copies_ns.push(copy_ns);
+        for kernel in &mut kernels {
+            let ns = time(&mut *kernel.step)?;
+            kernel.times_ns.push(ns);
+            kernel.shares.push(share(ns, kernel.bytes, copy_ns, bytes));
         }
-        let copy = format!("{} for {:.1} MB", micros(median(&copies_ns)), bytes as f64 / 1e6);
-        Ok(kernels.iter().map(|kernel| judge(kernel, &copy)).collect())
-    })
+    }
+    let copy = format!("{} for {:.1} MB", micros(median(&copies_ns)), bytes as f64 / 1e6);
+    Ok(kernels.iter().map(|kernel| judge(kernel, &copy)).collect())
 }
 
 fn time(step: &mut dyn FnMut() -> Result<(), Refusal>) -> Result<f64, Refusal> {
@@ -86,24 +84,27 @@ pub fn share(ns: f64, bytes: i64, copy_ns: f64, copied: i64) -> f64 {
 }
 
 fn ours(x: &Tensor, out: &Tensor, bytes: i64) -> Result<Vec<Kernel>, Refusal> {
-    let kind = OPTIONS.0;
     let limit = PassThrough::load(DEVICE)?;
-    let gelu = Pointwise::load(Operation::Gelu, kind, DEVICE)?;
-    let softmax = Softmax::load(kind, DEVICE)?;
-    let norm = Normalization::load(Norm::Layer, kind, DEVICE)?;
+    let load = |operator| OperatorKernels::load(operator, OPTIONS.0, DEVICE);
+    let (gelu, softmax) = (load(Operator::Gelu)?, load(Operator::Softmax)?);
+    let norm = load(Operator::LayerNorm)?;
     let (weight, bias) = (Tensor::f_ones([DIM], OPTIONS)?, Tensor::f_zeros([DIM], OPTIONS)?);
     let normalize = move |x: &Tensor, out: &mut Tensor| {
         let (weight, bias) = (Some(&weight), Some(&bias));
-        norm.run(Operands { x, residual: None, weight, bias }, out)
+        norm.run(&Operands { x, other: None, weight, bias }, out)
     };
     let over = |name, allowed, run: Over| {
         let (x, mut out) = (x.shallow_clone(), out.shallow_clone());
         kernel(name, bytes, allowed, Box::new(move || Ok(run(&x, &mut out)?)))
     };
     Ok(vec![
-        over("traffic", PASS, Box::new(move |x, out| limit.copy(x, out))),
-        over("gelu", PASS, Box::new(move |x, out| gelu.run(x, None, out))),
-        over("softmax of 4096", ROWS, Box::new(move |x, out| softmax.run(x, out))),
+        over(
+            "traffic",
+            PASS,
+            Box::new(move |x, out| limit.run(Read { x, other: None }, Some(out))),
+        ),
+        over("gelu", PASS, Box::new(move |x, out| gelu.run(&Operands::of(x), out))),
+        over("softmax of 4096", ROWS, Box::new(move |x, out| softmax.run(&Operands::of(x), out))),
         over("layer_norm of 4096", ROWS, Box::new(normalize)),
         product(bytes)?,
     ])

@@ -10,12 +10,13 @@ use criterion_torch::refusal::Refusal;
 use plan::{Energy, EnergyPass};
 use tch::{Device, Kind, Tensor};
 
-use super::{DEVICE, findings};
+use super::DEVICE;
 use crate::check::{Check, Finding};
 
 pub const CHECK: Check = Check {
     name: "energy",
     what: "watts of the same matrix products over windows of 1 s and of 10 s",
+    device: plan::Device::Cuda,
     run,
 };
 
@@ -25,38 +26,36 @@ const WARM_UP_S: f64 = 2.0;
 const BATCH: u64 = 4;
 const APART: f64 = 0.05;
 
-fn run() -> Vec<Finding> {
-    findings(CHECK.name, || {
-        let mut probe = nvml::open(DEVICE).map_err(Refusal::Skipped)?;
-        probe.joules().map_err(Refusal::Skipped)?;
-        let x = Tensor::f_ones([4096, 4096], (Kind::Float, Device::Cuda(DEVICE)))?;
-        let wall = Stopwatch::start();
-        let mut batch = || {
-            for _ in 0..BATCH {
-                drop(x.f_matmul(&x)?);
-            }
-            cuda::synchronize(DEVICE)?;
-            Ok(BATCH)
-        };
-        while wall.seconds() < WARM_UP_S {
-            batch()?;
+fn run() -> Result<Vec<Finding>, Refusal> {
+    let mut probe = nvml::open(DEVICE).map_err(Refusal::Skipped)?;
+    probe.joules().map_err(Refusal::Skipped)?;
+    let x = Tensor::f_ones([4096, 4096], (Kind::Float, Device::Cuda(DEVICE)))?;
+    let wall = Stopwatch::start();
+    let mut batch = || {
+        for _ in 0..BATCH {
+            drop(x.f_matmul(&x)?);
         }
-        let mut window = |window_s| {
-            let settings = EnergyPass { window_s, ..EnergyPass::default() };
-            let time = Time {
-                clock: &mut || wall.seconds(),
-                idle: &mut |seconds| std::thread::sleep(Duration::from_secs_f64(seconds)),
-            };
-            measure(&mut probe, settings, time, &mut batch)?.map_err(Refusal::Failed)
+        cuda::synchronize(DEVICE)?;
+        Ok(BATCH)
+    };
+    while wall.seconds() < WARM_UP_S {
+        batch()?;
+    }
+    let mut window = |window_s| {
+        let settings = EnergyPass { window_s, ..EnergyPass::default() };
+        let time = Time {
+            clock: &mut || wall.seconds(),
+            idle: &mut |seconds| std::thread::sleep(Duration::from_secs_f64(seconds)),
         };
-        let (short, long) = (window(1.0)?, window(10.0)?);
-        let slowed = match probe.slow_downs() {
-            Ok(reasons) if reasons.is_empty() => "not slowed down".to_owned(),
-            Ok(reasons) => format!("slowed down by {}", reasons.join(", ")),
-            Err(reason) => reason,
-        };
-        Ok(vec![judge(&short, &long, &slowed)])
-    })
+        measure(&mut probe, settings, time, &mut batch)?.map_err(Refusal::Failed)
+    };
+    let (short, long) = (window(1.0)?, window(10.0)?);
+    let slowed = match probe.slow_downs() {
+        Ok(reasons) if reasons.is_empty() => "not slowed down".to_owned(),
+        Ok(reasons) => format!("slowed down by {}", reasons.join(", ")),
+        Err(reason) => reason,
+    };
+    Ok(vec![judge(&short, &long, &slowed)])
 }
 
 /// Whether both windows found the same power.

@@ -9,13 +9,14 @@ use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
 
-use super::{DEVICE, findings, report, reported, works_on};
+use super::{DEVICE, report, reported, works_on};
 use crate::check::{Check, Finding};
 use crate::child;
 
 pub const CHECK: Check = Check {
     name: "fault",
     what: "a kernel that writes to address 0, in a process of its own",
+    device: plan::Device::Cuda,
     run,
 };
 
@@ -26,51 +27,51 @@ pub const PART: &str = "gpu-fault";
 #[path = "../../../configs/suites/gpu-check/faulty/a_illegal_access.rs"]
 mod illegal_access;
 
-fn run() -> Vec<Finding> {
-    findings(CHECK.name, || {
-        // The device is in use here when the other process breaks it for itself.
-        let before = works_on();
-        if before.is_failure() {
-            return Ok(vec![before.of("before the fault")]);
-        }
-        let output = child::run(PART, &[], &[]).map_err(Refusal::Failed)?;
-        let mut found = reported("the process with the fault", &output);
-        found.push(works_on().of("after it, in another process"));
-        Ok(found)
-    })
+fn run() -> Result<Vec<Finding>, Refusal> {
+    // The device is in use here when the other process breaks it for itself.
+    let before = works_on();
+    if before.is_failure() {
+        return Ok(vec![before.of("before the fault")]);
+    }
+    let output = child::run(PART, &[], &[])?;
+    let mut found = reported("the process with the fault", &output);
+    found.push(works_on().of("after it, in another process"));
+    Ok(found)
 }
 
 /// Provokes the error and reports what follows.
 pub fn child() -> ExitCode {
-    report(&findings(CHECK.name, || {
-        let device = Device::Cuda(DEVICE);
-        let site = Site {
-            work: (),
-            dtype: plan::Dtype::Float32,
-            device: plan::Device::Cuda,
-            place: device,
-            threads: 1,
-            seed: 0,
-        };
-        let ones = Tensor::f_ones([16], (Kind::Float, device))?;
-        add(&ones)?;
-        let mut kernel =
-            illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &site)?;
-        cuda::synchronize(DEVICE)?;
-        let launched = kernel.run();
-        let synchronize = || cuda::synchronize(DEVICE).map_err(Refusal::from);
-        let first = launched.and_then(|()| synchronize());
-        let text = first.as_ref().err().map(Refusal::to_string).unwrap_or_default();
-        let found = vec![
-            refused("the device after the kernel", &first),
-            refused("the device, asked again", &synchronize()),
-            refused("an addition by libtorch", &add(&ones)),
-            lasting(lasting_fault(&text)),
-        ];
-        // Freeing them would ask the device.
-        std::mem::forget((ones, kernel));
-        Ok(found)
-    }))
+    report(&Check { run: provoked, ..CHECK }.findings())
+}
+
+fn provoked() -> Result<Vec<Finding>, Refusal> {
+    let device = Device::Cuda(DEVICE);
+    let site = Site {
+        work: (),
+        dtype: plan::Dtype::Float32,
+        device: plan::Device::Cuda,
+        place: device,
+        threads: 1,
+        seed: 0,
+    };
+    let ones = Tensor::f_ones([16], (Kind::Float, device))?;
+    add(&ones)?;
+    let mut kernel =
+        illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &site)?;
+    cuda::synchronize(DEVICE)?;
+    let launched = kernel.run();
+    let synchronize = || cuda::synchronize(DEVICE).map_err(Refusal::from);
+    let first = launched.and_then(|()| synchronize());
+    let text = first.as_ref().err().map(Refusal::to_string).unwrap_or_default();
+    let found = vec![
+        refused("the device after the kernel", &first),
+        refused("the device, asked again", &synchronize()),
+        refused("an addition by libtorch", &add(&ones)),
+        lasting(lasting_fault(&text)),
+    ];
+    // Freeing them would ask the device.
+    std::mem::forget((ones, kernel));
+    Ok(found)
 }
 
 fn add(ones: &Tensor) -> Result<(), Refusal> {

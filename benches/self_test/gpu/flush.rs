@@ -5,12 +5,13 @@ use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
 
-use super::{DEVICE, findings, micros};
+use super::{DEVICE, micros};
 use crate::check::{Check, Finding};
 
 pub const CHECK: Check = Check {
     name: "flush",
     what: "a copy that takes half the L2, cold and hot, against a copy of 1 GiB",
+    device: plan::Device::Cuda,
     run,
 };
 
@@ -20,19 +21,17 @@ const LONGER: f64 = 1.2;
 const FASTER: f64 = 1.1;
 const GIB: u64 = 1 << 30;
 
-fn run() -> Vec<Finding> {
-    findings(CHECK.name, || {
-        let l2 = cuda::device(DEVICE)?.l2_bytes;
-        // Half of it is read and half is written.
-        let bytes = l2 / 4;
-        if bytes == 0 {
-            let reason = "the driver does not tell the size of the L2";
-            return Err(Refusal::Skipped(reason.to_owned()));
-        }
-        let [cold_ns, hot_ns] = [copy(bytes, true)?, copy(bytes, false)?];
-        let times = Times { l2, bytes, cold_ns, hot_ns, gib_ns: copy(GIB, false)? };
-        Ok(Vec::from(judge(&times)))
-    })
+fn run() -> Result<Vec<Finding>, Refusal> {
+    let l2 = cuda::device(DEVICE)?.l2_bytes;
+    // Half of it is read and half is written.
+    let bytes = l2 / 4;
+    if bytes == 0 {
+        let reason = "the driver does not tell the size of the L2";
+        return Err(Refusal::Skipped(reason.to_owned()));
+    }
+    let [cold_ns, hot_ns] = [copy(bytes, true)?, copy(bytes, false)?];
+    let times = Times { l2, bytes, cold_ns, hot_ns, gib_ns: copy(GIB, false)? };
+    Ok(Vec::from(judge(&times)))
 }
 
 /// Device time of a copy of so many bytes, in samples of one: in longer ones, the cost of an event

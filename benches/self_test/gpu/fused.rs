@@ -20,6 +20,7 @@ use crate::child;
 pub const CHECK: Check = Check {
     name: "fused",
     what: "the kernels that fusion patterns run on a GPU, by name, against what each variant promises",
+    device: Device::Cuda,
     run,
 };
 
@@ -120,15 +121,13 @@ fn profile_variant(site: &Site<FusionWork>) -> Result<Ran, Refusal> {
     Ok(Ran { operations: step.kernels, names, others })
 }
 
-fn run() -> Vec<Finding> {
-    super::findings("patterns on cuda", || {
-        // It says nothing about a GPU, so it is told only when it fails.
-        let mut all = findings(Device::Cpu, Pattern::LinearBias);
-        all.retain(Finding::is_failure);
-        let patterns = Pattern::ALL.iter();
-        all.extend(patterns.flat_map(|&pattern| findings(Device::Cuda, pattern)));
-        Ok(all)
-    })
+fn run() -> Result<Vec<Finding>, Refusal> {
+    // It says nothing about a GPU, so it is told only when it fails.
+    let mut all = findings(Device::Cpu, Pattern::LinearBias);
+    all.retain(Finding::is_failure);
+    let patterns = Pattern::ALL.iter();
+    all.extend(patterns.flat_map(|&pattern| findings(Device::Cuda, pattern)));
+    Ok(all)
 }
 
 /// A finding per variant and dtype.
@@ -142,11 +141,12 @@ fn findings(device: Device, pattern: Pattern) -> Vec<Finding> {
     }
 }
 
-fn profiled(device: Device, pattern: Pattern) -> Result<Vec<Profiled>, String> {
+fn profiled(device: Device, pattern: Pattern) -> Result<Vec<Profiled>, Refusal> {
     let arguments = [device.as_str(), pattern.as_str()];
     let ended = child::start(PATTERN, &std::env::temp_dir(), &arguments)?;
     let read = |line| {
-        serde_json::from_str(line).map_err(|error| format!("{PATTERN} said `{line}`: {error}"))
+        let failed = |error| Refusal::Failed(format!("{PATTERN} said `{line}`: {error}"));
+        serde_json::from_str(line).map_err(failed)
     };
     ended.stdout.lines().map(read).collect()
 }

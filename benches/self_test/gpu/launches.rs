@@ -1,32 +1,54 @@
-//! A step that is cheaper than its launch: the host's time is hidden from the device's.
+//! A GPU kernel of known duration under the device's clock; and a step that is cheaper than its launch,
+//! whose time on the host is hidden from the device's.
 
 use criterion_torch::harness::cuda_device::peak_khz;
-use criterion_torch::harness::self_test::{StepTimes, step_times};
+use criterion_torch::harness::self_test::{StepTimes, self_test, step_times};
 use criterion_torch::measurement::nvml;
 use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
 
-use super::{DEVICE, findings, micros};
+use super::{DEVICE, micros};
 use crate::check::{Check, Finding};
+
+pub const DEVICE_CHECK: Check = Check {
+    name: "device",
+    what: "a CUDA kernel of known duration, by events",
+    device: plan::Device::Cuda,
+    run: known,
+};
 
 pub const CHECK: Check = Check {
     name: "launches",
     what: "an addition of 16 floats, with its launches open and hidden",
+    device: plan::Device::Cuda,
     run,
 };
 
 /// The largest relative difference between the open time and that of the slower side.
 const OPEN: f64 = 0.3;
 
-fn run() -> Vec<Finding> {
-    findings(CHECK.name, || {
-        let x = Tensor::f_ones([16], (Kind::Float, Device::Cuda(DEVICE)))?;
-        let times = step_times(DEVICE, false, u64::MAX, &mut || Ok(x.f_add(&x)?))?;
-        let mut found = Vec::from(judge(&times));
-        found.push(clocks()?);
-        Ok(found)
-    })
+fn known() -> Result<Vec<Finding>, Refusal> {
+    let found = self_test(DEVICE)?;
+    Ok(vec![Finding::new(
+        "kernel of known duration",
+        format!(
+            "{} between events, {} with launches hidden, {} by the host",
+            micros(found.measured_ns),
+            micros(found.hidden_ns),
+            micros(found.host_ns)
+        ),
+        format!("{}, all within 5 %", micros(found.expected_ns)),
+        found.error() <= 0.05,
+    )])
+}
+
+fn run() -> Result<Vec<Finding>, Refusal> {
+    let x = Tensor::f_ones([16], (Kind::Float, Device::Cuda(DEVICE)))?;
+    let times = step_times(DEVICE, false, u64::MAX, &mut || Ok(x.f_add(&x)?))?;
+    let mut found = Vec::from(judge(&times));
+    found.push(clocks()?);
+    Ok(found)
 }
 
 /// Whether the host was hidden, and seen where it was not.

@@ -1,20 +1,16 @@
-//! Checks that only a CUDA device can answer. Each is skipped where there is none, with the reason.
+//! Checks that only a CUDA device can answer.
 
 pub mod board;
-pub mod device;
 pub mod device_copy;
 pub mod device_memory;
-pub mod device_oom;
 pub mod energy;
 pub mod fault;
 pub mod flush;
 pub mod fused;
 pub mod launches;
-pub mod used_memory;
 
 use std::process::{ExitCode, Output};
 
-use criterion_torch::device::resolve;
 use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
@@ -24,7 +20,7 @@ use crate::child;
 
 /// They run in this order; the last ones are hard on the device.
 pub const CHECKS: &[Check] = &[
-    device::CHECK,
+    launches::DEVICE_CHECK,
     launches::CHECK,
     flush::CHECK,
     device_memory::CHECK,
@@ -33,7 +29,7 @@ pub const CHECKS: &[Check] = &[
     device_copy::CHECK,
     fused::CHECK,
     fault::CHECK,
-    device_oom::CHECK,
+    device_memory::OOM,
 ];
 
 /// Parts of them that run in processes of their own.
@@ -42,18 +38,6 @@ pub const PARTS: &[child::Part] =
 
 /// The device that cases run on.
 const DEVICE: usize = 0;
-
-/// The findings of `work` on the CUDA device; one that says why there are none, where there is no
-/// such device or it lacks something.
-fn findings(name: &str, work: impl FnOnce() -> Result<Vec<Finding>, Refusal>) -> Vec<Finding> {
-    match resolve(plan::Device::Cuda).and_then(|_| work()) {
-        Ok(findings) => findings,
-        Err(Refusal::Skipped(reason) | Refusal::Unsupported(reason)) => {
-            vec![Finding::skipped(name, reason)]
-        }
-        Err(error) => vec![Finding::error(name, error)],
-    }
-}
 
 /// A part's findings on its standard output, for [`reported`].
 fn report(findings: &[Finding]) -> ExitCode {

@@ -49,7 +49,7 @@ def main():
                 libc.malloc_trim(0)
             try:
                 model, x, built = build(**request["build"])
-                # Those of what was compiled, too.
+                # Compiled code has constants, too.
                 map_constants(libraries)
                 answer({"built": built})
             except Exception as error:
@@ -268,7 +268,7 @@ def timed(model, x, lead_in, calls):
 
 
 class Unsupported(Exception):
-    """What torchao 0.17 has no answer to."""
+    """torchao 0.17 has no answer to it."""
 
 
 def is_refusal(error):

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::rounds::Side;
+use super::rounds::Contender;
 
 /// Names the instruction set that ATen dispatches to.
 pub const CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
@@ -96,9 +96,6 @@ struct Timed {
 impl Peer {
     /// Starts `python` and has it import torchao, after `mallopt` has been told `switches`. Variables
     /// that steer torch and Inductor are removed, as for our own compiler.
-    ///
-    /// # Errors
-    /// When it does not come up; its own words are on standard error.
     pub fn start(python: &OsStr, switches: &[Switch], patience: Patience) -> Result<Self, String> {
         let program =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/self_test/torchao/peer.py");
@@ -130,9 +127,6 @@ impl Peer {
 
     /// Builds the case, in place of the one before, and calls it once, which compiles it if it should
     /// be.
-    ///
-    /// # Errors
-    /// When the process is gone, or hangs.
     pub fn build(&mut self, case: &Case) -> Result<Answer, String> {
         self.ask(&build_request(case), self.patience.build)
     }
@@ -171,7 +165,7 @@ impl Peer {
     }
 }
 
-impl Side for Peer {
+impl Contender for Peer {
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String> {
         let request = json!({ "time": { "lead_in": lead_in, "calls": calls } });
         let timed = self.ask(&request, self.patience.time);

@@ -5,14 +5,41 @@ use std::time::Duration;
 use criterion_torch::measurement::stopwatch::Stopwatch;
 use statistics::{MIN_BLOCKS, Ratio, Stopping, block, median, ratio};
 
-use super::verdict::{Verdict, is_open};
+/// No recipe should take more than this of torchao's time.
+pub const ALLOWED: f64 = 1.05;
+
+/// How a ratio lies to [`ALLOWED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// At or below it.
+    Within,
+    /// Above it; its interval reaches below.
+    Undecided,
+    /// Above it with its whole interval.
+    Slower,
+}
+
+impl Verdict {
+    /// The verdict on a ratio with its interval.
+    pub fn of(ratio: &Ratio) -> Self {
+        if ratio.low > ALLOWED {
+            Self::Slower
+        } else if ratio.ratio > ALLOWED {
+            Self::Undecided
+        } else {
+            Self::Within
+        }
+    }
+}
+
+/// Whether more blocks might move the verdict: the interval has [`ALLOWED`] inside.
+fn is_open(ratio: &Ratio) -> bool {
+    ratio.low <= ALLOWED && ratio.high > ALLOWED
+}
 
 /// A timed side: ours or torchao's.
-pub trait Side {
+pub trait Contender {
     /// Runs `lead_in` calls that do not count, then times `calls` that do, together.
-    ///
-    /// # Errors
-    /// Those of a call, in words.
     fn time(&mut self, lead_in: u64, calls: u64) -> Result<Duration, String>;
 }
 
@@ -52,12 +79,9 @@ const LEAD_IN: u64 = 8;
 const PATIENCE: f64 = 3.0;
 
 /// Compares two sides that take turns; neither runs while the other is timed.
-///
-/// # Errors
-/// Those of a side.
 pub fn compare(
-    ours: &mut dyn Side,
-    theirs: &mut dyn Side,
+    ours: &mut dyn Contender,
+    theirs: &mut dyn Contender,
     goal: Goal,
 ) -> Result<Comparison, String> {
     let mut blocks = Blocks::of([ours, theirs])?;
@@ -92,7 +116,7 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn of([ours, theirs]: [&'a mut dyn Side; 2]) -> Result<Self, String> {
+    fn of([ours, theirs]: [&'a mut dyn Contender; 2]) -> Result<Self, String> {
         let sides = [Batches::of(ours)?, Batches::of(theirs)?];
         Ok(Self { sides, wall: Stopwatch::start(), log_ratios: Vec::new() })
     }
@@ -123,7 +147,7 @@ impl<'a> Blocks<'a> {
 
 /// A side, warmed up.
 struct Batches<'a> {
-    side: &'a mut dyn Side,
+    side: &'a mut dyn Contender,
     /// Calls in a batch.
     calls: u64,
     /// Nanoseconds per call of each batch so far.
@@ -132,7 +156,7 @@ struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// Warms the side up, and finds how many of its calls make a batch.
-    fn of(side: &'a mut dyn Side) -> Result<Self, String> {
+    fn of(side: &'a mut dyn Contender) -> Result<Self, String> {
         let (mut lead_in, mut calls) = (WARM_UP, 1);
         loop {
             let taken_s = side.time(lead_in, calls)?.as_secs_f64();

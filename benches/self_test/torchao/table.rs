@@ -1,7 +1,6 @@
 //! The results, as a table on standard output.
 
-use super::rounds::Comparison;
-use super::verdict::{ALLOWED, Verdict};
+use super::rounds::{ALLOWED, Comparison, Verdict};
 
 /// One case of the plan.
 #[derive(Debug)]

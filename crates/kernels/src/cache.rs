@@ -19,14 +19,11 @@ use ::libtorch::partial;
 
 use native::refusal::Refusal;
 
-/// What a cubin begins with.
+/// The first bytes of a cubin.
 pub(super) const ELF: &[u8] = b"\x7fELF";
 
 /// The content of the file of this name; where there is none that `is_right`, what `make` makes,
 /// and then there is.
-///
-/// # Errors
-/// Those of `make`.
 pub(super) fn kept(
     name: &str,
     is_right: impl Fn(&[u8]) -> bool,

@@ -7,6 +7,7 @@
 mod cache;
 pub mod cpu;
 pub mod cuda;
+pub mod operands;
 mod overlap;
 mod rows;
 pub mod triton;

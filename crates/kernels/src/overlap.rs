@@ -5,10 +5,7 @@ use std::ops::Range;
 use tch::{TchError, Tensor};
 
 /// Demands that a kernel's output shares no memory with what it reads: it writes while it reads.
-/// Of a tensor with gaps, they count as its memory, too.
-///
-/// # Errors
-/// Where it does.
+/// The gaps of a tensor count as its memory, too.
 pub(super) fn refuse_overlap<'t>(
     out: &Tensor,
     operands: impl IntoIterator<Item = &'t Tensor>,

@@ -13,9 +13,6 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// The last dimension holds a row's values, all others lead through the rows. `what` is for errors.
-    ///
-    /// # Errors
-    /// Where values of a row do not follow one another, or rows are not one stride apart.
     pub fn of(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let (sizes, strides) = (tensor.size(), tensor.stride());
         let Some((&dim, leading)) = sizes.split_last() else {
@@ -48,9 +45,6 @@ impl Rows {
     }
 
     /// As [`of`](Self::of), for a tensor that is written.
-    ///
-    /// # Errors
-    /// Also where rows overlap.
     pub fn of_output(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let rows = Self::of(what, tensor)?;
         if rows.count > 1 && rows.stride < rows.dim {

@@ -28,9 +28,10 @@ pub(in crate::workload) fn prepare(case: &Case, work: &ProbeWork) -> Result<Kern
     let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
     // What a step returns: the arrays are not to be handed out and written to later.
     let nothing = Tensor::f_empty([0], (Kind::Float, Device::Cpu))?;
-    let (kernels, running, passes) = (stream.borrow().kernels(), stream.clone(), work.passes);
+    let kernels = [stream.borrow().kernel()];
+    let (running, passes) = (stream.clone(), work.passes);
     Ok(Kernel {
-        step: Step::new(kernels, move || {
+        step: Step::new(&kernels, move || {
             running.borrow_mut().run(passes).map(|()| nothing.shallow_clone())
         }),
         tensors: vec![],

@@ -6,7 +6,7 @@ use tch::TchError;
 /// them; each includes those of its architecture before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Capability {
-    /// What every CPU of the architecture has.
+    /// Instructions that every CPU of the architecture has.
     Default,
     /// Arm of 64 bits, all of which have NEON.
     Neon,
@@ -54,6 +54,18 @@ impl Capability {
         Err(TchError::Kind(format!("this CPU does not have {self:?}")))
     }
 
+    /// The name in records of a kernel that runs with it: `criterion_torch::gelu_avx512`, also with
+    /// BF16.
+    pub fn kernel(self, name: &str) -> String {
+        let instructions = match self {
+            Self::Default => "default",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 | Self::Avx512Bf16 => "avx512",
+        };
+        format!("criterion_torch::{name}_{instructions}")
+    }
+
     /// Those that this CPU has, least first.
     pub fn available() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|it| it.is_available())
@@ -62,5 +74,17 @@ impl Capability {
     /// The most that this CPU has.
     pub fn best() -> Self {
         Self::available().last().unwrap_or(Self::Default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_runs() {
+        let names = Capability::ALL.map(|it| it.kernel("gelu"));
+        let ends = ["default", "neon", "avx2", "avx512", "avx512"];
+        assert_eq!(names, ends.map(|end| format!("criterion_torch::gelu_{end}")));
     }
 }

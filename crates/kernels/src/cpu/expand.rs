@@ -2,11 +2,11 @@
 
 use tch::{TchError, Tensor};
 
-use super::memory::{Element, slice, slice_mut};
+use super::memory::{Number, slice, slice_mut};
 
 /// The dense matrix `[n, k]` of a compressed one: `values [n, k / 2]`, of 8, 16 or 32 bits, and one
 /// bit per weight in `mask`, uint8, the first weight in the lowest bit, that says whether it is the
-/// next value or zero. Of every four bits two have to be set; where they are not, the elements from
+/// next value or zero. Two of every four bits have to be set; where they are not, the elements from
 /// there on are some or other values. On one thread.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub fn expand_2_4(values: &Tensor, mask: &Tensor) -> Result<Tensor, TchError> {
 /// which VBMI2 has no place, as CPUs have it with or without AVX-512 BF16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// What every CPU has.
+    /// Instructions that every CPU has.
     Default,
     /// AVX-512 with VBMI2, whose `vpexpand` takes bytes and words.
     #[cfg(target_arch = "x86_64")]
@@ -65,7 +65,7 @@ impl Path {
 }
 
 /// Elements that can be expanded.
-trait Expand: Element + Default {
+trait Expand: Number + Default {
     /// Expands 512 bits at a time; how many elements were written.
     ///
     /// # Safety
@@ -85,7 +85,7 @@ fn expand<T: Expand>(path: Path, values: &[T], mask: &[u8], out: &mut [T]) {
     expand_default(&values[done / 2..], &mask[done / 8..], &mut out[done..]);
 }
 
-fn expand_default<T: Element + Default>(values: &[T], mask: &[u8], out: &mut [T]) {
+fn expand_default<T: Number + Default>(values: &[T], mask: &[u8], out: &mut [T]) {
     for (index, (pair, out)) in
         values.as_chunks::<2>().0.iter().zip(out.as_chunks_mut::<4>().0).enumerate()
     {
@@ -136,7 +136,7 @@ mod tests {
     const MASKS: [u8; 6] = [0b0011, 0b0101, 0b1001, 0b0110, 0b1010, 0b1100];
 
     /// `fours` fours of ones that differ, and what they expand to.
-    fn example<T: Element + Default>(
+    fn example<T: Number + Default>(
         fours: usize,
         value: fn(usize) -> T,
     ) -> (Vec<T>, Vec<u8>, Vec<T>) {

@@ -5,15 +5,15 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// A number in memory, or the bits of one. (The trait of that purpose in tch takes bfloat16 for
 /// float16.)
-pub trait Element: Copy {
+pub trait Number: Copy {
     /// Whether elements of this dtype can be read as it.
     fn is(kind: Kind) -> bool;
 }
 
-/// Implements [`Element`] for numbers of one dtype.
+/// Implements [`Number`] for numbers of one dtype.
 macro_rules! numbers {
     ($($number:ty: $kind:ident),*) => {$(
-        impl Element for $number {
+        impl Number for $number {
             fn is(kind: Kind) -> bool {
                 kind == Kind::$kind
             }
@@ -22,10 +22,10 @@ macro_rules! numbers {
 }
 numbers!(f32: Float, bf16: BFloat16, f16: Half);
 
-/// Implements [`Element`] for the bits of any dtype of their size.
+/// Implements [`Number`] for the bits of any dtype of their size.
 macro_rules! bits {
     ($($bits:ty),*) => {$(
-        impl Element for $bits {
+        impl Number for $bits {
             fn is(kind: Kind) -> bool {
                 kind.elt_size_in_bytes() == size_of::<$bits>()
             }
@@ -35,9 +35,6 @@ macro_rules! bits {
 bits!(u8, u16, u32);
 
 /// Demands a tensor on the CPU of that dtype and size.
-///
-/// # Errors
-/// When it is another; with its name and what it is.
 pub fn expect(name: &str, tensor: &Tensor, kind: Kind, size: &[i64]) -> Result<(), TchError> {
     let found = (tensor.device(), tensor.f_kind()?, tensor.size());
     if (found.0, found.1, found.2.as_slice()) != (Device::Cpu, kind, size) {
@@ -48,10 +45,7 @@ pub fn expect(name: &str, tensor: &Tensor, kind: Kind, size: &[i64]) -> Result<(
 }
 
 /// The elements of a contiguous CPU tensor.
-///
-/// # Errors
-/// When it is another, or of another dtype.
-pub fn slice<T: Element>(tensor: &Tensor) -> Result<&[T], TchError> {
+pub fn slice<T: Number>(tensor: &Tensor) -> Result<&[T], TchError> {
     let (pointer, length) = (pointer::<T>(tensor)?, tensor.numel());
     if length == 0 {
         return Ok(&[]);
@@ -62,10 +56,7 @@ pub fn slice<T: Element>(tensor: &Tensor) -> Result<&[T], TchError> {
 }
 
 /// The elements of a tensor that shares its memory with no other.
-///
-/// # Errors
-/// As [`slice`].
-pub fn slice_mut<T: Element>(tensor: &mut Tensor) -> Result<&mut [T], TchError> {
+pub fn slice_mut<T: Number>(tensor: &mut Tensor) -> Result<&mut [T], TchError> {
     let (pointer, length) = (pointer::<T>(tensor)?, tensor.numel());
     if length == 0 {
         return Ok(&mut []);
@@ -75,10 +66,7 @@ pub fn slice_mut<T: Element>(tensor: &mut Tensor) -> Result<&mut [T], TchError> 
 }
 
 /// Where the elements of a contiguous CPU tensor begin.
-///
-/// # Errors
-/// As [`slice`].
-pub fn pointer<T: Element>(tensor: &Tensor) -> Result<*mut T, TchError> {
+pub fn pointer<T: Number>(tensor: &Tensor) -> Result<*mut T, TchError> {
     if !T::is(tensor.f_kind()?) || tensor.device() != Device::Cpu || !tensor.is_contiguous() {
         return Err(TchError::Kind(format!(
             "{tensor:?} with strides {:?} on {:?}, where a contiguous tensor of {} on the CPU is needed",

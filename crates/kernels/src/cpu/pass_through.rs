@@ -1,14 +1,11 @@
 //! The pass-through limit: bytes that are moved and not computed with, which is what a machine's
-//! memory allows an operator that reads and writes as much. McCalpin's STREAM is [`stream`](super::stream). On the same threads, split the same way, by loads and stores of the
-//! same width as the kernels of operators.
+//! memory allows an operator that reads and writes as much. McCalpin's STREAM is
+//! [`stream`](super::stream). A pass runs on the same threads as the kernels of operators, split the
+//! same way, by loads and stores of the same width. Records call it `copy`, `merge` or `read`, by
+//! [`Capability::kernel`].
 //!
 //! Stores are plain ones: a line that is written is read before, unless the processor sees that all
 //! of it will be written.
-
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the bytes of a vector"
-)]
 
 use std::array::from_fn;
 use std::hint::black_box;
@@ -18,22 +15,13 @@ use tch::{Device, TchError, Tensor};
 
 use super::Capability;
 use super::parallel::{for_each_part, share, threads};
-use super::vector::{Kernel, Names, Vector, names};
+use super::vector::{Kernel, MOST_LANES, Vector};
 use crate::overlap::refuse_overlap;
-
-/// What records call [`copy`].
-pub const COPY: Names = names!("copy");
-/// What records call [`merge`].
-pub const MERGE: Names = names!("merge");
-/// What records call [`read`].
-pub const READ: Names = names!("read");
 
 /// Bytes at whose multiples a thread's part begins: a page.
 const STEP: usize = 4096;
 /// Vectors that are loaded before they are stored, as in `stream`.
 const UNROLL: usize = 4;
-/// Lanes of the widest register.
-const WIDEST: usize = 16;
 
 /// Writes the bytes of `x` to `out`.
 ///
@@ -220,7 +208,6 @@ unsafe fn write_all<V: Vector, const N: usize>(
 /// That of [`Pass`].
 #[inline(always)]
 unsafe fn fold_all<V: Vector, const N: usize>(inputs: [*const u8; N], count: usize) -> u64 {
-    const { assert!(V::LANES <= WIDEST) };
     let mut at = 0;
     let mut folded = [0; 8];
     // SAFETY: the caller's promise; all that is touched ends within the bytes.
@@ -233,7 +220,7 @@ unsafe fn fold_all<V: Vector, const N: usize>(inputs: [*const u8; N], count: usi
             at += UNROLL * size_of::<V>();
         }
         for chain in chains {
-            let mut lanes = [0.0_f32; WIDEST];
+            let mut lanes = [0.0_f32; MOST_LANES];
             chain.store(lanes.as_mut_ptr());
             for (index, byte) in lanes.iter().flat_map(|lane| lane.to_ne_bytes()).enumerate() {
                 folded[index % 8] ^= byte;
@@ -247,7 +234,7 @@ unsafe fn fold_all<V: Vector, const N: usize>(inputs: [*const u8; N], count: usi
 }
 
 /// # Safety
-/// The CPU has the instructions; a vector can be read from `at` on of each input.
+/// A vector can be read from `at` on of each input.
 #[inline(always)]
 unsafe fn merged<V: Vector, const N: usize>(inputs: [*const u8; N], at: usize) -> V {
     // SAFETY: the caller's promise.

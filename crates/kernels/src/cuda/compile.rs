@@ -1,4 +1,4 @@
-//! From CUDA C++ to a cubin, by NVRTC.
+//! From CUDA C++ to a cubin, by NVRTC; and the name under which it is [kept](crate::cache).
 
 use std::ffi::{CString, c_char};
 use std::fmt;
@@ -8,6 +8,7 @@ use cudarc::nvrtc::result::{self, NvrtcError};
 use cudarc::nvrtc::sys;
 
 use super::libraries::{self, Nvrtc};
+use crate::cache;
 use native::refusal::Refusal;
 
 /// A `.cu` file: of this folder, by [`source!`](super::source), or of a kernel's author.
@@ -68,7 +69,7 @@ impl Capability {
 }
 
 impl Capability {
-    /// That of a device, for what is called `name` here.
+    /// A device's; errors call what is to run there `name`.
     ///
     /// # Errors
     /// Skipped where there is no driver, unsupported where the device is older than
@@ -96,7 +97,7 @@ impl fmt::Display for Capability {
 
 /// Everything but the source that decides what comes out. Fast math is left off: it flushes
 /// denormals and approximates quotients, which the reference does not.
-pub(super) fn options(capability: Capability) -> [String; 2] {
+fn options(capability: Capability) -> [String; 2] {
     [format!("--gpu-architecture={capability}"), "--std=c++17".to_owned()]
 }
 
@@ -123,6 +124,20 @@ pub fn compile(source: &Source, capability: Capability) -> Result<Vec<u8>, Refus
         Refusal::Failed(text.trim_end().to_owned())
     })?;
     program.cubin().map_err(|error| failed("nvrtcGetCUBIN", error))
+}
+
+/// The source compiled for the capability, from the disk where it is there.
+pub fn cubin(source: &Source, capability: Capability) -> Result<Vec<u8>, Refusal> {
+    let name = name(source, capability, libraries::nvrtc()?.version);
+    let is_cubin = |content: &[u8]| content.starts_with(cache::ELF);
+    cache::kept(&name, is_cubin, || compile(source, capability))
+}
+
+fn name(source: &Source, capability: Capability, version: (i32, i32)) -> String {
+    let (major, minor) = version;
+    let options = options(capability).join(" ");
+    let key = plan::fnv1a(format!("NVRTC {major}.{minor}\n{options}\n{}", source.with_ptx()));
+    format!("{}-{capability}-{key:016x}.cubin", source.name)
 }
 
 fn failed(call: &str, error: NvrtcError) -> Refusal {
@@ -195,5 +210,29 @@ impl Drop for Program {
         // SAFETY: created, and destroyed once. It fails only for a program that is none.
         let result = unsafe { sys::nvrtcDestroyProgram(ptr::from_mut(&mut self.0)) };
         debug_assert_eq!(result, sys::nvrtcResult::NVRTC_SUCCESS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: Source = source!("gemlite.cu");
+    const HOPPER: Capability = Capability { major: 9, minor: 0 };
+
+    #[test]
+    fn the_name_follows_everything_that_decides_the_content() {
+        let first = name(&SOURCE, HOPPER, (13, 0));
+        assert!(first.starts_with("gemlite.cu-sm_90-") && first.ends_with(".cubin"), "{first}");
+        assert_eq!(first, name(&SOURCE, HOPPER, (13, 0)));
+
+        let edited = Source { text: "// another", ..SOURCE };
+        let others = [
+            name(&edited, HOPPER, (13, 0)),
+            name(&SOURCE, Capability { major: 10, minor: 0 }, (13, 0)),
+            name(&SOURCE, HOPPER, (13, 1)),
+            name(&SOURCE, HOPPER, (12, 0)),
+        ];
+        assert!(!others.contains(&first));
     }
 }

@@ -45,7 +45,7 @@ __device__ inline void decode<8>(unsigned word, float (&out)[4]) {
 template <int BITS>
 constexpr float kBias = BITS == 4 ? 16.0f : 0.0f;
 
-// What a row's sums over a group give, sum = Σ x · (q + bias) and x_sum = Σ x.
+// The part of a product that a row's sums over a group give: sum = Σ x · (q + bias), x_sum = Σ x.
 template <class T, int BITS>
 __device__ inline float dequantized(
     float sum, float x_sum, const T* scale, const T* zero, long long at) {
@@ -217,7 +217,7 @@ __device__ inline void store(const Carried<BITS>& from, T (*x_tile)[kPitch], T (
   }
 }
 
-// What a warp has of its quarter, 32 × 32, as 2 × 4 products of 16 × 8: Σ x · q over a group so far,
+// A warp's part of its quarter, 32 × 32, as 2 × 4 products of 16 × 8: Σ x · q over a group so far,
 // and x times a matrix of ones, whose every column is Σ x, where the sums need it.
 struct Sums {
   float of_group[2][4][4];

@@ -2,7 +2,8 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::{Argument, Function, Grid, Module, Source, source};
+use super::launch::{Kernels, Launch, blocks, dtype, grid};
+use super::{Argument, Source, source};
 use crate::overlap::refuse_overlap;
 use native::refusal::Refusal;
 
@@ -16,8 +17,8 @@ const GEMV_COLUMNS: i64 = 4;
 /// Rows and columns of y that a block of `gemm` computes.
 const GEMM_TILE: i64 = 64;
 /// Both kinds.
-const THREADS: u32 = 128;
-/// What k and the group are multiples of: the weights that a thread loads at once.
+const THREADS: i64 = 128;
+/// k and the group are multiples of this: the weights that a thread loads at once.
 const STEP: i64 = 32;
 
 /// A quantized weight as the kernels read it.
@@ -71,6 +72,26 @@ impl Packed {
         check_aligned("x", x)?;
         refuse_overlap(out, [x].into_iter().chain(self.tensors()))?;
         Ok(m)
+    }
+
+    /// The launch for `m` rows; none for no element.
+    fn launch(&self, m: i64, x: &Tensor, out: &Tensor) -> Result<Option<Launch>, TchError> {
+        let Self { n, k, group, .. } = *self;
+        if m == 0 || n == 0 {
+            return Ok(None);
+        }
+        let kernel = kernel(m);
+        let (columns, rows) = match kernel {
+            GEMM => (blocks(m, GEMM_TILE), blocks(n, GEMM_TILE)),
+            _ => (blocks(n, GEMV_COLUMNS), 1),
+        };
+        let tensors = [Some(x), Some(&self.values), Some(&self.scale), self.zero.as_ref()];
+        let mut arguments: Vec<_> = tensors.map(Argument::pointer).into();
+        arguments.push(Argument::pointer(out));
+        for size in [m, n, k, group] {
+            arguments.push(Argument::Int(int(size)?));
+        }
+        Ok(Some(Launch { kernel, grid: grid(columns, rows, THREADS)?, arguments }))
     }
 
     fn tensors(&self) -> impl Iterator<Item = &Tensor> {
@@ -146,8 +167,7 @@ fn pack_nibbles(values: &Tensor) -> Result<Tensor, TchError> {
 #[derive(Debug)]
 pub struct Gemlite {
     weight: Packed,
-    gemv: [Function; GEMV_ROWS.len()],
-    gemm: Function,
+    kernels: Kernels,
 }
 
 impl Gemlite {
@@ -163,13 +183,8 @@ impl Gemlite {
             return Err(Refusal::Unsupported(format!("a CUDA kernel on {device:?}")));
         };
         let weight = Packed::new(values, scale, zero)?;
-        let (bits, kind) = (weight.bits(), weight.scale.f_kind()?);
-        let module = Module::load(&SOURCE, device)?;
-        let gemv = |rows: i64| module.function(&gemv_name(bits, kind, rows));
-        let [one, two, four, eight] = GEMV_ROWS;
-        let gemv = [gemv(one)?, gemv(two)?, gemv(four)?, gemv(eight)?];
-        let gemm = module.function(&gemm_name(bits, kind))?;
-        Ok(Self { weight, gemv, gemm })
+        let entries = entries(weight.bits(), weight.scale.f_kind()?);
+        Ok(Self { weight, kernels: Kernels::load(&SOURCE, &entries, device)? })
     }
 
     /// Rows of the weight: columns of y.
@@ -189,65 +204,42 @@ impl Gemlite {
     /// When a tensor is not as said or `out` shares memory with an operand, and what the driver
     /// says.
     pub fn multiply(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        let weight = &self.weight;
-        let m = weight.check(x, out)?;
-        if m == 0 || weight.n == 0 {
-            return Ok(());
-        }
-        let (function, grid) = self.choose(m)?;
-        let arguments = [
-            Argument::pointer(x),
-            Argument::pointer(&weight.values),
-            Argument::pointer(&weight.scale),
-            Argument::pointer(weight.zero.as_ref()),
-            Argument::pointer(&*out),
-            Argument::Int(int(m)?),
-            Argument::Int(int(weight.n)?),
-            Argument::Int(int(weight.k)?),
-            Argument::Int(int(weight.group)?),
-        ];
+        let m = self.weight.check(x, out)?;
+        let launch = self.weight.launch(m, x, out)?;
         // SAFETY: the parameters of every kernel of the source, for the width and dtype of the
         // weight; the sizes were compared above and in `Packed::new`, and the kernels touch nothing
         // beyond them.
-        unsafe { function.launch(grid, &arguments) }
+        unsafe { self.kernels.launch(launch.as_slice()) }
     }
 
     /// The name of what [`multiply`](Self::multiply) runs for `m` rows; none for no element.
     pub fn kernels(&self, m: i64) -> &'static [&'static str] {
         if self.weight.n == 0 { &[] } else { names(m) }
     }
-
-    fn choose(&self, m: i64) -> Result<(Function, Grid), TchError> {
-        let (kind, grid) = grid(m, self.weight.n)?;
-        Ok((kind.map_or(self.gemm, |index| self.gemv[index]), grid))
-    }
 }
 
 /// What a record calls the kernel for `m` rows.
 fn names(m: i64) -> &'static [&'static str] {
-    match gemv(m) {
+    match kernel(m) {
         _ if m == 0 => &[],
-        Some(_) => &["criterion_torch::gemlite_gemv"],
-        None => &["criterion_torch::gemlite_gemm"],
+        GEMM => &["criterion_torch::gemlite_gemm"],
+        _ => &["criterion_torch::gemlite_gemv"],
     }
 }
 
-/// Which of the `gemv` kernels takes `m` rows; none where `gemm` does.
-fn gemv(m: i64) -> Option<usize> {
-    GEMV_ROWS.iter().position(|rows| m <= *rows)
+/// [`Launch::kernel`] of `gemm`; those of `gemv` come before it.
+const GEMM: usize = GEMV_ROWS.len();
+
+/// Which kernel takes `m` rows.
+fn kernel(m: i64) -> usize {
+    GEMV_ROWS.iter().position(|rows| m <= *rows).unwrap_or(GEMM)
 }
 
-/// Which of the `gemv` kernels, or none for `gemm`, and its blocks.
-fn grid(m: i64, n: i64) -> Result<(Option<usize>, Grid), TchError> {
-    let blocks = |size: i64, of: i64| {
-        u32::try_from((size + of - 1) / of).map_err(|error| TchError::Shape(error.to_string()))
-    };
-    let gemv = gemv(m);
-    let blocks = match gemv {
-        Some(_) => (blocks(n, GEMV_COLUMNS)?, 1),
-        None => (blocks(m, GEMM_TILE)?, blocks(n, GEMM_TILE)?),
-    };
-    Ok((gemv, Grid { blocks, threads: THREADS }))
+/// Entry functions, in the order of [`Launch::kernel`].
+fn entries(bits: u8, kind: Kind) -> Vec<String> {
+    let dtype = dtype(kind);
+    let gemv = GEMV_ROWS.map(|rows| format!("gemlite_gemv_{bits}bit_{dtype}_m{rows}"));
+    gemv.into_iter().chain([format!("gemlite_gemm_{bits}bit_{dtype}")]).collect()
 }
 
 /// A size as the kernels take it: the last tile may go beyond it.
@@ -258,21 +250,9 @@ fn int(size: i64) -> Result<i32, TchError> {
     }
 }
 
-fn gemv_name(bits: u8, kind: Kind, rows: i64) -> String {
-    format!("gemlite_gemv_{bits}bit_{}_m{rows}", dtype_name(kind))
-}
-
-fn gemm_name(bits: u8, kind: Kind) -> String {
-    format!("gemlite_gemm_{bits}bit_{}", dtype_name(kind))
-}
-
-fn dtype_name(kind: Kind) -> &'static str {
-    if kind == Kind::Half { "f16" } else { "bf16" }
-}
-
 #[cfg(test)]
 #[path = "gemlite_tests.rs"]
 mod tests;
 
 #[cfg(test)]
-pub(super) use tests::all_entries as entries;
+pub(super) use tests::all_entries;

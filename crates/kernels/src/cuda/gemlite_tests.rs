@@ -10,14 +10,9 @@ const CPU: Device = Device::Cpu;
 
 /// Names of all entry functions.
 pub(in super::super) fn all_entries() -> Vec<String> {
-    let mut names = Vec::new();
-    for bits in [4, 8] {
-        for kind in [Kind::BFloat16, Kind::Half] {
-            names.extend(GEMV_ROWS.map(|rows| gemv_name(bits, kind, rows)));
-            names.push(gemm_name(bits, kind));
-        }
-    }
-    names
+    let kinds = [Kind::BFloat16, Kind::Half];
+    let both = |bits| kinds.into_iter().flat_map(move |kind| entries(bits, kind));
+    [4, 8].into_iter().flat_map(both).collect()
 }
 
 /// A product's operands: numbers that no formula of the kernel repeats.
@@ -91,24 +86,11 @@ fn emulate(emulation: &Emulation, bits: u8, product: &Product) {
     let Packed { n, k, group, .. } = packed;
     let (m, kind) = (product.x.size()[0], product.x.kind());
     let mut y = Tensor::empty([m, n], (kind, CPU));
-    let (gemv, grid) = grid(m, n).unwrap();
-    let name = gemv.map_or(gemm_name(bits, kind), |it| gemv_name(bits, kind, GEMV_ROWS[it]));
-    emulation.run(
-        &name,
-        grid,
-        &mut [
-            In(&product.x),
-            In(&packed.values),
-            In(&packed.scale),
-            packed.zero.as_ref().map_or(Null, In),
-            Out(&mut y),
-            Int(m),
-            Int(n),
-            Int(k),
-            Int(group),
-        ],
-    );
-    product.check(&y, &format!("{name} {:?}", [m, n, k, group]));
+    let launch = packed.launch(m, &product.x, &y).unwrap().expect("elements");
+    let read: Vec<&Tensor> = [&product.x].into_iter().chain(packed.tensors()).collect();
+    let entries = entries(bits, kind);
+    emulation.launch(&entries, std::slice::from_ref(&launch), &read, &mut [&mut y]);
+    product.check(&y, &format!("{} {:?}", entries[launch.kernel], [m, n, k, group]));
 }
 
 /// Every kernel, executed on the CPU: sizes that fill its blocks, and that do not.
@@ -157,8 +139,8 @@ fn the_emulation_notices_a_read_beyond_the_end() {
         Int(64),
         Int(64),
     ];
-    let grid = Grid { blocks: (1, 1), threads: THREADS };
-    Emulation::build(&SOURCE).run(&gemv_name(8, Kind::BFloat16, 1), grid, arguments);
+    let grid = grid(1, 1, THREADS).unwrap();
+    Emulation::build(&SOURCE).run(&entries(8, Kind::BFloat16)[0], grid, arguments);
 }
 
 /// `q[i]` of a row of packed bytes, by the formula at the head of gemlite.cu.
@@ -187,8 +169,10 @@ fn packing_keeps_every_weight() {
 #[test]
 fn few_rows_take_gemv_and_many_gemm() {
     let chosen = |m, n| {
-        let (gemv, grid) = grid(m, n).unwrap();
-        (gemv.map(|index| GEMV_ROWS[index]), grid.blocks)
+        let packed = Product::new(8, Kind::Half, [1, n, 32, 32]).packed();
+        let x = Tensor::zeros([m, 32], (Kind::Half, CPU));
+        let launch = packed.launch(m, &x, &x).unwrap().expect("elements");
+        (GEMV_ROWS.get(launch.kernel).copied(), launch.grid.blocks)
     };
     assert_eq!(chosen(1, 4096), (Some(1), (1024, 1)));
     assert_eq!(chosen(2, 4097), (Some(2), (1025, 1)));

@@ -1,5 +1,6 @@
-// Means, in a fixed order: a first kernel leaves one sum per block in `partial`, in double, and `mean_…` adds those up, divides by `count` and rounds to T. T is float, bfloat16 or
-// float16; what is added up is computed in float32.
+// Means, in a fixed order: a first kernel leaves one sum per block in `partial`, in double, and
+// `mean_…` adds those up, divides by `count` and rounds to T. T is float, bfloat16 or float16; terms
+// are computed in float32.
 //
 //   mse            (x − t)², for x and t of `rows` rows of `dim` values, rows a stride apart
 //   cross_entropy  log Σ exp(x_row) − x_row[target_row] for rows of `dim` logits. A target outside
@@ -11,27 +12,13 @@ constexpr int kThreads = 256;
 // Accesses of a thread that are on their way at once.
 constexpr int kUnroll = 4;
 
-// The sum over the block, in thread 0.
-__device__ inline double block_sum(double value) {
-  __shared__ double sums[kThreads];
-  sums[threadIdx.x] = value;
-  __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) {
-      sums[threadIdx.x] += sums[threadIdx.x + half];
-    }
-    __syncthreads();
-  }
-  return sums[0];
-}
-
 template <class T>
 __device__ inline void mean(const double* partial, T* y, int partials, long long count) {
   double sum = 0.0;
   for (int i = threadIdx.x; i < partials; i += kThreads) {
     sum += partial[i];
   }
-  sum = block_sum(sum);
+  sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) {
     from_float(static_cast<float>(sum / static_cast<double>(count)), *y);
   }
@@ -81,7 +68,7 @@ __device__ inline void mse(
       sum += squared(a[tail], b[tail]);
     }
   }
-  const double total = block_sum(sum);
+  const double total = block_sum<kThreads>(static_cast<double>(sum));
   if (threadIdx.x == 0) {
     partial[blockIdx.x] = total;
   }

@@ -18,41 +18,34 @@
 //! |---|---|
 //! | find NVRTC and the driver | `libraries.rs` |
 //! | source → cubin | `compile.rs` |
-//! | cubins on disk | `cache.rs`, `../cache.rs` |
+//! | cubins on disk | `../cache.rs` |
 //! | cubin → functions, launch | `module.rs` |
-//! | tensors as rows, alignment, grids | `operator.rs` |
+//! | which kernel, over which grid, with which arguments | `launch.rs` |
 //!
 //! | operators | files |
 //! |---|---|
 //! | products with quantized weights | `gemlite` |
-//! | gelu, gelu_tanh, silu, bias_gelu | `pointwise` |
-//! | layer_norm with and without weights, rms_norm, add_layer_norm | `normalization` |
-//! | softmax | `softmax` |
-//! | mse_loss, cross_entropy | `losses` |
+//! | those of `plan::Operator` | `operator.rs`; `pointwise.cu`, `normalization.cu`, `softmax.cu`, `losses.cu` |
 //! | the pass-through limit: memory read and written, and nothing computed | `pass_through` |
-//! | those of an author's own, any precision | `../../kernel/cuda.rs`, `element.cuh` |
+//! | those of an author's own, any precision | `src/kernel/cuda.rs` of the library, `element.cuh` |
 //!
 //! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
 //! and 10.0 and executed thread by thread on the CPU in tests; the test that runs them on a device
 //! is skipped where there is none.
 
-mod cache;
 mod compile;
 pub mod gemlite;
+mod launch;
 mod libraries;
-pub mod losses;
 mod module;
-pub mod normalization;
 mod operator;
 pub mod pass_through;
-pub mod pointwise;
-pub mod softmax;
 
-pub use cache::cubin;
 use compile::source;
-pub use compile::{Capability, PRELUDE, Source, compile};
+pub use compile::{Capability, PRELUDE, Source, compile, cubin};
 pub use module::{Argument, Function, Grid, Module};
 use native::refusal::Refusal;
+pub use operator::OperatorKernels;
 
 /// Whether there is what compiles and loads kernels: asked before anything is made for them.
 ///
@@ -64,8 +57,10 @@ pub fn available() -> Result<(), Refusal> {
 }
 
 #[cfg(any(test, feature = "emulation"))]
+#[path = "tests/emulation.rs"]
 pub mod emulation;
 #[cfg(test)]
+#[path = "tests/samples.rs"]
 mod samples;
 #[cfg(test)]
 mod tests;

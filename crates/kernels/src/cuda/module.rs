@@ -9,7 +9,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use tch::{TchError, Tensor};
 
-use super::{Capability, Source, cache, libraries};
+use super::{Capability, Source, cubin, libraries};
 use native::refusal::Refusal;
 
 /// A source's kernels on one device, loaded for the rest of the process.
@@ -34,7 +34,7 @@ impl Module {
     /// [`Capability::LEAST`], else what the compiler or the driver says.
     pub(super) fn load(source: &Source, device: usize) -> Result<&'static Self, Refusal> {
         Self::load_cubin(source.name, device, || {
-            cache::cubin(source, Capability::of(device, source.name)?)
+            cubin(source, Capability::of(device, source.name)?)
         })
     }
 

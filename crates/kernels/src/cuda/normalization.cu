@@ -31,7 +31,7 @@ struct Row {
   int lanes;
   int lane;
 
-  // What the mean is taken from.
+  // The value from which the mean is taken.
   template <Norm N>
   __device__ inline float origin() const {
     if constexpr (N == Norm::Rms) {

@@ -17,7 +17,7 @@ __device__ inline Exponentials exponentials(const T* x, int dim, int lanes, int 
   const int step = lanes * V;
   float highest = -infinity();
   float sum = 0.0f;
-  // Where all threads of a team meet the same loads, for a row far longer than a block's accesses.
+  // All threads of a team meet the same loads, for a row far longer than a block's accesses.
   for (int first = lane * V; first < dim; first += kUnroll * step) {
     float values[kUnroll][V];
     float found = highest;

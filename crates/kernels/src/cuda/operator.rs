@@ -1,254 +1,318 @@
-//! What the kernels of operators have in common: tensors as rows, and launches.
+//! The operators: activations (`pointwise.cu`), what is taken over rows (`normalization.cu`,
+//! `softmax.cu`) and losses, which are means over everything (`losses.cu`).
+//!
+//! The first kernel of a loss leaves one sum per block, and a second adds them up: always in the same
+//! order, so results repeat to the bit.
 
+use plan::Operator;
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::{Argument, Function, Grid, Module, Source};
+use super::launch::{ACCESS_BYTES, Kernels, Launch, Team, blocks, dtype, grid, int, is_aligned};
+use super::{Argument, Source, source};
+use crate::operands::{OperandRows, Operands, TensorOptions};
 use crate::rows::Rows;
 use native::refusal::Refusal;
 
-/// What the widest access of a kernel takes.
-const ACCESS_BYTES: usize = 16;
-const WARP: i64 = 32;
-/// `kMostThreads` of the prelude.
-const MOST_THREADS: i64 = 512;
+/// `kThreads` of the sources.
+const THREADS: i64 = 256;
+/// `kUnroll` of `pointwise.cu`.
+const ACCESSES: i64 = 2;
+/// Blocks of an activation up to which every row gets threads of its own.
+const ENOUGH_BLOCKS: i64 = 4096;
+/// Accesses, or single values, that a block of `mse_loss` reads of each row at once.
+const TILE: i64 = THREADS * 4;
+/// Sums that the first kernel of a loss leaves at most. The same on every device: it decides the
+/// order.
+const MOST_SUMS: i64 = 2048;
 
-/// A call of a kernel: which of an operator's, and with what.
-#[derive(Debug)]
-pub(super) struct Launch {
-    /// Its place among the operator's entry functions.
-    pub kernel: usize,
-    pub grid: Grid,
-    pub arguments: Vec<Argument>,
+/// Kernels of an operator, as [`Launch::kernel`]: the one with accesses of 16 bytes, the one that
+/// goes value by value, and a third: for rows too long for registers, or what adds up a loss.
+const VECTOR: usize = 0;
+const SCALAR: usize = 1;
+const LONG: usize = 2;
+const MEAN: usize = 2;
+
+/// The file that an operator's kernels are in.
+pub(super) fn source(operator: Operator) -> Source<'static> {
+    match operator {
+        Operator::Gelu | Operator::GeluTanh | Operator::Silu | Operator::BiasGelu => {
+            source!("pointwise.cu")
+        }
+        Operator::LayerNorm
+        | Operator::LayerNormNoAffine
+        | Operator::RmsNorm
+        | Operator::AddLayerNorm => source!("normalization.cu"),
+        Operator::Softmax => source!("softmax.cu", "online.cuh"),
+        Operator::MseLoss | Operator::CrossEntropy => source!("losses.cu", "online.cuh"),
+    }
 }
 
-/// An operator's kernels on one device, for one dtype.
-#[derive(Debug)]
-pub(super) struct Kernels {
-    functions: Vec<Function>,
+/// The names of an operator's kernels, with `dtype` behind the operator's name.
+fn names(operator: Operator, dtype: &str) -> Vec<String> {
+    let name = |suffix: &str| format!("{operator}_{dtype}{suffix}");
+    let mut names = vec![name(""), name("_scalar")];
+    match operator {
+        Operator::Gelu | Operator::GeluTanh | Operator::Silu | Operator::BiasGelu => {}
+        Operator::MseLoss | Operator::CrossEntropy => names.push(format!("mean_{dtype}")),
+        _ => names.push(name("_long")),
+    }
+    names
 }
 
-impl Kernels {
-    /// Compiles and loads entry functions of a source.
+/// Entry functions, in the order of [`Launch::kernel`].
+pub(super) fn entries(operator: Operator, kind: Kind) -> Vec<String> {
+    names(operator, dtype(kind))
+}
+
+/// An operator's kernels on a device, for one dtype.
+#[derive(Debug)]
+pub struct OperatorKernels {
+    operator: Operator,
+    options: TensorOptions,
+    kernels: Kernels,
+    /// Between the two kernels of a loss.
+    sums: Tensor,
+}
+
+impl OperatorKernels {
+    /// Compiles and loads the kernels, for float32, bfloat16 or float16; of a loss, also allocates
+    /// 16 KiB between them.
     ///
     /// # Errors
-    /// As for [`Module::load`].
-    pub fn load(source: &Source, entries: &[String], device: usize) -> Result<Self, Refusal> {
-        let module = Module::load(source, device)?;
-        let functions: Result<_, _> = entries.iter().map(|name| module.function(name)).collect();
-        Ok(Self { functions: functions? })
+    /// Unsupported for another dtype or an older GPU; skipped where NVRTC, the driver or the device
+    /// is missing; out of memory.
+    pub fn load(operator: Operator, kind: Kind, device: usize) -> Result<Self, Refusal> {
+        let options = TensorOptions::new(kind, Device::Cuda(device))?;
+        let kernels = Kernels::load(&source(operator), &entries(operator, kind), device)?;
+        Ok(Self { operator, options, kernels, sums: sums(operator, options.device)? })
     }
 
-    /// Queues the launches on libtorch's current stream.
+    /// Queues the operator on libtorch's current stream. Arithmetic is float32, rounded once; of a
+    /// loss, sums of blocks or rows are float64.
     ///
-    /// # Safety
-    /// As for [`Function::launch`], each for the entry function at its place.
-    pub unsafe fn launch(&self, launches: &[Launch]) -> Result<(), TchError> {
-        for Launch { kernel, grid, arguments } in launches {
-            // SAFETY: the caller vouches for it.
-            unsafe { self.functions[*kernel].launch(*grid, arguments) }?;
-        }
-        Ok(())
+    /// | operator | what is NaN |
+    /// |---|---|
+    /// | activations | f(−∞), as in ATen |
+    /// | softmax | a row with NaN or +∞, or of −∞ alone |
+    /// | cross_entropy | the same row makes the mean NaN, as in ATen; so do a target outside 0..dim, of which none is ignored, and no rows |
+    /// | mse_loss | the mean of nothing |
+    ///
+    /// Calls of one loss must be on one stream: they share memory.
+    ///
+    /// # Errors
+    /// When a tensor is not as [`Operands`] says or `out` shares memory with an operand, and what
+    /// the driver says.
+    pub fn run(&self, operands: &Operands, out: &mut Tensor) -> Result<(), TchError> {
+        let launches = launches(self.operator, self.options, operands, &self.sums, out)?;
+        // SAFETY: the parameters of the operator's kernels, for tensors of the dtype and device that
+        // they were loaded for, and of the sizes that are passed; a block writes one of `sums`.
+        unsafe { self.kernels.launch(&launches) }
+    }
+
+    /// What a record calls the kernels that [`run`](Self::run) queues for these tensors: `…_scalar`
+    /// where 16-byte accesses do not fit the rows, `…_long` for more than 16384 values in one; for no
+    /// element none, or of a loss the mean alone.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn kernels(&self, operands: &Operands, out: &Tensor) -> Result<Vec<String>, TchError> {
+        let launches = launches(self.operator, self.options, operands, &self.sums, out)?;
+        Ok(launches.iter().map(|it| recorded(self.operator, it.kernel)).collect())
     }
 }
 
-/// What a record calls each of an operator's kernels: `criterion_torch::gelu_cuda` and so on for every
-/// suffix, in the order of [`Launch::kernel`].
-macro_rules! names {
-    ($name:literal, $($suffix:literal)+) => {
-        [$(&[concat!("criterion_torch::", $name, "_cuda", $suffix)] as &[&str]),+]
+fn recorded(operator: Operator, kernel: usize) -> String {
+    format!("criterion_torch::{}", names(operator, "cuda")[kernel])
+}
+
+/// Room for the sums of blocks, which losses alone have.
+pub(super) fn sums(operator: Operator, device: Device) -> Result<Tensor, TchError> {
+    let count = if operator.is_loss() { MOST_SUMS } else { 0 };
+    Tensor::f_empty([count], (Kind::Double, device))
+}
+
+pub(super) fn launches(
+    operator: Operator,
+    options: TensorOptions,
+    operands: &Operands,
+    sums: &Tensor,
+    out: &Tensor,
+) -> Result<Vec<Launch>, TchError> {
+    let rows = operands.check(operator, options, out)?;
+    let width = (ACCESS_BYTES / options.kind.elt_size_in_bytes()) as i64;
+    if operator.is_loss() {
+        return loss(operator, operands, rows, width, sums, out);
+    }
+    if rows.x.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![match operator {
+        Operator::Gelu | Operator::GeluTanh | Operator::Silu | Operator::BiasGelu => {
+            activation(operands, rows, width, out)?
+        }
+        _ => over_rows(operator, operands, rows, width, out)?,
+    }])
+}
+
+fn activation(
+    &Operands { x, bias, .. }: &Operands,
+    OperandRows { x: mut from, out: mut to, .. }: OperandRows,
+    width: i64,
+    out: &Tensor,
+) -> Result<Launch, TchError> {
+    if bias.is_none() && from.is_dense() && to.is_dense() {
+        (from, to) = (from.joined(), to.joined());
+    }
+    let tensors = [(x, Some(from)), (out, Some(to))].into_iter().chain(bias.map(|it| (it, None)));
+    let is_aligned = is_aligned(tensors)?;
+    let (lanes, columns, rows) = shape(from, if is_aligned { width } else { 1 });
+    let arguments = vec![
+        Argument::pointer(x),
+        Argument::pointer(bias),
+        Argument::pointer(out),
+        Argument::Long(from.count),
+        Argument::Long(from.dim),
+        Argument::Long(from.stride),
+        Argument::Long(to.stride),
+        Argument::Int(lanes),
+    ];
+    let kernel = if is_aligned { VECTOR } else { SCALAR };
+    Ok(Launch { kernel, grid: grid(columns, rows, THREADS)?, arguments })
+}
+
+/// Threads that lie side by side along a row, and the blocks along a row and down the rows, with
+/// accesses of `width` values.
+fn shape(rows: Rows, width: i64) -> (i32, i64, i64) {
+    let accesses = (rows.dim / width).max(1);
+    // Few rows need the whole block; for more, a warp at a time wastes the fewest threads.
+    let most: u32 = if rows.count < THREADS / 32 { 256 } else { 32 };
+    let wanted = blocks(accesses, ACCESSES).min(i64::from(most)) as u32;
+    let lanes = wanted.next_power_of_two();
+    let columns = blocks(accesses, i64::from(lanes) * ACCESSES);
+    let all = blocks(rows.count, THREADS / i64::from(lanes));
+    let at_once = (ENOUGH_BLOCKS / columns).max(1);
+    (lanes as i32, columns, all.min(at_once))
+}
+
+/// Softmax, and the normalizations, which have further operands.
+fn over_rows(
+    operator: Operator,
+    &Operands { x, other, weight, bias }: &Operands,
+    rows: OperandRows,
+    width: i64,
+    out: &Tensor,
+) -> Result<Launch, TchError> {
+    let from = rows.x;
+    let tensors = [(x, Some(from)), (out, Some(rows.out))]
+        .into_iter()
+        .chain(other.map(|it| (it, rows.other)))
+        .chain([weight, bias].into_iter().flatten().map(|it| (it, None)));
+    let team = Team::of(from.dim);
+    let kernel = match is_aligned(tensors)? && from.dim % width == 0 {
+        true if team.keeps(from.dim) => VECTOR,
+        true => LONG,
+        false => SCALAR,
     };
-}
-pub(super) use names;
-
-/// Entry functions of an operator for a dtype, one for every suffix, in the order of [`Launch::kernel`].
-pub(super) fn entries<const N: usize>(
-    name: &str,
-    place: Place,
-    suffixes: [&str; N],
-) -> [String; N] {
-    suffixes.map(|suffix| format!("{name}_{}{suffix}", place.dtype()))
-}
-
-/// Where an operator's tensors are, and their dtype.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub kind: Kind,
-    pub device: Device,
+    let is_norm = operator != Operator::Softmax;
+    let mut arguments = vec![Argument::pointer(x)];
+    if is_norm {
+        arguments.extend([other, weight, bias].map(Argument::pointer));
+    }
+    let sizes = [Argument::Long(from.count), Argument::Int(int(from.dim)?)];
+    arguments.extend([Argument::pointer(out)].into_iter().chain(sizes));
+    arguments.push(Argument::Long(from.stride));
+    if is_norm {
+        arguments.push(Argument::Long(rows.other.map_or(0, |it| it.stride)));
+    }
+    arguments.extend([Argument::Long(rows.out.stride), Argument::Int(team.lanes as i32)]);
+    Ok(Launch { kernel, grid: team.grid(from.count)?, arguments })
 }
 
-impl Place {
-    /// A dtype that the kernels take, on a CUDA device.
-    ///
-    /// # Errors
-    /// Unsupported for another dtype.
-    pub fn new(kind: Kind, device: usize) -> Result<Self, Refusal> {
-        if !matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
-            return Err(Refusal::Unsupported(format!(
-                "{kind:?}, but the kernel takes float32, bfloat16 and float16"
-            )));
-        }
-        Ok(Self { kind, device: Device::Cuda(device) })
+/// The launch that leaves sums, where there is a value, and that of `mean`.
+fn loss(
+    operator: Operator,
+    operands: &Operands,
+    rows: OperandRows,
+    width: i64,
+    sums: &Tensor,
+    out: &Tensor,
+) -> Result<Vec<Launch>, TchError> {
+    let is_mse = operator == Operator::MseLoss;
+    // Without classes, there is no target either: NaN, and not the mean of zeros.
+    let count = match rows.x {
+        empty if empty.is_empty() => 0,
+        rows if is_mse => rows.values(),
+        rows => rows.count,
+    };
+    let mut launches = Vec::new();
+    let mut partials = 0;
+    if count > 0 {
+        let (blocks, first) = match rows.other {
+            Some(other) if is_mse => squared_errors(operands, rows.x, other, width, sums)?,
+            _ => cross_entropies(operands, rows.x, width, sums)?,
+        };
+        partials = blocks;
+        launches.push(first);
     }
-
-    /// What entry functions call the dtype.
-    pub fn dtype(self) -> &'static str {
-        match self.kind {
-            Kind::BFloat16 => "bf16",
-            Kind::Half => "f16",
-            _ => "f32",
-        }
-    }
-
-    /// Values of the widest access.
-    pub fn width(self) -> i64 {
-        (ACCESS_BYTES / self.kind.elt_size_in_bytes()) as i64
-    }
-
-    /// Demands this dtype and device.
-    pub fn check(self, what: &str, tensor: &Tensor) -> Result<(), TchError> {
-        let found = Self { kind: tensor.f_kind()?, device: tensor.device() };
-        if found == self {
-            return Ok(());
-        }
-        Err(TchError::Shape(format!(
-            "{what} is {:?} on {:?}, but the kernel was loaded for {:?} on {:?}",
-            found.kind, found.device, self.kind, self.device
-        )))
-    }
-
-    /// The tensor as rows, if it is of this dtype and device.
-    pub fn rows(self, what: &str, tensor: &Tensor) -> Result<Rows, TchError> {
-        self.check(what, tensor)?;
-        Rows::of(what, tensor)
-    }
-
-    /// A tensor of `dim` values, one after another.
-    pub fn vector(self, what: &str, tensor: &Tensor, dim: i64) -> Result<(), TchError> {
-        self.check(what, tensor)?;
-        if tensor.size() == [dim] && tensor.is_contiguous() {
-            return Ok(());
-        }
-        let (size, strides) = (tensor.size(), tensor.stride());
-        Err(TchError::Shape(format!(
-            "{what} is {size:?} with strides {strides:?}, but must be [{dim}]"
-        )))
-    }
-
-    /// As [`rows`](Self::rows), written to, and of the shape of the input.
-    pub fn out_rows(self, out: &Tensor, input: &Tensor) -> Result<Rows, TchError> {
-        check_like("out", out, input)?;
-        self.check("out", out)?;
-        Rows::of_output("out", out)
-    }
+    let arguments = vec![
+        Argument::pointer(sums),
+        Argument::pointer(out),
+        Argument::Int(int(partials)?),
+        Argument::Long(count),
+    ];
+    launches.push(Launch { kernel: MEAN, grid: grid(1, 1, THREADS)?, arguments });
+    Ok(launches)
 }
 
-/// Demands the shape of the input.
-pub(super) fn check_like(what: &str, tensor: &Tensor, input: &Tensor) -> Result<(), TchError> {
-    if tensor.size() == input.size() {
-        return Ok(());
+/// The sums that it leaves, and the launch.
+fn squared_errors(
+    &Operands { x, other: target, .. }: &Operands,
+    mut from: Rows,
+    mut other: Rows,
+    width: i64,
+    sums: &Tensor,
+) -> Result<(i64, Launch), TchError> {
+    if from.is_dense() && other.is_dense() {
+        (from, other) = (from.joined(), other.joined());
     }
-    let (found, expected) = (tensor.size(), input.size());
-    Err(TchError::Shape(format!("{what} is {found:?}, but x is {expected:?}")))
+    let target_rows = target.map(|it| (it, Some(other)));
+    let is_aligned = is_aligned([(x, Some(from))].into_iter().chain(target_rows))?;
+    let tiles = blocks(from.dim / if is_aligned { width } else { 1 }, TILE).max(1);
+    let partials = from.count.saturating_mul(tiles).min(MOST_SUMS);
+    let arguments = vec![
+        Argument::pointer(x),
+        Argument::pointer(target),
+        Argument::pointer(sums),
+        Argument::Long(from.count),
+        Argument::Long(from.dim),
+        Argument::Long(from.stride),
+        Argument::Long(other.stride),
+    ];
+    let kernel = if is_aligned { VECTOR } else { SCALAR };
+    Ok((partials, Launch { kernel, grid: grid(partials, 1, THREADS)?, arguments }))
 }
 
-/// Demands an operand where the operator has it, and none where it has not.
-pub(super) fn operand<'t>(
-    what: &str,
-    is_needed: bool,
-    tensor: Option<&'t Tensor>,
-) -> Result<Option<&'t Tensor>, TchError> {
-    if is_needed == tensor.is_some() {
-        return Ok(tensor);
-    }
-    let problem = if is_needed { "is missing" } else { "is of no use to this operator" };
-    Err(TchError::Shape(format!("{what} {problem}")))
-}
-
-/// Whether every row begins at a multiple of the widest access.
-pub(super) fn is_aligned<'t>(
-    tensors: impl IntoIterator<Item = (&'t Tensor, Option<Rows>)>,
-) -> Result<bool, TchError> {
-    for (tensor, rows) in tensors {
-        let is_first = (tensor.data_ptr() as usize).is_multiple_of(ACCESS_BYTES);
-        let bytes = tensor.f_kind()?.elt_size_in_bytes() as i64;
-        let are_others =
-            rows.is_none_or(|it| it.count <= 1 || it.stride * bytes % ACCESS_BYTES as i64 == 0);
-        if !is_first || !are_others {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// The threads that share a row, and those of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Team {
-    pub lanes: i64,
-    pub threads: i64,
-}
-
-impl Team {
-    /// Values of a row that a thread can keep: `kKept` of the kernels.
-    const KEPT: i64 = 32;
-    /// Threads of a block of several teams.
-    const THREADS: i64 = 256;
-
-    /// For rows of `dim` values: a warp where it can keep them, else as many as have 16 values each.
-    pub fn of(dim: i64) -> Self {
-        if dim <= WARP * Self::KEPT {
-            return Self { lanes: WARP, threads: Self::THREADS };
-        }
-        let threads = (blocks(dim, 16 * WARP) * WARP).min(MOST_THREADS);
-        Self { lanes: threads, threads }
-    }
-
-    fn keeps(self, dim: i64) -> bool {
-        dim <= self.lanes * Self::KEPT
-    }
-
-    /// Which of an operator's kernels takes the rows: 0 keeps them in registers, 1 reads them again,
-    /// 2 does so value by value, where accesses of `width` values do not fit.
-    pub fn kernel(self, dim: i64, width: i64, is_aligned: bool) -> usize {
-        match is_aligned && dim % width == 0 {
-            true if self.keeps(dim) => 0,
-            true => 1,
-            false => 2,
-        }
-    }
-
-    /// Rows that a block has at once.
-    pub fn rows(self) -> i64 {
-        self.threads / self.lanes
-    }
-
-    /// A block for as many rows as it has teams.
-    pub fn grid(self, rows: i64) -> Result<Grid, TchError> {
-        grid(blocks(rows, self.rows()), 1, self.threads)
-    }
-}
-
-/// Blocks for `size` things, `each` per block.
-pub(super) fn blocks(size: i64, each: i64) -> i64 {
-    (size + each - 1) / each
-}
-
-/// A grid, if CUDA has it.
-pub(super) fn grid(x: i64, y: i64, threads: i64) -> Result<Grid, TchError> {
-    let most = i64::from(i32::MAX);
-    match (u32::try_from(x.min(most)), u32::try_from(y), u32::try_from(threads)) {
-        (Ok(columns), Ok(rows), Ok(threads)) if x <= most && y <= 65_535 => {
-            Ok(Grid { blocks: (columns, rows), threads })
-        }
-        _ => Err(TchError::Shape(format!("{x} × {y} blocks are more than CUDA has"))),
-    }
-}
-
-/// The length of a row as the kernels take it: what they add to it does not overflow.
-pub(super) fn int(dim: i64) -> Result<i32, TchError> {
-    match i32::try_from(dim) {
-        Ok(dim) if dim <= 1 << 30 => Ok(dim),
-        _ => Err(TchError::Shape(format!("rows of {dim} values, but the kernel takes up to 2^30"))),
-    }
+/// The sums that it leaves, and the launch.
+fn cross_entropies(
+    &Operands { x, other: target, .. }: &Operands,
+    from: Rows,
+    width: i64,
+    sums: &Tensor,
+) -> Result<(i64, Launch), TchError> {
+    let is_vector = is_aligned([(x, Some(from))])? && from.dim % width == 0;
+    let team = Team::of(from.dim);
+    let partials = blocks(from.count, team.rows()).min(MOST_SUMS);
+    let arguments = vec![
+        Argument::pointer(x),
+        Argument::pointer(target),
+        Argument::pointer(sums),
+        Argument::Long(from.count),
+        Argument::Int(int(from.dim)?),
+        Argument::Long(from.stride),
+        Argument::Int(team.lanes as i32),
+    ];
+    let kernel = if is_vector { VECTOR } else { SCALAR };
+    Ok((partials, Launch { kernel, grid: grid(partials, 1, team.threads)?, arguments }))
 }
 
 #[cfg(test)]

@@ -90,17 +90,10 @@ __device__ inline void read(
   if (other != nullptr) {
     fold<V>(sum, other, other_count);
   }
-  __shared__ Values<Word, V> sums[kThreads];
-  sums[threadIdx.x] = sum;
-  __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) {
-      merge_into(sums[threadIdx.x], sums[threadIdx.x + half]);
-    }
-    __syncthreads();
-  }
+  const auto merge = [](Values<Word, V>& to, const Values<Word, V>& from) { merge_into(to, from); };
+  sum = block_joined<kThreads>(sum, merge);
   if (threadIdx.x == 0) {
-    partial[blockIdx.x] = sums[0];
+    partial[blockIdx.x] = sum;
   }
 }
 

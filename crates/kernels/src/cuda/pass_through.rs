@@ -3,8 +3,9 @@
 
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::operator::{Kernels, Launch, blocks, check_like, grid, is_aligned, names};
+use super::launch::{Kernels, Launch, blocks, grid, is_aligned};
 use super::{Argument, Source, source};
+use crate::operands::check_like;
 use crate::overlap::refuse_overlap;
 use native::refusal::Refusal;
 
@@ -21,49 +22,30 @@ const ACCESS: i64 = 16;
 /// Blocks of a pass that reads alone, each of which leaves an access's XOR.
 const MOST_BLOCKS: i64 = 2048;
 
-/// Entry functions, in the order of [`Launch::kernel`].
-pub(super) fn entries() -> [String; 6] {
-    [
-        "pass_copy",
-        "pass_copy_scalar",
-        "pass_merge",
-        "pass_merge_scalar",
-        "pass_read",
-        "pass_read_scalar",
-    ]
-    .map(str::to_owned)
+/// The kernels, in the order of [`Launch::kernel`]: of each pass the one with accesses of 16 bytes,
+/// and the one with accesses of 2.
+fn names(name: impl Fn(&str) -> String) -> Vec<String> {
+    let both = |pass| [name(pass), name(pass) + "_scalar"];
+    ["copy", "merge", "read"].into_iter().flat_map(both).collect()
 }
 
-/// What a record calls the kernels: with accesses of 16 bytes, and with 2.
-const KERNELS: [[&[&str]; 2]; 3] =
-    [names!("copy", "" "_scalar"), names!("merge", "" "_scalar"), names!("read", "" "_scalar")];
+/// Entry functions.
+pub(super) fn entries() -> Vec<String> {
+    names(|pass| format!("pass_{pass}"))
+}
 
-/// What is passed over, all of it contiguous, on one device, of any dtype of even size.
-#[derive(Debug)]
-pub enum Pass<'t> {
-    /// Reads x and writes out, of the same bytes: x.
-    Copy {
-        /// Any shape.
-        x: &'t Tensor,
-        /// Like x.
-        out: &'t Tensor,
-    },
-    /// Reads x and other and writes out, of the same bytes: their bits' XOR.
-    Merge {
-        /// Any shape.
-        x: &'t Tensor,
-        /// Like x.
-        other: &'t Tensor,
-        /// Like x.
-        out: &'t Tensor,
-    },
-    /// Reads x and other, of any sizes, and writes at most 32 KiB of their XOR.
-    Read {
-        /// Any shape.
-        x: &'t Tensor,
-        /// Any shape.
-        other: Option<&'t Tensor>,
-    },
+/// What a record calls the kernels.
+fn recorded() -> Vec<String> {
+    names(|pass| format!("criterion_torch::{pass}_cuda"))
+}
+
+/// What a pass reads, all of it contiguous, on one device, of any dtype of even size.
+#[derive(Debug, Clone, Copy)]
+pub struct Read<'t> {
+    /// Any shape.
+    pub x: &'t Tensor,
+    /// Like x if something is written, else of any shape.
+    pub other: Option<&'t Tensor>,
 }
 
 /// The kernels on a device.
@@ -85,50 +67,30 @@ impl PassThrough {
         Ok(Self { kernels, partial: partial(Device::Cuda(device))? })
     }
 
-    /// `out = x`, queued on libtorch's current stream.
+    /// Queues the pass on libtorch's current stream. `out` is like x, and becomes x or, bit by bit,
+    /// `x ^ other`; without it at most 32 KiB of the XOR are written elsewhere.
     ///
     /// # Errors
-    /// When a tensor is not as [`Pass::Copy`] says or they share memory, and what the driver says.
-    pub fn copy(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        self.run(&Pass::Copy { x, out })
+    /// When a tensor is not as said or `out` shares memory with an operand, and what the driver says.
+    pub fn run(&self, read: Read, out: Option<&mut Tensor>) -> Result<(), TchError> {
+        let launches = launches(read, out.as_deref(), &self.partial)?;
+        // SAFETY: the parameters of the kernels, for tensors of the device that they were loaded for
+        // and of the sizes that are passed; a block writes one access of `partial`.
+        unsafe { self.kernels.launch(launches.as_slice()) }
     }
 
-    /// `out = x ^ other`, bit by bit, queued on libtorch's current stream.
-    ///
-    /// # Errors
-    /// When a tensor is not as [`Pass::Merge`] says or out shares memory with an operand, and what
-    /// the driver says.
-    pub fn merge(&self, x: &Tensor, other: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-        self.run(&Pass::Merge { x, other, out })
-    }
-
-    /// Reads x and `other`, queued on libtorch's current stream.
-    ///
-    /// # Errors
-    /// When a tensor is not as [`Pass::Read`] says, and what the driver says.
-    pub fn read(&self, x: &Tensor, other: Option<&Tensor>) -> Result<(), TchError> {
-        self.run(&Pass::Read { x, other })
-    }
-
-    /// What the pass queues: `…_scalar` where a tensor does not begin at a multiple of 16 bytes; none
-    /// for no element.
+    /// What [`run`](Self::run) queues: `…_scalar` where a tensor does not begin at a multiple of 16
+    /// bytes; none for no element.
     ///
     /// # Errors
     /// When a tensor is not as said.
-    pub fn kernels(&self, pass: &Pass) -> Result<&'static [&'static str], TchError> {
-        Ok(launches(pass, &self.partial)?.map_or(&[], |it| KERNELS[it.kernel / 2][it.kernel % 2]))
-    }
-
-    fn run(&self, pass: &Pass) -> Result<(), TchError> {
-        let launches = launches(pass, &self.partial)?;
-        // SAFETY: the parameters of the kernels, for tensors of the device that they were loaded for
-        // and of the sizes that are passed; a block writes one access of `partial`. What is written
-        // was borrowed to be written by `copy` and `merge`.
-        unsafe { self.kernels.launch(launches.as_slice()) }
+    pub fn kernels(&self, read: Read, out: Option<&Tensor>) -> Result<Vec<String>, TchError> {
+        let launch = launches(read, out, &self.partial)?;
+        Ok(launch.iter().map(|it| recorded().swap_remove(it.kernel)).collect())
     }
 }
 
-pub(super) fn partial(device: Device) -> Result<Tensor, TchError> {
+fn partial(device: Device) -> Result<Tensor, TchError> {
     Tensor::f_empty([MOST_BLOCKS * ACCESS], (Kind::Uint8, device))
 }
 
@@ -148,13 +110,12 @@ fn words(what: &str, tensor: &Tensor, device: Device) -> Result<i64, TchError> {
     Ok(tensor.numel() as i64 * each / WORD)
 }
 
-pub(super) fn launches(pass: &Pass, partial: &Tensor) -> Result<Option<Launch>, TchError> {
+fn launches(
+    Read { x, other }: Read,
+    out: Option<&Tensor>,
+    partial: &Tensor,
+) -> Result<Option<Launch>, TchError> {
     let device = partial.device();
-    let (kernel, x, other, out) = match *pass {
-        Pass::Copy { x, out } => (0, x, None, Some(out)),
-        Pass::Merge { x, other, out } => (2, x, Some(other), Some(out)),
-        Pass::Read { x, other } => (4, x, other, None),
-    };
     let count = words("x", x, device)?;
     let other_count = other.map_or(Ok(0), |other| words("other", other, device))?;
     if let Some(out) = out {
@@ -173,17 +134,20 @@ pub(super) fn launches(pass: &Pass, partial: &Tensor) -> Result<Option<Launch>, 
     }
     let is_aligned = is_aligned([Some(x), other, out].into_iter().flatten().map(|it| (it, None)))?;
     let accesses = count.max(other_count) / if is_aligned { ACCESS / WORD } else { 1 };
-    let blocks = blocks(accesses, TILE).max(1);
-    let pointers = [x, out.unwrap_or(partial)].map(Argument::pointer);
-    let mut arguments =
-        vec![pointers[0], Argument::pointer(other), pointers[1], Argument::Long(count)];
-    let blocks = if out.is_some() {
-        blocks
-    } else {
-        arguments.push(Argument::Long(other_count));
-        blocks.min(MOST_BLOCKS)
+    let mut blocks = blocks(accesses, TILE).max(1);
+    let pointers = [Some(x), other, Some(out.unwrap_or(partial))].map(Argument::pointer);
+    let mut arguments = pointers.to_vec();
+    arguments.push(Argument::Long(count));
+    let pass = match (out, other) {
+        (Some(_), None) => 0,
+        (Some(_), Some(_)) => 1,
+        (None, _) => {
+            arguments.push(Argument::Long(other_count));
+            blocks = blocks.min(MOST_BLOCKS);
+            2
+        }
     };
-    let kernel = kernel + usize::from(!is_aligned);
+    let kernel = 2 * pass + usize::from(!is_aligned);
     Ok(Some(Launch { kernel, grid: grid(blocks, 1, THREADS)?, arguments }))
 }
 

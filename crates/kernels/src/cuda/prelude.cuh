@@ -67,6 +67,26 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
+// The values of THREADS threads, a whole block, joined in pairs, in thread 0; once in a kernel. `join`
+// takes its second operand into its first.
+template <int THREADS, class T, class Join>
+__device__ inline T block_joined(const T& value, Join join) {
+  __shared__ T values[THREADS];
+  values[threadIdx.x] = value;
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      join(values[threadIdx.x], values[threadIdx.x + half]);
+    }
+  }
+  return values[0];
+}
+
+template <int THREADS, class T>
+__device__ inline T block_sum(T value) {
+  return block_joined<THREADS>(value, [](T& sum, T other) { sum += other; });
+}
+
 // --- Rows ---------------------------------------------------------------------------------------
 // A row belongs to a team of `lanes` threads: a warp, of which a block has several, or a block. All
 // threads of a team have to come, and get the same.

@@ -1,7 +1,7 @@
 // y = exp(x − max) / Σ exp(x − max) of every row of x, `dim` values each, rows a stride apart. T is
 // float, bfloat16 or float16; arithmetic is float32, rounded once.
 //
-// Rows that fit are kept in registers. Of others, maximum and sum are found in one pass
+// Rows that fit are kept in registers. Maximum and sum of others are found in one pass
 // (`online.cuh`), and the row is read a second time, from the caches if it fits there: 16 bytes or
 // one value at a time.
 

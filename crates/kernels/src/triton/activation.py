@@ -24,7 +24,7 @@ def gelu_of(x):
 
 @triton.jit
 def place(columns, stride, blocks, BLOCK: tl.constexpr):
-    """Where a program reads and writes, of `blocks` programs a row."""
+    """The places that a program reads and writes, of `blocks` programs a row."""
     program = tl.program_id(0)
     row = (program // blocks).to(tl.int64)
     column = (program % blocks).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)

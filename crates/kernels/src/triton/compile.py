@@ -21,7 +21,7 @@ import tempfile
 
 # The kernels' folder and nothing of the current one.
 sys.path = [path for path in sys.path if path]
-# What a compiler prints is no part of the answer.
+# The answer has no part of what a compiler prints.
 answer = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)
 

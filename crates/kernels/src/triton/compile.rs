@@ -60,7 +60,7 @@ pub(super) enum Constant {
     Real(f64),
 }
 
-/// Of the files in which compiled kernels are kept.
+/// The extension of the files in which compiled kernels are kept.
 pub(super) const EXTENSION: &str = "triton";
 
 /// A kernel and what it is compiled for, the GPU aside.
@@ -77,7 +77,7 @@ pub(super) struct Specification {
 }
 
 impl Specification {
-    /// What `compile.py` reads.
+    /// The request that `compile.py` reads.
     pub(super) fn request(&self, capability: Capability) -> Value {
         let object = |pairs: Vec<(&str, Value)>| -> Value {
             pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -102,7 +102,7 @@ impl Specification {
     }
 }
 
-/// What the launch of a compiled kernel has to know, as `compile.py` writes it.
+/// Facts for the launch of a compiled kernel, as `compile.py` writes them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Metadata {
@@ -112,7 +112,6 @@ pub(super) struct Metadata {
     pub name: String,
     /// Bytes of dynamic shared memory of a block.
     pub shared: u32,
-    /// Of 32 threads each.
     pub warps: u32,
     /// Types of all parameters of the entry function, as PTX has them: `u64`.
     parameters: Vec<String>,
@@ -168,10 +167,6 @@ pub(super) struct Compiled {
 }
 
 /// Takes what is kept on disk, or compiles for a capability.
-///
-/// # Errors
-/// Skipped where it is not kept and there is no Python that has Triton; failed, with the compiler's last lines, where it rejects
-/// the kernel.
 pub(super) fn compiled(
     specification: &Specification,
     capability: Capability,

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use tch::{Device, Kind, TchError};
+use tch::{Device, TchError};
 
 use super::compile::{self, HIDDEN, Specification, Type};
 use crate::cuda::{Argument, Capability, Function, Grid, Module};
@@ -11,7 +11,7 @@ use native::refusal::Refusal;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
-/// What Triton takes for granted of a parameter that is said to be aligned.
+/// Triton takes it that this divides a parameter that is said to be aligned.
 const ALIGNMENT: i64 = 16;
 
 /// A kernel on its device, in one form or two.
@@ -41,7 +41,6 @@ pub(super) enum Forms {
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
     pub programs: i64,
-    /// Of the kernel's parameters.
     pub arguments: Vec<Argument>,
 }
 
@@ -55,10 +54,6 @@ impl Forms {
 impl Kernel {
     /// Compiles and loads `specification`: both forms where a launch may be aligned, else the one
     /// that promises nothing.
-    ///
-    /// # Errors
-    /// Unsupported off CUDA and on too old a GPU; skipped without a driver, or a Python with Triton;
-    /// else what the compiler or the driver says.
     pub fn new(
         specification: &Specification,
         forms: Forms,
@@ -84,10 +79,6 @@ impl Kernel {
     ///
     /// # Safety
     /// What the kernel reads and writes through the arguments lies in tensors of its device.
-    ///
-    /// # Errors
-    /// Arguments of other types than the kernel's parameters, more programs than a grid has; what
-    /// the driver says.
     pub unsafe fn launch(&self, launch: &Launch) -> Result<(), TchError> {
         let Launch { programs, arguments } = launch;
         let fits = arguments.len() == self.types.len()
@@ -137,7 +128,7 @@ fn are_aligned(arguments: &[Argument], promised: &[usize]) -> bool {
             Argument::Pointer(address) => address as i64,
             Argument::Int(value) => value.into(),
             Argument::Long(value) => value,
-            // Of which nothing is ever promised.
+            // Nothing is ever promised of these.
             Argument::Float(_) | Argument::Double(_) => return false,
         };
         value % ALIGNMENT == 0
@@ -148,19 +139,6 @@ fn are_aligned(arguments: &[Argument], promised: &[usize]) -> bool {
 fn with_hidden(arguments: &[Argument]) -> Vec<Argument> {
     let hidden = [Argument::Pointer(ptr::null_mut::<c_void>()); HIDDEN];
     arguments.iter().copied().chain(hidden).collect()
-}
-
-/// Demands a dtype of the kernels.
-///
-/// # Errors
-/// Unsupported, with the dtype.
-pub(super) fn check_kind(kind: Kind) -> Result<(), Refusal> {
-    if matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
-        return Ok(());
-    }
-    Err(Refusal::Unsupported(format!(
-        "{kind:?}, but the kernel takes float32, bfloat16 and float16"
-    )))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@
 //! | a kernel, its constants and the GPU → metadata and cubin | `compile.rs`, `compile.py` |
 //! | cubins on disk, cubin → functions | `../cache.rs`, `../cuda/module.rs` |
 //! | launch | `kernel.rs` |
-//! | tensors as rows; what is demanded of them; what a program works on | `../rows.rs`, `operands.rs`, `tile.rs` |
-//! | the operators | `activation`, `norm`, `softmax`, `loss`: `.py` and `.rs` |
+//! | tensors as rows; what is demanded of them; what a program works on | `../rows.rs`, `../operands.rs`, `tile.rs` |
+//! | the operators | `operator.rs`; `activation.py`, `norm.py`, `softmax.py`, `loss.py` |
 //!
 //! **Launches.** After the parameters in its source, a kernel takes two more, addresses of scratch
 //! memory: one for itself, one for Triton's profiler. The kernels here use neither, and both are
@@ -28,22 +28,15 @@
 //! executed by Triton's interpreter in tests; the test that runs them on a device is skipped where
 //! there is none.
 
-pub mod activation;
 mod compile;
 mod kernel;
-pub mod loss;
-pub mod norm;
-mod operands;
+mod operator;
 mod python;
-pub mod softmax;
 mod tile;
 
-use compile::Constant;
-use tch::{TchError, Tensor};
-use tile::Tile;
+pub use operator::OperatorKernels;
 
 use crate::cache;
-use crate::rows::Rows;
 use native::refusal::Refusal;
 
 /// Whether there is what compiles kernels, or compiled ones: asked before anything is made for them.
@@ -57,54 +50,5 @@ pub fn available() -> Result<(), Refusal> {
     }
 }
 
-/// Demands what a row's length may be: a kernel numbers columns in 32 bits, also those of the block
-/// that goes beyond the row's end.
-fn check_columns(columns: i64) -> Result<(), Refusal> {
-    const MOST: i64 = 1 << 30;
-    if (1..=MOST).contains(&columns) {
-        return Ok(());
-    }
-    Err(Refusal::Unsupported(format!(
-        "rows of {columns} elements, but the kernel takes 1 to {MOST}"
-    )))
-}
-
-/// The same elements as one row where they follow each other.
-fn flat(rows: Rows) -> Rows {
-    if rows.count > 0 && rows.is_dense() { rows.joined() } else { rows }
-}
-
-/// `x` as rows of so many columns.
-fn rows_of(x: &Tensor, columns: i64) -> Result<Rows, TchError> {
-    let rows = Rows::of("an operand", x)?;
-    if rows.dim == columns {
-        return Ok(rows);
-    }
-    Err(TchError::Shape(format!("{x:?}, but the kernel was compiled for rows of {columns}")))
-}
-
-/// Blocks of a size; kernels count them in 32 bits, and a step beyond the last.
-fn blocks(of: i64, size: i64) -> Result<i32, TchError> {
-    const MOST: i64 = 1 << 30;
-    let blocks = of / size + i64::from(of % size != 0);
-    match i32::try_from(blocks) {
-        Ok(count) if blocks <= MOST => Ok(count),
-        _ => {
-            Err(TchError::Shape(format!("{of} in blocks of {size}, but at most {MOST} are taken")))
-        }
-    }
-}
-
-/// COLUMNS, ROWS and BLOCK.
-fn constants(columns: i64, tile: Tile) -> Vec<(&'static str, Constant)> {
-    [("COLUMNS", Constant::Integer(columns))].into_iter().chain(tile.constants()).collect()
-}
-
-#[cfg(test)]
-mod interpreted_tests;
-#[cfg(test)]
-mod interpreter;
-#[cfg(test)]
-mod samples;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-"""What the kernels share: tiles of rows, exponentials, reductions in a fixed order.
+"""The kernels share this: tiles of rows, exponentials, reductions in a fixed order.
 
 Every kernel reads rows of unit stride, a stride apart, and writes contiguous memory. Sizes and
 strides are 64-bit, so that no tensor is too large; the place inside a row is 32-bit where the
@@ -32,7 +32,7 @@ def rows_of_tile(tile, rows, ROWS: tl.constexpr):
 
 @triton.jit
 def load(pointer, mask):
-    """What is there in float32, and 0 where the mask is false."""
+    """The value there in float32, and 0 where the mask is false."""
     return tl.load(pointer, mask=mask, other=0.0).to(tl.float32)
 
 

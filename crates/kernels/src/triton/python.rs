@@ -26,9 +26,6 @@ pub(super) struct Python {
 }
 
 /// The Python of this machine, asked once.
-///
-/// # Errors
-/// Skipped, with the remedy, where it is not there or has no Triton.
 pub(super) fn python() -> Result<&'static Python, Refusal> {
     static FOUND: OnceLock<Result<Python, Refusal>> = OnceLock::new();
     FOUND
@@ -45,9 +42,6 @@ impl Python {
 
     /// What the script writes to stdout, given `input` on stdin. Variables that change what Triton
     /// does are taken away.
-    ///
-    /// # Errors
-    /// Failed, with the last lines of stderr. After one that hung all others fail at once.
     pub fn run(&self, script: &str, what: &str, input: &[u8]) -> Result<Vec<u8>, Refusal> {
         static HUNG: OnceLock<String> = OnceLock::new();
         let failed = |text: &str| Refusal::Failed(format!("Triton {TRITON}, {what}: {text}"));

@@ -23,7 +23,7 @@ def logits(x, row, exists, column, stride, COLUMNS: tl.constexpr):
 @triton.jit
 def largest_and_sum(x, row, exists, stride, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
                     BLOCK: tl.constexpr):
-    """Of each row, the largest and the sum of e^(x - largest), in one pass."""
+    """The largest of each row and the sum of its e^(x - largest), in one pass."""
     largest = tl.full((ROWS, 1), LOWEST, tl.float32)
     total = tl.zeros((ROWS, 1), tl.float32)
     for start in range(0, COLUMNS, BLOCK):

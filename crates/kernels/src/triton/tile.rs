@@ -1,4 +1,4 @@
-//! What a program works on, and its warps.
+//! The part of the tensors that a program works on, and its warps.
 
 use super::compile::Constant;
 
@@ -24,10 +24,10 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// Of contiguous elements.
+    /// Contiguous elements.
     pub const FLAT: Self = Self { rows: 1, block: ELEMENTS, warps: 4 };
 
-    /// Of whole rows: several short ones; one; or a part of one that is too long.
+    /// Whole rows: several short ones; one; or a part of one that is too long.
     pub fn of_rows(columns: i64) -> Self {
         let block = power_of_two(columns);
         if block > LONGEST {
@@ -39,8 +39,8 @@ impl Tile {
         Self { rows, block, warps: warps as u32 }
     }
 
-    /// Of [`ELEMENTS`] in as many rows as it takes: of the widths that leave the fewest threads
-    /// idle, the largest.
+    /// [`ELEMENTS`] in as many rows as it takes, of the largest width that leaves the fewest threads
+    /// idle.
     pub fn of_columns(columns: i64) -> Self {
         let widest = power_of_two(columns).min(ELEMENTS);
         let covered = |block: &i64| (columns + block - 1) / block * block;

@@ -4,13 +4,11 @@
 use plan::{Device, Dtype, Implementation, OperatorWork};
 use tch::{Kind, Reduction, TchError, Tensor};
 
-use super::output::{filling_loss, unwritten_like, unwritten_loss};
+use super::output::{unwritten_like, unwritten_loss};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{name, rows as cpu};
-use kernels::{cuda, triton};
 
 #[derive(Clone, Copy)]
 pub(super) struct MseLoss;
@@ -33,26 +31,10 @@ impl Formula for MseLoss {
 
     fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x, target], []) = inputs.into_parts()?;
-        Ok(match site.work.implementation {
-            Implementation::Aten => {
-                Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean))
-            }
-            Implementation::Rust => {
-                let names = [name(site.work.operator)];
-                filling_loss(x, &names, move |x, out| cpu::mse_loss(x, &target, out))
-            }
-            Implementation::Cuda => {
-                let kernels = cuda::losses::MseLoss::load(x.f_kind()?, site.cuda()?)?;
-                let names = kernels.kernels(&x, &target, &unwritten_loss(&x)?)?;
-                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
-            }
-            Implementation::Triton => {
-                let kernels = triton::loss::MseLoss::new(x.f_kind()?, x.device())?;
-                let names = kernels.kernels();
-                filling_loss(x, names, move |x, out| kernels.run(x, &target, out))
-            }
-            _ => return Err(site.no_such_implementation()),
-        })
+        if site.work.implementation != Implementation::Aten {
+            return Err(site.no_such_implementation());
+        }
+        Ok(Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean)))
     }
 
     fn aten_rounds_between(self) -> bool {
@@ -143,23 +125,14 @@ impl Formula for CrossEntropy {
                     )
                 })
             }
-            Implementation::Rust => {
-                let names = [name(site.work.operator)];
-                filling_loss(x, &names, move |x, out| cpu::cross_entropy(x, &classes, out))
-            }
-            Implementation::Cuda => {
-                let kernels = cuda::losses::CrossEntropy::load(x.f_kind()?, site.cuda()?)?;
-                let names = kernels.kernels(&x, &classes, &unwritten_loss(&x)?)?;
-                filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
-            }
-            Implementation::Triton => {
-                let kernels =
-                    triton::softmax::CrossEntropy::new(row(&x)?, x.f_kind()?, x.device())?;
-                let names = kernels.kernels();
-                filling_loss(x, names, move |x, out| kernels.run(x, &classes, out))
-            }
             _ => return Err(site.no_such_implementation()),
         })
+    }
+
+    fn arranged(self, inputs: Inputs) -> Result<Inputs, Refusal> {
+        let ([x, classes], []) = inputs.into_parts()?;
+        let (x, classes) = rows(&x, &classes)?;
+        Ok(Inputs { examples: vec![x, classes], parameters: vec![] })
     }
 
     fn aten_rounds_between(self) -> bool {

@@ -47,8 +47,24 @@ trait Formula: Copy + 'static {
     /// ATen's operations that [`Self::compute`] runs.
     fn operations(self) -> &'static str;
 
-    /// Every implementation but `aten-composed` and `stream`.
+    /// ATen's own implementations.
     fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal>;
+
+    /// The inputs as our kernels take them.
+    ///
+    /// # Errors
+    /// What libtorch says.
+    fn arranged(self, inputs: Inputs) -> Result<Inputs, Refusal> {
+        Ok(inputs)
+    }
+
+    /// Our own kernels.
+    ///
+    /// # Errors
+    /// Those of loading them.
+    fn ours(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+        output::ours(site, self.arranged(inputs)?)
+    }
 
     /// Whether ATen's own form rounds the results of its operations to the case's dtype.
     fn aten_rounds_between(self) -> bool;
@@ -210,11 +226,10 @@ impl<F: Formula> Operation<OperatorWork> for F {
                 Ok(Step::new(&operations, move || formula.compute(&inputs)))
             }
             Implementation::Stream => stream::build(site, inputs),
-            Implementation::Aten
-            | Implementation::AtenOut
-            | Implementation::Rust
-            | Implementation::Cuda
-            | Implementation::Triton => Formula::build(formula, site, inputs),
+            Implementation::Rust | Implementation::Cuda | Implementation::Triton => {
+                formula.ours(site, inputs)
+            }
+            Implementation::Aten | Implementation::AtenOut => Formula::build(formula, site, inputs),
         }
     }
 

@@ -5,14 +5,10 @@
 use plan::{Implementation, Operator, OperatorWork};
 use tch::{Kind, TchError, Tensor};
 
-use super::output::{filling_like, unwritten_like};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{name, rows as cpu};
-use kernels::cuda::normalization as cuda;
-use kernels::triton::norm as triton;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Normalization {
@@ -64,7 +60,7 @@ impl Formula for Normalization {
     fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let Inputs { mut examples, parameters } = inputs;
         let x = examples.remove(0);
-        let (residual, row, names) = (examples.pop(), row(&x)?, [name(site.work.operator)]);
+        let (residual, row) = (examples.pop(), row(&x)?);
         Ok(match (site.work.implementation, residual) {
             (Implementation::Aten, _) if self == Self::Rms => {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], parameters.first(), EPS))
@@ -78,58 +74,7 @@ impl Formula for Normalization {
                     x.f_add(&residual)?.f_layer_norm([row], weight, bias, EPS, CUDNN)
                 })
             }
-            (Implementation::Rust, residual) => match (self, residual) {
-                (Self::Layer | Self::LayerNoAffine, _) => filling_like(x, &names, move |x, out| {
-                    let affine = parameters.first().zip(parameters.get(1));
-                    cpu::layer_norm(x, affine, EPS, out)
-                }),
-                (Self::AddLayer, Some(residual)) => filling_like(x, &names, move |x, out| {
-                    cpu::add_layer_norm(x, &residual, &parameters[0], &parameters[1], EPS, out)
-                }),
-                (Self::Rms, _) => filling_like(x, &names, move |x, out| {
-                    cpu::rms_norm(x, &parameters[0], EPS, out)
-                }),
-                (Self::AddLayer, None) => return Err(site.no_such_implementation()),
-            },
-            (Implementation::Cuda, residual) => {
-                let norm = match self {
-                    Self::Layer => cuda::Norm::Layer,
-                    Self::LayerNoAffine => cuda::Norm::LayerNoAffine,
-                    Self::AddLayer => cuda::Norm::AddLayer,
-                    Self::Rms => cuda::Norm::Rms,
-                };
-                let kernels = cuda::Normalization::load(norm, x.f_kind()?, site.cuda()?)?;
-                let operands = operands(&x, &residual, &parameters);
-                let names = kernels.kernels(operands, &unwritten_like(&x)?)?;
-                filling_like(x, names, move |x, out| {
-                    kernels.run(self::operands(x, &residual, &parameters), out)
-                })
-            }
-            (Implementation::Triton, residual) => match (self, parameters.as_slice(), residual) {
-                (Self::Layer | Self::LayerNoAffine, parameters, _) => {
-                    let kernels = match parameters {
-                        [weight, bias] => triton::LayerNorm::new(weight, bias)?,
-                        _ => triton::LayerNorm::without_affine(row, x.f_kind()?, x.device())?,
-                    };
-                    let names = kernels.kernels();
-                    filling_like(x, names, move |x, out| kernels.run(x, out))
-                }
-                (Self::AddLayer, [weight, bias], Some(residual)) => {
-                    let kernels = triton::AddLayerNorm::new(weight, bias)?;
-                    let names = kernels.kernels();
-                    filling_like(x, names, move |x, out| kernels.run(x, &residual, out))
-                }
-                (Self::Rms, [weight], _) => {
-                    let kernels = triton::RmsNorm::new(weight)?;
-                    let names = kernels.kernels();
-                    filling_like(x, names, move |x, out| kernels.run(x, out))
-                }
-                _ => return Err(site.no_such_implementation()),
-            },
-            (
-                Implementation::AtenOut | Implementation::AtenComposed | Implementation::Stream,
-                _,
-            ) => return Err(site.no_such_implementation()),
+            _ => return Err(site.no_such_implementation()),
         })
     }
 
@@ -174,15 +119,6 @@ impl Normalization {
         let x = &inputs.examples[0];
         if self == Self::AddLayer { x.f_add(&inputs.examples[1]) } else { Ok(x.shallow_clone()) }
     }
-}
-
-fn operands<'t>(
-    x: &'t Tensor,
-    residual: &'t Option<Tensor>,
-    parameters: &'t [Tensor],
-) -> cuda::Operands<'t> {
-    let (weight, bias) = (parameters.first(), parameters.get(1));
-    cuda::Operands { x, residual: residual.as_ref(), weight, bias }
 }
 
 /// The formula; without parameters, without the last two operations.

@@ -5,13 +5,11 @@
 use plan::{Implementation, OperatorWork};
 use tch::{TchError, Tensor};
 
-use super::output::{filling_like, unwritten_like};
+use super::output::unwritten_like;
 use super::{Formula, Operand};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{name, pointwise as cpu};
-use kernels::{cuda, triton};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pointwise {
@@ -55,7 +53,6 @@ impl Formula for Pointwise {
 
     fn build(self, site: &Site<OperatorWork>, mut inputs: Inputs) -> Result<Step, Refusal> {
         let (x, bias) = (inputs.examples.remove(0), inputs.parameters.pop());
-        let names = [name(site.work.operator)];
         let form = if self == Self::GeluTanh { TANH } else { EXACT };
         Ok(match (site.work.implementation, bias) {
             (Implementation::Aten, None) if self == Self::Silu => {
@@ -82,45 +79,7 @@ impl Formula for Pointwise {
                     x.f_add_out(sum, &bias)?.f_gelu_out(out, form)
                 })
             }
-            (Implementation::Rust, None) => match self {
-                Self::Gelu | Self::BiasGelu => filling_like(x, &names, cpu::gelu),
-                Self::GeluTanh => filling_like(x, &names, cpu::gelu_tanh),
-                Self::Silu => filling_like(x, &names, cpu::silu),
-            },
-            (Implementation::Rust, Some(bias)) => {
-                filling_like(x, &names, move |x, out| cpu::bias_gelu(x, &bias, out))
-            }
-            (Implementation::Cuda, bias) => {
-                use cuda::pointwise::{Operation, Pointwise};
-                let operation = match self {
-                    Self::Gelu => Operation::Gelu,
-                    Self::GeluTanh => Operation::GeluTanh,
-                    Self::Silu => Operation::Silu,
-                    Self::BiasGelu => Operation::BiasGelu,
-                };
-                let kernels = Pointwise::load(operation, x.f_kind()?, site.cuda()?)?;
-                let names = kernels.kernels(&x, bias.as_ref(), &unwritten_like(&x)?)?;
-                filling_like(x, names, move |x, out| kernels.run(x, bias.as_ref(), out))
-            }
-            (Implementation::Triton, None) => {
-                use triton::activation::{Activation, Formula};
-                let formula = match self {
-                    Self::Gelu | Self::BiasGelu => Formula::Gelu,
-                    Self::GeluTanh => Formula::GeluTanh,
-                    Self::Silu => Formula::Silu,
-                };
-                let kernels = Activation::new(formula, x.f_kind()?, x.device())?;
-                let names = kernels.kernels();
-                filling_like(x, names, move |x, out| kernels.run(x, out))
-            }
-            (Implementation::Triton, Some(bias)) => {
-                let kernels = triton::activation::BiasGelu::new(&bias)?;
-                let names = kernels.kernels();
-                filling_like(x, names, move |x, out| kernels.run(x, out))
-            }
-            (Implementation::AtenComposed | Implementation::Stream, _) => {
-                return Err(site.no_such_implementation());
-            }
+            _ => return Err(site.no_such_implementation()),
         })
     }
 

@@ -3,13 +3,11 @@
 use plan::{Implementation, OperatorWork};
 use tch::{Kind, TchError, Tensor};
 
-use super::output::{filling_like, unwritten_like};
-use super::{Formula, Operand, row};
+use super::output::unwritten_like;
+use super::{Formula, Operand};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::{name, rows as cpu};
-use kernels::{cuda, triton};
 
 #[derive(Clone, Copy)]
 pub(super) struct Softmax;
@@ -41,17 +39,6 @@ impl Formula for Softmax {
                 Step::writing_into([unwritten_like(&x)?], &["aten::_softmax.out"], move |[out]| {
                     x.f_internal_softmax_out(out, -1, false)
                 })
-            }
-            Implementation::Rust => filling_like(x, &[name(site.work.operator)], cpu::softmax),
-            Implementation::Cuda => {
-                let kernels = cuda::softmax::Softmax::load(x.f_kind()?, site.cuda()?)?;
-                let names = kernels.kernels(&x, &unwritten_like(&x)?)?;
-                filling_like(x, names, move |x, out| kernels.run(x, out))
-            }
-            Implementation::Triton => {
-                let kernels = triton::softmax::Softmax::new(row(&x)?, x.f_kind()?, x.device())?;
-                let names = kernels.kernels();
-                filling_like(x, names, move |x, out| kernels.run(x, out))
             }
             _ => return Err(site.no_such_implementation()),
         })

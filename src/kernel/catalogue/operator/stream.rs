@@ -1,17 +1,17 @@
-//! `stream`: the operator's pass-through limit, which is its own traffic with nothing computed. Each of its examples is read once; unless
-//! it is a loss, as many bytes as x has are written. w and b, which stay in the first cache, are
-//! left out. Of a loss a CPU leaves what shows that all was read: a number, as the loss is one.
+//! `stream`: the operator's pass-through limit, which is its own traffic with nothing computed. Each
+//! of its examples is read once; unless it is a loss, as many bytes as x has are written. w and b,
+//! which stay in the first cache, are skipped. For a loss, a CPU leaves what shows that all was read:
+//! a number, as the loss is one.
 
 use plan::OperatorWork;
 use tch::{Kind, TchError, Tensor};
 
-use super::output::{filling_like, unwritten_like, unwritten_loss};
+use super::output::{filling, unwritten_like, unwritten_loss};
 use crate::inputs::Inputs;
 use crate::kernel::{Site, Step};
 use crate::refusal::Refusal;
-use kernels::cpu::vector::Names;
 use kernels::cpu::{Capability, pass_through};
-use kernels::cuda::pass_through::{Pass, PassThrough};
+use kernels::cuda::pass_through::{PassThrough, Read};
 
 /// The pass over these examples.
 pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
@@ -28,9 +28,9 @@ pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, R
 }
 
 fn cpu(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
-    let names = |names: Names| names.of(Capability::best());
+    let names = |pass| [Capability::best().kernel(pass)];
     if site.work.operator.is_loss() {
-        return Ok(Step::new(names(pass_through::READ), move || match &other {
+        return Ok(Step::new(&names("read"), move || match &other {
             Some(other) if is_apart(&x, other) => {
                 let folded = [pass_through::read(&[&x])?, pass_through::read(&[other])?];
                 Tensor::f_from_slice(&folded.map(u64::cast_signed))
@@ -40,10 +40,10 @@ fn cpu(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<St
         }));
     }
     Ok(match other {
-        None => filling_like(x, names(pass_through::COPY), pass_through::copy),
-        Some(other) => filling_like(x, names(pass_through::MERGE), move |x, out| {
-            pass_through::merge(x, &other, out)
-        }),
+        None => filling(x, false, &names("copy"), pass_through::copy),
+        Some(other) => {
+            filling(x, false, &names("merge"), move |x, out| pass_through::merge(x, &other, out))
+        }
     })
 }
 
@@ -55,24 +55,17 @@ fn is_apart(x: &Tensor, other: &Tensor) -> bool {
 fn cuda(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
     let limit = PassThrough::load(site.cuda()?)?;
     if site.work.operator.is_loss() {
-        let names = limit.kernels(&Pass::Read { x: &x, other: other.as_ref() })?;
+        let names = limit.kernels(Read { x: &x, other: other.as_ref() }, None)?;
         let done = unwritten_loss(&x)?.f_zeros_like()?;
-        return Ok(Step::new(names, move || {
-            limit.read(&x, other.as_ref())?;
+        return Ok(Step::new(&names, move || {
+            limit.run(Read { x: &x, other: other.as_ref() }, None)?;
             Ok::<_, TchError>(done.shallow_clone())
         }));
     }
-    let out = unwritten_like(&x)?;
-    Ok(match other {
-        None => {
-            let names = limit.kernels(&Pass::Copy { x: &x, out: &out })?;
-            filling_like(x, names, move |x, out| limit.copy(x, out))
-        }
-        Some(other) => {
-            let names = limit.kernels(&Pass::Merge { x: &x, other: &other, out: &out })?;
-            filling_like(x, names, move |x, out| limit.merge(x, &other, out))
-        }
-    })
+    let names = limit.kernels(Read { x: &x, other: other.as_ref() }, Some(&unwritten_like(&x)?))?;
+    Ok(filling(x, false, &names, move |x, out| {
+        limit.run(Read { x, other: other.as_ref() }, Some(out))
+    }))
 }
 
 /// What `stream` leaves of these inputs: x, or every bit of x that the other example has not. Of a

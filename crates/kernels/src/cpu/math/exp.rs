@@ -1,10 +1,5 @@
 //! Powers.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use std::f32::consts::LOG2_E;
 
 use super::{is_float32, polynomial, polynomial_in_step};
@@ -25,9 +20,6 @@ const EXP2_FROM_0: [f32; 4] = [0.999_925_2, 0.695_833_5, 0.226_067_19, 0.078_024
 
 /// `e^x`. For float32 the error is below 1.2 ulp, for float16 and bfloat16 below 0.8 of theirs.
 /// Infinity where the result is too large, 0 where it is less than half the least float32.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn exp<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
@@ -48,9 +40,6 @@ pub unsafe fn exp<V: Vector, E: Element>(x: V) -> V {
 /// is small beside its last place: so the power can be multiplied with a single rounding
 /// (`y + y·growth`), and be scaled after that, which keeps it from being subnormal. The growth is
 /// from −0.3 to 0.42, with an error below 2⁻²⁵.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn exp_parts<V: Vector>(high: V, low: V) -> (V, V) {
     // SAFETY: the caller's promise.
@@ -64,9 +53,6 @@ pub unsafe fn exp_parts<V: Vector>(high: V, low: V) -> (V, V) {
 }
 
 /// `2^x` for `x` from −252 to 128, with a relative error below 2⁻¹³.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn exp2<V: Vector>(x: V) -> V {
     // SAFETY: the caller's promise.
@@ -77,9 +63,6 @@ pub unsafe fn exp2<V: Vector>(x: V) -> V {
 }
 
 /// `2^x` as `fraction · 2^exponent`, as [`exp2`].
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn exp2_parts<V: Vector>(x: V) -> (V, V) {
     // SAFETY: the caller's promise.

@@ -1,10 +1,5 @@
 //! x·Φ(x), where Φ is the distribution function of the normal distribution.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use super::exp::{exp_parts, exp2_parts};
 use super::polynomial_in_step;
 use super::tables::GELU;
@@ -42,9 +37,6 @@ const LOG2_F16: [f32; 7] = [
 
 /// `x·Φ(x)`, with an error below 5.2 ulp for float32, 6.3 ulp where there is no fused multiply-add,
 /// and 1 ulp for bfloat16 and float16. NaN for −∞, as ATen has it, which multiplies it by 0.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
@@ -62,9 +54,6 @@ pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
 }
 
 /// The same, by less work, unless some of `x` is 5.5 or more from 0.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn gelu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.
@@ -72,16 +61,13 @@ pub unsafe fn gelu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
 }
 
 /// `−|x|·Φ(−|x|)`, as a power of e and a ratio.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn tail<V: Vector>(x: V) -> V {
     // SAFETY: the caller's promise.
     unsafe {
         // Beyond, the result is 0.
         let x = V::splat(-14.5).max(x.negative());
-        // What the square loses in rounding, the power would multiply by up to 100.
+        // The power would multiply the square's rounding error by up to 100.
         let (high, low) = x.mul_exact(x);
         let minus_half = V::splat(-0.5);
         let (growth, exponent) = exp_parts(high.mul(minus_half), low.mul(minus_half));
@@ -95,9 +81,6 @@ unsafe fn tail<V: Vector>(x: V) -> V {
 }
 
 /// `constant + slope·x`.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn line<V: Vector>(x: V, constant: f32, slope: f32) -> V {
     // SAFETY: the caller's promise.
@@ -105,9 +88,6 @@ unsafe fn line<V: Vector>(x: V, constant: f32, slope: f32) -> V {
 }
 
 /// `−|x|·Φ(−|x|)` by the logarithm of Φ from `least` on.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn log_tail<V: Vector, const N: usize>(x: V, least: f32, logarithm: [f32; N]) -> V {
     // SAFETY: the caller's promise.

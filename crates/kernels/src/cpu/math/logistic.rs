@@ -1,10 +1,5 @@
 //! x·σ(s), where σ is the logistic function and s has the sign of x.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use std::f32::consts::LOG2_E;
 
 use super::exp::{exp_parts, exp2};
@@ -18,9 +13,6 @@ const CUBE: [f32; 2] = [0.071_354_814, 2.398_832_5e-9];
 
 /// `x·σ(x)`, with an error below 3.1 ulp for float32 and 1 ulp for bfloat16 and float16. NaN for −∞,
 /// as ATen has it, which multiplies it by 0.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn silu<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
@@ -37,9 +29,6 @@ pub unsafe fn silu<V: Vector, E: Element>(x: V) -> V {
 }
 
 /// The same, by less work, unless some of `x` is 15.5 or more from 0.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn silu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.
@@ -49,9 +38,6 @@ pub unsafe fn silu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
 /// `½x·(1 + tanh(√(2/π)·(x + 0.044_715x³)))`, with an error below 4 ulp for float32, 4.2 ulp
 /// where there is no fused multiply-add, and 1 ulp for bfloat16 and float16. NaN for −∞, as ATen has
 /// it. It is `x·σ(2√(2/π)·(x + 0.044_715x³))`.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn gelu_tanh<V: Vector, E: Element>(x: V) -> V {
     // SAFETY: the caller's promise.
@@ -70,9 +56,6 @@ pub unsafe fn gelu_tanh<V: Vector, E: Element>(x: V) -> V {
 }
 
 /// The same, by less work, unless some of `x` is 4.75 or more from 0.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 pub unsafe fn gelu_tanh_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.
@@ -81,9 +64,6 @@ pub unsafe fn gelu_tanh_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
 
 /// `2√(2/π)·(x + 0.044_715x³)` as a sum of two: what the first loses in rounding, a power would
 /// multiply by up to 100.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn argument<V: Vector>(x: V) -> (V, V) {
     // SAFETY: the caller's promise.
@@ -104,9 +84,6 @@ unsafe fn argument<V: Vector>(x: V) -> (V, V) {
 }
 
 /// `x·σ(s)`, where `tail` is `−|x|`, bounded, and `power` is `−|s|`, in two parts.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn logistic<V: Vector>(x: V, tail: V, power: (V, V)) -> V {
     // SAFETY: the caller's promise.
@@ -123,9 +100,6 @@ unsafe fn logistic<V: Vector>(x: V, tail: V, power: (V, V)) -> V {
 
 /// `x·σ(s)`, where `power` is `−|s|·log₂e`: with a relative error of 2⁻¹², and an absolute one of
 /// 2⁻¹⁴² of the least results.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn rough_logistic<V: Vector>(x: V, power: V) -> V {
     // SAFETY: the caller's promise.

@@ -27,38 +27,28 @@ const fn is_float32<E: Element>() -> bool {
 }
 
 /// A polynomial, of coefficients that begin with the constant one.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn polynomial<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) -> V {
     // SAFETY: the caller's promise.
-    let mut sum = unsafe { V::splat(coefficients[N - 1]) };
-    for &coefficient in coefficients[..N - 1].iter().rev() {
-        // SAFETY: the caller's promise.
-        let coefficient = unsafe { V::splat(coefficient) };
-        // SAFETY: the caller's promise.
-        sum = unsafe { sum.mul_add(x, coefficient) };
+    unsafe {
+        let mut sum = V::splat(coefficients[N - 1]);
+        for &coefficient in coefficients[..N - 1].iter().rev() {
+            sum = sum.mul_add(x, V::splat(coefficient));
+        }
+        sum
     }
-    sum
 }
 
 /// The same, of several registers term by term rather than register by register: where there is
 /// little else to do, the processor would wait for one term after the other.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn polynomial_in_step<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) -> V {
     // SAFETY: the caller's promise.
-    let mut sum = unsafe { V::splat(coefficients[N - 1]) };
-    for &coefficient in coefficients[..N - 1].iter().rev() {
-        // SAFETY: the caller's promise.
-        let coefficient = unsafe { V::splat(coefficient) };
-        // SAFETY: the caller's promise.
-        let term = unsafe { sum.mul_add(x, coefficient) };
-        // SAFETY: the caller's promise.
-        sum = unsafe { term.in_step() };
+    unsafe {
+        let mut sum = V::splat(coefficients[N - 1]);
+        for &coefficient in coefficients[..N - 1].iter().rev() {
+            sum = sum.mul_add(x, V::splat(coefficient)).in_step();
+        }
+        sum
     }
-    sum
 }

@@ -1,10 +1,5 @@
 //! x·P(x) for a P with P(−x) = 1 − P(x), by polynomials.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use crate::cpu::vector::{Element, Table, Vector};
 
 /// −P(−t) for t from 0 on, in sixteen segments: in each of them a polynomial of t's distance from its
@@ -25,9 +20,6 @@ pub struct Segments<const SQUARE: bool> {
 
 impl<const SQUARE: bool> Segments<SQUARE> {
     /// `x·P(x)`, if the segments go as far as all of `x` but its NaN, of which it is one.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     pub unsafe fn product<V: Vector, E: Element>(&self, x: V) -> Option<V> {
         // SAFETY: the caller's promise.
@@ -40,9 +32,6 @@ impl<const SQUARE: bool> Segments<SQUARE> {
     }
 
     /// `x·P(x)` where the segments go as far, else what is given.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     pub unsafe fn product_or<V: Vector, E: Element>(&self, x: V, beyond: V) -> V {
         // SAFETY: the caller's promise.
@@ -53,9 +42,6 @@ impl<const SQUARE: bool> Segments<SQUARE> {
     }
 
     /// `x·P(x)`, as exact as results of the element `E` need it, where the segments go as far.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     unsafe fn product_within<V: Vector, E: Element>(&self, x: V) -> V {
         // SAFETY: the caller's promise.
@@ -72,9 +58,6 @@ impl<const SQUARE: bool> Segments<SQUARE> {
     }
 
     /// −P(−t).
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     unsafe fn tail<V: Vector, const N: usize>(t: V, centers: &Table, rows: &[Table; N]) -> V {
         // SAFETY: the caller's promise.
@@ -85,9 +68,6 @@ impl<const SQUARE: bool> Segments<SQUARE> {
     }
 
     /// Numbers whose last four bits count the segments.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     unsafe fn index<V: Vector>(t: V) -> V {
         // SAFETY: the caller's promise.
@@ -103,9 +83,6 @@ impl<const SQUARE: bool> Segments<SQUARE> {
 }
 
 /// A polynomial in each lane: the one of that index.
-///
-/// # Safety
-/// The CPU has the instructions.
 #[inline(always)]
 unsafe fn polynomial<V: Vector, const N: usize>(x: V, index: V, rows: &[Table; N]) -> V {
     // SAFETY: the caller's promise.

@@ -9,15 +9,9 @@ pub trait Function {
     const HAS_BIAS: bool;
 
     /// The results, to be rounded to the elements `E`.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     unsafe fn at<V: Vector, E: Element>(x: V) -> V;
 
     /// The same results by less work, if all of `x` is near zero.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     unsafe fn near_zero<V: Vector, E: Element>(x: V) -> Option<V>;
 }
 

@@ -16,16 +16,15 @@ mod tests;
 
 use std::marker::PhantomData;
 
-use half::{bf16, f16};
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 use super::memory::expect;
-use super::vector::Element;
+use super::vector::{Element, with_element};
 use super::{Capability, parallel};
 use crate::overlap::refuse_overlap;
 use crate::rows::Rows;
-use function::{BiasGelu, Function, Gelu, GeluTanh, Silu};
-use pass::{Operands, Pass};
+pub use function::{BiasGelu, Function, Gelu, GeluTanh, Silu};
+use pass::{Addresses, Pass};
 
 /// Elements below which a row with a bias is short: several of them are taken as one, the bias
 /// repeated.
@@ -35,54 +34,16 @@ const SHORT: usize = 1024;
 /// does.
 const LINE: usize = 64;
 
-/// `out = x·Φ(x)`, with the distribution function Φ of the normal distribution.
-///
-/// # Errors
-/// When an operand is not as the [module](self) says.
-pub fn gelu(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    run::<Gelu>(Capability::best(), x, None, out)
-}
-
-/// `out = ½x·(1 + tanh(√(2/π)·(x + 0.044715x³)))`.
-///
-/// # Errors
-/// When an operand is not as the [module](self) says.
-pub fn gelu_tanh(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    run::<GeluTanh>(Capability::best(), x, None, out)
-}
-
-/// `out = x / (1 + e^−x)`.
-///
-/// # Errors
-/// When an operand is not as the [module](self) says.
-pub fn silu(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    run::<Silu>(Capability::best(), x, None, out)
-}
-
-/// `out = gelu(x + bias)`, with a contiguous bias of as many elements as the last dimension of `x`
-/// has; the sum is one of float32.
-///
-/// # Errors
-/// When an operand is not as that and the [module](self) say.
-pub fn bias_gelu(x: &Tensor, bias: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    run::<BiasGelu>(Capability::best(), x, Some(bias), out)
-}
-
-/// The operator with the instructions of a capability that the CPU has.
-fn run<F: Function>(
+/// Writes a function of x, or of the sum of x and a bias, to `out`, with the instructions of a
+/// capability that the CPU has. The bias is contiguous, of as many elements as the last dimension of
+/// `x` has; the sum is one of float32.
+pub fn run<F: Function>(
     capability: Capability,
     x: &Tensor,
     bias: Option<&Tensor>,
     out: &mut Tensor,
 ) -> Result<(), TchError> {
-    match x.f_kind()? {
-        Kind::Float => run_on::<F, f32>(capability, x, bias, out),
-        Kind::BFloat16 => run_on::<F, bf16>(capability, x, bias, out),
-        Kind::Half => run_on::<F, f16>(capability, x, bias, out),
-        other => Err(TchError::Kind(format!(
-            "x is {other:?}, where float32, bfloat16 or float16 is needed"
-        ))),
-    }
+    with_element!(x.f_kind()?, E => run_on::<F, E>(capability, x, bias, out))
 }
 
 /// The same for elements `E`, which are those of `x`.
@@ -110,7 +71,7 @@ fn run_on<F: Function, E: Element>(
         _ => (x_rows, out_rows),
     };
     let own = bias.map_or(std::ptr::null(), |it| it.data_ptr().cast_const().cast::<E>());
-    let operands = Operands::<E> {
+    let addresses = Addresses::<E> {
         x: x.data_ptr().cast(),
         x_stride: x_rows.stride as usize,
         bias: repeated.as_ref().map_or(own, |row| row.as_ptr()),
@@ -120,15 +81,15 @@ fn run_on<F: Function, E: Element>(
     };
     let step = parallel::share(elements, parallel::threads()).next_multiple_of(LINE);
     parallel::for_each_part(elements, step, |part| {
-        let pass = Pass { operands: &operands, elements: part, function: PhantomData::<F> };
+        let pass = Pass { addresses: &addresses, elements: part, function: PhantomData::<F> };
         // SAFETY: the CPU has the capability; the operands have these sizes and this dtype and
         // share no memory but all of it, as has been checked; the parts share no element.
         unsafe { capability.run(pass) };
     })
 }
 
-/// A short bias, which is one row of consecutive elements, as often as makes it a long one. Of rows
-/// without gaps as many are one then; the last may end before, as parts are counted by elements.
+/// A short bias, which is one row of consecutive elements, repeated until it is a long one. As many
+/// rows without gaps then count as one; the last may end before, as parts are counted by elements.
 fn repeated<E: Element>(bias: &Tensor) -> Option<Vec<E>> {
     let width = bias.numel();
     if width == 0 || width >= SHORT {

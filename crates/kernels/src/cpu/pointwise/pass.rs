@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::function::Function;
-use crate::cpu::vector::{Element, Kernel, Together, Vector, run_out_of_line};
+use crate::cpu::vector::{Element, Kernel, MOST_LANES, Together, Vector, run_out_of_line};
 
 /// Vectors that are computed side by side.
 const TOGETHER: usize = 4;
-/// As many elements as they may have: of the widest registers.
-const MOST: usize = 64;
+/// As many elements as they may have.
+const MOST: usize = TOGETHER * MOST_LANES;
 
 /// Bytes ahead of which memory is asked for.
 const AHEAD: usize = 4096;
@@ -19,7 +19,7 @@ const LINE: usize = 64;
 /// Where rows of elements lie, how many there are in a row, and from the beginning of one row to
 /// that of the next.
 #[derive(Debug)]
-pub struct Operands<E> {
+pub struct Addresses<E> {
     pub x: *const E,
     pub x_stride: usize,
     /// Read if the function has a bias: one row.
@@ -30,16 +30,16 @@ pub struct Operands<E> {
 }
 
 // SAFETY: addresses; what may be done with them, `Pass` says.
-unsafe impl<E: Sync> Sync for Operands<E> {}
+unsafe impl<E: Sync> Sync for Addresses<E> {}
 
 /// A function of some of the elements, counted row by row.
 ///
 /// # Safety
-/// Of a run: these elements of `x` and the row of the bias can be read, those of `out` be written,
+/// These elements of `x` and the row of the bias can be read, those of `out` be written,
 /// and nobody else writes to any of them meanwhile. `out` begins where `x` does and has its stride,
 /// or shares no memory with it.
 pub struct Pass<'a, F, E> {
-    pub operands: &'a Operands<E>,
+    pub addresses: &'a Addresses<E>,
     pub elements: Range<usize>,
     pub function: PhantomData<F>,
 }
@@ -49,15 +49,15 @@ impl<F: Function, E: Element> Kernel for Pass<'_, F, E> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
-        let Self { operands, elements: Range { start, end }, .. } = self;
-        let (mut row, mut column) = (start / operands.width, start % operands.width);
+        let Self { addresses, elements: Range { start, end }, .. } = self;
+        let (mut row, mut column) = (start / addresses.width, start % addresses.width);
         let mut rest = end - start;
         while rest > 0 {
-            let count = rest.min(operands.width - column);
+            let count = rest.min(addresses.width - column);
             let piece = Piece {
-                x: operands.x.wrapping_add(row * operands.x_stride + column),
-                bias: operands.bias.wrapping_add(column),
-                out: operands.out.wrapping_add(row * operands.out_stride + column),
+                x: addresses.x.wrapping_add(row * addresses.x_stride + column),
+                bias: addresses.bias.wrapping_add(column),
+                out: addresses.out.wrapping_add(row * addresses.out_stride + column),
                 count,
             };
             // SAFETY: the caller's promise; a part of one row.
@@ -83,19 +83,19 @@ impl<E: Element> Piece<E> {
     unsafe fn run<V: Vector, F: Function>(self) {
         let block = TOGETHER * V::LANES;
         let mut done = 0;
-        while self.count - done >= block {
-            // SAFETY: the caller's promise.
-            done = unsafe { self.sweep::<V, F>(done) };
-            if self.count - done >= block {
-                let all = Everywhere { piece: self.part(done, block), function: PhantomData::<F> };
-                // SAFETY: the caller's promise; a block that is left.
-                unsafe { run_out_of_line::<V, _>(all) };
-                done += block;
+        // SAFETY: the caller's promise; a block that is left, and then fewer elements than it has.
+        unsafe {
+            while self.count - done >= block {
+                done = self.sweep::<V, F>(done);
+                if self.count - done >= block {
+                    let piece = self.part(done, block);
+                    run_out_of_line::<V, _>(Everywhere { piece, function: PhantomData::<F> });
+                    done += block;
+                }
             }
-        }
-        if done < self.count {
-            // SAFETY: the caller's promise; fewer elements than a block has.
-            unsafe { self.part(done, self.count - done).run_in_block::<V, F>() };
+            if done < self.count {
+                self.part(done, self.count - done).run_in_block::<V, F>();
+            }
         }
     }
 
@@ -118,25 +118,21 @@ impl<E: Element> Piece<E> {
         let block = TOGETHER * V::LANES;
         while self.count - done >= block {
             let here = self.part(done, block);
-            // SAFETY: the caller has the instructions.
-            unsafe { here.prefetch::<V>() };
             // SAFETY: the caller's promise; a block.
-            let x = unsafe { here.load::<V, F>() };
-            // SAFETY: the caller has the instructions.
-            let Some(result) = (unsafe { F::near_zero::<_, E>(x) }) else { break };
-            // SAFETY: as above.
-            unsafe { E::store_shuffled(result, here.out) };
+            unsafe {
+                here.prefetch::<V>();
+                let x = here.load::<V, F>();
+                let Some(result) = F::near_zero::<_, E>(x) else { break };
+                E::store_shuffled(result, here.out);
+            }
             done += block;
         }
         done
     }
 
-    /// Asks for what comes some time after these elements: of 16 bits, which arrive an eighth faster
-    /// so. For those of 32, of which a block takes the memory longer than the registers, the
-    /// processor looks ahead far enough, and it costs some percent.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
+    /// Asks for what comes some time after these elements if they have 16 bits: they arrive an eighth
+    /// faster so. For those of 32 bits, a block takes the memory longer than the registers: the processor
+    /// looks ahead far enough, and prefetching costs some percent.
     #[inline(always)]
     unsafe fn prefetch<V: Vector>(&self) {
         if size_of::<E>() > 2 {
@@ -156,14 +152,10 @@ impl<E: Element> Piece<E> {
     #[inline(always)]
     unsafe fn load<V: Vector, F: Function>(&self) -> Together<V, TOGETHER> {
         // SAFETY: the caller's promise.
-        let x = unsafe { E::load_shuffled(self.x) };
-        if !F::HAS_BIAS {
-            return x;
+        unsafe {
+            let x = E::load_shuffled(self.x);
+            if F::HAS_BIAS { Together::add(x, E::load_shuffled(self.bias)) } else { x }
         }
-        // SAFETY: the caller's promise.
-        let bias = unsafe { E::load_shuffled(self.bias) };
-        // SAFETY: the caller has the instructions.
-        unsafe { x.add(bias) }
     }
 
     /// Fewer elements than a block has: by way of one that has others behind them.
@@ -172,22 +164,21 @@ impl<E: Element> Piece<E> {
     /// That of [`Pass`]; there is an element.
     #[inline(always)]
     unsafe fn run_in_block<V: Vector, F: Function>(self) {
-        const { assert!(TOGETHER * V::LANES <= MOST) };
         // SAFETY: the first element can be read.
         let first = unsafe { *self.x };
         let (mut x, mut bias, mut out) = ([first; MOST], [first; MOST], [first; MOST]);
-        // SAFETY: the caller's promise; fewer elements than there is room for.
-        unsafe { x.as_mut_ptr().copy_from_nonoverlapping(self.x, self.count) };
-        if F::HAS_BIAS {
-            // SAFETY: as above.
-            unsafe { bias.as_mut_ptr().copy_from_nonoverlapping(self.bias, self.count) };
+        // SAFETY: the caller's promise; arrays that have room for a block, of which the elements are
+        // fewer.
+        unsafe {
+            x.as_mut_ptr().copy_from_nonoverlapping(self.x, self.count);
+            if F::HAS_BIAS {
+                bias.as_mut_ptr().copy_from_nonoverlapping(self.bias, self.count);
+            }
+            let count = TOGETHER * V::LANES;
+            let piece = Piece { x: x.as_ptr(), bias: bias.as_ptr(), out: out.as_mut_ptr(), count };
+            run_out_of_line::<V, _>(Everywhere { piece, function: PhantomData::<F> });
+            self.out.copy_from_nonoverlapping(out.as_ptr(), self.count);
         }
-        let count = TOGETHER * V::LANES;
-        let piece = Piece { x: x.as_ptr(), bias: bias.as_ptr(), out: out.as_mut_ptr(), count };
-        // SAFETY: arrays that have room for a block.
-        unsafe { run_out_of_line::<V, _>(Everywhere { piece, function: PhantomData::<F> }) };
-        // SAFETY: as above.
-        unsafe { self.out.copy_from_nonoverlapping(out.as_ptr(), self.count) };
     }
 }
 
@@ -203,10 +194,9 @@ impl<F: Function, E: Element> Kernel for Everywhere<E, F> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         // SAFETY: the caller's promise; a block.
-        let x = unsafe { self.piece.load::<V, F>() };
-        // SAFETY: the caller has the instructions.
-        let result = unsafe { F::at::<_, E>(x) };
-        // SAFETY: as above.
-        unsafe { E::store_shuffled(result, self.piece.out) };
+        unsafe {
+            let x = self.piece.load::<V, F>();
+            E::store_shuffled(F::at::<_, E>(x), self.piece.out);
+        }
     }
 }

@@ -1,7 +1,9 @@
 use plan::Operator;
-use tch::Device;
+use tch::{Device, Kind};
 
 use super::*;
+use crate::cpu::compute_with;
+use crate::operands::Operands;
 
 const CPU: Device = Device::Cpu;
 const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
@@ -10,33 +12,35 @@ const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
 const WIDTHS: [i64; 9] = [1, 3, 8, 15, 17, 64, 127, 300, 4099];
 
 type Float64 = fn(&Tensor, &Tensor) -> Tensor;
-type Run = fn(Capability, &Tensor, &Tensor, &mut Tensor) -> Result<(), TchError>;
 
 /// Every operator, and what it is by ATen in float64, of x and a bias.
-fn operators() -> [(Operator, Run, Float64); 4] {
-    [
-        (
-            Operator::Gelu,
-            |capability, x, _, out| run::<Gelu>(capability, x, None, out),
-            |x, _| x.gelu("none"),
-        ),
-        (
-            Operator::GeluTanh,
-            |capability, x, _, out| run::<GeluTanh>(capability, x, None, out),
-            |x, _| x.gelu("tanh"),
-        ),
-        (
-            Operator::Silu,
-            |capability, x, _, out| run::<Silu>(capability, x, None, out),
-            |x, _| x.silu(),
-        ),
-        (
-            Operator::BiasGelu,
-            |capability, x, bias, out| run::<BiasGelu>(capability, x, Some(bias), out),
-            // The sum is one of float32.
-            |x, bias| (x + bias).to_kind(Kind::Float).to_kind(Kind::Double).gelu("none"),
-        ),
-    ]
+const OPERATORS: [(Operator, Float64); 4] = [
+    (Operator::Gelu, |x, _| x.gelu("none")),
+    (Operator::GeluTanh, |x, _| x.gelu("tanh")),
+    (Operator::Silu, |x, _| x.silu()),
+    // The sum is one of float32.
+    (Operator::BiasGelu, |x, bias| {
+        (x + bias).to_kind(Kind::Float).to_kind(Kind::Double).gelu("none")
+    }),
+];
+
+fn run(
+    capability: Capability,
+    operator: Operator,
+    x: &Tensor,
+    bias: &Tensor,
+    out: &mut Tensor,
+) -> Result<(), TchError> {
+    let bias = (operator == Operator::BiasGelu).then_some(bias);
+    compute_with(capability, operator, &Operands { bias, ..Operands::of(x) }, out)
+}
+
+fn gelu(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    run(Capability::best(), Operator::Gelu, x, x, out)
+}
+
+fn bias_gelu(x: &Tensor, bias: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    run(Capability::best(), Operator::BiasGelu, x, bias, out)
 }
 
 /// Numbers between −6 and 6, the same in every run.
@@ -64,11 +68,11 @@ fn check(out: &Tensor, exact: &Tensor, what: &str) {
 #[test]
 fn every_operator_is_float64s_with_every_capability_and_width() {
     for capability in Capability::available() {
-        for (operator, run, float64) in operators() {
+        for (operator, float64) in OPERATORS {
             for (kind, width) in KINDS.into_iter().flat_map(|kind| WIDTHS.map(|it| (kind, it))) {
                 let (x, bias) = (wave(&[2, 3, width], kind), wave(&[width], kind));
                 let mut out = x.full_like(f64::NAN);
-                run(capability, &x, &bias, &mut out).unwrap();
+                run(capability, operator, &x, &bias, &mut out).unwrap();
                 let exact = float64(&x.to_kind(Kind::Double), &bias.to_kind(Kind::Double));
                 check(&out, &exact, &format!("{operator:?} {capability:?} {kind:?} {width}"));
             }
@@ -79,18 +83,18 @@ fn every_operator_is_float64s_with_every_capability_and_width() {
 #[test]
 fn rows_with_gaps_and_in_place() {
     for capability in Capability::available() {
-        for (operator, run, _) in operators() {
+        for (operator, _) in OPERATORS {
             for kind in KINDS {
                 let what = format!("{operator:?} {capability:?} {kind:?}");
                 let (dense, bias) = (wave(&[5, 37], kind), wave(&[37], kind));
                 let mut expected = dense.empty_like();
-                run(capability, &dense, &bias, &mut expected).unwrap();
+                run(capability, operator, &dense, &bias, &mut expected).unwrap();
                 // Three elements before a row and two after it.
                 let gap = |value: f64| Tensor::full([5, 42], value, (kind, CPU));
                 let (from, to) = (gap(9.0), gap(7.0));
                 let (mut x, mut out) = (from.narrow(1, 3, 37), to.narrow(1, 3, 37));
                 x.copy_(&dense);
-                run(capability, &x, &bias, &mut out).unwrap();
+                run(capability, operator, &x, &bias, &mut out).unwrap();
                 assert_eq!(out, expected, "{what}");
                 let around =
                     to.narrow(1, 0, 3).sum(Kind::Double) + to.narrow(1, 40, 2).sum(Kind::Double);
@@ -98,11 +102,11 @@ fn rows_with_gaps_and_in_place() {
                 assert_eq!(x, dense, "{what}");
                 // From rows with gaps to rows without, the other way round, and in place.
                 let mut packed = dense.empty_like();
-                run(capability, &x, &bias, &mut packed).unwrap();
+                run(capability, operator, &x, &bias, &mut packed).unwrap();
                 assert_eq!(packed, expected, "{what}");
-                run(capability, &dense, &bias, &mut out.fill(0.0)).unwrap();
+                run(capability, operator, &dense, &bias, &mut out.fill(0.0)).unwrap();
                 assert_eq!(out, expected, "{what}");
-                run(capability, &x.shallow_clone(), &bias, &mut x).unwrap();
+                run(capability, operator, &x.shallow_clone(), &bias, &mut x).unwrap();
                 assert_eq!(x, expected, "{what} in place");
             }
         }
@@ -124,7 +128,7 @@ fn dimensions_of_any_number_and_none() {
     }
     // One row, repeated.
     let (row, mut out) = (wave(&[1, 33], Kind::Float), Tensor::zeros([4, 33], (Kind::Float, CPU)));
-    silu(&row.expand([4, 33], false), &mut out).unwrap();
+    run(Capability::best(), Operator::Silu, &row.expand([4, 33], false), &row, &mut out).unwrap();
     assert_eq!(out.narrow(0, 3, 1), out.narrow(0, 0, 1));
     assert_ne!(out.narrow(0, 3, 1), row);
 }
@@ -132,14 +136,14 @@ fn dimensions_of_any_number_and_none() {
 #[test]
 fn threads_change_no_bit() {
     let threads = tch::get_num_threads();
-    for (operator, run, _) in operators() {
+    for (operator, _) in OPERATORS {
         for size in [&[70_001_i64][..], &[3, 40_000], &[1000, 101]] {
             let (x, bias) =
                 (wave(size, Kind::BFloat16), wave(&size[size.len() - 1..], Kind::BFloat16));
             let results = [1, 2, 3].map(|count| {
                 tch::set_num_threads(count);
                 let mut out = x.full_like(f64::NAN);
-                let done = run(Capability::best(), &x, &bias, &mut out);
+                let done = run(Capability::best(), operator, &x, &bias, &mut out);
                 tch::set_num_threads(threads);
                 done.unwrap();
                 out
@@ -155,14 +159,14 @@ fn threads_change_no_bit() {
 fn what_is_not_finite_is_as_atens_in_float64() {
     // (In float32, its oneDNN kernel has NaN for gelu(∞), and ∞ for gelu(3e38).)
     let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -0.0, 3e38, -3e38, 1e30, -1e30];
-    for (operator, run, float64) in operators() {
+    for (operator, float64) in OPERATORS {
         for kind in KINDS {
             let x = Tensor::from_slice(&special).to_kind(kind);
             let bias = x.zeros_like();
             let aten = float64(&x.to_kind(Kind::Double), &bias.to_kind(Kind::Double));
             for capability in Capability::available() {
                 let mut out = x.zeros_like();
-                run(capability, &x, &bias, &mut out).unwrap();
+                run(capability, operator, &x, &bias, &mut out).unwrap();
                 let out = out.to_kind(Kind::Double);
                 // One over each is the same if the signs of zeros are.
                 for (out, aten) in [(&out, &aten), (&out.reciprocal(), &aten.reciprocal())] {

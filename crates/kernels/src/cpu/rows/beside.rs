@@ -1,20 +1,15 @@
-//! What is done with other rows beside the passes over one, so that the processor reads, computes and
-//! writes at once.
-
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
+//! Work on other rows beside the passes over one, so that the processor reads, computes and writes at
+//! once.
 
 use super::pass::{Map, Place, Source, map};
 use crate::cpu::vector::{Element, Vector};
 
-/// What is done at each place of a row.
+/// Work at each place of a row.
 pub trait Beside<V: Vector>: Copy {
     /// Does it.
     ///
     /// # Safety
-    /// The CPU has the instructions; what lies at the place can be read and written.
+    /// What lies at the place can be read and written.
     unsafe fn at(self, place: Place);
 }
 
@@ -50,9 +45,7 @@ impl<V: Vector, S: Source> Beside<V> for Fetched<S> {
 /// A row that is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Written<M, T> {
-    /// What its elements become.
     pub map: M,
-    /// Where they go.
     pub out: *mut T,
 }
 

@@ -1,45 +1,32 @@
 //! The mean cross entropy of logits and class numbers.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
-
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
-use super::layout::Rows;
+use super::layout::RowPointers;
 use super::pass::{CHAINS, Place, Source, sums};
-use super::{GRAIN, total, with_element, write_scalar};
+use super::{GRAIN, total, write_scalar};
 use crate::cpu::Capability;
-use crate::cpu::vector::{Element, Kernel, Together, Vector};
+use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
 
 /// Writes the mean over all rows of ln Σ e^x − x\[target\] to `out`: `cross_entropy_loss` with
 /// neither weights, smoothing nor an ignored class.
 ///
 /// logits `[.., dim]` and out, without dimensions, float32, bfloat16 or float16; target int64,
-/// contiguous, a class below dim for each row. Rows may lie any one stride apart, their elements
+/// contiguous, a class below dim for each row. RowPointers may lie any one stride apart, their elements
 /// follow one another. The result is off by at most (16 + ln dim)·2⁻²⁴ and, of itself, 2⁻⁵⁰ before
 /// it is rounded to the dtype, and the same on any number of threads. The mean of no rows is NaN, as
 /// is the loss of a row with a NaN or an infinity, or of negative infinities alone.
-///
-/// # Errors
-/// Sizes, dtypes or strides other than those; a target that is no class, torch's −100 for a row to
-/// be ignored included.
-pub fn cross_entropy(logits: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    cross_entropy_with(Capability::best(), logits, target, out)
-}
-
-pub(super) fn cross_entropy_with(
+pub fn cross_entropy(
     capability: Capability,
     logits: &Tensor,
     target: &Tensor,
     out: &mut Tensor,
 ) -> Result<(), TchError> {
-    let rows = Rows::of("logits", logits)?;
+    let rows = RowPointers::of("logits", logits)?;
     let targets = classes(target, &rows)?;
     let per_block = (GRAIN / rows.dim.max(1)).max(1);
     let sum = with_element!(logits.f_kind()?, T => {
@@ -53,7 +40,7 @@ pub(super) fn cross_entropy_with(
 }
 
 /// The class of each row.
-fn classes<'t>(target: &'t Tensor, rows: &Rows) -> Result<&'t [i64], TchError> {
+fn classes<'t>(target: &'t Tensor, rows: &RowPointers) -> Result<&'t [i64], TchError> {
     let kind = target.f_kind()?;
     let fits = kind == Kind::Int64 && target.device() == Device::Cpu && target.is_contiguous();
     if !fits || target.numel() != rows.count {
@@ -81,7 +68,7 @@ fn classes<'t>(target: &'t Tensor, rows: &Rows) -> Result<&'t [i64], TchError> {
 
 /// The sum of the losses of some rows.
 struct CrossEntropy<'t, T> {
-    logits: Rows,
+    logits: RowPointers,
     targets: &'t [i64],
     rows: Range<usize>,
     kind: PhantomData<T>,
@@ -115,10 +102,10 @@ impl<T: Element> CrossEntropy<'_, T> {
             return 0.0;
         }
         let logits = |row: usize| self.logits.row::<T>(row.min(end - 1)).cast_const();
-        // Of the sums since the last logarithm, which takes as long as a short row.
+        // The product of the sums since the last logarithm, which takes as long as a short row.
         let mut product = 1.0;
         let mut total = 0.0;
-        // Of this row and the next.
+        // The greatest values of this row and the next.
         // SAFETY: the caller's promise.
         let mut greatest =
             unsafe { [greatest::<V>(logits(start), dim), greatest::<V>(logits(start + 1), dim)] };

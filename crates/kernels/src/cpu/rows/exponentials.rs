@@ -1,10 +1,5 @@
 //! The exponentials of one row, which softmax and cross entropy share.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
-
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -23,7 +18,7 @@ pub fn in_step<V: Vector>(elements: usize) -> bool {
 /// The greatest value of a row; any value if there is a NaN.
 ///
 /// # Safety
-/// The CPU has the instructions; so many elements can be read.
+/// So many elements can be read.
 #[inline(always)]
 pub unsafe fn greatest<V: Vector>(source: impl Source, elements: usize) -> f32 {
     // SAFETY: the caller's promise.
@@ -59,18 +54,12 @@ pub struct Maximum<V, S> {
 }
 
 impl<V: Vector, S: Source> Maximum<V, S> {
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     pub unsafe fn new(source: S) -> Self {
         // SAFETY: the caller's promise.
         Self { source, lanes: Cell::new(unsafe { V::splat(f32::NEG_INFINITY) }) }
     }
 
-    /// What [`greatest`] says.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     pub unsafe fn found(self) -> f32 {
         // SAFETY: the caller's promise.
@@ -105,8 +94,6 @@ pub struct Exponentials<V, S, B, O, E> {
 }
 
 impl<V: Vector, S, B, O, E> Exponentials<V, S, B, O, E> {
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     pub unsafe fn new(source: S, greatest: f32, beside: B, sink: O) -> Self {
         // SAFETY: the caller's promise.

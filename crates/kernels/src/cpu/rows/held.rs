@@ -1,10 +1,5 @@
 //! Rows as float32, near the processor.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
-
 use super::pass::{Map, Place, Source, map};
 use crate::cpu::vector::{Element, Vector};
 
@@ -60,7 +55,7 @@ impl Held {
     /// The elements as float32: where they are if they are that, or else in a row.
     ///
     /// # Safety
-    /// The CPU has the instructions; as many elements as a row has can be read.
+    /// As many elements as a row has can be read.
     #[inline(always)]
     pub unsafe fn hold<V: Vector, T: Element>(
         &mut self,

@@ -6,7 +6,7 @@ use crate::rows;
 
 /// A tensor on the CPU as rows of its last dimension, each `stride` elements after the one before.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows {
+pub struct RowPointers {
     first: *mut u8,
     element: usize,
     stride: usize,
@@ -17,16 +17,12 @@ pub struct Rows {
 }
 
 // SAFETY: addresses; what may be done with them, the kernels that take them say.
-unsafe impl Send for Rows {}
+unsafe impl Send for RowPointers {}
 // SAFETY: the same.
-unsafe impl Sync for Rows {}
+unsafe impl Sync for RowPointers {}
 
-impl Rows {
+impl RowPointers {
     /// The rows of a tensor of any number of dimensions but none. `name` is for errors.
-    ///
-    /// # Errors
-    /// A tensor elsewhere than on the CPU; a last dimension whose elements do not follow one
-    /// another; other dimensions that one stride does not lead through.
     pub fn of(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let rows = rows::Rows::of(name, tensor)?;
         Self::at(name, tensor, rows)
@@ -45,9 +41,6 @@ impl Rows {
     }
 
     /// The same of a tensor that is written.
-    ///
-    /// # Errors
-    /// As [`Self::of`]; another size or dtype than those of `like`; rows that overlap.
     pub fn of_output(name: &str, tensor: &Tensor, like: &Tensor) -> Result<Self, TchError> {
         same(name, tensor, like)?;
         Self::at(name, tensor, rows::Rows::of_output(name, tensor)?)
@@ -75,30 +68,25 @@ impl Rows {
 }
 
 /// Demands that two tensors agree in size and dtype.
-///
-/// # Errors
-/// With both where they do not.
 pub fn same(name: &str, tensor: &Tensor, like: &Tensor) -> Result<(), TchError> {
-    let (found, wanted) = ((tensor.f_kind()?, tensor.size()), (like.f_kind()?, like.size()));
-    if found != wanted {
-        return Err(TchError::Shape(format!("{name} is {found:?}, where {wanted:?} is needed")));
-    }
-    Ok(())
+    demand(name, tensor, (like.f_kind()?, like.size()))
 }
 
 /// The elements of a weight or bias, as many as a row of `x` has, of its dtype.
-///
-/// # Errors
-/// With the name of what does not fit.
-pub fn parameter(name: &str, tensor: &Tensor, x: &Tensor, dim: usize) -> Result<Rows, TchError> {
-    let (found, wanted) = ((tensor.f_kind()?, tensor.size()), (x.f_kind()?, vec![dim as i64]));
-    if found != wanted {
-        return Err(TchError::Shape(format!("{name} is {found:?}, where {wanted:?} is needed")));
-    }
-    Rows::of(name, tensor)
+pub fn parameter(
+    name: &str,
+    tensor: &Tensor,
+    x: &Tensor,
+    dim: usize,
+) -> Result<RowPointers, TchError> {
+    demand(name, tensor, (x.f_kind()?, vec![dim as i64]))?;
+    RowPointers::of(name, tensor)
 }
 
-/// The error for a dtype that no kernel takes.
-pub fn unsupported(kind: Kind) -> TchError {
-    TchError::Kind(format!("x is {kind:?}, which has to be Float, BFloat16 or Half"))
+fn demand(name: &str, tensor: &Tensor, needed: (Kind, Vec<i64>)) -> Result<(), TchError> {
+    let found = (tensor.f_kind()?, tensor.size());
+    if found != needed {
+        return Err(TchError::Shape(format!("{name} is {found:?}, where {needed:?} is needed")));
+    }
+    Ok(())
 }

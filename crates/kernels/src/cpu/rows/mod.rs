@@ -4,19 +4,16 @@
 //! Arithmetic is float32 for half dtypes, too, and results are rounded once; those between two
 //! bfloat16 numbers, at equal distances, to either.
 
-mod add_layer_norm;
 mod affine;
 mod beside;
 mod cross_entropy;
 mod exponentials;
 mod held;
-mod layer_norm;
 mod layout;
 mod moments;
 mod mse_loss;
-mod normal;
+mod normalization;
 mod pass;
-mod rms_norm;
 mod softmax;
 #[cfg(test)]
 mod tests;
@@ -28,48 +25,21 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
 use super::parallel::{GRAIN, for_each_part, for_each_row, threads};
-use super::vector::Kernel;
-use layout::Rows;
+use super::vector::{Kernel, unsupported};
+use layout::RowPointers;
 
-pub use add_layer_norm::add_layer_norm;
 pub use cross_entropy::cross_entropy;
-pub use layer_norm::layer_norm;
 pub use mse_loss::mse_loss;
-pub use rms_norm::rms_norm;
+pub use normalization::normalize;
 pub use softmax::softmax;
-
-/// Runs an expression in which `$T` is the element of a dtype.
-macro_rules! with_element {
-    ($kind:expr, $T:ident => $body:expr) => {
-        match $kind {
-            tch::Kind::Float => {
-                type $T = f32;
-                $body
-            }
-            tch::Kind::BFloat16 => {
-                type $T = half::bf16;
-                $body
-            }
-            tch::Kind::Half => {
-                type $T = half::f16;
-                $body
-            }
-            other => Err($crate::cpu::rows::layout::unsupported(other)),
-        }
-    };
-}
-use with_element;
 
 /// Runs a kernel on each thread's part of the rows.
 ///
 /// # Safety
-/// Of the kernels of different parts, what they ask for but the instructions.
-///
-/// # Errors
-/// When the CPU does not have the instructions, or libtorch throws.
+/// All that the kernels ask for but the instructions, also those of different parts together.
 unsafe fn run<K: Kernel<Output = ()>>(
     capability: Capability,
-    rows: &Rows,
+    rows: &RowPointers,
     kernel: impl Fn(Range<usize>) -> K + Sync,
 ) -> Result<(), TchError> {
     capability.demand()?;
@@ -79,8 +49,8 @@ unsafe fn run<K: Kernel<Output = ()>>(
     })
 }
 
-/// Rows at whose multiples a thread's part may begin, so that no part is smaller than is worth it.
-fn step(rows: &Rows) -> usize {
+/// RowPointers at whose multiples a thread's part may begin, so that no part is smaller than is worth it.
+fn step(rows: &RowPointers) -> usize {
     let parts = rows.elements().div_ceil(GRAIN).max(1);
     if parts >= threads() { 1 } else { rows.count.div_ceil(parts).max(1) }
 }
@@ -89,10 +59,7 @@ fn step(rows: &Rows) -> usize {
 /// of threads.
 ///
 /// # Safety
-/// What the kernels ask for but the instructions.
-///
-/// # Errors
-/// As [`run`].
+/// All that the kernels ask for but the instructions.
 unsafe fn total<K: Kernel<Output = f64>>(
     capability: Capability,
     blocks: usize,
@@ -108,9 +75,6 @@ unsafe fn total<K: Kernel<Output = f64>>(
 }
 
 /// Writes the one element of `out`, rounded to its dtype once.
-///
-/// # Errors
-/// When `out` has dimensions, or another dtype than `kind`.
 fn write_scalar(value: f64, kind: Kind, out: &mut Tensor) -> Result<(), TchError> {
     let found = (out.f_kind()?, out.size());
     if found != (kind, vec![]) || out.device() != Device::Cpu {
@@ -127,7 +91,7 @@ fn write_scalar(value: f64, kind: Kind, out: &mut Tensor) -> Result<(), TchError
         Kind::BFloat16 => unsafe { to.cast::<bf16>().write(bf16::from_f64(value)) },
         // SAFETY: the same.
         Kind::Half => unsafe { to.cast::<f16>().write(f16::from_f64(value)) },
-        other => return Err(layout::unsupported(other)),
+        other => return Err(unsupported(other)),
     }
     Ok(())
 }

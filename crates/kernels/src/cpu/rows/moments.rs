@@ -1,126 +1,96 @@
 //! Mean and variance of a row.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
-
 use super::beside::Beside;
-use super::pass::{Fold, Place, Sink, Source, fold, sums};
+use super::pass::{self, Fold, Place, Sink, Source, fold};
 use crate::cpu::vector::Vector;
 
-/// Squares of the deviations' mean, in parts of the variance, beyond which float32 would lose too
-/// much of what the variance is the difference of.
+/// The largest square of the deviations' mean, in parts of the variance, at which float32 does not
+/// lose too much of the two terms that the variance is the difference of.
 const NEAR: f64 = 0.25;
 
 /// Elements from whose mean deviations are taken.
 const SAMPLE: usize = 64;
 
-/// How a row is normalized: by its mean and variance, or by its mean square alone; found in `C`
-/// chains.
-pub trait Moments: Copy + Send + Sync {
-    /// A number near the mean, from which deviations are taken.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; so many elements can be read.
-    unsafe fn near<V: Vector, const C: usize>(source: impl Source, elements: usize) -> f32;
-
-    /// The sums of deviations and of their squares, in float64 of float32. All elements also go to
-    /// `sink`, and `beside` is done meanwhile.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; so many elements can be read, and go to `sink`.
-    unsafe fn sums<V: Vector, const C: usize>(
-        source: impl Source,
-        beside: impl Beside<V>,
-        sink: impl Sink,
-        near: f32,
-        elements: usize,
-    ) -> [f64; 2];
-
-    /// What the sums say; with those of deviations from a nearer number, where that is needed.
-    ///
-    /// # Safety
-    /// The CPU has the instructions; so many elements can be read.
-    unsafe fn of<V: Vector, const C: usize>(
-        source: *const f32,
-        near: f32,
-        sums: [f64; 2],
-        elements: usize,
-    ) -> Statistics;
-
-    /// All in float64.
-    fn exact(values: impl Iterator<Item = f64> + Clone) -> Statistics;
-}
-
-/// What a row is normalized by.
+/// The statistics that a row is normalized by.
 #[derive(Debug, Clone, Copy)]
 pub struct Statistics {
-    /// What is subtracted, in two parts, the first one a float32 near it: subtracted one after the
+    /// It is subtracted in two parts, the first one a float32 near it: subtracted one after the
     /// other they lose nothing, however far from zero the row lies.
     pub mean: (f32, f64),
-    /// What is left of the squares, on the average.
+    /// The mean of the squares that are left.
     pub variance: f64,
 }
 
-/// Mean and biased variance.
-#[derive(Debug, Clone, Copy)]
-pub struct Centered;
+// A row is normalized by its mean and biased variance if it is to be `CENTERED`, else by its mean
+// square alone; they are found in `C` chains.
 
-/// Mean square.
-#[derive(Debug, Clone, Copy)]
-pub struct Uncentered;
+/// A number near the mean, from which deviations are taken.
+///
+/// # Safety
+/// So many elements can be read.
+#[inline(always)]
+pub unsafe fn near<V: Vector, const C: usize, const CENTERED: bool>(
+    source: impl Source,
+    elements: usize,
+) -> f32 {
+    if !CENTERED {
+        return 0.0;
+    }
+    let count = elements.min(SAMPLE);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [lanes] = fold::<V, 1, C, _>(Total(source), 0..count);
+        lanes.sum() * (1.0 / count as f32)
+    }
+}
 
-impl Moments for Centered {
-    #[inline(always)]
-    unsafe fn near<V: Vector, const C: usize>(source: impl Source, elements: usize) -> f32 {
-        let count = elements.min(SAMPLE);
-        // SAFETY: the caller's promise.
-        unsafe {
-            let [lanes] = fold::<V, 1, C, _>(Total(source), 0..count);
-            lanes.sum() * (1.0 / count as f32)
+/// The sums of deviations and of their squares, in float64 of float32. All elements also go to
+/// `sink`, and `beside` is done meanwhile.
+///
+/// # Safety
+/// So many elements can be read, and go to `sink`.
+#[inline(always)]
+pub unsafe fn sums<V: Vector, const C: usize, const CENTERED: bool>(
+    source: impl Source,
+    beside: impl Beside<V>,
+    sink: impl Sink,
+    near: f32,
+    elements: usize,
+) -> [f64; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let terms = Terms { source, beside, sink, from: V::splat(near) };
+        if CENTERED {
+            return pass::sums::<V, 2, C, _>(terms, elements);
         }
+        let [squares] = pass::sums::<V, 1, C, _>(terms, elements);
+        [0.0, squares]
     }
+}
 
-    #[inline(always)]
-    unsafe fn sums<V: Vector, const C: usize>(
-        source: impl Source,
-        beside: impl Beside<V>,
-        sink: impl Sink,
-        near: f32,
-        elements: usize,
-    ) -> [f64; 2] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let terms = Deviations { source, beside, sink, from: V::splat(near) };
-            sums::<V, 2, C, _>(terms, elements)
-        }
+/// The statistics by these sums; by those of deviations from a nearer number, where that is needed.
+///
+/// # Safety
+/// So many elements can be read.
+#[inline(always)]
+pub unsafe fn of<V: Vector, const C: usize, const CENTERED: bool>(
+    source: *const f32,
+    near: f32,
+    found: [f64; 2],
+    elements: usize,
+) -> Statistics {
+    if !CENTERED {
+        return Statistics { mean: (near, 0.0), variance: found[1] / elements as f64 };
     }
-
-    #[inline(always)]
-    unsafe fn of<V: Vector, const C: usize>(
-        source: *const f32,
-        near: f32,
-        found: [f64; 2],
-        elements: usize,
-    ) -> Statistics {
-        let statistics = about(near, found, elements);
-        let rest = statistics.mean.1;
-        if rest * rest <= NEAR * statistics.variance {
-            return statistics;
-        }
-        let near = (f64::from(near) + rest) as f32;
-        // SAFETY: the caller's promise.
-        let found = unsafe { Self::sums::<V, C>(source, (), (), near, elements) };
-        about(near, found, elements)
+    let statistics = about(near, found, elements);
+    let rest = statistics.mean.1;
+    if rest * rest <= NEAR * statistics.variance {
+        return statistics;
     }
-
-    fn exact(values: impl Iterator<Item = f64> + Clone) -> Statistics {
-        let count = values.clone().count() as f64;
-        let mean = values.clone().sum::<f64>() / count;
-        let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-        Statistics { mean: (0.0, mean), variance }
-    }
+    let near = (f64::from(near) + rest) as f32;
+    // SAFETY: the caller's promise.
+    let found = unsafe { sums::<V, C, CENTERED>(source, (), (), near, elements) };
+    about(near, found, elements)
 }
 
 /// Mean and variance by the sums of deviations from a number and of their squares.
@@ -133,40 +103,12 @@ fn about(near: f32, [sum, squares]: [f64; 2], elements: usize) -> Statistics {
     Statistics { mean: (near, rest), variance }
 }
 
-impl Moments for Uncentered {
-    #[inline(always)]
-    unsafe fn near<V: Vector, const C: usize>(_: impl Source, _: usize) -> f32 {
-        0.0
-    }
-
-    #[inline(always)]
-    unsafe fn sums<V: Vector, const C: usize>(
-        source: impl Source,
-        beside: impl Beside<V>,
-        sink: impl Sink,
-        _: f32,
-        elements: usize,
-    ) -> [f64; 2] {
-        // SAFETY: the caller's promise.
-        let [squares] = unsafe { sums::<V, 1, C, _>(Squares { source, beside, sink }, elements) };
-        [0.0, squares]
-    }
-
-    #[inline(always)]
-    unsafe fn of<V: Vector, const C: usize>(
-        _: *const f32,
-        near: f32,
-        [_, squares]: [f64; 2],
-        elements: usize,
-    ) -> Statistics {
-        Statistics { mean: (near, 0.0), variance: squares / elements as f64 }
-    }
-
-    fn exact(values: impl Iterator<Item = f64> + Clone) -> Statistics {
-        let count = values.clone().count() as f64;
-        let variance = values.map(|value| value * value).sum::<f64>() / count;
-        Statistics { mean: (0.0, 0.0), variance }
-    }
+/// All in float64.
+pub fn exact<const CENTERED: bool>(values: impl Iterator<Item = f64> + Clone) -> Statistics {
+    let count = values.clone().count() as f64;
+    let mean = if CENTERED { values.clone().sum::<f64>() / count } else { 0.0 };
+    let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    Statistics { mean: (0.0, mean), variance }
 }
 
 /// Σ v of a row.
@@ -181,45 +123,49 @@ impl<V: Vector, S: Source> Fold<V, 1> for Total<S> {
     }
 }
 
-/// Σ (v − from) and Σ (v − from)² of a row.
+/// Σ (v − from) and Σ (v − from)² of a row, or Σ v² alone.
 #[derive(Debug, Clone, Copy)]
-struct Deviations<V, S, A, O> {
+struct Terms<V, S, A, O> {
     source: S,
     beside: A,
     sink: O,
     from: V,
 }
 
-impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 2> for Deviations<V, S, A, O> {
+impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Terms<V, S, A, O> {
+    /// The values at a place, when what goes on beside them is done.
+    ///
+    /// # Safety
+    /// That of [`Fold::add`].
     #[inline(always)]
-    unsafe fn add(self, [sum, squares]: [V; 2], place: Place) -> [V; 2] {
+    unsafe fn load(self, place: Place) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let value = self.source.load::<V>(place);
             self.beside.at(place);
             self.sink.take(value, place);
-            let deviation = value.sub(self.from);
+            value
+        }
+    }
+}
+
+impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 2> for Terms<V, S, A, O> {
+    #[inline(always)]
+    unsafe fn add(self, [sum, squares]: [V; 2], place: Place) -> [V; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let deviation = self.load(place).sub(self.from);
             [sum.add(deviation), deviation.mul_add(deviation, squares)]
         }
     }
 }
 
-/// Σ v² of a row.
-#[derive(Debug, Clone, Copy)]
-struct Squares<S, A, O> {
-    source: S,
-    beside: A,
-    sink: O,
-}
-
-impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 1> for Squares<S, A, O> {
+impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 1> for Terms<V, S, A, O> {
     #[inline(always)]
     unsafe fn add(self, [squares]: [V; 1], place: Place) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
-            let value = self.source.load::<V>(place);
-            self.beside.at(place);
-            self.sink.take(value, place);
+            let value = self.load(place);
             [value.mul_add(value, squares)]
         }
     }

@@ -4,33 +4,26 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-use super::layout::{Rows, same};
-use super::pass::{CHAINS, Difference, Place, Source, Squares, sums};
-use super::{GRAIN, total, with_element, write_scalar};
+use super::layout::{RowPointers, same};
+use super::pass::{CHAINS, Pair, Place, Source, Squares, sums};
+use super::{GRAIN, total, write_scalar};
 use crate::cpu::Capability;
-use crate::cpu::vector::{Kernel, Vector};
+use crate::cpu::vector::{Kernel, Vector, with_element};
 
 /// Writes the mean of (x − target)² to `out`.
 ///
-/// x and target `[.., dim]`, out without dimensions, all float32, bfloat16 or float16. Rows may lie
+/// x and target `[.., dim]`, out without dimensions, all float32, bfloat16 or float16. RowPointers may lie
 /// any one stride apart, their elements follow one another. The result is off by at most 72·2⁻²⁴ of
 /// itself before it is rounded to the dtype, and the same on any number of threads. The mean of no
 /// elements is NaN.
-///
-/// # Errors
-/// Sizes, dtypes or strides other than those.
-pub fn mse_loss(x: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    mse_loss_with(Capability::best(), x, target, out)
-}
-
-pub(super) fn mse_loss_with(
+pub fn mse_loss(
     capability: Capability,
     x: &Tensor,
     target: &Tensor,
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     same("target", target, x)?;
-    let (mut rows, mut targets) = (Rows::of("x", x)?, Rows::of("target", target)?);
+    let (mut rows, mut targets) = (RowPointers::of("x", x)?, RowPointers::of("target", target)?);
     if rows.are_contiguous() && targets.are_contiguous() {
         (rows, targets) = (rows.as_one(), targets.as_one());
     }
@@ -47,8 +40,8 @@ pub(super) fn mse_loss_with(
                 rows: of,
                 elements: columns.len(),
                 source: move |row| {
-                    let at = |rows: &Rows| rows.row::<T>(row).wrapping_add(columns.start);
-                    Difference::<T>(at(&rows), at(&targets))
+                    let at = |rows: &RowPointers| rows.row::<T>(row).wrapping_add(columns.start);
+                    Pair::<T, false>(at(&rows), at(&targets))
                 },
             }
         }) }

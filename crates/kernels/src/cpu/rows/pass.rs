@@ -1,10 +1,5 @@
 //! Passes over the vectors of a row.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
-
 use std::array::from_fn;
 use std::ops::Range;
 
@@ -20,7 +15,7 @@ const CHUNK: usize = 64;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Where a vector lies in a row.
+/// The place of a vector in a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// Its first element.
@@ -35,7 +30,7 @@ impl Place {
     /// the same vectors.
     ///
     /// # Safety
-    /// The CPU has the instructions; the elements can be read.
+    /// The elements can be read.
     #[inline(always)]
     pub unsafe fn load<V: Vector, T: Element>(self, row: *const T) -> V {
         let from = row.wrapping_add(self.at);
@@ -51,7 +46,7 @@ impl Place {
     /// Writes the elements of a row that lie here.
     ///
     /// # Safety
-    /// The CPU has the instructions; the elements can be written.
+    /// The elements can be written.
     #[inline(always)]
     pub unsafe fn store<V: Vector, T: Element>(self, values: V, row: *mut T) {
         let to = row.wrapping_add(self.at);
@@ -65,12 +60,12 @@ impl Place {
     }
 }
 
-/// What a row is made of.
+/// The source of a row's values.
 pub trait Source: Copy {
     /// Bytes that are read for an element.
     const BYTES: usize;
 
-    /// Where the values lie, if they lie somewhere as float32.
+    /// The address of the values, if they lie somewhere as float32.
     fn float32(self) -> Option<*const f32>;
 
     /// Has the processor fetch so many elements from a place on; where nothing lies, it does nothing.
@@ -79,7 +74,7 @@ pub trait Source: Copy {
     /// The values at a place, and zeros.
     ///
     /// # Safety
-    /// The CPU has the instructions; the elements at the place can be read.
+    /// The elements at the place can be read.
     unsafe fn load<V: Vector>(self, place: Place) -> V;
 }
 
@@ -120,11 +115,11 @@ fn prefetch<T>(from: *const T, count: usize) {
     let _ = (from, count);
 }
 
-/// The sum of two rows.
+/// The sum of two rows, or else their difference.
 #[derive(Debug, Clone, Copy)]
-pub struct Sum<T>(pub *const T, pub *const T);
+pub struct Pair<T, const IS_SUM: bool>(pub *const T, pub *const T);
 
-impl<T: Element> Source for Sum<T> {
+impl<T: Element, const IS_SUM: bool> Source for Pair<T, IS_SUM> {
     const BYTES: usize = 2 * size_of::<T>();
 
     #[inline(always)]
@@ -141,16 +136,19 @@ impl<T: Element> Source for Sum<T> {
     #[inline(always)]
     unsafe fn load<V: Vector>(self, place: Place) -> V {
         // SAFETY: the caller's promise.
-        unsafe { place.load::<V, T>(self.0).add(place.load(self.1)) }
+        unsafe {
+            let (one, other): (V, V) = (place.load(self.0), place.load(self.1));
+            if IS_SUM { one.add(other) } else { one.sub(other) }
+        }
     }
 }
 
-/// Where values go besides into what a row is folded to.
+/// A further way for values that a row is folded to.
 pub trait Sink: Copy {
     /// Takes those of a place; behind the row's last ones, others follow.
     ///
     /// # Safety
-    /// The CPU has the instructions; whole vectors can be written at all places.
+    /// Whole vectors can be written at all places.
     unsafe fn take<V: Vector>(self, values: V, place: Place);
 }
 
@@ -169,48 +167,20 @@ impl Sink for *mut f32 {
     }
 }
 
-/// What two rows differ by.
-#[derive(Debug, Clone, Copy)]
-pub struct Difference<T>(pub *const T, pub *const T);
-
-impl<T: Element> Source for Difference<T> {
-    const BYTES: usize = 2 * size_of::<T>();
-
-    #[inline(always)]
-    fn float32(self) -> Option<*const f32> {
-        None
-    }
-
-    #[inline(always)]
-    fn prefetch(self, at: usize, count: usize) {
-        prefetch(self.0.wrapping_add(at), count);
-        prefetch(self.1.wrapping_add(at), count);
-    }
-
-    #[inline(always)]
-    unsafe fn load<V: Vector>(self, place: Place) -> V {
-        // SAFETY: the caller's promise.
-        unsafe { place.load::<V, T>(self.0).sub(place.load(self.1)) }
-    }
-}
-
 /// `K` numbers that a row is folded to: sums, unless it says otherwise. Methods are inlined into
 /// functions that have the instructions.
 pub trait Fold<V: Vector, const K: usize>: Copy {
-    /// What is folded into.
+    /// The value of an empty fold.
     const START: f32 = 0.0;
 
-    /// What there is so far, and the elements at a place. What comes of lanes where there is no
-    /// element is not looked at.
+    /// Folds the elements at a place into what there is so far. Lanes where there is no element may
+    /// become anything.
     ///
     /// # Safety
-    /// The CPU has the instructions; the elements at the place can be read.
+    /// The elements at the place can be read.
     unsafe fn add(self, so_far: [V; K], place: Place) -> [V; K];
 
     /// Two folds as one.
-    ///
-    /// # Safety
-    /// The CPU has the instructions.
     #[inline(always)]
     unsafe fn join(one: V, other: V) -> V {
         // SAFETY: the caller's promise.
@@ -303,16 +273,16 @@ impl<V: Vector, S: Source> Fold<V, 1> for Squares<S> {
     }
 }
 
-/// What each element of a row becomes.
+/// A function of each element of a row.
 pub trait Map<V: Vector>: Copy {
     /// The results at a place.
     ///
     /// # Safety
-    /// The CPU has the instructions; the elements at the place can be read.
+    /// The elements at the place can be read.
     unsafe fn at(self, place: Place) -> V;
 }
 
-/// Writes what the elements of a row become.
+/// Writes a function of the elements of a row.
 ///
 /// # Safety
 /// That of [`Map::at`]; so many elements can be written.

@@ -1,10 +1,5 @@
 //! Softmax over the last dimension.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "the same promise covers the instructions and the elements of a vector"
-)]
-
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -13,33 +8,22 @@ use tch::{TchError, Tensor};
 use super::beside::{Beside, Fetched, Written};
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
 use super::held::{Held, MOST, fetched, lag};
-use super::layout::Rows;
+use super::layout::RowPointers;
 use super::pass::{CHAINS, Map, Place, sums};
-use super::{run, with_element};
+use super::run;
 use crate::cpu::Capability;
-use crate::cpu::vector::{Element, Kernel, Together, Vector};
+use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
 use crate::overlap::refuse_overlap;
 
 /// Writes e^(x − max) / Σ e^(x − max) of each row to `out`.
 ///
-/// x and out `[.., dim]`, float32, bfloat16 or float16. Rows may lie any one stride apart, their
+/// x and out `[.., dim]`, float32, bfloat16 or float16. RowPointers may lie any one stride apart, their
 /// elements follow one another. For float32 a result is off by at most (12 + |x − max|)·2⁻²⁴ of
 /// itself, and then rounded where it is subnormal; for half dtypes by 2⁻¹² of itself before it is
 /// rounded to the dtype. A row with a NaN or an infinity, or of negative infinities alone, becomes
 /// NaN; beside others, a negative infinity becomes 0.
-///
-/// # Errors
-/// Sizes, dtypes or strides other than those; an output that shares memory with an input.
-pub fn softmax(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    softmax_with(Capability::best(), x, out)
-}
-
-pub(super) fn softmax_with(
-    capability: Capability,
-    x: &Tensor,
-    out: &mut Tensor,
-) -> Result<(), TchError> {
-    let (from, to) = (Rows::of("x", x)?, Rows::of_output("out", out, x)?);
+pub fn softmax(capability: Capability, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    let (from, to) = (RowPointers::of("x", x)?, RowPointers::of_output("out", out, x)?);
     refuse_overlap(out, [x])?;
     with_element!(x.f_kind()?, T => {
         // SAFETY: all rows are as long as those of `to` and of this dtype, which nothing else
@@ -50,8 +34,8 @@ pub(super) fn softmax_with(
 
 /// Some of the rows.
 struct Softmax<T> {
-    from: Rows,
-    to: Rows,
+    from: RowPointers,
+    to: RowPointers,
     rows: Range<usize>,
     kind: PhantomData<T>,
 }
@@ -87,7 +71,7 @@ impl<T: Element> Softmax<T> {
             return;
         }
         let from = |row: usize| self.from.row::<T>(row.min(end - 1)).cast_const();
-        // Of this row and the next.
+        // The greatest values of this row and the next.
         // SAFETY: the caller's promise.
         let mut greatest =
             unsafe { [greatest::<V>(from(start), dim), greatest::<V>(from(start + 1), dim)] };
@@ -127,7 +111,7 @@ impl<T: Element> Softmax<T> {
 /// The sum of a row's exponentials, which go to `room`.
 ///
 /// # Safety
-/// The CPU has the instructions; so many elements can be read, and whole vectors written.
+/// So many elements can be read, and whole vectors written.
 #[inline(always)]
 unsafe fn sum<V: Vector, T: Element, const C: usize>(
     from: *const T,

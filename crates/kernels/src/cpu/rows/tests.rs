@@ -1,18 +1,15 @@
 //! Every kernel against float64.
 
+use plan::Operator;
 use tch::{Device, Kind, Tensor};
 
-use super::add_layer_norm::add_layer_norm_with;
-use super::cross_entropy::cross_entropy_with;
-use super::layer_norm::layer_norm_with;
-use super::mse_loss::mse_loss_with;
-use super::rms_norm::rms_norm_with;
-use super::softmax::softmax_with;
 use super::*;
+use crate::cpu::{compute, compute_with};
+use crate::operands::Operands;
 
 const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
 const DIMS: [i64; 16] = [1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 65, 100, 768, 1000, 1023];
-const EPS: f64 = 1e-5;
+const EPS: f64 = Operator::EPSILON;
 /// 2⁻²⁴: what a float32 is off by when it is rounded, at most, of itself.
 const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
 const DOUBLE: (Kind, Device) = (Kind::Double, Device::Cpu);
@@ -24,7 +21,7 @@ fn wave(size: &[i64], frequency: f64) -> Tensor {
     ((Tensor::arange(count, DOUBLE) * frequency + 0.3).sin() * 12.9).fmod(1.0).reshape(size)
 }
 
-/// Rows of many kinds, nine of each, float64: what dtypes make of them is for the caller to see.
+/// RowPointers of many kinds, nine of each, float64: what dtypes make of them is for the caller to see.
 fn samples(dim: i64) -> Vec<(&'static str, Tensor)> {
     let noise = wave(&[9, dim], 1.7);
     let beginning = Tensor::arange(dim, DOUBLE).lt(64.0).to_kind(Kind::Double);
@@ -141,6 +138,18 @@ fn parameters(x: &Tensor) -> (Tensor, Tensor) {
     (weight.to_kind(x.kind()), bias.to_kind(x.kind()))
 }
 
+fn weighted<'t>(x: &'t Tensor, weight: &'t Tensor) -> Operands<'t> {
+    Operands { weight: Some(weight), ..Operands::of(x) }
+}
+
+fn affine<'t>(x: &'t Tensor, weight: &'t Tensor, bias: &'t Tensor) -> Operands<'t> {
+    Operands { bias: Some(bias), ..weighted(x, weight) }
+}
+
+fn loss<'t>(x: &'t Tensor, target: &'t Tensor) -> Operands<'t> {
+    Operands { other: Some(target), ..Operands::of(x) }
+}
+
 /// x̂ in float64.
 fn normalized(x: &Tensor, centered: bool) -> Tensor {
     let x = x.to_kind(Kind::Double);
@@ -156,7 +165,7 @@ fn layer_norm_is_what_float64_says() {
         let normalized = normalized(x, true);
         let bound = (normalized.abs() + 1.0) * (4.0 * ROUNDING);
         let error = every_capability(x, &normalized, &bound, what, |capability, out| {
-            layer_norm_with(capability, x, None, EPS, out)
+            compute_with(capability, Operator::LayerNormNoAffine, &Operands::of(x), out)
         });
         largest = largest.max(error);
 
@@ -165,7 +174,7 @@ fn layer_norm_is_what_float64_says() {
         let bound = bound * w.abs() + b.abs() * ROUNDING;
         let expected = normalized * w + b;
         let error = every_capability(x, &expected, &bound, what, |capability, out| {
-            layer_norm_with(capability, x, Some((&weight, &bias)), EPS, out)
+            compute_with(capability, Operator::LayerNorm, &affine(x, &weight, &bias), out)
         });
         largest = largest.max(error);
     });
@@ -188,7 +197,8 @@ fn add_layer_norm_is_what_float64_says() {
         let bound = bound * w.abs() + b.abs() * ROUNDING;
         let expected = normalized * w + b;
         let error = every_capability(x, &expected, &bound, what, |capability, out| {
-            add_layer_norm_with(capability, x, &residual, &weight, &bias, EPS, out)
+            let operands = Operands { other: Some(&residual), ..affine(x, &weight, &bias) };
+            compute_with(capability, Operator::AddLayerNorm, &operands, out)
         });
         largest = largest.max(error);
     });
@@ -204,7 +214,7 @@ fn rms_norm_is_what_float64_says() {
         let subnormal = (weight.to_kind(Kind::Double).abs() + 1.0) * 2_f64.powi(-150);
         let bound = expected.abs() * (4.0 * ROUNDING) + subnormal;
         let error = every_capability(x, &expected, &bound, what, |capability, out| {
-            rms_norm_with(capability, x, &weight, EPS, out)
+            compute_with(capability, Operator::RmsNorm, &weighted(x, &weight), out)
         });
         largest = largest.max(error);
     });
@@ -220,7 +230,7 @@ fn mse_loss_is_what_float64_says() {
         let expected = difference.square().mean(Kind::Double);
         let bound = &expected * (72.0 * ROUNDING);
         let error = every_capability(x, &expected, &bound, what, |capability, out| {
-            mse_loss_with(capability, x, &target, out)
+            mse_loss(capability, x, &target, out)
         });
         largest = largest.max(error);
     });
@@ -239,7 +249,7 @@ fn softmax_is_what_float64_says() {
             _ => &expected * 2_f64.powi(-12) + 2_f64.powi(-149),
         };
         let error = every_capability(x, &expected, &bound, what, |capability, out| {
-            softmax_with(capability, x, out)
+            softmax(capability, x, out)
         });
         largest = largest.max(error);
     });
@@ -261,14 +271,14 @@ fn cross_entropy_is_what_float64_says() {
         let expected = losses.mean(Kind::Double);
         let bound = expected.abs() * 2_f64.powi(-50) + (16.0 + (dim as f64).ln()) * ROUNDING;
         let error = every_capability(x, &expected, &bound, what, |capability, out| {
-            cross_entropy_with(capability, x, &target, out)
+            cross_entropy(capability, x, &target, out)
         });
         largest = largest.max(error);
     });
     println!("largest error: {largest:.2} of its bound");
 }
 
-/// Rows enough for several threads and blocks.
+/// RowPointers enough for several threads and blocks.
 fn large(dim: i64) -> Tensor {
     wave(&[120_000 / dim, dim], 1.7).to_kind(Kind::Float)
 }
@@ -285,12 +295,14 @@ fn threads_change_nothing() {
             tch::set_num_threads(count);
             let mut outs: Vec<_> = (0..4).map(|_| x.zeros_like()).collect();
             let mut losses: Vec<_> = (0..2).map(|_| x.mean(Kind::Float)).collect();
-            layer_norm(&x, Some((&weight, &bias)), EPS, &mut outs[0]).unwrap();
-            rms_norm(&x, &weight, EPS, &mut outs[1]).unwrap();
-            softmax(&x, &mut outs[2]).unwrap();
-            add_layer_norm(&x, &other, &weight, &bias, EPS, &mut outs[3]).unwrap();
-            mse_loss(&x, &other, &mut losses[0]).unwrap();
-            cross_entropy(&x, &target, &mut losses[1]).unwrap();
+            let both = affine(&x, &weight, &bias);
+            let sum = Operands { other: Some(&other), ..both };
+            compute(Operator::LayerNorm, &both, &mut outs[0]).unwrap();
+            compute(Operator::RmsNorm, &weighted(&x, &weight), &mut outs[1]).unwrap();
+            compute(Operator::Softmax, &Operands::of(&x), &mut outs[2]).unwrap();
+            compute(Operator::AddLayerNorm, &sum, &mut outs[3]).unwrap();
+            compute(Operator::MseLoss, &loss(&x, &other), &mut losses[0]).unwrap();
+            compute(Operator::CrossEntropy, &loss(&x, &target), &mut losses[1]).unwrap();
             outs.extend(losses);
             outs
         });
@@ -305,6 +317,18 @@ fn threads_change_nothing() {
     }
 }
 
+fn standardize(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    compute(Operator::LayerNormNoAffine, &Operands::of(x), out)
+}
+
+fn mean_squared_error(x: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    compute(Operator::MseLoss, &loss(x, target), out)
+}
+
+fn entropy(x: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
+    compute(Operator::CrossEntropy, &loss(x, target), out)
+}
+
 #[test]
 fn dimensions_before_the_last_are_rows() {
     let x = wave(&[2, 3, 4, 33], 1.7).to_kind(Kind::Float);
@@ -312,16 +336,16 @@ fn dimensions_before_the_last_are_rows() {
     // As a part of the columns, of the first two dimensions, with one that is repeated.
     let mut wide = Tensor::zeros([2, 3, 4, 40], (Kind::Float, Device::Cpu));
     let mut columns = wide.narrow(3, 5, 33);
-    layer_norm(&x, None, EPS, &mut columns).unwrap();
+    standardize(&x, &mut columns).unwrap();
     assert!(columns.allclose(&expected, 1e-5, 1e-6, false));
     assert_eq!(wide.narrow(3, 0, 5), Tensor::zeros([2, 3, 4, 5], (Kind::Float, Device::Cpu)));
     wide = wide.zeros_like();
     let repeated = x.get(0).get(0).get(0).unsqueeze(0).expand([6, 33], false);
     let mut out = wide.narrow(3, 0, 33).copy().view([-1, 33]).narrow(0, 0, 6);
-    layer_norm(&repeated, None, EPS, &mut out).unwrap();
+    standardize(&repeated, &mut out).unwrap();
     assert!(out.get(5).allclose(&expected.get(0).get(0).get(0), 1e-5, 1e-6, false));
     let mut vector = Tensor::zeros([33], (Kind::Float, Device::Cpu));
-    layer_norm(&x.get(1).get(2).get(3), None, EPS, &mut vector).unwrap();
+    standardize(&x.get(1).get(2).get(3), &mut vector).unwrap();
     assert!(vector.allclose(&expected.get(1).get(2).get(3), 1e-5, 1e-6, false));
 }
 
@@ -329,14 +353,14 @@ fn dimensions_before_the_last_are_rows() {
 fn nothing_has_no_rows() {
     for size in [[0, 8], [8, 0], [0, 0]] {
         let x = Tensor::zeros(size, (Kind::Float, Device::Cpu));
-        layer_norm(&x, None, EPS, &mut x.zeros_like()).unwrap();
-        softmax(&x, &mut x.zeros_like()).unwrap();
+        standardize(&x, &mut x.zeros_like()).unwrap();
+        compute(Operator::Softmax, &Operands::of(&x), &mut x.zeros_like()).unwrap();
         let mut loss = Tensor::from(0_f32);
-        mse_loss(&x, &x, &mut loss).unwrap();
+        mean_squared_error(&x, &x, &mut loss).unwrap();
         assert!(loss.double_value(&[]).is_nan());
     }
     let (x, mut loss) = (Tensor::zeros([0, 8], (Kind::Float, Device::Cpu)), Tensor::from(0_f32));
-    cross_entropy(&x, &Tensor::zeros([0], (Kind::Int64, Device::Cpu)), &mut loss).unwrap();
+    entropy(&x, &Tensor::zeros([0], (Kind::Int64, Device::Cpu)), &mut loss).unwrap();
     assert!(loss.double_value(&[]).is_nan());
 }
 
@@ -344,7 +368,7 @@ fn nothing_has_no_rows() {
 fn what_does_not_fit_is_an_error() {
     let float = (Kind::Float, Device::Cpu);
     let x = wave(&[4, 6], 1.7).to_kind(Kind::Float);
-    let norm = |x: &Tensor, out: &mut Tensor| layer_norm(x, None, EPS, out);
+    let norm = standardize;
     let error = |result: Result<(), TchError>, part: &str| {
         let text = result.unwrap_err().to_string();
         assert!(text.contains(part), "{text}");
@@ -358,27 +382,29 @@ fn what_does_not_fit_is_an_error() {
     error(norm(&x, &mut x.view([4, 6])), "shares memory");
     error(norm(&x, &mut x.get(0).zeros_like().expand([4, 6], false)), "overlap");
     let doubles = x.to_kind(Kind::Double);
-    error(norm(&doubles, &mut doubles.zeros_like()), "Float, BFloat16 or Half");
+    error(norm(&doubles, &mut doubles.zeros_like()), "x is Double, where float32, bfloat16");
     let (weight, short) = (Tensor::ones([6], float), Tensor::ones([5], float));
     let half = weight.to_kind(Kind::Half);
     let affine = |weight: &Tensor, bias: &Tensor| {
-        layer_norm(&x, Some((weight, bias)), EPS, &mut x.zeros_like())
+        compute(Operator::LayerNorm, &affine(&x, weight, bias), &mut x.zeros_like())
     };
     error(affine(&short, &weight), "weight is (Float, [5])");
     error(affine(&weight, &half), "bias is (Half, [6])");
     let stepped = Tensor::ones([12], float).slice(0, 0, 12, 2);
     error(affine(&stepped, &weight), "weight is [6] with strides [2]");
-    error(mse_loss(&x, &x.narrow(0, 0, 3), &mut Tensor::from(0_f32)), "target is (Float, [3, 6])");
-    error(mse_loss(&x, &x, &mut Tensor::from(0.0)), "out is (Double, [])");
-    error(mse_loss(&x, &x, &mut x.zeros_like()), "out is (Float, [4, 6])");
+    error(
+        mean_squared_error(&x, &x.narrow(0, 0, 3), &mut Tensor::from(0_f32)),
+        "target is (Float, [3, 6])",
+    );
+    error(mean_squared_error(&x, &x, &mut Tensor::from(0.0)), "out is (Double, [])");
+    error(mean_squared_error(&x, &x, &mut x.zeros_like()), "out is (Float, [4, 6])");
 }
 
 #[test]
 fn a_target_that_is_no_class_is_an_error() {
     let logits = wave(&[4, 6], 1.7).to_kind(Kind::Float);
-    let loss = |target: &[i64]| {
-        cross_entropy(&logits, &Tensor::from_slice(target), &mut Tensor::from(0_f32))
-    };
+    let loss =
+        |target: &[i64]| entropy(&logits, &Tensor::from_slice(target), &mut Tensor::from(0_f32));
     loss(&[0, 5, 3, 1]).unwrap();
     for (class, row) in [(6, 2), (-1, 0), (-100, 3), (i64::MAX, 1), (i64::MIN, 1)] {
         let mut target = [1; 4];
@@ -388,5 +414,5 @@ fn a_target_that_is_no_class_is_an_error() {
     }
     assert!(loss(&[1, 2, 3]).is_err());
     let floats = Tensor::ones([4], (Kind::Float, Device::Cpu));
-    assert!(cross_entropy(&logits, &floats, &mut Tensor::from(0_f32)).is_err());
+    assert!(entropy(&logits, &floats, &mut Tensor::from(0_f32)).is_err());
 }

@@ -17,7 +17,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
 use super::parallel::for_each_part;
-use passes::{Kernel, Part};
+use passes::Part;
 
 pub use passes::SCALAR;
 
@@ -33,19 +33,14 @@ const OFFSET: usize = 21 * LINE;
 /// More elements than any machine has room for, and fewer than what sizes in bytes can count.
 const MOST: usize = 1 << 56;
 
-fn kernel(operation: Probe, capability: Capability) -> Result<Kernel, TchError> {
-    passes::kernel(operation, capability).ok_or_else(|| {
-        TchError::Kind(format!(
-            "`{operation}` is none of STREAM's operations: copy, scale, add, triad"
-        ))
-    })
-}
-
 /// Three arrays of float32 values, spread over as many threads as torch's operators use, and what
 /// is done with them.
 #[derive(Debug)]
 pub struct Stream {
-    kernel: Kernel,
+    operation: Probe,
+    capability: Capability,
+    /// The operation on an element of each array that is read.
+    float64: fn(f64, f64) -> f64,
     elements: usize,
     /// The two that are read and the one that is written, with gaps between them.
     memory: Tensor,
@@ -72,7 +67,11 @@ impl Stream {
         elements: usize,
     ) -> Result<Self, TchError> {
         capability.demand()?;
-        let kernel = kernel(operation, capability)?;
+        let Some(float64) = passes::float64(operation) else {
+            return Err(TchError::Kind(format!(
+                "`{operation}` is none of STREAM's operations: copy, scale, add, triad"
+            )));
+        };
         if !(1..=MOST).contains(&elements) {
             return Err(TchError::Shape(format!(
                 "arrays of {elements} elements, which have to be 1 to {MOST}"
@@ -80,7 +79,7 @@ impl Stream {
         }
         let size = 3 * stride(elements) as i64;
         let memory = Tensor::f_empty([size], (Kind::Float, Device::Cpu))?;
-        let mut stream = Self { kernel, elements, memory };
+        let mut stream = Self { operation, capability, float64, elements, memory };
         stream.fill()?;
         Ok(stream)
     }
@@ -107,11 +106,11 @@ impl Stream {
     /// # Errors
     /// When threads cannot be started.
     pub fn run(&mut self, passes: u64) -> Result<(), TchError> {
-        let kernel = self.kernel;
+        let Self { operation, capability, .. } = *self;
         self.for_each_part(|part, _| {
             // SAFETY: the capability is available, as `with` has checked; the part is within the
             // arrays, which `fill` has written, and no other thread has it.
-            unsafe { kernel.run(part, passes) };
+            unsafe { passes::run(operation, capability, part, passes) };
         })
     }
 
@@ -138,16 +137,16 @@ impl Stream {
         self.values(2)
     }
 
-    /// What a pass writes, computed in float64 from what it reads.
+    /// The values that a pass writes, computed in float64 from those that it reads.
     pub fn reference(&self) -> impl Iterator<Item = f64> {
-        let float64 = self.kernel.float64;
+        let float64 = self.float64;
         let inputs = self.values(0).iter().zip(self.values(1));
         inputs.map(move |(x, y)| float64((*x).into(), (*y).into()))
     }
 
     /// The name of what runs.
-    pub fn kernels(&self) -> &'static [&'static str] {
-        self.kernel.names
+    pub fn kernel(&self) -> String {
+        self.capability.kernel(&format!("stream_{}", self.operation))
     }
 }
 

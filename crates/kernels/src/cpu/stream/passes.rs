@@ -1,4 +1,4 @@
-//! Passes over a part of the arrays, one function for each operation and instruction set.
+//! Passes over a part of the arrays.
 
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use plan::Probe;
 
 use crate::cpu::Capability;
-use crate::cpu::vector::{self, Names, Vector};
+use crate::cpu::vector::{Kernel, Vector};
 
 /// STREAM's scalar.
 pub const SCALAR: f32 = 3.0;
@@ -16,7 +16,7 @@ pub const SCALAR: f32 = 3.0;
 /// stand in the way of one store a cycle.
 const UNROLL: usize = 4;
 
-/// What one thread works on: `elements` float32 values in each array.
+/// A thread's part: `elements` float32 values in each array.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
     /// Read by every operation.
@@ -28,7 +28,7 @@ pub struct Part {
     pub elements: usize,
 }
 
-// SAFETY: addresses; what may be done with them, `Run` says.
+// SAFETY: addresses; what may be done with them, `run` says.
 unsafe impl Sync for Part {}
 
 impl Part {
@@ -39,63 +39,42 @@ impl Part {
     }
 }
 
-/// Makes so many passes over a part.
-///
-/// # Safety
-/// The CPU has the capability. `x` and `y` can be read and `output` be written as far as the part
-/// says, and nobody else writes there meanwhile.
-type Run = unsafe fn(Capability, Part, u64);
-
-/// An operation with the instructions of a capability.
-#[derive(Debug, Clone, Copy)]
-pub struct Kernel {
-    capability: Capability,
-    run: Run,
-    /// What a record calls it.
-    pub names: &'static [&'static str],
-    /// Its result on elements of the two arrays that can be read, in float64.
-    pub float64: fn(f64, f64) -> f64,
-}
-
-impl Kernel {
-    /// Makes so many passes over a part.
-    ///
-    /// # Safety
-    /// The CPU has the capability that the kernel was found for. `x` and `y` can be read and
-    /// `output` be written as far as the part says, and nobody else writes there meanwhile.
-    pub unsafe fn run(self, part: Part, passes: u64) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.run)(self.capability, part, passes) }
-    }
-}
-
-/// The kernel for an operation; none for what is none of STREAM's.
-pub fn kernel(operation: Probe, capability: Capability) -> Option<Kernel> {
+/// The result of an operation on an element of each array that can be read; none for what is none of
+/// STREAM's.
+pub fn float64(operation: Probe) -> Option<fn(f64, f64) -> f64> {
+    const SCALAR: f64 = self::SCALAR as f64;
     match operation {
-        Probe::Copy => Some(with::<Copy>(capability)),
-        Probe::Scale => Some(with::<Scale>(capability)),
-        Probe::Add => Some(with::<Add>(capability)),
-        Probe::Triad => Some(with::<Triad>(capability)),
+        Probe::Copy => Some(|x, _| x),
+        Probe::Scale => Some(|x, _| SCALAR * x),
+        Probe::Add => Some(|x, y| x + y),
+        Probe::Triad => Some(|x, y| x + SCALAR * y),
         Probe::Matmul | Probe::MatmulOnednn | Probe::Launch | Probe::Call | Probe::CompiledCall => {
             None
         }
     }
 }
 
-fn with<O: Operation>(capability: Capability) -> Kernel {
-    let names = O::NAMES.of(capability);
-    Kernel { capability, run: run::<O>, names, float64: O::float64 }
-}
-
+/// Makes so many passes over a part, with an operation that [`float64`] knows.
+///
 /// # Safety
-/// That of [`Run`].
-unsafe fn run<O: Operation>(capability: Capability, part: Part, passes: u64) {
+/// The CPU has the capability. `x` and `y` can be read and `output` be written as far as the part
+/// says, and nobody else writes there meanwhile.
+pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: u64) {
     // SAFETY: the caller's promise.
-    unsafe { capability.run(Repeated::<O> { part, passes, operation: PhantomData }) }
+    unsafe {
+        match operation {
+            Probe::Copy => capability.run(Passes { part, passes, operation: PhantomData::<Copy> }),
+            Probe::Scale => {
+                capability.run(Passes { part, passes, operation: PhantomData::<Scale> })
+            }
+            Probe::Add => capability.run(Passes { part, passes, operation: PhantomData::<Add> }),
+            _ => capability.run(Passes { part, passes, operation: PhantomData::<Triad> }),
+        }
+    }
 }
 
 /// The passes of an operation over a part.
-struct Repeated<O> {
+struct Passes<O> {
     part: Part,
     passes: u64,
     operation: PhantomData<O>,
@@ -104,19 +83,19 @@ struct Repeated<O> {
 /// What the compiler knows of the arrays ends with each pass: it can neither drop one, nor make one
 /// of several. And as the arrays could overlap for all it knows, no copy becomes a call of
 /// `memcpy`, which writes large arrays past the cache.
-impl<O: Operation> vector::Kernel for Repeated<O> {
+impl<O: Operation> Kernel for Passes<O> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         for _ in 0..self.passes {
             let part = black_box(self.part);
-            // SAFETY: the caller's promise, and a part from its beginning.
-            let done = unsafe { sweep::<V, O, UNROLL>(part, 0) };
-            // SAFETY: the caller's promise, and from where the last one ended.
-            let done = unsafe { sweep::<V, O, 1>(part, done) };
-            // SAFETY: as above.
-            unsafe { sweep::<[f32; 1], O, 1>(part, done) };
+            // SAFETY: the caller's promise; each goes on where the one before ended.
+            unsafe {
+                let done = sweep::<V, O, UNROLL>(part, 0);
+                let done = sweep::<V, O, 1>(part, done);
+                sweep::<[f32; 1], O, 1>(part, done);
+            }
         }
         black_box(self.part);
     }
@@ -126,7 +105,7 @@ impl<O: Operation> vector::Kernel for Repeated<O> {
 /// many; returns where it ended.
 ///
 /// # Safety
-/// That of [`Run`]; `done` is at most the number of elements.
+/// That of [`run`]; `done` is at most the number of elements.
 #[inline(always)]
 unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: usize) -> usize {
     // SAFETY: the caller has the instructions.
@@ -149,94 +128,28 @@ unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: u
 
 /// One of STREAM's operations.
 trait Operation {
-    const NAMES: Names;
-
     /// The result on what lies at `x` and `y`.
     ///
     /// # Safety
-    /// The CPU has the instructions; [`Vector::LANES`] values can be read at `x` and at `y`.
+    /// [`Vector::LANES`] values can be read at `x` and at `y`.
     unsafe fn at<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V;
-
-    /// The result on two elements.
-    fn float64(x: f64, y: f64) -> f64;
 }
 
-struct Copy;
+macro_rules! operation {
+    ($name:ident, |$x:ident, $y:ident, $scalar:ident| $value:expr) => {
+        struct $name;
 
-impl Operation for Copy {
-    const NAMES: Names = vector::names!("stream_copy");
-
-    #[inline(always)]
-    unsafe fn at<V: Vector>(x: *const f32, _: *const f32, _: V) -> V {
-        // SAFETY: the caller's promise.
-        unsafe { V::load(x) }
-    }
-
-    fn float64(x: f64, _: f64) -> f64 {
-        x
-    }
+        impl Operation for $name {
+            #[inline(always)]
+            unsafe fn at<V: Vector>($x: *const f32, $y: *const f32, $scalar: V) -> V {
+                // SAFETY: the caller's promise.
+                unsafe { $value }
+            }
+        }
+    };
 }
 
-struct Scale;
-
-impl Operation for Scale {
-    const NAMES: Names = vector::names!("stream_scale");
-
-    #[inline(always)]
-    unsafe fn at<V: Vector>(x: *const f32, _: *const f32, scalar: V) -> V {
-        // SAFETY: the caller's promise.
-        let x = unsafe { V::load(x) };
-        // SAFETY: the caller's promise.
-        unsafe { scalar.mul(x) }
-    }
-
-    fn float64(x: f64, _: f64) -> f64 {
-        f64::from(SCALAR) * x
-    }
-}
-
-struct Add;
-
-impl Operation for Add {
-    const NAMES: Names = vector::names!("stream_add");
-
-    #[inline(always)]
-    unsafe fn at<V: Vector>(x: *const f32, y: *const f32, _: V) -> V {
-        // SAFETY: the caller's promise.
-        let (x, y) = unsafe { load_both::<V>(x, y) };
-        // SAFETY: the caller's promise.
-        unsafe { x.add(y) }
-    }
-
-    fn float64(x: f64, y: f64) -> f64 {
-        x + y
-    }
-}
-
-struct Triad;
-
-impl Operation for Triad {
-    const NAMES: Names = vector::names!("stream_triad");
-
-    #[inline(always)]
-    unsafe fn at<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V {
-        // SAFETY: the caller's promise.
-        let (x, y) = unsafe { load_both::<V>(x, y) };
-        // SAFETY: the caller's promise.
-        unsafe { scalar.mul_add(y, x) }
-    }
-
-    fn float64(x: f64, y: f64) -> f64 {
-        x + f64::from(SCALAR) * y
-    }
-}
-
-/// # Safety
-/// That of [`Operation::at`].
-#[inline(always)]
-unsafe fn load_both<V: Vector>(x: *const f32, y: *const f32) -> (V, V) {
-    // SAFETY: the caller's promise.
-    let x = unsafe { V::load(x) };
-    // SAFETY: the caller's promise.
-    (x, unsafe { V::load(y) })
-}
+operation!(Copy, |x, _y, _scalar| V::load(x));
+operation!(Scale, |x, _y, scalar| scalar.mul(V::load(x)));
+operation!(Add, |x, y, _scalar| V::load(x).add(V::load(y)));
+operation!(Triad, |x, y, scalar| scalar.mul_add(V::load(y), V::load(x)));

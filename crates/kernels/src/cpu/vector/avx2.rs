@@ -1,10 +1,5 @@
 //! AVX2, FMA and F16C: eight lanes.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use std::arch::x86_64::*;
 
 use super::{Capability, Table, Vector, methods, some};
@@ -41,7 +36,7 @@ impl Vector for __m256 {
             (product, _mm256_fmsub_ps(self, factor, product))
         };
         reciprocal(self: Self) -> Self = {
-            // Of 12 bits, and a step of Newton's.
+            // An estimate of 12 bits, and a step of Newton's.
             let estimate = _mm256_rcp_ps(self);
             let error = _mm256_fnmadd_ps(self, estimate, _mm256_set1_ps(1.0));
             _mm256_fmadd_ps(estimate, error, estimate)
@@ -103,7 +98,7 @@ impl Vector for __m256 {
             _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words))
         };
         load_bf16_pair(from: *const u16) -> [Self; 2] = {
-            // Of each 32 bits the first element and the second.
+            // Each 32 bits hold the first element and the second.
             let both = _mm256_loadu_si256(from.cast());
             let second = _mm256_and_si256(both, _mm256_set1_epi32(0xffff_0000_u32 as i32));
             [
@@ -120,6 +115,15 @@ impl Vector for __m256 {
         };
         from_f16(halves: Self::Halves) -> Self = _mm256_cvtph_ps(halves);
         to_f16(self: Self) -> Self::Halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self);
+
+        from_i8(from: *const i8) -> Self =
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast())));
+        from_u4(from: *const u8, shift: usize) -> Self = {
+            let words = _mm256_loadu_si256(from.cast());
+            let shifted = _mm256_srl_epi32(words, _mm_cvtsi32_si128(shift as i32));
+            let nibbles = _mm256_and_si256(shifted, _mm256_set1_epi32(15));
+            _mm256_cvtepi32_ps(_mm256_sub_epi32(nibbles, _mm256_set1_epi32(8)))
+        };
     }
 }
 

@@ -7,8 +7,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_bf16;
 mod element;
 mod kernel;
 #[cfg(target_arch = "aarch64")]
@@ -22,25 +20,29 @@ mod some;
 mod tests;
 mod together;
 
-pub use element::Element;
-pub(crate) use kernel::names;
-pub use kernel::{Kernel, Names, run_out_of_line};
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
+pub(crate) use element::with_element;
+pub use element::{Element, unsupported};
+pub use kernel::{Kernel, run_out_of_line};
 pub use together::Together;
 
 use super::Capability;
 
-/// What a [`Vector`] looks values up in: a line of a cache.
+/// A [`Vector`] looks values up in it: a line of a cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Table(pub [f32; 16]);
+
+/// Lanes of the widest register.
+pub const MOST_LANES: usize = 16;
 
 /// A register of float32 values. All methods are inlined into a function that has the instructions
 /// enabled, which is what makes calling them sound.
 ///
 /// # Safety
-/// Of every method: the CPU has the instructions. Of those that take an address, in addition: so
-/// many elements can be read or written there as the method says, at any address.
-#[allow(clippy::missing_safety_doc, reason = "the trait states the conditions of all methods")]
+/// For every method, the CPU has the instructions. Where one takes an address, so many elements can
+/// be read or written there as it says; no alignment is promised.
 pub trait Vector: Copy {
     /// The instructions that it is of.
     const CAPABILITY: Capability;
@@ -103,10 +105,6 @@ pub trait Vector: Copy {
     /// A fraction from 0 to 1 and an exponent for [`Self::scale`], which are `self` together; beyond
     /// −160 and 160, they may be those of these numbers.
     #[inline(always)]
-    #[allow(
-        clippy::multiple_unsafe_ops_per_block,
-        reason = "one capability is the condition of every instruction"
-    )]
     unsafe fn split(self) -> (Self, Self) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -116,9 +114,9 @@ pub trait Vector: Copy {
         }
     }
 
-    /// Where `self < other`.
+    /// Says for each lane whether `self < other`.
     unsafe fn less(self, other: Self) -> Self::Mask;
-    /// Where there is a NaN.
+    /// Says for each lane whether it is NaN.
     unsafe fn is_nan(self) -> Self::Mask;
     /// The first `count` lanes, at most [`Self::LANES`].
     unsafe fn first(count: usize) -> Self::Mask;
@@ -164,43 +162,67 @@ pub trait Vector: Copy {
     #[inline(always)]
     unsafe fn load_bf16_pair(from: *const u16) -> [Self; 2] {
         // SAFETY: the caller's promise.
-        let first = unsafe { Self::load_halves(from) };
-        // SAFETY: as above.
-        let second = unsafe { Self::load_halves(from.wrapping_add(Self::LANES)) };
-        // SAFETY: the caller has the instructions.
-        [unsafe { Self::from_bf16(first) }, unsafe { Self::from_bf16(second) }]
+        unsafe {
+            let first = Self::load_halves(from);
+            let second = Self::load_halves(from.wrapping_add(Self::LANES));
+            [Self::from_bf16(first), Self::from_bf16(second)]
+        }
     }
     /// Writes twice [`Self::LANES`] values as bfloat16, each rounded to the nearest, of two to either.
     /// A NaN has to be one whose last 16 bits are 0, as those are that come of bfloat16 elements.
     #[inline(always)]
     unsafe fn store_bf16_pair([first, second]: [Self; 2], to: *mut u16) {
-        // SAFETY: the caller has the instructions.
-        let halves = [unsafe { first.to_bf16() }, unsafe { second.to_bf16() }];
         // SAFETY: the caller's promise.
-        unsafe { Self::store_halves(halves[0], to) };
-        // SAFETY: as above.
-        unsafe { Self::store_halves(halves[1], to.wrapping_add(Self::LANES)) };
+        unsafe {
+            let halves = [first.to_bf16(), second.to_bf16()];
+            Self::store_halves(halves[0], to);
+            Self::store_halves(halves[1], to.wrapping_add(Self::LANES));
+        }
     }
     /// [`Self::LANES`] bfloat16 elements, in an order that [`Self::store_bf16_shuffled`] undoes.
     #[inline(always)]
     unsafe fn load_bf16_shuffled(from: *const u16) -> Self {
         // SAFETY: the caller's promise.
-        let halves = unsafe { Self::load_halves(from) };
-        // SAFETY: the caller has the instructions.
-        unsafe { Self::from_bf16(halves) }
+        unsafe { Self::from_bf16(Self::load_halves(from)) }
     }
     /// Writes [`Self::LANES`] values as [`Self::store_bf16_pair`] does.
     #[inline(always)]
     unsafe fn store_bf16_shuffled(self, to: *mut u16) {
-        // SAFETY: the caller has the instructions.
-        let halves = unsafe { self.to_bf16() };
         // SAFETY: the caller's promise.
-        unsafe { Self::store_halves(halves, to) };
+        unsafe { Self::store_halves(self.to_bf16(), to) };
     }
     /// The values of float16 elements.
     unsafe fn from_f16(halves: Self::Halves) -> Self;
     /// Rounded to the nearest float16, as [`Self::to_bf16`].
     unsafe fn to_f16(self) -> Self::Halves;
+
+    /// [`Self::LANES`] integers.
+    #[inline(always)]
+    unsafe fn from_i8(from: *const i8) -> Self {
+        const { assert!(Self::LANES <= MOST_LANES) };
+        let mut values = [0.0; MOST_LANES];
+        for (lane, value) in values.iter_mut().enumerate().take(Self::LANES) {
+            // SAFETY: the caller's promise.
+            *value = f32::from(unsafe { from.wrapping_add(lane).read() });
+        }
+        // SAFETY: the caller has the instructions; there is room for the widest register.
+        unsafe { Self::load(values.as_ptr()) }
+    }
+    /// `q − 8` for the four bits `q` from `shift` on of each of [`Self::LANES`] words of 32 bits,
+    /// little-endian.
+    #[inline(always)]
+    unsafe fn from_u4(from: *const u8, shift: usize) -> Self {
+        const { assert!(Self::LANES <= MOST_LANES) };
+        let mut values = [0.0; MOST_LANES];
+        for (lane, value) in values.iter_mut().enumerate().take(Self::LANES) {
+            // SAFETY: the caller's promise.
+            let word =
+                u32::from_le(unsafe { from.cast::<u32>().wrapping_add(lane).read_unaligned() });
+            *value = ((word >> shift & 15) as i32 - 8) as f32;
+        }
+        // SAFETY: the caller has the instructions; there is room for the widest register.
+        unsafe { Self::load(values.as_ptr()) }
+    }
 }
 
 /// Methods of a [`Vector`], each one expression of instructions.

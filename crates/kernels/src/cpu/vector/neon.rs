@@ -1,10 +1,5 @@
 //! NEON, which every 64-bit Arm CPU has: four lanes.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use std::arch::aarch64::*;
 use std::arch::asm;
 
@@ -44,7 +39,7 @@ impl Vector for float32x4_t {
             (product, vnegq_f32(vfmsq_f32(product, self, factor)))
         };
         reciprocal(self: Self) -> Self = {
-            // Of 8 bits, and a step of Newton's.
+            // An estimate of 8 bits, and a step of Newton's.
             let estimate = vrecpeq_f32(self);
             vmulq_f32(estimate, vrecpsq_f32(self, estimate))
         };

@@ -1,10 +1,5 @@
 //! Plain Rust: what every CPU of an architecture has, in registers where the compiler finds them.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one promise of the caller's covers the addresses and what is done there"
-)]
-
 use std::array::from_fn;
 
 use half::{bf16, f16};
@@ -42,7 +37,7 @@ impl<const N: usize> Vector for [f32; N] {
             from_fn(|lane| self[lane] * factor[lane] + term[lane]);
         mul_exact(self: Self, factor: Self) -> (Self, Self) = {
             let product = self.mul(factor);
-            // Of 48 bits, which float64 has room for.
+            // The product has 48 bits, which float64 has room for.
             let rest = |lane: usize| {
                 f64::from(self[lane]) * f64::from(factor[lane]) - f64::from(product[lane])
             };

@@ -1,10 +1,5 @@
 //! Tables, and elements in an order of their own.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use half::{bf16, f16};
 
 use super::*;

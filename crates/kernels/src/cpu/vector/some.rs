@@ -1,7 +1,6 @@
 //! Some of a register's elements, where no instruction loads or stores just those.
 
-/// As many elements as a register may have.
-const MOST: usize = 16;
+use super::MOST_LANES as MOST;
 
 /// `count` elements, at most [`MOST`], and zeros.
 ///

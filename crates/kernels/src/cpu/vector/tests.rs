@@ -1,8 +1,3 @@
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use half::{bf16, f16};
 
 use super::*;

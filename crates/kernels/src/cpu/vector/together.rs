@@ -1,10 +1,5 @@
 //! Several registers as one.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one capability is the condition of every instruction"
-)]
-
 use super::{Capability, Table, Vector, methods};
 
 /// `N` registers on which every operation is done in turn: what would be a chain of instructions,
@@ -28,11 +23,39 @@ macro_rules! each {
     }};
 }
 
+/// Methods that do the same in every register.
+macro_rules! lanewise {
+    ($($name:ident($($argument:ident),*);)*) => {$(
+        #[inline(always)]
+        unsafe fn $name(self, $($argument: Self),*) -> Self {
+            // SAFETY: the caller has the instructions.
+            unsafe { Self(each!(index => self.0[index].$name($($argument.0[index]),*))) }
+        }
+    )*};
+}
+
 impl<V: Vector, const N: usize> Vector for Together<V, N> {
     const CAPABILITY: Capability = V::CAPABILITY;
     const LANES: usize = N * V::LANES;
     type Mask = [V::Mask; N];
     type Halves = [V::Halves; N];
+
+    lanewise! {
+        add(other);
+        sub(other);
+        mul(other);
+        div(other);
+        min(other);
+        max(other);
+        xor(other);
+        scale(exponent);
+        mul_add(factor, term);
+        sqrt();
+        abs();
+        negative();
+        reciprocal();
+        round();
+    }
 
     methods! {
         splat(value: f32) -> Self = Self([V::splat(value); N]);
@@ -48,26 +71,10 @@ impl<V: Vector, const N: usize> Vector for Together<V, N> {
                 part.store_first(to.wrapping_add(index * V::LANES), of_part::<V>(count, index));
             };
 
-        add(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].add(other.0[index])));
-        sub(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].sub(other.0[index])));
-        mul(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].mul(other.0[index])));
-        div(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].div(other.0[index])));
-        sqrt(self: Self) -> Self = Self(each!(index => self.0[index].sqrt()));
-        min(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].min(other.0[index])));
-        max(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].max(other.0[index])));
-        xor(self: Self, other: Self) -> Self = Self(each!(index => self.0[index].xor(other.0[index])));
-        abs(self: Self) -> Self = Self(each!(index => self.0[index].abs()));
-        negative(self: Self) -> Self = Self(each!(index => self.0[index].negative()));
-        mul_add(self: Self, factor: Self, term: Self) -> Self =
-            Self(each!(index => self.0[index].mul_add(factor.0[index], term.0[index])));
         mul_exact(self: Self, factor: Self) -> (Self, Self) = {
             let products: [(V, V); N] = each!(index => self.0[index].mul_exact(factor.0[index]));
             (Self(each!(index => products[index].0)), Self(each!(index => products[index].1)))
         };
-        reciprocal(self: Self) -> Self = Self(each!(index => self.0[index].reciprocal()));
-
-        round(self: Self) -> Self = Self(each!(index => self.0[index].round()));
-        scale(self: Self, exponent: Self) -> Self = Self(each!(index => self.0[index].scale(exponent.0[index])));
         split(self: Self) -> (Self, Self) = {
             let parts: [(V, V); N] = each!(index => self.0[index].split());
             (Self(each!(index => parts[index].0)), Self(each!(index => parts[index].1)))

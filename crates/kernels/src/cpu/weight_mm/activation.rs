@@ -1,4 +1,4 @@
-//! What is prepared of the activation, once for all rows of the weight.
+//! Sums and an order of the activation, prepared once for all rows of the weight.
 
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -8,9 +8,6 @@ use crate::cpu::memory::slice_mut;
 use crate::cpu::parallel;
 
 /// Sums of `groups` groups in each of `m` rows, float32 `[m, groups]`.
-///
-/// # Errors
-/// When memory runs out.
 pub fn sums(x: Floats<'_>, m: usize, groups: usize, group: usize) -> Result<Tensor, TchError> {
     fill(m, groups, |row, sums| {
         let mut part = [0.0; QUARTER];
@@ -29,9 +26,6 @@ pub fn sums(x: Floats<'_>, m: usize, groups: usize, group: usize) -> Result<Tens
 
 /// The activation `[m, k]` in float32, 16 elements of even index before 16 of odd index if it
 /// `splits` pairs.
-///
-/// # Errors
-/// When memory runs out.
 pub fn numbers(x: Floats<'_>, m: usize, k: usize, splits: bool) -> Result<Tensor, TchError> {
     fill(m, k, |row, numbers| {
         x.read(row * k, numbers);

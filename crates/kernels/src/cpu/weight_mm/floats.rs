@@ -1,12 +1,10 @@
-//! Floating-point numbers of several dtypes, read and written as float32.
-
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one promise of the caller's covers the address and the write"
-)]
+//! The numbers of tensors of several dtypes, read and written as float32.
 
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
+use tch::{Kind, TchError, Tensor};
+
+use crate::cpu::memory::{expect, pointer, slice};
 
 /// Numbers of one of torch's dtypes.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +16,7 @@ pub enum Floats<'a> {
 
 impl Floats<'_> {
     /// `into.len()` numbers from the index `at` on. Inlined, so that it is compiled for the caller's
-    /// instruction set: of small groups there are many scales.
+    /// instruction set: small groups have many scales.
     #[inline(always)]
     pub fn read(self, at: usize, into: &mut [f32]) {
         match self {
@@ -31,9 +29,7 @@ impl Floats<'_> {
             Self::Half(from) => from[at..at + into.len()].convert_to_f32_slice(into),
         }
     }
-}
 
-impl Floats<'_> {
     /// The cache lines of `count` numbers from the index `at` on, as far as there are so many.
     #[inline(always)]
     pub fn lines(self, at: usize, count: usize) -> impl Iterator<Item = *const u8> {
@@ -48,7 +44,7 @@ impl Floats<'_> {
     }
 }
 
-/// Where results go, rounded to nearest, ties to even. Several threads may write to it.
+/// An output, whose numbers are rounded to nearest, ties to even. Several threads may write to it.
 #[derive(Debug, Clone, Copy)]
 pub enum Output {
     Float(*mut f32),
@@ -77,4 +73,42 @@ impl Output {
             Self::Half(to) => unsafe { to.add(index).write(f16::from_f32(value)) },
         }
     }
+}
+
+/// An error about an argument.
+pub fn mismatch(text: String) -> TchError {
+    TchError::Shape(text)
+}
+
+/// Demands a tensor on the CPU of that size and a dtype that [`floats`] reads.
+pub fn expect_floats(name: &str, tensor: &Tensor, size: &[i64]) -> Result<(), TchError> {
+    let kind = tensor.f_kind()?;
+    if !matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
+        return Err(mismatch(format!("{name} is {}", not_supported(kind))));
+    }
+    expect(name, tensor, kind, size)
+}
+
+/// The numbers of a contiguous CPU tensor.
+pub fn floats(tensor: &Tensor) -> Result<Floats<'_>, TchError> {
+    match tensor.f_kind()? {
+        Kind::Float => Ok(Floats::Float(slice(tensor)?)),
+        Kind::BFloat16 => Ok(Floats::BFloat16(slice(tensor)?)),
+        Kind::Half => Ok(Floats::Half(slice(tensor)?)),
+        other => Err(mismatch(not_supported(other))),
+    }
+}
+
+/// A contiguous CPU tensor as an output.
+pub fn output(tensor: &mut Tensor) -> Result<Output, TchError> {
+    match tensor.f_kind()? {
+        Kind::Float => Ok(Output::Float(pointer::<f32>(tensor)?)),
+        Kind::BFloat16 => Ok(Output::BFloat16(pointer::<bf16>(tensor)?)),
+        Kind::Half => Ok(Output::Half(pointer::<f16>(tensor)?)),
+        other => Err(mismatch(not_supported(other))),
+    }
+}
+
+fn not_supported(kind: Kind) -> String {
+    format!("{kind:?}, where float32, bfloat16 or float16 is needed")
 }

@@ -1,10 +1,5 @@
 //! How weights are stored, and read a quarter at a time.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one promise of the caller's covers every call"
-)]
-
 use super::lanes::{Lanes, QUARTER};
 
 /// Weights in a block of 4-bit numbers, four quarters.

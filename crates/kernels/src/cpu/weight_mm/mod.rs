@@ -24,7 +24,7 @@
 //! shifted by `4 q` and `4 q + 16`, they are those of even and of odd index, for instructions whose
 //! lanes are float32.
 //!
-//! Where 128 does not divide `k`, 32 weights at a time follow in 16 bytes: byte `j` holds the
+//! If 128 does not divide `k`, 32 weights at a time follow in 16 bytes: byte `j` holds the
 //! weights `2 j`, in its lower bits, and `2 j + 1`. Nothing is padded: `4 + 2 · 16 / group` bits per
 //! weight for 16-bit scales and zero points.
 //!
@@ -33,16 +33,10 @@
 //! int8 `[n, k]` as it is.
 
 mod activation;
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-mod default;
 mod floats;
 mod format;
 mod lanes;
 mod layout;
-mod memory;
 mod paths;
 mod product;
 mod tile;
@@ -52,8 +46,8 @@ use tch::{Device, Kind, TchError, Tensor};
 use super::Capability;
 use super::memory::{expect, slice, slice_mut};
 use crate::overlap::refuse_overlap;
+use floats::{expect_floats, floats, mismatch, output};
 use lanes::QUARTER;
-use memory::{expect_floats, floats, mismatch, output};
 use product::Product;
 
 /// A quantized weight `[n, k]` on the CPU.

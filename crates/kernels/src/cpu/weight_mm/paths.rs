@@ -1,21 +1,21 @@
-//! Which instructions run: one function for each format and capability.
+//! Which instructions run.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
 use half::bf16;
 use tch::{Kind, TchError, Tensor};
 
+use super::floats::floats;
+use super::format::{Format, I8, U4};
 #[cfg(target_arch = "x86_64")]
-use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use super::avx512::{Avx512, Avx512Bf16};
-use super::default::Default;
-use super::format::{I8, U4};
-use super::lanes::Lanes;
-use super::memory::floats;
-use super::product::{self, Product, ROWS};
-use super::{Bits, activation};
+use super::lanes::BFloat16Pairs;
+use super::lanes::Float32;
+use super::product::{Product, ROWS};
+use super::{Bits, activation, tile};
 use crate::cpu::memory::slice;
+use crate::cpu::vector::{Kernel, Vector};
 use crate::cpu::{Capability, parallel};
 
 /// The capability that is made use of, of one that the CPU has: only 4-bit weights and bfloat16
@@ -46,9 +46,6 @@ pub fn names(bits: Bits, capability: Capability) -> &'static [&'static str] {
 
 /// Runs the product with the activation `x`, contiguous, on torch's number of threads.
 ///
-/// # Errors
-/// When memory runs out.
-///
 /// # Safety
 /// The CPU has the capability; the sizes are as [`Product`] says; nobody else uses the output.
 pub unsafe fn run(
@@ -60,80 +57,63 @@ pub unsafe fn run(
     let capability = used(bits, x.f_kind()?, capability);
     #[cfg(target_arch = "x86_64")]
     if capability == Capability::Avx512Bf16 {
-        // SAFETY: the caller's promise.
-        return unsafe { on_all_threads(&product.with(slice::<bf16>(x)?), u4_avx512_bf16) };
+        let product = product.with(slice::<bf16>(x)?);
+        return parallel::for_each_part(product.n, ROWS, |rows| {
+            // SAFETY: the caller's promise, and the parts share no row.
+            unsafe { bf16_columns(&product, rows) };
+        });
     }
     let splits = bits == Bits::Four;
     let numbers = match x.f_kind()? {
         Kind::Float if !splits => x.shallow_clone(),
         _ => activation::numbers(floats(x)?, product.m, product.k, splits)?,
     };
-    let product = product.with(slice::<f32>(&numbers)?);
-    let columns: Columns<f32> = match (bits, capability) {
-        #[cfg(target_arch = "x86_64")]
-        (Bits::Four, Capability::Avx2) => u4_avx2,
-        #[cfg(target_arch = "x86_64")]
-        (Bits::Eight, Capability::Avx2) => i8_avx2,
-        #[cfg(target_arch = "x86_64")]
-        (Bits::Four, Capability::Avx512) => u4_avx512,
-        #[cfg(target_arch = "x86_64")]
-        (Bits::Eight, Capability::Avx512) => i8_avx512,
-        (Bits::Four, _) => u4_default,
-        (Bits::Eight, _) => i8_default,
-    };
-    // SAFETY: the caller's promise.
-    unsafe { on_all_threads(&product, columns) }
-}
-
-/// Writes the columns of the output that belong to some rows of the weight.
-type Columns<X> = unsafe fn(&Product<'_, X>, Range<usize>);
-
-/// # Safety
-/// That of [`run`], for what `columns` needs.
-unsafe fn on_all_threads<X: Sync>(
-    product: &Product<'_, X>,
-    columns: Columns<X>,
-) -> Result<(), TchError> {
+    let product = &product.with(slice::<f32>(&numbers)?);
     parallel::for_each_part(product.n, ROWS, |rows| {
         // SAFETY: the caller's promise, and the parts share no row.
-        unsafe { columns(product, rows) };
+        unsafe {
+            match bits {
+                Bits::Four => {
+                    capability.run(Columns { product, rows, format: PhantomData::<U4> });
+                }
+                Bits::Eight => {
+                    capability.run(Columns { product, rows, format: PhantomData::<I8> });
+                }
+            }
+        }
     })
 }
 
-unsafe fn u4_default(product: &Product<'_, f32>, rows: Range<usize>) {
-    // SAFETY: every CPU has it; the rest is the caller's promise.
-    unsafe { product::columns::<Default, U4>(product, rows) }
+/// The columns of the output that belong to some rows of the weight, in float32.
+struct Columns<'p, F> {
+    product: &'p Product<'p, f32>,
+    rows: Range<usize>,
+    format: PhantomData<F>,
 }
 
-unsafe fn i8_default(product: &Product<'_, f32>, rows: Range<usize>) {
-    // SAFETY: as above.
-    unsafe { product::columns::<Default, I8>(product, rows) }
-}
+impl<F: Format> Kernel for Columns<'_, F> {
+    type Output = ();
 
-/// A function with instructions enabled, into which the product is inlined.
-#[cfg(target_arch = "x86_64")]
-macro_rules! columns {
-    ($name:ident, $lanes:ty, $format:ty, $features:literal) => {
-        #[target_feature(enable = $features)]
-        unsafe fn $name(product: &Product<'_, <$lanes as Lanes>::X>, rows: Range<usize>) {
-            // SAFETY: the caller's promise.
-            unsafe { product::columns::<$lanes, $format>(product, rows) }
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let Self { product, rows, .. } = self;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match V::LANES {
+                16 => tile::columns::<Float32<V, 2>, F>(product, rows),
+                8 => tile::columns::<Float32<V, 4>, F>(product, rows),
+                // Four registers of four lanes, or two of eight, as the compiler sees fit.
+                _ => tile::columns::<Float32<[f32; 16], 2>, F>(product, rows),
+            }
         }
-    };
+    }
 }
 
+/// # Safety
+/// That of [`run`], with AVX-512 BF16.
 #[cfg(target_arch = "x86_64")]
-columns!(u4_avx2, Avx2, U4, "avx2,fma,f16c");
-#[cfg(target_arch = "x86_64")]
-columns!(i8_avx2, Avx2, I8, "avx2,fma,f16c");
-#[cfg(target_arch = "x86_64")]
-columns!(u4_avx512, Avx512, U4, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl");
-#[cfg(target_arch = "x86_64")]
-columns!(i8_avx512, Avx512, I8, "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl");
-#[cfg(target_arch = "x86_64")]
-columns!(
-    u4_avx512_bf16,
-    Avx512Bf16,
-    U4,
-    "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"
-);
+#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")]
+unsafe fn bf16_columns(product: &Product<'_, bf16>, rows: Range<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe { tile::columns::<BFloat16Pairs, U4>(product, rows) }
+}

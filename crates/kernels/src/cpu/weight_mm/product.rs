@@ -1,4 +1,4 @@
-//! The product itself, for any instruction set.
+//! A product with what it works on, and the factors of groups.
 //!
 //! ```text
 //! y[m, n] = Σg scale[n, g] · ( Σk∈g (q[n, k] − 8) · x[m, k]  +  (8 − zero[n, g]) · Σk∈g x[m, k] )
@@ -8,25 +8,11 @@
 //! activation's groups are common to all rows of the weight. The zero points of symmetric weights
 //! are near 8; taking that off first keeps both terms as small as the result.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one promise of the caller's covers every call"
-)]
-
-use std::ops::Range;
-
 use super::floats::{Floats, Output};
-use super::format::Format;
-use super::lanes::Lanes;
-use super::tile::tile;
 
 /// Rows of the weight that are worked on at once: streams that hide the memory's latency, and more
 /// uses of each load of the activation.
 pub const ROWS: usize = 4;
-/// Rows of the activation that share a decoded quarter of the weight.
-const SHARING: usize = 4;
-/// Rows of the activation that stay in the cache while the weight passes by.
-const RESIDENT: usize = 32;
 
 /// A product `x [m, k] · weightᵀ [k, n]`.
 #[derive(Debug, Clone, Copy)]
@@ -36,14 +22,14 @@ pub struct Product<'a, X> {
     pub k: usize,
     /// A multiple of [`QUARTER`](super::lanes::QUARTER) that divides `k`; `k` itself where a row has one scale.
     pub group: usize,
-    /// `[n, k]` as its [`Format`] has it.
+    /// `[n, k]` as its [`Format`](super::format::Format) has it.
     pub weight: &'a [u8],
     /// `[n, k / group]`.
     pub scale: Floats<'a>,
     /// `[n, k / group]` and the sums of the activation's groups, `[m, k / group]`; none where the
     /// weight has no zero points.
     pub zero: Option<(Floats<'a>, &'a [f32])>,
-    /// `[m, k]`, in the order of [`Lanes::SPLITS_PAIRS`] for 4-bit weights.
+    /// `[m, k]`, in the order of [`Lanes::SPLITS_PAIRS`](super::lanes::Lanes::SPLITS_PAIRS) for 4-bit weights.
     pub x: &'a [X],
     /// `[m, n]`.
     pub output: Output,
@@ -57,45 +43,7 @@ impl<'a> Product<'a, ()> {
     }
 }
 
-/// The columns of the output that belong to `rows` of the weight.
-///
-/// # Safety
-/// The CPU has the capability of `L`, the sizes are as [`Product`] says, and nobody else uses those
-/// columns.
-#[inline(always)]
-pub unsafe fn columns<L: Lanes, F: Format>(product: &Product<'_, L::X>, rows: Range<usize>) {
-    let mut factors = Factors::new(product.k / product.group);
-    for first in (0..product.m).step_by(RESIDENT) {
-        let resident = first..(first + RESIDENT).min(product.m);
-        let mut row = rows.start;
-        while row < rows.end {
-            let count = if rows.end - row < ROWS { 1 } else { ROWS };
-            factors.read(product, row, count);
-            prefetch_factors::<L>(product, row + count, count);
-            // SAFETY: the caller's promise, for rows inside its range.
-            unsafe {
-                match count {
-                    ROWS => tiles::<L, F, ROWS>(product, &factors, resident.clone(), row),
-                    _ => tiles::<L, F, 1>(product, &factors, resident.clone(), row),
-                }
-            }
-            row += count;
-        }
-    }
-}
-
-/// Fetches what the groups of the next rows are multiplied by while these are worked on: of small
-/// groups it is a fifth of the weight's bytes.
-#[inline(always)]
-fn prefetch_factors<L: Lanes>(product: &Product<'_, L::X>, row: usize, count: usize) {
-    let groups = product.k / product.group;
-    let zero = product.zero.map(|(zero, _)| zero);
-    for floats in [Some(product.scale), zero].into_iter().flatten() {
-        floats.lines(row * groups, count * groups).for_each(L::prefetch);
-    }
-}
-
-/// What the groups of some rows are multiplied by.
+/// The factors of the groups of some rows.
 pub struct Factors {
     pub groups: usize,
     /// `[ROWS, groups]`.
@@ -105,12 +53,12 @@ pub struct Factors {
 }
 
 impl Factors {
-    fn new(groups: usize) -> Self {
+    pub fn new(groups: usize) -> Self {
         Self { groups, scale: vec![0.0; ROWS * groups], offset: vec![0.0; ROWS * groups] }
     }
 
     #[inline(always)]
-    fn read<X>(&mut self, product: &Product<'_, X>, row: usize, count: usize) {
+    pub fn read<X>(&mut self, product: &Product<'_, X>, row: usize, count: usize) {
         let (at, length) = (row * self.groups, count * self.groups);
         let scale = &mut self.scale[..length];
         product.scale.read(at, scale);
@@ -143,26 +91,5 @@ impl Factors {
         }
         let rest: f32 = offset.iter().zip(sums).map(|(offset, sum)| offset * sum).sum();
         lanes.iter().sum::<f32>() + rest
-    }
-}
-
-/// Some rows of the activation with `N` of the weight.
-#[inline(always)]
-unsafe fn tiles<L: Lanes, F: Format, const N: usize>(
-    product: &Product<'_, L::X>,
-    factors: &Factors,
-    resident: Range<usize>,
-    row: usize,
-) {
-    let mut at = resident.start;
-    while at < resident.end {
-        // SAFETY: the caller's promise.
-        at += unsafe {
-            match resident.end - at {
-                SHARING.. => tile::<L, F, SHARING, N>(product, factors, at, row),
-                2.. => tile::<L, F, 2, N>(product, factors, at, row),
-                _ => tile::<L, F, 1, N>(product, factors, at, row),
-            }
-        };
     }
 }

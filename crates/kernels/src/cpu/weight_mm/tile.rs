@@ -1,18 +1,84 @@
-//! Some rows of the activation with some of the weight: what is held in registers.
+//! The product itself, for any instruction set: some rows of the activation with some of the weight
+//! at a time, which are held in registers.
 
-#![allow(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "one promise of the caller's covers every call"
-)]
+use std::ops::Range;
 
 use super::format::Format;
 use super::lanes::{Lanes, QUARTER};
-use super::product::{Factors, Product};
+use super::product::{Factors, Product, ROWS};
+use crate::cpu::vector::Vector;
+
+/// Rows of the activation that share a decoded quarter of the weight.
+const SHARING: usize = 4;
+/// Rows of the activation that stay in the cache while the weight passes by.
+const RESIDENT: usize = 32;
+
+/// The columns of the output that belong to `rows` of the weight.
+///
+/// # Safety
+/// The CPU has the capability of `L`, the sizes are as [`Product`] says, and nobody else uses those
+/// columns.
+#[inline(always)]
+pub unsafe fn columns<L: Lanes, F: Format>(product: &Product<'_, L::X>, rows: Range<usize>) {
+    let mut factors = Factors::new(product.k / product.group);
+    for first in (0..product.m).step_by(RESIDENT) {
+        let resident = first..(first + RESIDENT).min(product.m);
+        let mut row = rows.start;
+        while row < rows.end {
+            let count = if rows.end - row < ROWS { 1 } else { ROWS };
+            factors.read(product, row, count);
+            prefetch_factors::<L>(product, row + count, count);
+            // SAFETY: the caller's promise, for rows inside its range.
+            unsafe {
+                match count {
+                    ROWS => tiles::<L, F, ROWS>(product, &factors, resident.clone(), row),
+                    _ => tiles::<L, F, 1>(product, &factors, resident.clone(), row),
+                }
+            }
+            row += count;
+        }
+    }
+}
+
+/// Fetches what the groups of the next rows are multiplied by while these are worked on: with small
+/// groups, it is a fifth of the weight's bytes.
+#[inline(always)]
+fn prefetch_factors<L: Lanes>(product: &Product<'_, L::X>, row: usize, count: usize) {
+    let groups = product.k / product.group;
+    let zero = product.zero.map(|(zero, _)| zero);
+    for floats in [Some(product.scale), zero].into_iter().flatten() {
+        for line in floats.lines(row * groups, count * groups) {
+            // SAFETY: a hint, which faults nowhere.
+            unsafe { L::Sum::prefetch(line) };
+        }
+    }
+}
+
+/// Some rows of the activation with `N` of the weight.
+#[inline(always)]
+unsafe fn tiles<L: Lanes, F: Format, const N: usize>(
+    product: &Product<'_, L::X>,
+    factors: &Factors,
+    resident: Range<usize>,
+    row: usize,
+) {
+    let mut at = resident.start;
+    while at < resident.end {
+        // SAFETY: the caller's promise.
+        at += unsafe {
+            match resident.end - at {
+                SHARING.. => tile::<L, F, SHARING, N>(product, factors, at, row),
+                2.. => tile::<L, F, 2, N>(product, factors, at, row),
+                _ => tile::<L, F, 1, N>(product, factors, at, row),
+            }
+        };
+    }
+}
 
 type Sums<L, const M: usize, const N: usize> = [[<L as Lanes>::Sum; N]; M];
 
-/// Where the operands of a tile begin.
-struct Operands<L: Lanes, const M: usize, const N: usize> {
+/// The addresses of a tile's operands.
+struct Tile<L: Lanes, const M: usize, const N: usize> {
     weight: [*const u8; N],
     x: [*const L::X; M],
     scale: [*const f32; N],
@@ -21,7 +87,7 @@ struct Operands<L: Lanes, const M: usize, const N: usize> {
     ahead: usize,
 }
 
-impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
+impl<L: Lanes, const M: usize, const N: usize> Tile<L, M, N> {
     /// Groups of `QUARTERS` quarters that lie in a block, `PER_BLOCK` of them, or of several
     /// blocks.
     #[inline(always)]
@@ -31,11 +97,11 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
     ) -> Sums<L, M, N> {
         // SAFETY: the caller's capability and rows.
         unsafe {
-            let mut totals = [[L::zero(); N]; M];
+            let mut totals = [[L::Sum::splat(0.0); N]; M];
             let blocks = self.quarters / 4;
             for first in (0..blocks).step_by(blocks_per_group) {
                 for part in 0..PER_BLOCK {
-                    let mut sums = [[L::zero(); N]; M];
+                    let mut sums = [[L::Sum::splat(0.0); N]; M];
                     for block in first..first + blocks_per_group {
                         for quarter in part * QUARTERS..(part + 1) * QUARTERS {
                             self.add::<F>(block, quarter, &mut sums);
@@ -46,7 +112,7 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
                 }
             }
             for first in (4 * blocks..self.quarters).step_by(QUARTERS) {
-                let mut sums = [[L::zero(); N]; M];
+                let mut sums = [[L::Sum::splat(0.0); N]; M];
                 for quarter in first..first + QUARTERS {
                     self.add_tail::<F>(quarter, &mut sums);
                 }
@@ -61,7 +127,7 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
     unsafe fn ungrouped<F: Format>(&self) -> Sums<L, M, N> {
         // SAFETY: the caller's capability and rows.
         unsafe {
-            let mut sums = [[L::zero(); N]; M];
+            let mut sums = [[L::Sum::splat(0.0); N]; M];
             let blocks = self.quarters / 4;
             for block in 0..blocks {
                 for quarter in 0..4 {
@@ -81,7 +147,8 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
         for j in 0..N {
             if M == 1 && (quarter * F::BYTES).is_multiple_of(LINE) {
                 let here = (4 * block + quarter) * F::BYTES;
-                L::prefetch(self.weight[j].wrapping_add(here + self.ahead));
+                // SAFETY: a hint, which faults nowhere.
+                unsafe { L::Sum::prefetch(self.weight[j].wrapping_add(here + self.ahead)) };
             }
             // SAFETY: a whole block of the row, in the caller's capability.
             let weights =
@@ -117,7 +184,7 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
             let scale = unsafe { *self.scale[j].add(group) };
             for i in 0..M {
                 // SAFETY: the caller's capability.
-                totals[i][j] = unsafe { L::add_scaled(sums[i][j], scale, totals[i][j]) };
+                totals[i][j] = unsafe { sums[i][j].mul_add(L::Sum::splat(scale), totals[i][j]) };
             }
         }
     }
@@ -129,7 +196,7 @@ impl<L: Lanes, const M: usize, const N: usize> Operands<L, M, N> {
 /// The CPU has the capability of `L`; the rows are there; nobody else uses their elements of the
 /// output.
 #[inline(always)]
-pub unsafe fn tile<L: Lanes, F: Format, const M: usize, const N: usize>(
+unsafe fn tile<L: Lanes, F: Format, const M: usize, const N: usize>(
     product: &Product<'_, L::X>,
     factors: &Factors,
     at: usize,
@@ -138,8 +205,8 @@ pub unsafe fn tile<L: Lanes, F: Format, const M: usize, const N: usize>(
     let Product { n, k, group, .. } = *product;
     let bytes = k / QUARTER * F::BYTES;
     // SAFETY: rows of the tensors, which the caller promises to be there.
-    let operands = unsafe {
-        Operands::<L, M, N> {
+    let tile = unsafe {
+        Tile::<L, M, N> {
             weight: std::array::from_fn(|j| product.weight.as_ptr().add((row + j) * bytes)),
             x: std::array::from_fn(|i| product.x.as_ptr().add((at + i) * k)),
             scale: std::array::from_fn(|j| factors.scale(j).as_ptr()),
@@ -151,16 +218,16 @@ pub unsafe fn tile<L: Lanes, F: Format, const M: usize, const N: usize>(
     // SAFETY: the operands are whole rows.
     let sums = unsafe {
         match group / QUARTER {
-            1 if grouped => operands.grouped::<F, 1, 4>(1),
-            2 if grouped => operands.grouped::<F, 2, 2>(1),
-            quarters if grouped => operands.grouped::<F, 4, 1>(quarters / 4),
-            _ => operands.ungrouped::<F>(),
+            1 if grouped => tile.grouped::<F, 1, 4>(1),
+            2 if grouped => tile.grouped::<F, 2, 2>(1),
+            quarters if grouped => tile.grouped::<F, 4, 1>(quarters / 4),
+            _ => tile.ungrouped::<F>(),
         }
     };
     for (i, sums) in sums.into_iter().enumerate() {
         for (j, sum) in sums.into_iter().enumerate() {
             // SAFETY: the caller's capability.
-            let mut value = unsafe { L::total(sum) };
+            let mut value = unsafe { sum.sum() };
             if !grouped {
                 value *= factors.scale(j)[0];
             }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tch::{Kind, Tensor};
 
-use super::compile::{Specification, Type};
-use super::kernel::Launch;
-use super::python::{self, Python};
+use super::super::compile::{self, Specification, Type};
+use super::super::kernel::Launch;
+use super::super::python::{self, Python};
 use crate::cuda::{Argument, Capability};
 use native::refusal::Refusal;
 
@@ -145,10 +145,8 @@ impl Interpreter {
             .iter()
             .map(|tensor| Vec::try_from(tensor.view_dtype(Kind::Uint8)).unwrap())
             .collect();
-        let files: serde_json::Map<String, Value> = super::compile::FILES
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), json!(text)))
-            .collect();
+        let files: serde_json::Map<String, Value> =
+            compile::FILES.iter().map(|(name, text)| ((*name).to_owned(), json!(text))).collect();
         let request = json!({
             "files": files, "launches": self.launches,
             "regions": bytes.iter().map(Vec::len).collect::<Vec<_>>(),

@@ -3,14 +3,14 @@
 use tch::{Device, Kind, Tensor};
 
 /// The dtypes that operators take.
-pub(super) const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
+pub(in crate::cuda) const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
 
-/// What memory holds that nobody wrote to.
+/// Memory that nobody wrote to holds this.
 const UNTOUCHED: f64 = 640.0;
 
 /// Numbers from −1 to 1 that no formula of a kernel repeats: an integer hash of the position. No
 /// generator is drawn from.
-pub(super) fn noise(size: &[i64], seed: i64) -> Tensor {
+pub(in crate::cuda) fn noise(size: &[i64], seed: i64) -> Tensor {
     let count: i64 = size.iter().product();
     let position = Tensor::arange(count, (Kind::Int64, Device::Cpu)) + seed * 7919;
     let hash = (position * 2_654_435_761_i64).remainder(1 << 32) * 40_503_i64;
@@ -19,7 +19,7 @@ pub(super) fn noise(size: &[i64], seed: i64) -> Tensor {
 
 /// How rows lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(in crate::cuda) enum Layout {
     /// One after another.
     Dense,
     /// The same, one value after a multiple of 16 bytes.
@@ -29,7 +29,7 @@ pub(super) enum Layout {
 }
 
 /// A tensor `[rows, dim]` and the memory that it is in, which ends where it ends.
-pub(super) struct Laid {
+pub(in crate::cuda) struct Laid {
     pub memory: Tensor,
     pub view: Tensor,
     offset: i64,
@@ -78,13 +78,13 @@ impl Laid {
     }
 }
 
-pub(super) fn double(tensor: &Tensor) -> Tensor {
+pub(in crate::cuda) fn double(tensor: &Tensor) -> Tensor {
     tensor.to_device(Device::Cpu).to_kind(Kind::Double)
 }
 
 /// Compares with float64: NaN where that is NaN, and elsewhere as near as one rounding to the dtype
 /// and `allowed`, of the size of the values, permit. Returns the largest part of `allowed` used.
-pub(super) fn check(found: &Tensor, exact: &Tensor, allowed: &Tensor, what: &str) -> f64 {
+pub(in crate::cuda) fn check(found: &Tensor, exact: &Tensor, allowed: &Tensor, what: &str) -> f64 {
     let kind = found.kind();
     let (half_place, least) = match kind {
         Kind::BFloat16 => (2_f64.powi(-8), 2_f64.powi(-134)),
@@ -94,7 +94,7 @@ pub(super) fn check(found: &Tensor, exact: &Tensor, allowed: &Tensor, what: &str
     let found = double(found);
     let nan = exact.isnan();
     assert!(found.isnan().equal(&nan), "{what}: {found}\nis not NaN where this is: {exact}");
-    // What rounds to infinity; and infinities, whose difference is NaN.
+    // A value may round to infinity; the difference of infinities is NaN.
     let rounded = double(&exact.to_kind(kind));
     let error = (&found - exact).abs();
     let beyond = (error - (exact.abs() * half_place + least)).clamp_min(0.0);
@@ -111,6 +111,124 @@ pub(super) fn check(found: &Tensor, exact: &Tensor, allowed: &Tensor, what: &str
     }
     most
 }
+
+/// Contiguous operands: x, what is like it, and the output.
+pub(in crate::cuda) const DENSE: [Layout; 3] = [Layout::Dense; 3];
+
+/// Numbers at which formulas break, and then noise: mostly where the functions bend, some in their
+/// tails.
+pub(in crate::cuda) fn of_activation([rows, dim]: [i64; 2]) -> Tensor {
+    let special: Vec<f64> = [0.0, 1e-45, 1e-40, 6e-8, 1e-20, 1e-3, 0.5, 1.0, 3.0, 5.5, 9.0, 13.0]
+        .into_iter()
+        .chain([15.0, 40.0, 87.0, 88.7, 89.5, 100.0, 1e4, 6e4, 1e19, 1e30, 3.3e38, f64::INFINITY])
+        .flat_map(|it| [it, -it])
+        .chain([f64::NAN])
+        .collect();
+    let noise = noise(&[rows * dim], 1) * 5.0;
+    let noise = &noise * (noise.abs() * 0.1 + 0.6);
+    let count = noise.size1().unwrap().min(special.len() as i64 * 3);
+    // Every third value, so that accesses of several hold both.
+    let mut into = noise.slice(0, 0, count, 3);
+    into.copy_(&Tensor::from_slice(&special).narrow(0, 0, into.size1().unwrap()));
+    noise.reshape([rows, dim])
+}
+
+/// Rows of all kinds: noise; far from zero; equal; tiny; large; with NaN, with infinity.
+pub(in crate::cuda) fn of_norm(dim: i64, kind: Kind) -> Tensor {
+    let noise = noise(&[8, dim], 1);
+    let large = if kind == Kind::Half { 3e4 } else { 1e15 };
+    let factors = Tensor::from_slice(&[1.0, 1.0, 0.0, 0.0, 1e-42, large, 1.0, 1.0]).unsqueeze(1);
+    let offsets = Tensor::from_slice(&[0.0, 900.0, 1e4, large, 0.0, 0.0, 0.0, 0.0]).unsqueeze(1);
+    let values = noise * factors + offsets;
+    drop(values.get(6).narrow(0, dim / 2, 1).fill_(f64::NAN));
+    drop(values.get(7).narrow(0, dim - 1, 1).fill_(f64::INFINITY));
+    values
+}
+
+/// Rows of all kinds: noise; wide; equal and huge; huge of both signs; tiny; with −∞; of −∞ alone;
+/// with +∞; with NaN.
+pub(in crate::cuda) fn of_softmax(dim: i64, kind: Kind) -> Tensor {
+    let noise = noise(&[9, dim], 1);
+    let huge = if kind == Kind::Half { 6e4 } else { 3e38 };
+    let factors = Tensor::from_slice(&[4.0, 60.0, 0.0, huge, 1e-42, 4.0, 0.0, 4.0, 4.0]);
+    let offsets = Tensor::from_slice(&[0.0, 0.0, huge, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    let values = noise * factors.unsqueeze(1) + offsets.unsqueeze(1);
+    drop(values.get(5).narrow(0, 0, dim / 2).fill_(f64::NEG_INFINITY));
+    drop(values.get(6).fill_(f64::NEG_INFINITY));
+    drop(values.get(7).narrow(0, dim / 3, 1).fill_(f64::INFINITY));
+    drop(values.get(8).narrow(0, dim - 1, 1).fill_(f64::NAN));
+    values
+}
+
+pub(in crate::cuda) const ACTIVATION_SIZES: [([i64; 2], [Layout; 3]); 9] = [
+    ([1, 1], DENSE),
+    ([3, 33], DENSE),
+    ([2, 31], [Layout::Dense, Layout::Dense, Layout::Padded(1)]),
+    ([70, 3], [Layout::Padded(5), Layout::Dense, Layout::Dense]),
+    ([9, 100], [Layout::Shifted, Layout::Dense, Layout::Dense]),
+    ([5, 100], [Layout::Padded(4), Layout::Dense, Layout::Padded(28)]),
+    ([2, 768], DENSE),
+    ([20, 264], [Layout::Padded(8), Layout::Dense, Layout::Padded(16)]),
+    ([1, 5000], DENSE),
+];
+
+pub(in crate::cuda) const NORM_DIMS: [(i64, [Layout; 3]); 16] = [
+    (1, DENSE),
+    (3, DENSE),
+    (31, DENSE),
+    (33, [Layout::Padded(7), Layout::Dense, Layout::Padded(3)]),
+    (64, DENSE),
+    (100, [Layout::Padded(4), Layout::Padded(4), Layout::Padded(12)]),
+    (256, [Layout::Shifted, Layout::Dense, Layout::Dense]),
+    (264, [Layout::Padded(8), Layout::Shifted, Layout::Padded(8)]),
+    (768, DENSE),
+    (1000, [Layout::Padded(8), Layout::Padded(24), Layout::Padded(16)]),
+    (1024, DENSE),
+    (1032, DENSE),
+    (1100, [Layout::Shifted, Layout::Shifted, Layout::Shifted]),
+    (4096, DENSE),
+    (16384, DENSE),
+    (16400, DENSE),
+];
+
+pub(in crate::cuda) const SOFTMAX_DIMS: [(i64, [Layout; 3]); 13] = [
+    (1, DENSE),
+    (3, DENSE),
+    (31, DENSE),
+    (33, [Layout::Padded(7), Layout::Dense, Layout::Padded(3)]),
+    (100, [Layout::Padded(4), Layout::Dense, Layout::Padded(12)]),
+    (256, [Layout::Shifted, Layout::Dense, Layout::Dense]),
+    (768, DENSE),
+    (1000, [Layout::Padded(8), Layout::Dense, Layout::Padded(16)]),
+    (1032, DENSE),
+    (1100, [Layout::Dense, Layout::Dense, Layout::Shifted]),
+    (4096, DENSE),
+    (16384, DENSE),
+    (17000, DENSE),
+];
+
+pub(in crate::cuda) const MSE_SIZES: [([i64; 2], [Layout; 3]); 8] = [
+    ([1, 1], DENSE),
+    ([3, 33], DENSE),
+    ([1, 31], [Layout::Shifted, Layout::Dense, Layout::Dense]),
+    ([70, 3], [Layout::Padded(5), Layout::Padded(5), Layout::Dense]),
+    ([5, 100], [Layout::Padded(4), Layout::Dense, Layout::Dense]),
+    ([4, 768], [Layout::Padded(8), Layout::Padded(16), Layout::Dense]),
+    ([7, 1000], DENSE),
+    ([1, 50_001], DENSE),
+];
+
+pub(in crate::cuda) const CROSS_ENTROPY_SIZES: [([i64; 2], [Layout; 3]); 9] = [
+    ([3, 1], DENSE),
+    ([20, 3], DENSE),
+    ([9, 31], [Layout::Padded(1), Layout::Dense, Layout::Dense]),
+    ([5, 100], [Layout::Padded(4), Layout::Dense, Layout::Dense]),
+    ([4, 256], [Layout::Shifted, Layout::Dense, Layout::Dense]),
+    ([17, 768], DENSE),
+    ([5, 1100], DENSE),
+    ([3, 4096], [Layout::Padded(8), Layout::Dense, Layout::Dense]),
+    ([2, 40_000], DENSE),
+];
 
 /// That the comparison is one.
 #[cfg(test)]

@@ -56,7 +56,7 @@ struct Fiber {
 // Whether anything has happened since it was last set back: a thread that ends, or a meeting.
 static bool moved;
 
-// Where a number of threads wait for each other.
+// A place where a number of threads wait for each other.
 struct Meeting {
   unsigned arrived = 0;
   unsigned round = 0;

@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 
 use super::{Grid, Source};
 #[cfg(test)]
-use super::{module, operator::Launch};
+use super::{launch::Launch, module};
 
 /// A source built with the host's C++ compiler, the one that builds the shim.
 pub struct Emulation {

@@ -1,65 +1,49 @@
 //! With the real Triton: every kernel compiled for three generations of GPUs. On a GPU, where there
 //! is one: every operator.
 
+mod interpreted;
+mod interpreter;
+mod samples;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use plan::Operator;
 use regex::Regex;
 use tch::{Device, Kind, Tensor};
 
-use super::activation::{Activation, ActivationForm, BiasGelu, BiasGeluForm};
+use super::OperatorKernels;
 use super::compile::{self, Specification};
-use super::interpreter::triton;
-use super::loss::{MseLoss, MseLossForm};
-use super::norm::{AddLayerNorm, LayerNorm, NormForm, RmsNorm};
-use super::operands::Operands;
-use super::samples::{
-    FORMULAS, KINDS, check, double, exact_activation, exact_cross_entropy, exact_gelu, exact_norm,
-    noise,
-};
-use super::softmax::{CrossEntropy, CrossEntropyForm, Softmax, SoftmaxForm};
+use super::operator::Form;
 use crate::cuda::Capability;
+use crate::operands::{Operands, TensorOptions};
+use interpreter::triton;
 use native::refusal::Refusal;
+use samples::{KINDS, check, exact, noise};
 
 const CPU: Device = Device::Cpu;
 
-fn zeros(size: &[i64], kind: Kind) -> Tensor {
-    Tensor::zeros(size, (kind, CPU))
+fn form(operator: Operator, columns: i64, kind: Kind) -> Form {
+    Form::new(operator, columns, TensorOptions { kind, device: CPU }).unwrap()
 }
 
-fn norms(columns: i64, kind: Kind) -> [NormForm; 4] {
-    let (vector, operands) = (zeros(&[columns], kind), Operands { kind, device: CPU });
-    [
-        NormForm::affine("layer_norm", &vector, Some(&vector)).unwrap(),
-        NormForm::plain(columns, operands).unwrap(),
-        NormForm::affine("add_layer_norm", &vector, Some(&vector)).unwrap(),
-        NormForm::affine("rms_norm", &vector, None).unwrap(),
-    ]
-}
-
-/// Those for rows of this length.
-fn of_rows(columns: i64, kind: Kind) -> Vec<Specification> {
-    let operands = Operands { kind, device: CPU };
-    let mut found: Vec<_> = norms(columns, kind).iter().map(NormForm::specification).collect();
-    found.push(SoftmaxForm::new(columns, operands).unwrap().specification());
-    found.push(CrossEntropyForm::new(columns, operands).unwrap().specification());
-    found
-}
-
-/// Every kernel for a dtype.
-fn all(kind: Kind) -> Vec<Specification> {
-    let operands = Operands { kind, device: CPU };
-    let mut found = of_rows(768, kind);
-    found.extend(FORMULAS.map(|it| ActivationForm::new(it, operands).unwrap().specification()));
-    found.push(BiasGeluForm::new(&zeros(&[768], kind)).unwrap().specification());
-    let loss = MseLossForm::new(operands).unwrap();
-    found.extend([loss.specification(), loss.mean.specification()]);
-    found
+/// Every kernel for a dtype, for rows of this length.
+fn all(columns: i64, kind: Kind) -> Vec<Specification> {
+    let mut all: Vec<Specification> = Vec::new();
+    for &operator in Operator::ALL {
+        for (specification, _) in form(operator, columns, kind).specifications() {
+            // Both losses have the same second kernel.
+            if !all.contains(&specification) {
+                all.push(specification);
+            }
+        }
+    }
+    all
 }
 
 /// An entry function is called by no other.
 #[test]
 fn every_entry_function_of_the_files_is_among_them() {
-    let kernels: Vec<_> = all(Kind::Float).iter().map(|it| (it.file, it.kernel)).collect();
+    let kernels: Vec<_> = all(768, Kind::Float).iter().map(|it| (it.file, it.kernel)).collect();
     let sources = compile::FILES.map(|(_, text)| text).concat();
     let mut entries = Vec::new();
     for (file, text) in compile::FILES {
@@ -100,12 +84,12 @@ fn every_kernel_compiles() {
     for major in [8, 9, 10] {
         let capability = Capability { major, minor: 0 };
         for kind in KINDS {
-            cases.extend(all(kind).into_iter().map(|it| (it, capability)));
+            cases.extend(all(768, kind).into_iter().map(|it| (it, capability)));
         }
     }
     // The other form: nothing promised, and rows longer than a program holds.
     let hopper = Capability { major: 9, minor: 0 };
-    for specification in of_rows(40_001, Kind::BFloat16) {
+    for specification in all(40_001, Kind::BFloat16) {
         cases.push((Specification { aligned: Vec::new(), ..specification }, hopper));
     }
     in_parallel(&cases, |(specification, capability)| {
@@ -125,7 +109,7 @@ fn every_kernel_compiles() {
 fn a_mistake_is_quoted() {
     let Some(python) = triton() else { return };
     let hopper = Capability { major: 9, minor: 0 };
-    let mut wrong = all(Kind::Half).remove(0);
+    let mut wrong = all(768, Kind::Half).remove(0);
     wrong.constants.retain(|(name, _)| *name != "BLOCK");
     let refusal = compile::compile(python, &wrong, hopper).expect_err("no BLOCK");
     let Refusal::Failed(text) = refusal else { panic!("{refusal}") };
@@ -161,30 +145,28 @@ fn run_on(device: Device, kind: Kind, columns: i64) -> Result<(), Refusal> {
     let compare = |y: &Tensor, exact: Tensor, name: &str| {
         check(y, &exact, &(exact.abs().max() + 1.0), 4e-6, &format!("{name} of {columns}"));
     };
-    let mut y = x.full_like(f64::NAN);
-    for formula in FORMULAS {
-        Activation::new(formula, kind, device)?.run(&x, &mut y)?;
-        compare(&y, exact_activation(formula, &double(&x)), "activation");
-    }
-    BiasGelu::new(&bias)?.run(&x, &mut y)?;
-    compare(&y, exact_gelu(&(double(&x) + double(&bias))), "bias_gelu");
-    let norm = |form, x: &Tensor| exact_norm(form, x, &double(&weight), &double(&bias));
-    LayerNorm::new(&weight, &bias)?.run(&x, &mut y)?;
-    compare(&y, norm(0, &double(&x)), "layer_norm");
-    LayerNorm::without_affine(columns, kind, device)?.run(&x, &mut y)?;
-    compare(&y, norm(1, &double(&x)), "layer_norm_no_affine");
-    AddLayerNorm::new(&weight, &bias)?.run(&x, &other, &mut y)?;
-    compare(&y, norm(2, &(double(&x) + double(&other))), "add_layer_norm");
-    RmsNorm::new(&weight)?.run(&x, &mut y)?;
-    compare(&y, norm(3, &double(&x)), "rms_norm");
-    Softmax::new(columns, kind, device)?.run(&x, &mut y)?;
-    compare(&y, double(&x).softmax(-1, Kind::Double), "softmax");
-    let mut mean = Tensor::zeros([], (kind, device));
-    MseLoss::new(kind, device)?.run(&x, &other, &mut mean)?;
-    compare(&mean, double(&x).mse_loss(&double(&other), tch::Reduction::Mean), "mse_loss");
     let target = (Tensor::arange(33, (Kind::Int64, CPU)) * 31).remainder(columns);
-    CrossEntropy::new(columns, kind, device)?.run(&x, &target.to_device(device), &mut mean)?;
-    let logits = double(&x).view([-1, columns]);
-    compare(&mean, exact_cross_entropy(&logits, &target), "cross_entropy");
+    let classes = target.to_device(device);
+    for &operator in Operator::ALL {
+        let has = |operators: &[Operator]| operators.contains(&operator);
+        let operands = Operands {
+            x: &x,
+            other: match operator {
+                Operator::CrossEntropy => Some(&classes),
+                Operator::AddLayerNorm | Operator::MseLoss => Some(&other),
+                _ => None,
+            },
+            weight: has(&[Operator::LayerNorm, Operator::RmsNorm, Operator::AddLayerNorm])
+                .then_some(&weight),
+            bias: has(&[Operator::LayerNorm, Operator::BiasGelu, Operator::AddLayerNorm])
+                .then_some(&bias),
+        };
+        let mut y = match operator.is_loss() {
+            true => Tensor::zeros([], (kind, device)),
+            false => x.full_like(f64::NAN),
+        };
+        OperatorKernels::load(operator, columns, kind, device)?.run(&operands, &mut y)?;
+        compare(&y, exact(operator, &operands), operator.as_str());
+    }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Tensors that kernels are tried on, and what is to come out.
 
+use plan::Operator;
 use tch::{Device, Kind, Tensor};
 
-use super::activation::Formula;
+use crate::operands::Operands;
 
 const CPU: Device = Device::Cpu;
 pub(super) const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
-pub(super) const FORMULAS: [Formula; 3] = [Formula::Gelu, Formula::GeluTanh, Formula::Silu];
 
 /// Numbers between -1 and 1 that no formula of a kernel repeats: an integer hash of the position.
 pub(super) fn noise(size: &[i64], seed: i64) -> Tensor {
@@ -93,34 +93,44 @@ pub(super) fn check(y: &Tensor, exact: &Tensor, scale: &Tensor, relative: f64, n
     );
 }
 
-pub(super) fn exact_gelu(x: &Tensor) -> Tensor {
-    x * 0.5 * ((x * std::f64::consts::FRAC_1_SQRT_2).erf() + 1.0)
-}
-
-pub(super) fn exact_activation(formula: Formula, x: &Tensor) -> Tensor {
-    match formula {
-        Formula::Gelu => exact_gelu(x),
-        Formula::GeluTanh => {
-            let cubic = x.pow_tensor_scalar(3.0) * 0.044715 + x;
-            // ½(1 + tanh u) is σ(2u), which keeps its digits where it is small.
-            x * (cubic * (2.0 * (2.0 / std::f64::consts::PI).sqrt())).sigmoid()
-        }
-        Formula::Silu => x * x.sigmoid(),
-    }
-}
-
-/// The forms are layer_norm, layer_norm_no_affine, add_layer_norm (of the sum) and rms_norm.
-pub(super) fn exact_norm(form: usize, x: &Tensor, weight: &Tensor, bias: &Tensor) -> Tensor {
+/// What float64 says.
+pub(super) fn exact(operator: Operator, operands: &Operands) -> Tensor {
+    let [weight, bias] = [operands.weight, operands.bias].map(|it| it.map(double));
+    let x = double(operands.x);
+    let x = match (operator, operands.other, &bias) {
+        (Operator::AddLayerNorm, Some(residual), _) => x + double(residual),
+        (Operator::BiasGelu, _, Some(bias)) => x + bias,
+        _ => x,
+    };
     let mean = |x: &Tensor| x.mean_dim([-1].as_slice(), true, None::<Kind>);
-    let centred = if form == 3 { x.shallow_clone() } else { x - mean(x) };
-    let standard = &centred / (mean(&(&centred * &centred)) + 1e-5).sqrt();
-    match form {
-        1 => standard,
-        3 => standard * weight,
-        _ => standard * weight + bias,
+    let mut y = match operator {
+        Operator::Gelu | Operator::BiasGelu => {
+            return &x * 0.5 * ((&x * std::f64::consts::FRAC_1_SQRT_2).erf() + 1.0);
+        }
+        Operator::GeluTanh => {
+            let cubic = x.pow_tensor_scalar(3.0) * 0.044715 + &x;
+            // ½(1 + tanh u) is σ(2u), which keeps its digits where it is small.
+            return x * (cubic * (2.0 * (2.0 / std::f64::consts::PI).sqrt())).sigmoid();
+        }
+        Operator::Silu => return &x * x.sigmoid(),
+        Operator::Softmax => return x.softmax(-1, Kind::Double),
+        Operator::MseLoss | Operator::CrossEntropy => {
+            let target = operands.other.expect("a loss has a target");
+            if operator == Operator::MseLoss {
+                return x.mse_loss(&double(target), tch::Reduction::Mean);
+            }
+            let x = x.reshape([-1, *x.size().last().expect("rows")]);
+            let (target, none) = (target.to_device(CPU), None::<Tensor>);
+            return x.cross_entropy_loss(&target, none, tch::Reduction::Mean, -100, 0.0);
+        }
+        Operator::RmsNorm => &x / (mean(&(&x * &x)) + 1e-5).sqrt(),
+        Operator::LayerNorm | Operator::LayerNormNoAffine | Operator::AddLayerNorm => {
+            let centred = &x - mean(&x);
+            &centred / (mean(&(&centred * &centred)) + 1e-5).sqrt()
+        }
+    };
+    if let Some(weight) = weight {
+        y = y * weight;
     }
-}
-
-pub(super) fn exact_cross_entropy(x: &Tensor, target: &Tensor) -> Tensor {
-    x.cross_entropy_loss::<Tensor>(target, None, tch::Reduction::Mean, -100, 0.0)
+    bias.map_or(y.shallow_clone(), |bias| &y + bias)
 }

@@ -83,7 +83,7 @@ def patch_tensor(tensor, scope):
 
 
 class Unchanged:
-    """What the interpreter undoes after a kernel: nothing."""
+    """The interpreter has nothing to undo after a kernel."""
 
     def restore(self):
         pass

@@ -1,30 +1,28 @@
 //! With the real NVRTC; without it these tests say so and check nothing, or fail where it is said to
 //! be there.
 
-use tch::Device;
+use plan::Operator;
 
 use super::compile::compile;
-use super::operator::Place;
-use super::{
-    Capability, Source, gemlite, libraries, losses, normalization, pass_through, pointwise,
-    samples, softmax,
-};
+use super::{Capability, Source, gemlite, libraries, operator, pass_through, samples};
 use native::refusal::Refusal;
 
 /// Every source of this folder, with its entry functions.
-fn sources() -> [(Source<'static>, Vec<String>); 6] {
-    let places = samples::KINDS.map(|kind| Place { kind, device: Device::Cpu });
-    let of_norm = |norm| places.iter().flat_map(move |it| normalization::entries(norm, *it));
-    let of_pointwise = |it| places.iter().flat_map(move |place| pointwise::entries(it, *place));
-    let of_loss = |it| places.iter().flat_map(move |place| losses::entries(it, *place));
-    [
-        (gemlite::SOURCE, gemlite::entries()),
-        (losses::SOURCE, ["mse_loss", "cross_entropy"].into_iter().flat_map(of_loss).collect()),
-        (normalization::SOURCE, normalization::Norm::ALL.into_iter().flat_map(of_norm).collect()),
-        (pass_through::SOURCE, pass_through::entries().to_vec()),
-        (pointwise::SOURCE, pointwise::Operation::ALL.into_iter().flat_map(of_pointwise).collect()),
-        (softmax::SOURCE, places.iter().flat_map(|it| softmax::entries(*it)).collect()),
-    ]
+fn sources() -> Vec<(Source<'static>, Vec<String>)> {
+    let mut sources = vec![
+        (gemlite::SOURCE, gemlite::all_entries()),
+        (pass_through::SOURCE, pass_through::entries()),
+    ];
+    for &it in Operator::ALL {
+        let entries = samples::KINDS.into_iter().flat_map(|kind| operator::entries(it, kind));
+        let source = operator::source(it);
+        match sources.iter_mut().find(|(known, _)| known.name == source.name) {
+            Some((_, known)) => known.extend(entries),
+            None => sources.push((source, entries.collect())),
+        }
+    }
+    sources.sort_by_key(|(source, _)| source.name);
+    sources
 }
 
 const CAPABILITIES: [Capability; 3] = [
@@ -58,7 +56,7 @@ fn number<const BYTES: usize>(cubin: &[u8], at: usize) -> usize {
     usize::try_from(u64::from_le_bytes(bytes)).unwrap()
 }
 
-/// What functions keep on the stack, by the index of their symbol: registers that did not suffice.
+/// Bytes that functions keep on the stack, by the index of their symbol: registers did not suffice.
 /// In `.nv.info`, as `(symbol, bytes)` after a header of format 4 (a size follows) and attribute
 /// 0x11 (frame size).
 fn frames(cubin: &[u8]) -> Vec<(usize, usize)> {
@@ -122,7 +120,8 @@ fn every_file_is_one_of_the_sources() {
         .filter(|name| name.ends_with(".cu"))
         .collect();
     files.sort();
-    assert_eq!(files, sources().map(|(source, _)| source.name));
+    let known: Vec<_> = sources().into_iter().map(|(source, _)| source.name).collect();
+    assert_eq!(files, known);
 }
 
 /// That the check above would find a stack: an array that cannot be in registers.

@@ -1,0 +1,66 @@
+use super::*;
+use crate::cuda::{operator, pass_through};
+use plan::Operator;
+use tch::{Device, Kind};
+
+#[test]
+fn every_row_has_to_begin_at_16_bytes() {
+    let memory = Tensor::zeros([64], (Kind::Half, Device::Cpu));
+    let is_aligned = |offset, stride, count| {
+        let view = memory.as_strided([count, 8], [stride, 1], offset);
+        let rows = Rows::of("x", &view).unwrap();
+        is_aligned([(&memory, None), (&view, Some(rows))]).unwrap()
+    };
+    assert!(is_aligned(0, 8, 2) && is_aligned(8, 16, 2) && is_aligned(0, 0, 2));
+    assert!(!is_aligned(1, 8, 2) && !is_aligned(4, 8, 2) && !is_aligned(0, 12, 2));
+    assert!(is_aligned(0, 12, 1), "one row has no other");
+}
+
+#[test]
+fn teams_fit_their_rows() {
+    let team = |dim| {
+        let Team { lanes, threads } = Team::of(dim);
+        (lanes, threads, Team::of(dim).keeps(dim))
+    };
+    assert_eq!(team(1), (32, 256, true));
+    assert_eq!(team(1024), (32, 256, true));
+    assert_eq!(team(1025), (96, 96, true));
+    assert_eq!(team(4096), (256, 256, true));
+    assert_eq!(team(8192), (512, 512, true));
+    assert_eq!(team(16384), (512, 512, true));
+    assert_eq!(team(16385), (512, 512, false));
+    assert_eq!(Team::of(64).grid(9).unwrap(), Grid { blocks: (2, 1), threads: 256 });
+}
+
+#[test]
+fn sizes_beyond_the_kernels_are_refused() {
+    assert_eq!(int(1 << 30).unwrap(), 1 << 30);
+    let text = int((1 << 30) + 1).unwrap_err().to_string();
+    assert!(text.contains("rows of 1073741825 values"), "{text}");
+    let most = i64::from(i32::MAX);
+    assert!(grid(most, 65_535, 512).is_ok());
+    for (x, y) in [(most + 1, 1), (1 << 40, 1), (1, 65_536)] {
+        assert!(grid(x, y, 256).unwrap_err().to_string().contains("more than CUDA has"));
+    }
+}
+
+/// What the Rust files know of the sources.
+#[test]
+fn constants_are_those_of_the_sources() {
+    let [gelu, norm, softmax, loss] =
+        [Operator::Gelu, Operator::LayerNorm, Operator::Softmax, Operator::MseLoss]
+            .map(operator::source);
+    for (source, constants) in [
+        (gelu, &["kThreads = 256", "kUnroll = 2", "kMostThreads = 512"] as &[&str]),
+        (loss, &["kThreads = 256", "kUnroll = 4"]),
+        (pass_through::SOURCE, &["kThreads = 256", "kUnroll = 4"]),
+        (norm, &["kKept = 32"]),
+        (softmax, &["kKept = 32"]),
+    ] {
+        for constant in constants {
+            assert!(source.text.contains(&format!(" {constant};")), "{constant}, {}", source.name);
+        }
+    }
+    let epsilon = format!(" kEpsilon = {:e}f;", Operator::EPSILON);
+    assert!(norm.text.contains(&epsilon), "{epsilon}");
+}
