@@ -176,17 +176,6 @@ mod tests {
     }
 
     #[test]
-    fn the_name_says_which_instructions_run() {
-        let names: &[&str] = expand_2_4_and!["aten::mm"];
-        let expected = match Path::best() {
-            Path::Default => "criterion_torch::expand_2_4_default",
-            #[cfg(target_arch = "x86_64")]
-            Path::Avx512Vbmi2 => "criterion_torch::expand_2_4_avx512_vbmi2",
-        };
-        assert_eq!(names, [expected, "aten::mm"]);
-    }
-
-    #[test]
     fn what_does_not_fit_is_an_error() {
         let values = Tensor::from_slice(&[1_i16, 2, 3, 4]).reshape([1, 4]);
         let mask = |byte: u8| Tensor::from_slice(&[byte]);

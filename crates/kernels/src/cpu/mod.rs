@@ -69,6 +69,15 @@ fn compute_with(
         (Operator::Softmax, _) => rows::softmax(capability, x, out),
         (Operator::MseLoss, Some(target)) => rows::mse_loss(capability, x, target, out),
         (Operator::CrossEntropy, Some(target)) => rows::cross_entropy(capability, x, target, out),
-        _ => rows::normalize(capability, operands, out),
+        (
+            Operator::LayerNorm
+            | Operator::LayerNormNoAffine
+            | Operator::RmsNorm
+            | Operator::AddLayerNorm,
+            _,
+        ) => rows::normalize(capability, operands, out),
+        (Operator::MseLoss | Operator::CrossEntropy, None) => {
+            unreachable!("the operands of {operator} were demanded")
+        }
     }
 }

@@ -110,6 +110,17 @@ impl FusionWork {
         Some(operations.iter().fold(0, |bytes, it| sum(&[bytes, it.reads, it.writes])))
     }
 
+    /// Elements of all inputs.
+    pub fn input_elements(&self) -> u64 {
+        sum(&self.counts().inputs)
+    }
+
+    /// Elements of what stays from step to step: weights, bias, the normalization's weight, bias,
+    /// mean and variance, and the mask of causal attention.
+    pub fn parameter_elements(&self) -> u64 {
+        sum(&self.counts().parameters)
+    }
+
     /// The size of the output: `[m, n]`; `[b, o, s, s]`; `[b, heads, s, s]` or, of full attention,
     /// `[b, heads, s, d]`.
     pub fn output_size(&self) -> Vec<u64> {
