@@ -1,5 +1,6 @@
 //! The report model: what was measured, joined, compared and qualified. It formats nothing.
 
+mod answer;
 pub mod calibration;
 mod caution;
 mod circumstances;
@@ -38,6 +39,7 @@ mod valid;
 mod view;
 mod wide;
 
+pub use answer::{Answer, Answers, Level, Limits, OtherProduct, Question, Speedups, Unmeasured};
 pub use caution::Caution;
 pub use circumstances::Circumstances;
 pub use comparison::Comparison;

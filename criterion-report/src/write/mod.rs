@@ -17,6 +17,7 @@ mod markdown;
 pub mod operators;
 pub(crate) mod python_json;
 pub mod show;
+pub mod summary;
 mod table;
 mod verdict;
 mod view;
@@ -37,6 +38,16 @@ pub(crate) use view::is_coloured;
 /// Every format that a report can be written in; its name is the subcommand.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Writer {
+    /// Print what the results say, on one screen
+    ///
+    /// Per model and shape the recipe that pays, with its speed-up over the unquantized model, what it
+    /// saves and its accuracy; `level` are recipes whose intervals meet its own. Per pattern whether to
+    /// fuse. Per operator our best kernel against ATen, and the share of the limit that both reach. Per
+    /// kernel of one's own the fastest implementation. What the machine can do, and what was not
+    /// measured. A speed-up of several cases is the lowest to the highest, with their number.
+    #[command(after_help = "Example: criterion-report summary --format markdown")]
+    Summary(summary::Options),
+
     /// Print the results as a table: time, speed-up and memory per case, each with its interval
     ///
     /// Cases are grouped as criterion groups them, a baseline and its candidates under each dtype
@@ -186,9 +197,12 @@ impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
         match self {
-            Self::Show(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Html(_) | Self::Export(_) => {
-                None
-            }
+            Self::Summary(_)
+            | Self::Show(_)
+            | Self::Csv(_)
+            | Self::Dashboard(_)
+            | Self::Html(_)
+            | Self::Export(_) => None,
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
         }
@@ -197,7 +211,8 @@ impl Writer {
     /// The modes whose cases it derives something from without writing them.
     pub const fn beside(&self) -> &'static [Mode] {
         match self {
-            Self::Show(_)
+            Self::Summary(_)
+            | Self::Show(_)
             | Self::Csv(_)
             | Self::Dashboard(_)
             | Self::Fusion(_)
@@ -212,7 +227,7 @@ impl Writer {
     pub const fn says_warnings(&self) -> bool {
         match self {
             Self::Show(_) | Self::Html(_) => true,
-            Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
+            Self::Summary(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
         }
@@ -230,6 +245,7 @@ impl Writer {
 
     pub fn write(&self, report: &Report, target: Target<'_>, out: &mut dyn Write) -> Result<Notes> {
         let mut notes = match self {
+            Self::Summary(options) => print(out, &summary::write(report, options, target)?)?,
             Self::Show(options) => print(out, &show::write(report, options, target))?,
             Self::Csv(options) => csv::write(report, options, out)?,
             Self::Dashboard(options) => dashboard::write(report, options, target, out)?,

@@ -155,9 +155,10 @@ fn upstream_defect_8_the_machine_is_in_the_file() {
 /// A key that both have means the same.
 #[test]
 fn names_are_those_of_fusions_document() {
-    let folder = "tests/fixtures/calibration/criterion";
+    let folder = common::fixture("calibration").join("criterion");
     let output = Command::new(env!("CARGO_BIN_EXE_criterion-report"))
-        .args(["fusion", "--format", "json", "--criterion-dir", folder])
+        .args(["fusion", "--format", "json", "--criterion-dir"])
+        .arg(folder)
         .output()
         .expect("the program starts");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");

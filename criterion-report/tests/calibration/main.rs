@@ -100,8 +100,8 @@ fn run(args: &[&str]) -> Output {
 }
 
 fn on(fixture: &str, args: &[&str]) -> Output {
-    let folder = format!("tests/fixtures/{fixture}/criterion");
-    run(&[args, &["--criterion-dir", &folder]].concat())
+    let folder = common::fixture(fixture).join("criterion");
+    run(&[args, &["--criterion-dir", folder.to_str().expect("UTF-8")]].concat())
 }
 
 fn out(output: &Output) -> &str {

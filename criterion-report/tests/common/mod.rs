@@ -97,7 +97,8 @@ pub fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
         let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
+        // A link to a folder, too: see `results`.
+        if entry.path().is_dir() {
             copy(&entry.path(), &to);
         } else {
             fs::copy(entry.path(), &to).expect("copied");

@@ -247,7 +247,7 @@ fn a_test_is_no_measurement() {
 fn with_a_calibration_the_share_of_the_bandwidth_is_said() {
     let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
     let folder = Folder::of(&fixture);
-    let probes = Path::new("tests/fixtures/probes");
+    let probes = &common::fixture("probes");
     for file in files(probes).iter().filter(|file| !file.contains("/runs/")) {
         let to = folder.path(file);
         fs::create_dir_all(to.parent().expect("a folder")).expect("created");

@@ -268,6 +268,11 @@ impl VariantAdvice {
         compile.map_or_else(|| variant.to_string(), |mode| format!("{variant}+{}", mode.suffix()))
     }
 
+    /// Speed-ups of its cases; none where only the advice was kept.
+    pub fn factors(&self) -> Vec<Speedup> {
+        self.evidence().iter().map(|it| it.speedup).collect()
+    }
+
     fn evidence(&self) -> &[Evidence] {
         self.speedups.as_deref().unwrap_or_default()
     }

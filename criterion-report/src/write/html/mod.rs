@@ -2,6 +2,7 @@
 //! single file that asks no network for anything; its own script lays the cases out, sorts, filters
 //! and draws, and computes no figure.
 
+mod answers;
 mod cases;
 mod circumstances;
 mod data;
@@ -76,6 +77,7 @@ pub fn write(
         ("subtitle", escape(&subtitle(report))),
         ("style", STYLES.concat()),
         ("summary", notices::outcomes(report)),
+        ("answers", answers::section(report)),
         ("notices", notices::notices(report)),
         ("environment", circumstances::blocks(report)),
         ("program", escape(concat!("criterion-report ", env!("CARGO_PKG_VERSION")))),

@@ -1,0 +1,395 @@
+//! What a run was taken for: which recipe pays, whether to fuse, how good kernels are, what the machine
+//! can do, and what was not measured. A line each.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use plan::{CheckStatus, Implementation, Mode, Outcome, PatternFamily};
+use schemars::JsonSchema;
+use serde::Serialize;
+use statistics::{Verdict, mean};
+
+use super::calibration::{OperationKind, Request, calibrate};
+use super::entry::Entry;
+use super::field::{Field, Figure};
+use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
+use super::operators::OperatorResult;
+use super::report::Report;
+use super::speedup::Speedup;
+use super::view::gather;
+
+/// The answers to one question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Question {
+    /// Which recipe pays, per model and shape?
+    Recipes,
+    /// Does fusing pay, per pattern?
+    Fusion,
+    /// How good are our kernels, against ATen and against the limit?
+    Operators,
+    /// Which implementation of a user's kernel is the fastest?
+    Kernels,
+}
+
+/// What the numbers say about one thing that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    pub question: Question,
+    /// Workload, dtype and shape; of several shapes the workload and dtype.
+    pub subject: String,
+    /// A variant, an advice, or a verdict.
+    pub answer: String,
+    /// Whether it is good news: faster for certain, or slower; null where neither is known.
+    pub pays: Option<bool>,
+    /// The best variant, whether it pays or not.
+    pub variant: String,
+    /// Of that variant over the baseline.
+    #[serde(flatten)]
+    pub speedup: Option<Speedups>,
+    /// Of a recipe: 1 − its weights / the unquantized ones.
+    pub weights_reduction: Option<f64>,
+    /// Of a recipe: decibels of its output against a high-precision reference.
+    pub sqnr_db: Option<f64>,
+    /// Those whose intervals meet that of the best.
+    pub level: Vec<Level>,
+    /// Of a pattern: the best variant by another library's product.
+    pub other_product: Option<OtherProduct>,
+    /// Of an operator: the parts of the machine's limit that ours and ATen's reach.
+    pub share_of_limit: Option<f64>,
+    pub aten_share_of_limit: Option<f64>,
+}
+
+impl Answer {
+    fn new(question: Question, subject: String, variant: String, answer: String) -> Self {
+        Self {
+            question,
+            subject,
+            answer,
+            variant,
+            pays: None,
+            speedup: None,
+            weights_reduction: None,
+            sqnr_db: None,
+            level: Vec::new(),
+            other_product: None,
+            share_of_limit: None,
+            aten_share_of_limit: None,
+        }
+    }
+}
+
+/// A variant that may be as fast as the best one.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Level {
+    pub variant: String,
+    pub sqnr_db: Option<f64>,
+}
+
+/// What another library's matrix product is worth, which is no question of fusing.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OtherProduct {
+    pub variant: String,
+    pub advice: String,
+    #[serde(flatten)]
+    pub speedup: Option<Speedups>,
+}
+
+/// A speed-up with its interval, or the range of several.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Speedups {
+    /// Of several, the geometric mean.
+    #[serde(rename = "speedup_factor")]
+    pub ratio: f64,
+    /// The lower bound of the interval; of several, the lowest speed-up.
+    #[serde(rename = "speedup_low")]
+    pub low: f64,
+    #[serde(rename = "speedup_high")]
+    pub high: f64,
+    /// How many cases it is of.
+    pub cases: usize,
+}
+
+impl Speedups {
+    fn of(speedups: &[Speedup]) -> Option<Self> {
+        let ratios = || speedups.iter().map(|it| it.ratio);
+        let (low, high) = match speedups {
+            [] => return None,
+            [one] => (one.interval.low, one.interval.high),
+            _ => (ratios().fold(f64::MAX, f64::min), ratios().fold(0.0, f64::max)),
+        };
+        let logs: Vec<f64> = ratios().map(f64::ln).collect();
+        Some(Self { ratio: mean(&logs).exp(), low, high, cases: speedups.len() })
+    }
+}
+
+/// What the machine can do on one device, dtype and number of threads.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Limits {
+    pub device: String,
+    pub dtype: String,
+    pub threads: u32,
+    /// GFLOP/s of the best product.
+    pub peak_gflops: f64,
+    /// GB/s of memory; null where it was not measured on so many threads.
+    pub bandwidth_gbps: Option<f64>,
+    /// Floating-point operations per byte from which on arithmetic is the limit.
+    pub ridge_flop_per_byte: Option<f64>,
+}
+
+/// Cases without a time, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unmeasured {
+    pub status: String,
+    pub cases: usize,
+    /// The reason, with what would change it where something would.
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answers {
+    /// What was wrong with the machine when the runs began, by the names of the checks.
+    pub disturbances: Vec<String>,
+    pub answers: Vec<Answer>,
+    pub limits: Vec<Limits>,
+    /// Nanoseconds that calling an operation costs.
+    pub call_ns: Option<f64>,
+    /// Most cases first.
+    pub unmeasured: Vec<Unmeasured>,
+}
+
+impl Answers {
+    pub fn of(report: &Report) -> Self {
+        let mut answers = chosen(report, Question::Recipes, &[Mode::Inference, Mode::Training]);
+        answers.extend(fusion(report));
+        answers.extend(operators(report));
+        answers.extend(chosen(report, Question::Kernels, &[Mode::Kernels]));
+        let (limits, call_ns) = limits(report);
+        let disturbances = report
+            .checks
+            .iter()
+            .filter(|check| matches!(check.status, CheckStatus::Warning | CheckStatus::Failed));
+        let disturbances: BTreeSet<String> = disturbances.map(|check| check.name.clone()).collect();
+        let disturbances = disturbances.into_iter().collect();
+        Self { disturbances, answers, limits, call_ns, unmeasured: unmeasured(report) }
+    }
+}
+
+/// The variant that is faster than its baseline at each shape, or none.
+fn chosen(report: &Report, question: Question, modes: &[Mode]) -> Vec<Answer> {
+    let entries: Vec<Entry<'_>> =
+        report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode)).collect();
+    let names = Names::of(&entries);
+    let id = |entry: &Entry<'_>| {
+        let id = &entry.row.record.case.id;
+        (id.group.clone(), id.parameter.clone())
+    };
+    let blocks = gather(entries, id).into_iter();
+    blocks.filter_map(|block| choice(question, names.subject(&block[0], true), &block)).collect()
+}
+
+fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<Answer> {
+    let mut compared: Vec<(&Entry<'_>, Speedup)> = block
+        .iter()
+        .filter_map(|entry| Some((entry, *entry.comparison?.speedup.as_ref().ok()?)))
+        .collect();
+    compared.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
+    let ((best, speedup), others) = compared.split_first()?;
+    let variant = |entry: &Entry<'_>| entry.row.record.case.variant();
+    let pays = speedup.verdict() == Verdict::Faster;
+    let lost = speedup.verdict() == Verdict::Slower;
+    let none = match (question, best.baseline) {
+        (Question::Kernels, Some(baseline)) if lost => baseline.record.case.variant(),
+        (Question::Kernels, _) => "open".to_owned(),
+        _ => "none".to_owned(),
+    };
+    let level = others.iter().filter(|(_, other)| {
+        pays && other.verdict() == Verdict::Faster && other.interval.high >= speedup.interval.low
+    });
+    let answer = if pays { variant(best) } else { none };
+    Some(Answer {
+        // That the reference of a kernel is the fastest is no bad news.
+        pays: pays.then_some(true).or((lost && question != Question::Kernels).then_some(false)),
+        speedup: Speedups::of(&[*speedup]),
+        weights_reduction: best.comparison.and_then(|it| it.weights_reduction),
+        sqnr_db: sqnr(best),
+        level: level
+            .map(|(entry, _)| Level { variant: variant(entry), sqnr_db: sqnr(entry) })
+            .collect(),
+        ..Answer::new(question, subject, variant(best), answer)
+    })
+}
+
+/// Of a recipe; infinite where it changes nothing.
+fn sqnr(entry: &Entry<'_>) -> Option<f64> {
+    const SQNR: &Field = Field::known("sqnr");
+    let Figure { value, .. } = SQNR.figure(entry)?;
+    (entry.row.variant().is_some() && value.is_finite()).then_some(value)
+}
+
+/// Whether to fuse; where no variant only fuses, what the product of another library is worth.
+fn fusion(report: &Report) -> Vec<Answer> {
+    let answer = |advice: &PatternAdvice| {
+        let of = |named| advice.variants.iter().find(|it| Some(it.variant) == named);
+        let own = of(advice.best).filter(|it| it.votes);
+        let other = of(advice.other_product_variant);
+        let shown = own.or(other)?;
+        let word = own.map_or(shown.advice, |_| advice.advice);
+        Some(Answer {
+            pays: match word {
+                Advice::Fuse | Advice::Faster => Some(true),
+                Advice::Avoid | Advice::Slower => Some(false),
+                _ => None,
+            },
+            speedup: factors(shown),
+            other_product: other.map(|other| OtherProduct {
+                variant: other.name(),
+                advice: other.advice.word().to_owned(),
+                speedup: factors(other),
+            }),
+            ..Answer::new(
+                Question::Fusion,
+                advice.pattern.to_string(),
+                shown.name(),
+                word.word().to_owned(),
+            )
+        })
+    };
+    PatternAdvice::all(&FusionResult::all(report)).iter().filter_map(answer).collect()
+}
+
+fn factors(of: &VariantAdvice) -> Option<Speedups> {
+    Speedups::of(&of.factors())
+}
+
+/// Ours: neither libtorch's nor the limit.
+const fn is_ours(implementation: Implementation) -> bool {
+    matches!(implementation, Implementation::Rust | Implementation::Cuda | Implementation::Triton)
+}
+
+fn operators(report: &Report) -> Vec<Answer> {
+    let results = OperatorResult::all(report);
+    let key =
+        |it: &OperatorResult<'_>| (it.key.work.operator, it.key.dtype, it.key.place.to_string());
+    gather(results, key).iter().filter_map(|block| operator(block)).collect()
+}
+
+/// Our best implementation of an operator, over all sizes.
+fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
+    let ours = block.iter().filter(|it| is_ours(it.key.work.implementation));
+    let ours = ours.filter_map(|it| Some((it, *it.speedup.as_ref()?.as_ref().ok()?)));
+    let of = gather(ours, |(it, _)| it.variant()).into_iter().filter_map(|own| {
+        let speedups: Vec<Speedup> = own.iter().map(|(_, speedup)| *speedup).collect();
+        Some((own[0].0, Speedups::of(&speedups)?, speedups))
+    });
+    let (best, speedup, speedups) =
+        of.max_by(|(_, a, _), (_, b, _)| a.ratio.total_cmp(&b.ratio))?;
+    let count = |verdict| speedups.iter().filter(|it| it.verdict() == verdict).count();
+    let (faster, slower) = (count(Verdict::Faster), count(Verdict::Slower));
+    let pays = match (faster, slower, count(Verdict::Inconclusive)) {
+        (1.., 0, 0) => Some(true),
+        (0, 1.., 0) => Some(false),
+        _ => None,
+    };
+    let verdict = match (pays, speedups.len()) {
+        (Some(true), _) => "faster".to_owned(),
+        (Some(false), _) => "slower".to_owned(),
+        (None, 1) if count(Verdict::Same) == 1 => "the same".to_owned(),
+        (None, 1) => "open".to_owned(),
+        (None, all) => format!("{faster} of {all} faster, {slower} slower"),
+    };
+    let shares = |variant: &str| -> Option<f64> {
+        let shares = block.iter().filter(|it| it.variant() == variant);
+        let shares: Vec<f64> =
+            shares.filter_map(|it| Some(it.efficiency.as_ref().ok()?.share.ln())).collect();
+        (!shares.is_empty()).then(|| mean(&shares).exp())
+    };
+    let dtype = best.key.dtype.short();
+    let size = match speedups.len() {
+        1 => format!(" {}", best.key.work.size),
+        _ => String::new(),
+    };
+    let subject = format!("{} {dtype}{size}", best.key.work.operator);
+    let answer = format!("{}: {verdict}", best.variant());
+    Some(Answer {
+        pays,
+        speedup: Some(speedup),
+        share_of_limit: shares(&best.variant()),
+        aten_share_of_limit: shares(Implementation::Aten.as_str()),
+        ..Answer::new(Question::Operators, subject, best.variant(), answer)
+    })
+}
+
+/// Peaks of each device that was calibrated; what a call costs on the host.
+fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
+    let probes = report.entries().filter(|it| it.row.record.case.mode == Mode::Calibration);
+    let devices: BTreeSet<_> = probes.map(|entry| entry.row.record.case.device).collect();
+    let profiles = devices.into_iter().filter_map(|device| {
+        let request = Request {
+            hardware: "",
+            device: Some(device),
+            peak_gflops: None,
+            peak_bandwidth: None,
+            preset: None,
+            operations: &OperationKind::ALL,
+            patterns: &[] as &[PatternFamily],
+        };
+        // Nothing of that device was measured.
+        calibrate(report, &request).ok()
+    });
+    let profiles: Vec<_> = profiles.collect();
+    let call = profiles.iter().flat_map(|it| &it.call_overheads).map(|it| it.median_ns);
+    let limits = profiles.iter().flat_map(|it| &it.rooflines).map(|roof| Limits {
+        device: roof.device.to_string(),
+        dtype: roof.dtype.as_str().trim_start_matches("torch.").to_owned(),
+        threads: roof.threads,
+        peak_gflops: roof.peak_gflops.value,
+        bandwidth_gbps: roof.bandwidth_gbps.as_ref().map(|limit| limit.value),
+        ridge_flop_per_byte: roof.ridge_flop_per_byte,
+    });
+    (limits.collect(), call.reduce(f64::min))
+}
+
+fn unmeasured(report: &Report) -> Vec<Unmeasured> {
+    let mut counts: IndexMap<(String, String), usize> = IndexMap::new();
+    for entry in report.entries().filter(|entry| entry.row.time.is_err()) {
+        let status = match entry.row.record.outcome.status() {
+            measured if measured == Outcome::Measured.status() => "without a time",
+            other => other,
+        };
+        let status = status.to_owned();
+        let reason = entry.row.reason().unwrap_or_default();
+        *counts.entry((status, reason)).or_default() += 1;
+    }
+    for missing in &report.missing {
+        *counts.entry(("missing".to_owned(), missing.reason.clone())).or_default() += 1;
+    }
+    counts.sort_by(|_, a, _, b| b.cmp(a));
+    let of = |((status, reason), cases)| Unmeasured { status, cases, reason };
+    counts.into_iter().map(of).collect()
+}
+
+/// How cases are called: without what all of them share.
+struct Names {
+    several_configs: bool,
+}
+
+impl Names {
+    fn of(entries: &[Entry<'_>]) -> Self {
+        let configs: BTreeSet<&str> =
+            entries.iter().map(|entry| &*entry.row.record.case.config).collect();
+        Self { several_configs: configs.len() > 1 }
+    }
+
+    /// `linear bf16 1x4096x4096`
+    fn subject(&self, entry: &Entry<'_>, shape: bool) -> String {
+        let case = &entry.row.record.case;
+        let mut parts = case.id.group.split('/');
+        let (config, workload) = (parts.nth(1), parts.next());
+        let device = parts.next().filter(|device| *device != "cpu");
+        let parameter = shape.then(|| case.id.parameter.replacen('-', " ", 1));
+        let config = config.filter(|_| self.several_configs);
+        let words = [config, workload, parameter.as_deref(), device];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}

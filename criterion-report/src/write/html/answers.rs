@@ -1,0 +1,62 @@
+//! What the results say, before everything else.
+
+use super::template::escape;
+use crate::model::{Answers, Report};
+use crate::write::summary::{self, Section};
+
+/// Answers to a question that are not folded away.
+const SHOWN: usize = 8;
+
+/// The answers as tables; nothing where nothing is compared.
+pub fn section(report: &Report) -> String {
+    let answers = Answers::of(report);
+    let mut out: String = summary::sections(&answers).iter().map(table).collect();
+    let machine = summary::machine(&answers);
+    if !machine.is_empty() {
+        let items: String =
+            machine.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+        out.push_str(&format!("<h3>What can this machine do?</h3>\n<ul>\n{items}</ul>\n"));
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!("<section id=\"answers\">\n<h2>What pays here</h2>\n{out}</section>\n")
+}
+
+fn table(of: &Section) -> String {
+    let (shown, folded) = of.rows.split_at(of.rows.len().min(SHOWN));
+    let rows = |rows: &[summary::Row]| -> String { rows.iter().map(row).collect() };
+    let head = format!(
+        "<thead><tr><th></th><th>{}</th><th>speed-up</th><th></th></tr></thead>",
+        of.column
+    );
+    let rest = match folded.len() {
+        0 => String::new(),
+        more => format!(
+            "<details><summary>{more} more</summary><table class=\"answers\">{head}<tbody>\n\
+             {}</tbody></table></details>\n",
+            rows(folded)
+        ),
+    };
+    format!(
+        "<h3>{}</h3>\n<div class=\"scroll\"><table class=\"answers\">{head}<tbody>\n{}</tbody></table></div>\n{rest}",
+        escape(of.title),
+        rows(shown)
+    )
+}
+
+fn row(of: &summary::Row) -> String {
+    let class = match of.pays {
+        Some(true) => " class=\"faster\"",
+        Some(false) => " class=\"slower\"",
+        None => "",
+    };
+    let cell = |text: &str| format!("<td>{}</td>", escape(text));
+    format!(
+        "<tr><th>{}</th><td{class}>{}</td>{}{}</tr>\n",
+        escape(&of.subject),
+        escape(&of.answer),
+        cell(&of.speedup),
+        cell(&of.details.join("; "))
+    )
+}

@@ -1,0 +1,370 @@
+//! `summary`: what the results say, on one screen.
+
+use anyhow::Result;
+use clap::ColorChoice;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::show::NARROWEST;
+use super::table::{
+    Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width, wrap,
+};
+use super::view::Room;
+use super::{Target, markdown, screen};
+use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
+use crate::units;
+
+/// What `summary` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// A screen for people, Markdown for a pull request, or JSON for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    /// When to colour the screen; `auto` colours on a terminal unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// At most 38 lines of 100 columns
+    Text,
+    /// The same as tables
+    Markdown,
+    /// Everything, whatever its length
+    Json,
+}
+
+/// What `--format json` writes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    schema: &'static str,
+    version: u32,
+    baseline: &'a str,
+    #[serde(flatten)]
+    answers: &'a Answers,
+}
+
+/// Lines of the screen; two are left to who calls it.
+const LINES: usize = 38;
+const INDENT: usize = 2;
+/// Reasons of unmeasured cases that are said.
+const REASONS: usize = 3;
+
+pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
+    let answers = Answers::of(report);
+    Ok(match options.format {
+        Format::Json => {
+            let baseline = &report.baseline;
+            let document = Document {
+                schema: "criterion-torch/summary",
+                version: 1,
+                baseline,
+                answers: &answers,
+            };
+            serde_json::to_string_pretty(&document)? + "\n"
+        }
+        Format::Markdown => in_markdown(report, &answers),
+        Format::Text => {
+            let room = Room::of(target, options.color);
+            screen(&text(report, &answers, room), room.colour)
+        }
+    })
+}
+
+/// A question, the command that says more, and the heading of the column with the answer.
+const fn heading(question: Question) -> (&'static str, &'static str, &'static str) {
+    match question {
+        Question::Recipes => ("Which recipe pays?", "show", "recipe"),
+        Question::Fusion => ("Does fusing pay?", "fusion", "fuse?"),
+        Question::Operators => ("How good are our kernels, against ATen?", "operators", "kernel"),
+        Question::Kernels => {
+            ("Which kernel of benches/kernels is the fastest?", "kernels", "fastest")
+        }
+    }
+}
+
+const QUESTIONS: [Question; 4] =
+    [Question::Recipes, Question::Fusion, Question::Operators, Question::Kernels];
+
+/// A question with its answers in words.
+pub struct Section {
+    pub title: &'static str,
+    /// The command that says more.
+    command: &'static str,
+    /// Heading of the column with the answers.
+    pub column: &'static str,
+    pub rows: Vec<Row>,
+}
+
+/// An answer in words.
+pub struct Row {
+    pub subject: String,
+    pub answer: String,
+    pub pays: Option<bool>,
+    pub speedup: String,
+    pub details: Vec<String>,
+}
+
+/// The questions that have answers.
+pub fn sections(answers: &Answers) -> Vec<Section> {
+    let of = |question| {
+        let (title, command, column) = heading(question);
+        let own = answers.answers.iter().filter(|it| it.question == question);
+        let rows: Vec<Row> = own.map(row).collect();
+        (!rows.is_empty()).then_some(Section { title, command, column, rows })
+    };
+    QUESTIONS.into_iter().filter_map(of).collect()
+}
+
+fn row(of: &Answer) -> Row {
+    Row {
+        subject: of.subject.clone(),
+        answer: of.answer.clone(),
+        pays: of.pays,
+        speedup: of.speedup.map(speedup).unwrap_or_default(),
+        details: details(of),
+    }
+}
+
+fn text(report: &Report, answers: &Answers, room: Room) -> String {
+    let Room { width, colour, .. } = room;
+    let block = |label: &str, lines: Vec<String>| -> String {
+        lines.iter().map(|text| labelled(label, text, width, colour)).collect()
+    };
+    let head: String = circumstances(report, answers)
+        .iter()
+        .map(|(label, text)| labelled(label, text, width, colour))
+        .collect();
+    let tail = block("machine", machine(answers)) + &block("not run", unmeasured(answers));
+    let asked = sections(answers);
+    let lengths: Vec<usize> = asked.iter().map(|it| it.rows.len()).collect();
+    let mut most = lengths.iter().sum();
+    loop {
+        let tables = asked.iter().zip(shares(&lengths, most));
+        let tables: String = tables.map(|(section, share)| in_text(section, share, room)).collect();
+        let out = format!("{head}{tables}\n{tail}");
+        if out.lines().count() <= LINES || most <= asked.len() {
+            return out;
+        }
+        most -= 1;
+    }
+}
+
+/// A question with so many of its answers.
+fn in_text(of: &Section, share: usize, room: Room) -> String {
+    let table = table(of.column, &of.rows[..share], room);
+    let mut out = format!("\n{}{table}", room.bold(of.title));
+    if share < of.rows.len() {
+        let more = format!("  … {} more: `{}`", of.rows.len() - share, of.command);
+        out.push_str(&format!("{}\n", Paint::Dim.on(&more, room.colour)));
+    }
+    out
+}
+
+/// How many of so many lines each list gets, the longest giving way first.
+fn shares(lengths: &[usize], room: usize) -> Vec<usize> {
+    let mut shares = lengths.to_vec();
+    while shares.iter().sum::<usize>() > room {
+        let Some(longest) = shares.iter_mut().max() else { break };
+        if *longest <= 1 {
+            break;
+        }
+        *longest -= 1;
+    }
+    shares
+}
+
+fn table(column: &str, rows: &[Row], Room { width, colour, .. }: Room) -> String {
+    let columns =
+        [("", Align::Left), (column, Align::Left), ("speed-up", Align::Left), ("", Align::Left)];
+    let line = |row: &Row| {
+        let paint = match row.pays {
+            Some(true) => Paint::Good,
+            Some(false) => Paint::Bad,
+            None => Paint::Plain,
+        };
+        Line::Cells(vec![
+            (&*row.subject).into(),
+            Cell::new(&*row.answer, paint),
+            (&*row.speedup).into(),
+            row.details.join("; ").into(),
+        ])
+    };
+    let lines: Vec<Line> = rows.iter().map(line).collect();
+    let narrow = wrapped(&columns, &lines, width);
+    render(&columns, &narrow, INDENT, width, colour)
+}
+
+/// The same lines with the last cell on as many of them as it takes.
+fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line> {
+    let last = columns.len() - 1;
+    let mut without = lines.to_vec();
+    clear(last, &mut without);
+    let room =
+        width.saturating_sub(table_width(columns, &without, INDENT) + GAP).max(NARROWEST / 2);
+    let mut out = Vec::new();
+    for line in lines {
+        let Line::Cells(cells) = line else { continue };
+        for (place, part) in wrap(&cells[last].text, room).into_iter().enumerate() {
+            let mut own = if place == 0 { cells.clone() } else { vec![Cell::default(); last + 1] };
+            own[last] = part.into();
+            out.push(Line::Cells(own));
+        }
+    }
+    out
+}
+
+/// What else decides.
+fn details(of: &Answer) -> Vec<String> {
+    let decibels = |db: f64| format!("{db:.0} dB");
+    let mut details = Vec::new();
+    match of.question {
+        Question::Recipes | Question::Kernels if of.pays != Some(true) => {
+            details.push(format!("closest: {}", of.variant));
+        }
+        Question::Recipes | Question::Kernels => {
+            let weights = of.weights_reduction.filter(|share| share.abs() >= 0.005);
+            let weights = weights.map(|share| format!("weights {:+.0} %", -100.0 * share));
+            details.extend(weights.map(|text| text.replace('-', "−")));
+            details.extend(of.sqnr_db.map(decibels));
+            let named = |it: &Level| match it.sqnr_db {
+                Some(db) => glued(&format!("{} ({})", it.variant, decibels(db))),
+                None => it.variant.clone(),
+            };
+            let level: Vec<String> = of.level.iter().map(named).collect();
+            details.extend((!level.is_empty()).then(|| format!("level: {}", level.join(", "))));
+        }
+        Question::Fusion => {
+            let other = of.other_product.as_ref();
+            match other {
+                Some(other) if other.variant == of.variant => {
+                    details.push(format!("{} takes oneDNN's product", of.variant));
+                }
+                _ => details.push(of.variant.clone()),
+            }
+            let other = other.filter(|other| other.variant != of.variant);
+            if let Some(factors) = other.and_then(|other| other.speedup) {
+                details.push(glued(&format!("oneDNN's product {}", speedup(factors))));
+            }
+        }
+        Question::Operators => {
+            let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+            if let Some((own, aten)) = of.share_of_limit.zip(of.aten_share_of_limit) {
+                let text = format!("{} of the limit, ATen {}", percent(own), percent(aten));
+                details.push(text);
+            }
+        }
+    }
+    details
+}
+
+/// `8.56× [7.08, 10.36]`, or of several `1.11× to 2.22×`.
+fn speedup(of: Speedups) -> String {
+    match of.cases {
+        1 => units::ratio(of.ratio, Some(Interval { low: of.low, high: of.high })),
+        cases => {
+            format!("{} to {} ({cases})", units::ratio(of.low, None), units::ratio(of.high, None))
+        }
+    }
+}
+
+fn circumstances(report: &Report, answers: &Answers) -> Vec<(&'static str, String)> {
+    let Some(of) = report.circumstances.first() else { return Vec::new() };
+    let mut facts = vec![("on", machine_name(of))];
+    if report.circumstances.len() > 1 {
+        let others = units::count(report.circumstances.len() - 1, "other");
+        facts[0].1.push_str(&format!("; {others}: `criterion-report show` has them"));
+    }
+    let quiet = match &answers.disturbances[..] {
+        [] => "quiet".to_owned(),
+        some => format!("not quiet ({}): `show` says more", some.join(", ")),
+    };
+    facts.push(("measured", format!("{}; {quiet}", units::period(of.first, of.last))));
+    facts
+}
+
+fn machine_name(of: &Circumstances) -> String {
+    let (host, torch) = (&of.environment.host, &of.environment.torch);
+    let mut parts = vec![
+        host.cpu_model.clone(),
+        units::count(host.cpus as usize, "CPU"),
+        units::bytes(host.memory_bytes),
+    ];
+    parts.extend(of.cuda_devices.iter().cloned());
+    parts.push(format!("libtorch {} {}", torch.libtorch, torch.cpu_capability));
+    parts.join(", ")
+}
+
+/// Peaks, bandwidth and ridge points.
+pub fn machine(answers: &Answers) -> Vec<String> {
+    let mut parts: Vec<String> = answers
+        .limits
+        .iter()
+        .map(|it| {
+            let rate = |value| units::significant(value, 3);
+            let mut text = format!(
+                "{}, {}, {}: {} GFLOP/s",
+                it.device,
+                it.dtype,
+                units::count(it.threads as usize, "thread"),
+                rate(it.peak_gflops)
+            );
+            if let Some((bandwidth, ridge)) = it.bandwidth_gbps.zip(it.ridge_flop_per_byte) {
+                text.push_str(&format!(
+                    ", memory {} GB/s, ridge point {} FLOP/B",
+                    rate(bandwidth),
+                    rate(ridge)
+                ));
+            }
+            text
+        })
+        .collect();
+    parts.extend(answers.call_ns.map(|ns| format!("a call takes {}", units::time(ns))));
+    parts
+}
+
+/// The commonest reasons, and how many cases have others.
+fn unmeasured(answers: &Answers) -> Vec<String> {
+    let mut lines: Vec<String> = answers
+        .unmeasured
+        .iter()
+        .take(REASONS)
+        .map(|it| format!("{} {}: {}", it.cases, it.status, it.reason))
+        .collect();
+    let rest: usize = answers.unmeasured.iter().skip(REASONS).map(|it| it.cases).sum();
+    if rest > 0 {
+        lines.push(format!("{rest} others: `criterion-report show`"));
+    }
+    lines
+}
+
+fn in_markdown(report: &Report, answers: &Answers) -> String {
+    let mut out = String::new();
+    for (_, text) in circumstances(report, answers) {
+        out.push_str(&format!("{}  \n", markdown::plain(&text)));
+    }
+    for Section { title, column, rows, .. } in sections(answers) {
+        let columns = [
+            ("", Align::Left),
+            (column, Align::Left),
+            ("speed-up", Align::Left),
+            ("", Align::Left),
+        ];
+        let cells = |it: Row| {
+            let answer =
+                if it.pays == Some(true) { format!("**{}**", it.answer) } else { it.answer };
+            vec![it.subject, answer, it.speedup, it.details.join("; ")]
+        };
+        let rows: Vec<Vec<String>> = rows.into_iter().map(cells).collect();
+        out.push_str(&format!("\n### {title}\n\n{}", markdown::table(&columns, &rows)));
+    }
+    let rest: Vec<String> = machine(answers).into_iter().chain(unmeasured(answers)).collect();
+    for text in rest {
+        out.push_str(&format!("\n- {}", markdown::plain(&text)));
+    }
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out
+}

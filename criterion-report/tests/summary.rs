@@ -1,0 +1,63 @@
+//! The screen that answers, and what programs get of it.
+
+mod common;
+
+use clap::ColorChoice;
+use common::{READABLE, many, report, write, write_on};
+use criterion_report::model::{Location, Report, Selection};
+use criterion_report::write::Writer;
+use criterion_report::write::summary::{Format, Options};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+fn summary(format: Format) -> Writer {
+    Writer::Summary(Options { format, color: ColorChoice::Auto })
+}
+
+fn is_one_screen(text: &str, what: &str) {
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    assert!(text.lines().count() <= 38 && widest <= 100, "{what}:\n{text}");
+}
+
+#[test]
+fn every_question_has_its_answers() {
+    for name in ["every-outcome", "packed-sibling", "fusion", "calibration"] {
+        assert_snapshot!(format!("summary-{name}"), write(&summary(Format::Text), &report(name)));
+    }
+}
+
+#[test]
+fn it_is_one_screen_of_any_results() {
+    for name in READABLE {
+        is_one_screen(&write(&summary(Format::Text), &report(name)), name);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let criterion = many::write_baselines(folder.path(), 1000, &["new"]);
+    let report = Report::read(&Location::at(criterion), "new", Selection::default());
+    let report = report.expect("readable");
+    let text = write(&summary(Format::Text), &report);
+    is_one_screen(&text, "a thousand cases");
+    assert!(text.contains(" more: `show`") && text.contains(" more: `operators`"), "{text}");
+    let narrow = write_on(Some(60), &summary(Format::Text), &report);
+    assert!(narrow.lines().count() <= 60, "{narrow}");
+}
+
+#[test]
+fn markdown_has_the_same_answers() {
+    assert_snapshot!(write(&summary(Format::Markdown), &report("packed-sibling")));
+}
+
+#[test]
+fn programs_get_all_of_it() {
+    let text = write(&summary(Format::Json), &report("fusion"));
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["schema"], "criterion-torch/summary");
+    let answers = document["answers"].as_array().expect("a list");
+    let fuse: Vec<_> = answers.iter().map(|it| (&it["subject"], &it["answer"])).collect();
+    assert_eq!(fuse.len(), 2, "{fuse:?}");
+    assert_eq!(fuse[1], (&"full_attention".into(), &"fuse".into()));
+    assert_eq!(answers[1]["pays"], true);
+    assert_eq!(answers[1]["cases"], 2);
+    let low = answers[1]["speedup_low"].as_f64().expect("a number");
+    assert!(low > 2.9 && low < 3.0, "{low}");
+}
