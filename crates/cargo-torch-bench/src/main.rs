@@ -48,6 +48,7 @@ mod runs;
 
 mod bench;
 mod compare_branches;
+mod progress_line;
 
 mod gpu_check;
 mod published;
@@ -60,6 +61,7 @@ mod skip;
 
 use std::process::ExitCode;
 
+use bench::Extent;
 use cli::{Cli, Command};
 use error::Error;
 use test::Tests;
@@ -82,7 +84,9 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat, arguments } => bench::command(&workspace()?, repeat, &arguments),
+        Command::Bench { repeat, full, verbose, arguments } => {
+            bench::command(&workspace()?, repeat, Extent { full, verbose }, &arguments)
+        }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { all, exhaustive, arguments } => {
