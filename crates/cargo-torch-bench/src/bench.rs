@@ -1,39 +1,79 @@
 //! `bench`: setup, then the plain cargo command, once or in several runs.
 
+use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
 use crate::bench_arguments::{BenchArguments, leaves_results};
 use crate::cargo;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::progress_line;
 use crate::results::{self, HOME};
 use crate::runs;
 use crate::setup;
 use crate::side::Side;
 use crate::workspace::Workspace;
 
+/// Configs of the tour, of every kind of work some cases, relative to the root.
+const TOUR: &str = "configs/suites/tour";
+/// Names configs to the build scripts, instead of those of the default suite.
+const CONFIGS: &str = "BENCH_CONFIG";
+
+/// How much is measured, and how much of it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The default suites, not the tour.
+    pub full: bool,
+    /// Criterion's words, too.
+    pub verbose: bool,
+}
+
 pub fn command(
     workspace: &Workspace,
     repeat: Option<u64>,
+    extent: Extent,
     arguments: &[OsString],
 ) -> Result<ExitCode> {
     match repeat {
-        None => once(workspace, arguments),
+        None => once(workspace, extent, arguments),
         Some(runs) => repeated(workspace, runs, arguments),
     }
 }
 
-/// Measures, then prints the report. The environment goes on unchanged: LIBTORCH is the user's own or,
-/// from .cargo/config.toml, the very value that cargo would set again.
-fn once(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
+/// Measures, then says what the results say. The environment goes on unchanged: LIBTORCH is the user's own
+/// or, from .cargo/config.toml, the very value that cargo would set again.
+fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result<ExitCode> {
     setup::before(workspace)?;
-    let home = cargo::results(workspace)?.criterion;
-    let mut bench = cargo::at_home(cargo::in_folder(workspace.root()), &home);
-    bench.arg("bench").args(arguments);
-    let status = cargo::status(bench)?;
+    let (root, results) = (workspace.root(), cargo::results(workspace)?);
+    let configs = if extent.full || !arguments.is_empty() { None } else { tour(root)? };
+    let bench = |words: &[OsString]| {
+        let mut bench = cargo::at_home(cargo::in_folder(root), &results.criterion);
+        bench.envs(configs.iter().map(|configs| (CONFIGS, configs)));
+        bench.arg("bench").args(words);
+        bench
+    };
     if !leaves_results(arguments) {
-        return Ok(cargo::exit_code(status));
+        return Ok(cargo::exit_code(cargo::status(bench(arguments))?));
     }
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let (of_cargo, of_criterion) = arguments.split_at(end);
+    let build = [of_cargo, &["--no-run".into()]].concat();
+    let built = cargo::status(bench(&build))?;
+    if !built.success() {
+        return Ok(cargo::exit_code(built));
+    }
+    let log = results.records.join("bench.log");
+    let status = if extent.verbose {
+        cargo::status(bench(arguments))?
+    } else {
+        let listing = ["--".into(), "--list".into()];
+        let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
+        let cases = cargo::listed_cases(&mut bench(&listing))?;
+        files::make_folder(&results.records)?;
+        progress_line::run(bench(arguments), cases, &log)?
+    };
     if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
         // Nothing ran, or not to its end; a report of last week's numbers would be worse than none.
         eprintln!(
@@ -42,10 +82,36 @@ fn once(workspace: &Workspace, arguments: &[OsString]) -> Result<ExitCode> {
         );
         return Ok(cargo::exit_code(status));
     }
-    let mut report = cargo::at_home(cargo::report(workspace.root()), &home);
-    report.arg("show");
-    let reported = cargo::status(report)?;
-    Ok(cargo::exit_code(if status.success() { reported } else { status }))
+    let report = |words: &[&str]| {
+        let mut report = cargo::at_home(cargo::report(root), &results.criterion);
+        report.args(words);
+        cargo::status(report)
+    };
+    let page = results.records.join("report.html");
+    let reported = report(&["summary", "--latest"])?;
+    let drawn = report(&["html", "--latest", "--output", &page.to_string_lossy()])?;
+    if drawn.success() {
+        let all = format!("all tables: cargo criterion-report show{}", results.option(root));
+        println!("report    {}; {all}", short(&page, root).display());
+    }
+    let all = [status, reported, drawn];
+    let failed = all.into_iter().find(|status| !status.success());
+    Ok(cargo::exit_code(failed.unwrap_or(status)))
+}
+
+/// The configs of the tour, unless the user names others or the package has none.
+fn tour(root: &Path) -> Result<Option<OsString>> {
+    let folder = root.join(TOUR);
+    if env::var_os(CONFIGS).is_some_and(|configs| !configs.is_empty()) || !folder.is_dir() {
+        return Ok(None);
+    }
+    let joined = env::join_paths(files::inside(&folder)?);
+    joined.map(Some).map_err(|error| Error::new(format!("{}: {error}", folder.display())))
+}
+
+/// As seen from the root, if it lies there.
+fn short<'p>(path: &'p Path, root: &Path) -> &'p Path {
+    path.strip_prefix(root).unwrap_or(path)
 }
 
 /// The baseline that criterion saves if none is named.

@@ -104,6 +104,18 @@ pub fn benchmarks(messages: &[u8]) -> Vec<(String, PathBuf)> {
     String::from_utf8_lossy(messages).lines().filter_map(benchmark).collect()
 }
 
+/// How many cases a `cargo bench … -- --list` lists.
+pub fn listed_cases(cargo: &mut Command) -> Result<usize> {
+    let output = cargo.output().map_err(|error| not_run(cargo, &error))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let what = format!("the cases cannot be listed ({}): {}", output.status, said.trim());
+        return Err(Error::failed(what, code(output.status)));
+    }
+    let listed = String::from_utf8_lossy(&output.stdout);
+    Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
+}
+
 /// The cargo that runs this, in a folder.
 pub fn in_folder(folder: &Path) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

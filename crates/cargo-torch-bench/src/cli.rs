@@ -27,7 +27,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo xtask bench                              the default suite and its report
+  cargo xtask bench                              a tour, and what pays here
   cargo xtask bench -- int8wo                    cases whose id contains int8wo
   cargo xtask bench --bench inference -- --list  the ids of one target";
 
@@ -44,11 +44,15 @@ pub enum Command {
     /// Otherwise it takes cuda if an NVIDIA driver is found, and cpu if not.
     #[command(after_long_help = SETUP)]
     Setup(setup::Options),
-    /// Run setup and cargo bench, then print the report
+    /// Run setup and a tour of the benchmarks, then say what pays on this machine
     ///
-    /// The report (`cargo criterion-report show`) follows when the run came to its end, even with failed
-    /// cases. With --list, --test, --no-run, --help or --profile-time, and if nothing could be measured,
-    /// there is none.
+    /// Without arguments it is a tour of some 90 seconds: of every kind of work some cases
+    /// (configs/suites/tour). With arguments, BENCH_CONFIG or --full it is `cargo bench` with its default
+    /// suites, some five minutes.
+    ///
+    /// When the run came to its end, even with failed cases, one screen says what the results say
+    /// (`cargo criterion-report summary`), and report.html is written beside the records. With --list,
+    /// --test, --no-run, --help or --profile-time, and if nothing could be measured, there is neither.
     #[command(after_long_help = BENCH)]
     Bench {
         /// Build once and measure in N runs, each a process of its own; stands before `--`
@@ -72,6 +76,12 @@ pub enum Command {
         // Else clap would find fault with the next word, not with this option.
         #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = runs)]
         repeat: Option<u64>,
+        /// Run all default suites, not the tour
+        #[arg(long)]
+        full: bool,
+        /// Print what criterion prints, which otherwise goes to bench.log beside the records
+        #[arg(long)]
+        verbose: bool,
         /// Passed on to `cargo bench` as they are, and after `--` to criterion
         arguments: Vec<OsString>,
     },
@@ -219,7 +229,8 @@ pip's configuration applies, such as PIP_INDEX_URL and PIP_PROXY.";
 
 const BENCH: &str = "\
 Examples:
-  cargo xtask bench                            the default suite
+  cargo xtask bench                            a tour of 90 seconds
+  cargo xtask bench --full                     all default suites
   cargo xtask bench -- int8wo                  cases whose id contains int8wo
   cargo xtask bench -- --save-baseline main    keep the results under a name
   BENCH_CONFIG=my.yml cargo xtask bench        other configs than configs/
@@ -299,27 +310,28 @@ impl Cli {
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     let command = words.get(1).and_then(|command| command.to_str());
-    let (ours, has_value): (&[&str], bool) = match command {
-        Some("bench") => (&["--repeat"], true),
-        Some("test") => (&["--all", "--exhaustive"], false),
+    // Each with whether a value follows.
+    let ours: &[(&str, bool)] = match command {
+        Some("bench") => &[("--repeat", true), ("--full", false), ("--verbose", false)],
+        Some("test") => &[("--all", false), ("--exhaustive", false)],
         _ => return words,
     };
-    let names_ours = |text: &str| has_value && text.split('=').next() == Some(ours[0]);
     let mut rest = words.split_off(2).into_iter();
     let mut passed_on = Vec::new();
     while let Some(word) = rest.next() {
-        match word.to_str() {
-            Some("--") => {
+        let text = word.to_string_lossy().into_owned();
+        let (name, value) = text.split_once('=').map_or((&*text, None), |(n, v)| (n, Some(v)));
+        match ours.iter().find(|(own, has_value)| *own == name && (value.is_none() || *has_value)) {
+            _ if text == "--" => {
                 passed_on.push(word);
                 passed_on.extend(rest.by_ref());
             }
-            Some(text) if ours.contains(&text) => {
+            Some((_, has_value)) => {
                 words.push(word);
-                words.extend(has_value.then(|| rest.next()).flatten());
+                words.extend((*has_value && value.is_none()).then(|| rest.next()).flatten());
             }
-            Some(text) if names_ours(text) => words.push(word),
-            Some("-h" | "--help") => words.push(word),
-            _ => passed_on.push(word),
+            None if matches!(&*text, "-h" | "--help") => words.push(word),
+            None => passed_on.push(word),
         }
     }
     if !passed_on.is_empty() {

@@ -33,7 +33,8 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         ("bench --repeat 2 --repeat 1", Some(1), ""),
         ("bench --exhaustive", None, "--exhaustive"),
     ] {
-        let expected = Command::Bench { repeat, arguments: words(arguments) };
+        let (full, verbose) = (false, false);
+        let expected = Command::Bench { repeat, full, verbose, arguments: words(arguments) };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
     for (line, all, exhaustive, arguments) in [

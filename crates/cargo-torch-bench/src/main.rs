@@ -46,6 +46,7 @@ mod runs;
 
 mod bench;
 mod compare_branches;
+mod progress_line;
 
 mod gpu_check;
 mod published;
@@ -58,6 +59,7 @@ mod skip;
 
 use std::process::ExitCode;
 
+use bench::Extent;
 use cli::{Cli, Command};
 use error::Error;
 use test::Tests;
@@ -80,7 +82,9 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat, arguments } => bench::command(&workspace()?, repeat, &arguments),
+        Command::Bench { repeat, full, verbose, arguments } => {
+            bench::command(&workspace()?, repeat, Extent { full, verbose }, &arguments)
+        }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { all, exhaustive, arguments } => {

@@ -14,7 +14,7 @@ use std::process::Command;
 
 use common::{Outcome, Scratch};
 
-const REPORT: &str = "run --quiet --release --package criterion-report -- show";
+const SUMMARY: &str = "run --quiet --release --package criterion-report -- summary --latest";
 const PROGRAM: &str = "run --quiet --release --package criterion-report --";
 
 /// The arguments of each run of cargo; all were in the folder of the clone.
@@ -27,6 +27,18 @@ fn calls(scratch: &Scratch) -> Vec<String> {
         .collect()
 }
 
+/// What a benchmark says.
+const WORDS: &str = "\
+[1/1, about 2 s left] inference/default/linear/cpu/baseline/bf16-1x2x3
+criterion's words
+";
+
+/// What follows a `cargo bench` that came to its end.
+fn reports(scratch: &Scratch) -> [String; 2] {
+    let page = scratch.clone_dir().join("target/criterion-torch/report.html");
+    [SUMMARY.to_owned(), format!("{PROGRAM} html --latest --output {}", page.display())]
+}
+
 fn provisioned() -> Scratch {
     let scratch = Scratch::new();
     scratch.run(&["setup", "--cpu"]).assert_fine();
@@ -36,12 +48,24 @@ fn provisioned() -> Scratch {
 #[test]
 fn bench_measures_and_then_reports() {
     let scratch = provisioned();
+    scratch.set("words", WORDS);
     let mut bench = scratch.xtask(&["bench", "--bench", "inference", "--", "int8wo"]);
     bench.current_dir(scratch.clone_dir().join("crates/inner")).env("LIBTORCH", scratch.link());
     let outcome = Outcome::of(bench);
     outcome.assert_fine();
-    assert_eq!(outcome.stderr, "", "setup had nothing to do, and says nothing");
-    assert_eq!(calls(&scratch), ["bench --bench inference -- int8wo", REPORT]);
+    assert_eq!(outcome.stderr, "", "setup had nothing to do, and nothing is rewritten in a file");
+    let page =
+        "report    target/criterion-torch/report.html; all tables: cargo criterion-report show\n";
+    assert_eq!(outcome.stdout, page);
+    let bench = [
+        "bench --bench inference --no-run",
+        "bench --bench inference -- --list int8wo",
+        "bench --bench inference -- int8wo",
+    ];
+    assert_eq!(calls(&scratch)[..3], bench);
+    assert_eq!(calls(&scratch)[3..], reports(&scratch));
+    let log = scratch.clone_dir().join("target/criterion-torch/bench.log");
+    assert_eq!(fs::read_to_string(log).expect("a log"), WORDS);
     let expected = format!("LIBTORCH={}", scratch.link().display());
     assert!(scratch.log("cargo-environment").iter().all(|line| *line == expected));
 }
@@ -56,7 +80,40 @@ fn bench_provisions_first() {
     outcome.assert_fine();
     assert!(outcome.stderr.contains("linked as .libtorch"), "{outcome:?}");
     assert!(scratch.link().join("version.py").exists());
-    assert_eq!(calls(&scratch), ["bench", REPORT]);
+    assert_eq!(calls(&scratch)[..3], ["bench --no-run", "bench -- --list", "bench"]);
+}
+
+/// The tour, unless more is asked for.
+#[test]
+fn without_arguments_it_is_the_tour() {
+    let scratch = provisioned();
+    let tour = scratch.clone_dir().join("configs/suites/tour");
+    fs::create_dir_all(&tour).expect("a folder");
+    for name in ["fusion.yml", "inference.yml"] {
+        fs::write(tour.join(name), "").expect("written");
+    }
+    let configs = ["fusion.yml", "inference.yml"].map(|it| tour.join(it).display().to_string());
+    for (arguments, configs) in [
+        (&["bench"][..], configs.join(":")),
+        (&["bench", "--full"], "unset".to_owned()),
+        (&["bench", "--", "int8wo"], "unset".to_owned()),
+    ] {
+        scratch.run(arguments).assert_fine();
+        let said = scratch.log("cargo-configs");
+        assert_eq!(said.last(), Some(&format!("{configs} unset")), "{arguments:?}");
+    }
+    let mut bench = scratch.xtask(&["bench"]);
+    bench.env("BENCH_CONFIG", "my.yml");
+    Outcome::of(bench).assert_fine();
+    assert_eq!(scratch.log("cargo-configs").last().map(String::as_str), Some("my.yml unset"));
+}
+
+#[test]
+fn verbose_shows_what_criterion_says() {
+    let scratch = provisioned();
+    scratch.set("words", WORDS);
+    let outcome = scratch.run(&["bench", "--verbose"]);
+    assert!(outcome.assert_fine().stdout.starts_with(WORDS), "{outcome:?}");
 }
 
 #[test]
@@ -80,8 +137,10 @@ fn a_listing_is_followed_by_no_report() {
 fn the_first_failure_is_the_exit_code() {
     let scratch = provisioned();
     scratch.set("fail", "101");
-    scratch.run(&["bench"]).assert_refused(101, &["so no report", "cargo criterion-report show"]);
-    assert_eq!(calls(&scratch), ["bench"]);
+    scratch.set("words", WORDS);
+    let said = ["criterion's words", "so no report", "cargo criterion-report show"];
+    scratch.run(&["bench"]).assert_refused(101, &said);
+    assert_eq!(calls(&scratch), ["bench --no-run", "bench -- --list", "bench"]);
 }
 
 #[test]
@@ -89,8 +148,7 @@ fn failed_cases_are_reported_and_remain_a_failure() {
     let scratch = provisioned();
     scratch.set("fail", "1");
     scratch.run(&["bench"]).assert_refused(1, &[]);
-    let calls = calls(&scratch);
-    assert!(calls.len() == 2 && calls[1].ends_with("-- show"), "{calls:?}");
+    assert_eq!(calls(&scratch)[3..], reports(&scratch));
 }
 
 #[test]

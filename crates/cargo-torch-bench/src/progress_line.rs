@@ -1,0 +1,133 @@
+//! A run of benchmarks as one line that is rewritten; what they print goes to a file.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use crate::cargo;
+use crate::error::{Error, Result};
+use crate::human;
+
+/// Lines of the file that are shown of a run that died.
+const LAST: usize = 20;
+/// Columns of a terminal that does not say how many it has.
+const COLUMNS: usize = 80;
+
+/// Runs `cargo bench` over so many cases. Progress goes to stderr, if that is a terminal; of a run that did not
+/// come to its end, so do the last lines.
+pub fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
+    let unwritable =
+        |error: io::Error| Error::new(format!("cannot write {}: {error}", log.display()));
+    let mut file = File::create(log).map_err(unwritable)?;
+    // One pipe keeps the order of both.
+    let piped = |error: io::Error| Error::new(format!("no pipe to the benchmarks: {error}"));
+    let (reader, writer) = io::pipe().map_err(piped)?;
+    cargo.stdout(writer.try_clone().map_err(piped)?).stderr(writer);
+    let mut child = cargo.spawn().map_err(|error| cargo::not_run(&cargo, &error))?;
+    // Which closes our ends of the pipe.
+    drop(cargo);
+
+    let mut line = ProgressLine::new(cases);
+    let mut last = VecDeque::new();
+    for text in BufReader::new(reader).split(b'\n') {
+        let text =
+            text.map_err(|error| Error::new(format!("cannot read the benchmarks: {error}")))?;
+        let text = String::from_utf8_lossy(&text);
+        writeln!(file, "{text}").map_err(unwritable)?;
+        line.see(&text);
+        last.push_back(text.into_owned());
+        if last.len() > LAST {
+            last.pop_front();
+        }
+    }
+    line.clear();
+    let status = child.wait().map_err(|error| Error::new(format!("the benchmarks: {error}")))?;
+    if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
+        last.iter().for_each(|text| eprintln!("{text}"));
+    }
+    Ok(status)
+}
+
+struct ProgressLine {
+    started: Instant,
+    cases: usize,
+    begun: usize,
+    /// Columns of the terminal; none where stderr is none.
+    columns: Option<usize>,
+}
+
+impl ProgressLine {
+    fn new(cases: usize) -> Self {
+        let size = terminal_size::terminal_size_of(io::stderr());
+        let columns = size.map_or(COLUMNS, |(columns, _)| columns.0.into());
+        let columns = io::stderr().is_terminal().then_some(columns);
+        Self { started: Instant::now(), cases, begun: 0, columns }
+    }
+
+    fn see(&mut self, text: &str) {
+        let Some(case) = case(text) else { return };
+        self.begun += 1;
+        if let Some(columns) = self.columns {
+            let line = said(self.begun, self.cases, case, self.started.elapsed());
+            let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+            eprint!("\r\x1b[2K{line}");
+        }
+    }
+
+    fn clear(&self) {
+        if self.columns.is_some() {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}
+
+/// The case that a line of a benchmark announces: `[3/16, about 20 s left] inference/…`.
+fn case(text: &str) -> Option<&str> {
+    let (head, case) = text.strip_prefix('[')?.split_once("] ")?;
+    let (place, _) = head.split_once(", ")?;
+    let (number, of) = place.split_once('/')?;
+    let is_case = !case.contains(' ');
+    ([number, of].iter().all(|it| it.parse::<usize>().is_ok()) && is_case).then_some(case)
+}
+
+/// `17 of 60, about 50 s left: fusion/…`
+fn said(begun: usize, cases: usize, case: &str, elapsed: Duration) -> String {
+    let done = begun - 1;
+    if done == 0 {
+        return format!("{begun} of {cases}: {case}");
+    }
+    let left = elapsed.mul_f64(cases.saturating_sub(done) as f64 / done as f64);
+    format!("{begun} of {cases}, about {} left: {case}", human::duration(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_announcements_of_cases_move_the_line() {
+        let id = "inference/default/linear/cpu/int8wo/bf16-1x4096x4096";
+        assert_eq!(case(&format!("[3/16, about 20 s left] {id}")), Some(id));
+        for other in [
+            "[3/16, about 20 s left] further looks at 2 speed-ups",
+            "Benchmarking inference/default: Warming up for 5.0000 ms",
+            "                        time:   [13.860 ms 15.345 ms 16.982 ms]",
+            "inference: 5 cases: 5 measured",
+            "[warning] x",
+            "",
+        ] {
+            assert_eq!(case(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_follows_from_what_is_done() {
+        let line = |begun, seconds| said(begun, 60, "a/b", Duration::from_secs(seconds));
+        assert_eq!(line(1, 0), "1 of 60: a/b");
+        assert_eq!(line(31, 45), "31 of 60, about 45 s left: a/b");
+        assert_eq!(said(61, 60, "a/b", Duration::from_secs(9)), "61 of 60, about 0.0 s left: a/b");
+    }
+}
