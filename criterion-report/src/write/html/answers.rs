@@ -6,6 +6,8 @@ use crate::write::summary::{self, Section};
 
 /// Answers to a question that are not folded away.
 const SHOWN: usize = 8;
+/// Most answers that are folded away; the table of all cases has the rest.
+const FOLDED: usize = 20;
 
 /// The answers as tables; nothing where nothing is compared.
 pub fn section(report: &Report) -> String {
@@ -30,12 +32,18 @@ fn table(of: &Section) -> String {
         "<thead><tr><th></th><th>{}</th><th>speed-up</th><th></th></tr></thead>",
         of.column
     );
+    let left = folded.len().saturating_sub(FOLDED);
     let rest = match folded.len() {
         0 => String::new(),
         more => format!(
             "<details><summary>{more} more</summary><table class=\"answers\">{head}<tbody>\n\
-             {}</tbody></table></details>\n",
-            rows(folded)
+             {}</tbody></table>{}</details>\n",
+            rows(&folded[..folded.len() - left]),
+            if left > 0 {
+                format!("<p>{left} more are in the table of all cases.</p>")
+            } else {
+                String::new()
+            }
         ),
     };
     format!(
